@@ -1,30 +1,31 @@
 package connectors
 
-const permissions = "Permissions" // the heading of their options
+// permissionsGroup is the heading of the options for permissions.
+const permissionsGroup = "Permissions"
 
 const (
-	filtersField        = "filters"
-	permissionsField    = "include_permissions"
-	permissionModeField = "permission_mode"
-	// SubscriptionField is the field of config that asks the platform for webhooks.
+	filtersField            = "filters"
+	includePermissionsField = "include_permissions"
+	permissionModeField     = "permission_mode"
+	// SubscriptionField is the config field that asks for a webhook subscription.
 	SubscriptionField = "webhook_subscription"
 	thresholdField    = "deletion_threshold"
 )
 
 // MaxDeletionThreshold is the largest share of a connector's documents, in
-// percent, that one sync deletes by itself: at most half.
+// percent, that a sync may delete without approval.
 const MaxDeletionThreshold = 50
 
 // The values of permission_mode.
 const (
-	// ModeStrict lets people find what they may see at the source.
+	// ModeStrict restricts people to what they may read at the source.
 	ModeStrict = "strict"
-	// ModePermissive lets everybody who reaches the collection find everything.
+	// ModePermissive lets everybody with access to the collection find everything.
 	ModePermissive = "permissive"
 )
 
-// CommonOptions returns the config fields that every kind accepts besides its
-// own. The object under "filters" is described by [ParseFilters].
+// CommonOptions returns the config fields that every kind has. [ParseFilters]
+// describes the object "filters".
 func CommonOptions() []Option {
 	const filters = "Filters"
 	return []Option{
@@ -59,36 +60,36 @@ func CommonOptions() []Option {
 			},
 		},
 		{
-			Name: permissionsField, Title: "Import permissions", Type: TypeBoolean, Default: false, Group: permissions,
+			Name: includePermissionsField, Title: "Import permissions", Type: TypeBoolean, Default: false, Group: permissionsGroup,
 			Help: "Import who may see what from the source and enforce it in search.",
 		},
 		{
-			Name: permissionModeField, Title: "Permission mode", Type: TypeString, Choices: []string{ModeStrict, ModePermissive}, Group: permissions,
+			Name: permissionModeField, Title: "Permission mode", Type: TypeString, Choices: []string{ModeStrict, ModePermissive}, Group: permissionsGroup,
 			Help:    "strict (the default) shows people what they may see at the source, permissive shows everything.",
-			Example: ModeStrict, DependsOn: []Dependency{{Option: permissionsField, Values: []any{true}}},
+			Example: ModeStrict, DependsOn: []Dependency{{Option: includePermissionsField, Values: []any{true}}},
 		},
 		{
 			Name: SubscriptionField, Title: "Ask for webhooks", Type: TypeBoolean, Default: false, Group: "Webhooks", Advanced: true,
-			Help: "Have the platform tell of changes at once: the webhook is made and kept up with the connector's credentials, which need the right to.",
+			Help: "Subscribe to the platform's webhooks, so that changes arrive at once. The connector's credentials need the right to.",
 		},
 		{
 			Name: thresholdField, Title: "Deletion threshold", Type: TypeInteger, Min: 1, Max: MaxDeletionThreshold, Group: "Deletions", Advanced: true,
-			Help: "The largest share of the documents, in percent, that one sync deletes by itself (50 by default). A deletion of more " +
-				"waits to be approved or dismissed.",
+			Help: "The largest share of the documents, in percent, that a sync may delete without approval (50 by default). A deletion of more " +
+				"waits until it is approved or dismissed.",
 			Example: "20",
 		},
 	}
 }
 
-// AllOptions are the options of a kind's config with those of [CommonOptions]
-// that it can make use of.
+// AllOptions returns the kind's options and those of [CommonOptions] that have an
+// effect for it.
 func (k Kind) AllOptions() []Option {
 	all := append([]Option{}, k.Options...)
 	for _, option := range CommonOptions() {
 		switch {
 		case option.Name == filtersField && k.AttachesDatabase():
-		case option.Name == thresholdField && !k.Bounded:
-		case option.Group == permissions && !k.Permissions:
+		case option.Name == thresholdField && !k.Enumerates:
+		case option.Group == permissionsGroup && !k.Permissions:
 		case option.Name == SubscriptionField && !k.Subscribes():
 		default:
 			all = append(all, option)
@@ -97,18 +98,18 @@ func (k Kind) AllOptions() []Option {
 	return all
 }
 
-// IncludesPermissions reports whether a connector imports who may see what, and
-// whether search is to go by it.
+// IncludesPermissions reports whether the connector imports permissions, and
+// whether search enforces them.
 func (s Settings) IncludesPermissions() (imports, enforced bool) {
-	imports = s.Boolean(permissionsField)
+	imports = s.Boolean(includePermissionsField)
 	return imports, imports && s.String(permissionModeField) != ModePermissive
 }
 
-// WantsSubscription reports whether the platform is to be asked for webhooks.
+// WantsSubscription reports whether the connector has a webhook subscription.
 func (s Settings) WantsSubscription() bool { return s.Boolean(SubscriptionField) }
 
-// DeletionThreshold is the largest share of a connector's documents, in percent,
-// that one sync deletes by itself.
+// DeletionThreshold returns the largest share of the connector's documents, in
+// percent, that a sync may delete without approval.
 func (s Settings) DeletionThreshold() int {
 	if share := s.Integer(thresholdField); share >= 1 && share <= MaxDeletionThreshold {
 		return int(share)

@@ -7,42 +7,40 @@ import (
 	"time"
 )
 
-// Database is an attached database: agents look at its schema and ask it
-// questions. All methods may be called from several goroutines. Errors are those
-// of a [Source], and *QueryError.
+// A Database is an attached database, whose schema agents read and which they
+// query. Its methods may be called concurrently. Errors are those of a [Source],
+// and *QueryError.
 type Database interface {
-	// Check tests the connection, and that it cannot write.
+	// Check tests the connection, and that the connection cannot write.
 	Check(ctx context.Context) error
-	// Schema reads the tables and views that the login may read, at most
-	// MaxTables, in the order of their names.
+	// Schema returns the tables and views that the login may read, at most
+	// MaxTables, sorted by name.
 	Schema(ctx context.Context) ([]Table, error)
-	// Query runs one statement that reads. It is refused before it is sent when
-	// it is more than one statement or could do anything but read, and runs where
-	// the engine itself refuses to write. What is wrong with the statement is a
-	// *QueryError.
+	// Query runs one statement that reads. A statement that could do anything else
+	// is refused before it is sent, and runs in a session in which the engine itself
+	// refuses to write. Errors in the statement are *QueryError.
 	Query(ctx context.Context, sql string, limits QueryLimits) (*Rows, error)
-	// Sample reads some rows of a table that Schema named. It is ErrNoSamples where
-	// the connector does not allow that.
+	// Sample returns some rows of a table that Schema returned. The error is
+	// ErrNoSamples if the connector does not allow samples.
 	Sample(ctx context.Context, schema, table string, rows int) (*Rows, error)
-	// Close ends all connections. Closing twice is no error.
+	// Close ends all connections. It may be called twice.
 	Close() error
 }
 
-// MaxTables is how many tables and views of a database are looked at.
+// MaxTables is the largest number of tables and views in a schema.
 const MaxTables = 2000
 
-// MaxStatement is the longest statement that is looked at, in bytes.
+// MaxStatement is the length of the longest statement that is parsed, in bytes.
 const MaxStatement = 20_000
 
-// ErrNoSamples says that rows of tables are not to be shown unasked.
+// ErrNoSamples says that the connector does not allow samples of tables.
 var ErrNoSamples = errors.New("this connector shows no sample rows (config.sampleRows is off)")
 
-// QueryError says what is wrong with a statement, in words for whoever wrote it.
+// A QueryError says what is wrong with a statement, for its author.
 type QueryError struct {
-	// Refused says that the statement was not run, since it could do something
-	// else than read what may be read.
+	// Refused says that the statement was not run because it could do more than read.
 	Refused bool
-	// Code is the engine's, "" for none.
+	// Code is the engine's error code, "" for none.
 	Code string
 	// Message is at most 1,000 characters.
 	Message string
@@ -50,7 +48,7 @@ type QueryError struct {
 
 func (e *QueryError) Error() string { return e.Message }
 
-// Table is a table or view of a database.
+// A Table is a table or view of a database.
 type Table struct {
 	Schema, Name string
 	View         bool
@@ -58,40 +56,41 @@ type Table struct {
 	Columns      []Column
 	PrimaryKey   []string
 	ForeignKeys  []ForeignKey
-	// Rows is the engine's estimate, -1 when unknown.
+	// Rows is the engine's estimate of the number of rows, -1 if unknown.
 	Rows int64
 }
 
-// Column is a column of a table.
+// A Column is a column of a table.
 type Column struct {
 	Name, Type, Comment string
 	Nullable            bool
 	// Default is the expression, "" for none.
 	Default string
-	// Values are the only ones that an enumerated type has, at most 50; nil for
-	// every other type.
+	// Values are the values of an enumerated type, at most 50. It is nil for other
+	// types.
 	Values []string
 }
 
-// ForeignKey says that columns of a table point at those of another one.
+// A ForeignKey says that columns of a table reference columns of another table.
 type ForeignKey struct {
 	Columns       []string
 	Schema, Table string
 	References    []string
 }
 
-// QueryLimits bound a question; zeros take the defaults.
+// QueryLimits bound a query. A zero field is its default.
 type QueryLimits struct {
-	Rows    int           // 100, at most 1,000
-	Bytes   int           // of all values together: 256 KiB
-	Timeout time.Duration // 10 s, at most 60 s
+	Rows    int           // default 100, at most 1,000
+	Bytes   int           // of all values together; default 256 KiB, at most 4 MiB
+	Timeout time.Duration // default 10 s, at most 60 s
 }
 
-// WithDefaults fills in what is left out and cuts off what is too much.
+// WithDefaults replaces zero fields by their defaults and reduces fields to their
+// maximums.
 func (l QueryLimits) WithDefaults() QueryLimits {
 	const defaultRows, maxRows = 100, 1000
 	const defaultBytes, maxBytes = 256 << 10, 4 << 20
-	const defaultTime, maxTime = 10 * time.Second, time.Minute
+	const defaultTimeout, maxTimeout = 10 * time.Second, time.Minute
 	if l.Rows <= 0 {
 		l.Rows = defaultRows
 	}
@@ -99,57 +98,60 @@ func (l QueryLimits) WithDefaults() QueryLimits {
 		l.Bytes = defaultBytes
 	}
 	if l.Timeout <= 0 {
-		l.Timeout = defaultTime
+		l.Timeout = defaultTimeout
 	}
-	return QueryLimits{Rows: min(l.Rows, maxRows), Bytes: min(l.Bytes, maxBytes), Timeout: min(l.Timeout, maxTime)}
+	return QueryLimits{Rows: min(l.Rows, maxRows), Bytes: min(l.Bytes, maxBytes), Timeout: min(l.Timeout, maxTimeout)}
 }
 
-// Rows are what a question found.
+// Rows are the result of a query.
 type Rows struct {
 	Columns []string
 	// Types are the engine's names of the columns' types.
 	Types []string
-	// Values are nil, bool, int64, float64, json.Number (exact decimals) or string;
-	// what the engine has as anything else is a string in its own form. A string
-	// that was cut off ends in an ellipsis and its length.
+	// Values are nil, bool, int64, float64, json.Number (exact decimals) or string.
+	// Values of other types are strings in the engine's format. A truncated string
+	// ends with an ellipsis and its full length.
 	Values [][]any
-	// Truncated says which limit cut the rows off: "rows", "bytes" or "".
+	// Truncated says which limit truncated the rows: TruncatedByRows,
+	// TruncatedByBytes or "".
 	Truncated string
-	// LeftOut is how many rows were found and not returned. With Uncounted there may be more of them.
-	LeftOut   int
-	Uncounted bool
-	// Oversized is the number, from 1, of the row at which the rows end since it is larger than all bytes of an answer; 0 where
-	// it fits.
-	Oversized int
-	// Limits are those that the rows were cut off by.
-	Limits QueryLimits
-	Took   time.Duration
+	// Omitted is the number of rows that were found and not returned. If
+	// OmittedAtLeast is true, there may be more.
+	Omitted        int
+	OmittedAtLeast bool
+	// OversizedRow is the number, from 1, of the row that is larger than Limits.Bytes
+	// and ends the rows, or 0.
+	OversizedRow int
+	// Limits are the limits of the query.
+	Limits   QueryLimits
+	Duration time.Duration
 }
 
-// Notice says in words what is missing and how to get it; "" when the rows are complete.
+// Notice says which rows are missing and how to get them, or "" if the rows are
+// complete.
 func (r *Rows) Notice() string {
 	if r.Truncated == "" {
 		return ""
 	}
-	left := fmt.Sprintf("%d", r.LeftOut)
-	if r.Uncounted {
-		left = "at least " + left
+	omitted := fmt.Sprintf("%d", r.Omitted)
+	if r.OmittedAtLeast {
+		omitted = "at least " + omitted
 	}
-	const narrower = "Select fewer columns, or parts of long ones, as with substring(column, 1, 200)"
+	const advice = "Select fewer columns, or parts of long ones, as with substring(column, 1, 200)"
 	switch {
-	case r.Oversized > 0:
+	case r.OversizedRow > 0:
 		return fmt.Sprintf("Row %d alone is larger than the %d bytes that an answer may have. It is left out, with what comes behind it: %s in all. %s.",
-			r.Oversized, r.Limits.Bytes, left, narrower)
+			r.OversizedRow, r.Limits.Bytes, omitted, advice)
 	case r.Truncated == TruncatedByBytes:
 		return fmt.Sprintf("Rows left out: %s. The first %d fill the %d bytes that an answer may have. %s, or ask for fewer rows.",
-			left, len(r.Values), r.Limits.Bytes, narrower)
+			omitted, len(r.Values), r.Limits.Bytes, advice)
 	default:
 		return fmt.Sprintf("Rows left out: %s. An answer has %d rows at most here. Let the database filter or aggregate, or ask for more rows.",
-			left, r.Limits.Rows)
+			omitted, r.Limits.Rows)
 	}
 }
 
-// What rows are cut off by.
+// The values of [Rows].Truncated.
 const (
 	TruncatedByRows  = "rows"
 	TruncatedByBytes = "bytes"

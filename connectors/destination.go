@@ -10,114 +10,109 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Moved names the first option of config that leads the credentials elsewhere
-// than before, or guards them less on the way; "" for none. An absent value is
-// its default. Addresses are compared by their origins: scheme, host and port,
-// however they are written; the path below one of them is the same service. Lists
-// are compared by the origins that are added, options with choices, which are in
-// the order of strength, by whether the value becomes weaker, all others by value.
-func (k Kind) Moved(before, after map[string]any) string {
+// ChangedDestination returns the name of the first option whose change sends the
+// credentials to another destination or protects them less, or "" if there is
+// none. An absent value is its default. URLs are compared by origin (scheme, host
+// and port), since a path below an origin is the same service. A list changes the
+// destination if it gains an origin, an option with choices if its value becomes
+// weaker, and any other option if its value differs.
+func (k Kind) ChangedDestination(before, after map[string]any) string {
 	for _, option := range k.Options {
-		if option.Destination && option.moved(before[option.Name], after[option.Name]) {
+		if option.Destination && option.hasNewDestination(before[option.Name], after[option.Name]) {
 			return option.Name
 		}
 	}
 	return ""
 }
 
-// GrantOrigins are the origins, such as https://host:443, that the token of an
-// OAuth grant is sent to under a config, by the option that names them.
+// GrantOrigins returns the origins, such as https://host:443, that receive the
+// token of an OAuth grant under a config, by option name.
 func (k Kind) GrantOrigins(config map[string]any) map[string][]string {
 	origins := map[string][]string{}
 	for _, option := range k.Options {
 		value := config[option.Name]
-		if !option.Destination || option.ApartFromGrants || option.absent(value) {
+		if !option.Destination || option.NoGrantToken || option.isAbsent(value) {
 			continue
 		}
-		for _, text := range textsOf(value) {
-			if same, ok := originOf(text); ok && !slices.Contains(textsOf(option.Default), text) {
-				origins[option.Name] = append(origins[option.Name], same.scheme+"://"+net.JoinHostPort(same.host, same.port))
+		for _, text := range valueStrings(value) {
+			if origin, ok := parseOrigin(text); ok && !slices.Contains(valueStrings(option.Default), text) {
+				origins[option.Name] = append(origins[option.Name], origin)
 			}
 		}
 	}
 	return origins
 }
 
-func (o Option) moved(before, after any) bool {
-	if o.absent(before) {
+func (o Option) hasNewDestination(before, after any) bool {
+	if o.isAbsent(before) {
 		before = o.Default
 	}
-	if o.absent(after) {
+	if o.isAbsent(after) {
 		after = o.Default
 	}
-	old, now := textsOf(before), textsOf(after)
-	if len(o.Choices) > 0 && len(old) == 1 && len(now) == 1 {
-		return slices.Index(o.Choices, now[0]) < slices.Index(o.Choices, old[0])
+	oldValues, newValues := valueStrings(before), valueStrings(after)
+	if len(o.Choices) > 0 && len(oldValues) == 1 && len(newValues) == 1 {
+		return slices.Index(o.Choices, newValues[0]) < slices.Index(o.Choices, oldValues[0])
 	}
-	places := func(texts []string) []string {
-		out := make([]string, 0, len(texts))
-		for _, text := range texts {
-			out = append(out, o.place(text))
+	for _, values := range [][]string{oldValues, newValues} {
+		for i, value := range values {
+			values[i] = o.normalize(value)
 		}
-		return out
 	}
-	from, to := places(old), places(now)
 	if o.Type == TypeStringList {
-		return slices.ContainsFunc(to, func(place string) bool { return !slices.Contains(from, place) })
+		return slices.ContainsFunc(newValues, func(value string) bool { return !slices.Contains(oldValues, value) })
 	}
-	return !slices.Equal(from, to)
+	return !slices.Equal(oldValues, newValues)
 }
 
-// place is a value in the form in which it is compared.
-func (o Option) place(text string) string {
+// normalize returns the form of a value in which destinations are compared.
+func (o Option) normalize(text string) string {
 	text = strings.TrimSpace(text)
 	switch o.Format {
 	case FormatURL:
-		if at, ok := originOf(text); ok {
-			return at.scheme + "://" + net.JoinHostPort(at.host, at.port)
+		if origin, ok := parseOrigin(text); ok {
+			return origin
 		}
 	case FormatHostname:
-		return plainHost(text)
+		return normalizeHost(text)
 	}
 	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
-// textsOf are the texts that a value consists of.
-func textsOf(value any) []string {
+// valueStrings returns the strings of a value, as a new slice.
+func valueStrings(value any) []string {
 	if value == nil {
 		return nil
 	}
-	if list, reason := stringsOf(value); reason == "" {
+	if list, reason := toStrings(value); reason == "" {
 		return list
 	}
-	if number, ok := integerOf(value); ok {
+	if number, ok := toInteger(value); ok {
 		return []string{fmt.Sprint(number)}
 	}
 	return []string{fmt.Sprint(value)}
 }
 
-// origin is where requests to an address go.
-type origin struct{ scheme, host, port string }
-
-// originOf reads the origin of an address; one without a scheme is https.
-func originOf(text string) (origin, bool) {
+// parseOrigin returns the origin of a URL with its port. A URL without a scheme is
+// https.
+func parseOrigin(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
-		return origin{}, false
+		return "", false
 	}
-	at := origin{scheme: strings.ToLower(u.Scheme), host: plainHost(u.Hostname()), port: u.Port()}
-	if at.port == "" {
-		at.port = map[string]string{"http": "80", "https": "443"}[at.scheme]
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
 	}
-	return at, true
+	return scheme + "://" + net.JoinHostPort(normalizeHost(u.Hostname()), port), true
 }
 
-// plainHost is a host as it is looked up.
-func plainHost(host string) string {
+// normalizeHost returns a host name in lower-case ASCII, without a final dot.
+func normalizeHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 		return ascii

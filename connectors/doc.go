@@ -1,18 +1,21 @@
-// Package connectors is the contract between Magpie and the places documents
-// come from.
+// Package connectors is the contract between Magpie and the sources that
+// documents come from.
 //
 // A connector is one [Kind]: a name, two tables of options (configuration and
-// credentials) and a constructor that returns a [Source]. A Source walks its
-// place page by page from a cursor, names every item with a stable id and a
-// version, and opens the content of one item when it is asked to. It knows
-// nothing of workspaces, collections, jobs or databases, it never sleeps and
-// never retries: it returns errors that say whether waiting helps
-// ([Retryable]), whether a person has to repair the access ([NeedsAuth]) or
+// credentials) and a constructor that returns a [Source]. A Source lists its
+// items page by page from a cursor, with a stable id and a version for each
+// item, and opens the content of one item. Abilities beyond that are optional
+// interfaces: [Resolver], [PermissionLister], [GroupLister] and [Subscriber].
+//
+// A Source knows no workspaces, collections, jobs or databases. It never sleeps
+// and never retries. Its errors say whether a later call can succeed
+// ([Retryable]), whether a person must repair the access ([NeedsAuth]) or
 // whether nothing will help ([Fatal]).
 //
-// The kinds are collected in a [Registry], which is a value made by
-// connectors/all. The suite every kind has to pass is connectors/connectortest.
+// A [Registry] collects the kinds; connectors/all makes it. Every kind passes
+// the suite connectors/connectortest. docs/connectors/writing.md is the guide
+// for a new kind.
 //
 // Allowed imports: the standard library and connectors/glob. Packages of kinds
-// below this one may import their vendor's library and internal/httpx.
+// may also import their vendor's library and internal/httpx.
 package connectors

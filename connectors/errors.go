@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Retryable says that the same call may succeed later. after is how long the
-// source asks to wait, 0 when it does not say. A nil err stays nil.
+// Retryable marks an error: the same call may succeed later. after is how long
+// the source asks to wait, or 0 if it does not say. Retryable(nil) is nil.
 func Retryable(err error, after time.Duration) error {
 	if err == nil {
 		return nil
@@ -14,8 +14,8 @@ func Retryable(err error, after time.Duration) error {
 	return &retryableError{err: err, after: max(after, 0)}
 }
 
-// NeedsAuth says that nothing will work until a person repairs the credentials
-// or the rights behind them. A nil err stays nil.
+// NeedsAuth marks an error: no call will succeed until a person repairs the
+// credentials or their rights. NeedsAuth(nil) is nil.
 func NeedsAuth(err error) error {
 	if err == nil {
 		return nil
@@ -23,8 +23,8 @@ func NeedsAuth(err error) error {
 	return &needsAuthError{err: err}
 }
 
-// Fatal says that the sync cannot go on and that repeating it unchanged is of
-// no use. A nil err stays nil.
+// Fatal marks an error: the sync cannot continue, and repeating it unchanged is
+// useless. Fatal(nil) is nil.
 func Fatal(err error) error {
 	if err == nil {
 		return nil
@@ -32,9 +32,9 @@ func Fatal(err error) error {
 	return &fatalError{err: err}
 }
 
-// Skip says of one item that its content shows it to be no document: it is left
-// out, with the text of the error as the reason, until its version changes. A
-// nil err stays nil.
+// Skip marks the error of an item whose content is not a document. The item is
+// left out, with the text of the error as the reason, until its version changes.
+// Skip(nil) is nil.
 func Skip(err error) error {
 	if err == nil {
 		return nil
@@ -42,7 +42,7 @@ func Skip(err error) error {
 	return &skipError{err: err}
 }
 
-// IsSkip reports whether an error leaves an item out.
+// IsSkip reports whether err was marked by [Skip].
 func IsSkip(err error) bool {
 	behaviour, ok := errors.AsType[interface {
 		error
@@ -51,9 +51,9 @@ func IsSkip(err error) bool {
 	return ok && behaviour.Skip()
 }
 
-// RetryAfterOf reports whether an error is retryable, and how long its source
-// asks to wait: 0 means that the caller chooses.
-func RetryAfterOf(err error) (time.Duration, bool) {
+// RetryAfterOf reports whether err was marked by [Retryable], and how long the
+// source asks to wait. If that is 0, the caller chooses.
+func RetryAfterOf(err error) (after time.Duration, retryable bool) {
 	if behaviour, ok := errors.AsType[interface {
 		error
 		RetryAfter() time.Duration
@@ -63,7 +63,7 @@ func RetryAfterOf(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// IsNeedsAuth reports whether an error asks for new credentials or rights.
+// IsNeedsAuth reports whether err was marked by [NeedsAuth].
 func IsNeedsAuth(err error) bool {
 	behaviour, ok := errors.AsType[interface {
 		error
@@ -72,7 +72,7 @@ func IsNeedsAuth(err error) bool {
 	return ok && behaviour.NeedsAuth()
 }
 
-// IsFatal reports whether an error ends the sync for good.
+// IsFatal reports whether err was marked by [Fatal].
 func IsFatal(err error) bool {
 	behaviour, ok := errors.AsType[interface {
 		error

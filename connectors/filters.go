@@ -14,26 +14,27 @@ import (
 
 const maxFilterPatterns = 200
 
-// Filters choose the items of a source that become documents. The zero value
-// lets everything through.
+// Filters select the items of a source that become documents. The zero value
+// selects all.
 type Filters struct {
-	// Include and Exclude are patterns of package glob on [Item].Path. With
-	// Include, an item has to match one of them; Exclude wins over Include.
+	// Include and Exclude are patterns of package glob for [Item].Path. If Include
+	// is not empty, an item must match one of its patterns. Exclude wins over
+	// Include.
 	Include, Exclude []string
-	// Extensions and ExcludeExtensions are file name endings in lower case
+	// Extensions and ExcludeExtensions are endings of file names, in lower case and
 	// without the leading dot: "md", "tar.gz".
 	Extensions, ExcludeExtensions []string
-	// ModifiedAfter drops items last modified before it.
+	// ModifiedAfter excludes items that were last modified before it.
 	ModifiedAfter time.Time
-	// CreatedWithin drops items created longer ago. Where the source knows no
-	// time of creation, that of the last modification stands for it.
+	// CreatedWithin excludes items that were created longer ago. An item without a
+	// time of creation counts from its last modification.
 	CreatedWithin time.Duration
 }
 
-// ParseFilters reads the object "filters" of a config: include, exclude,
-// extensions, excludeExtensions (lists of strings), modifiedAfter (RFC 3339 or
-// YYYY-MM-DD) and createdWithin ("30d"; h, d and w are understood). An absent
-// object gives the zero Filters. Errors are *OptionError.
+// ParseFilters parses the object "filters" of a config: include, exclude,
+// extensions and excludeExtensions (lists of strings), modifiedAfter (RFC 3339 or
+// YYYY-MM-DD) and createdWithin ("30d", with the units h, d and w). An absent
+// object is the zero Filters. Its errors are *OptionError.
 func ParseFilters(config map[string]any) (Filters, error) {
 	var filters Filters
 	value := config[filtersField]
@@ -42,60 +43,60 @@ func ParseFilters(config map[string]any) (Filters, error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return Filters{}, filterError("", "must be an object, not "+jsonTypeOf(value))
+		return Filters{}, newFilterError("", "must be an object, not "+jsonType(value))
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if reason := filters.set(name, object[name]); reason != "" {
-			return Filters{}, filterError("."+printable(name), reason)
+			return Filters{}, newFilterError("."+printable(name), reason)
 		}
 	}
 	return filters, nil
 }
 
-func filterError(suffix, message string) error {
+func newFilterError(suffix, message string) error {
 	return &OptionError{Field: "config." + filtersField + suffix, Message: message}
 }
 
-// set reads one field and returns what is wrong with it.
+// set parses one field and returns what is wrong with it, "" for nothing.
 func (f *Filters) set(name string, value any) (reason string) {
 	switch name {
 	case "include":
-		f.Include, reason = patternsOf(value)
+		f.Include, reason = parsePatterns(value)
 	case "exclude":
-		f.Exclude, reason = patternsOf(value)
+		f.Exclude, reason = parsePatterns(value)
 	case "extensions":
-		f.Extensions, reason = extensionsOf(value)
+		f.Extensions, reason = parseExtensions(value)
 	case "excludeExtensions":
-		f.ExcludeExtensions, reason = extensionsOf(value)
+		f.ExcludeExtensions, reason = parseExtensions(value)
 	case "modifiedAfter":
-		f.ModifiedAfter, reason = instantOf(value)
+		f.ModifiedAfter, reason = parseTime(value)
 	case "createdWithin":
-		f.CreatedWithin, reason = spanOf(value)
+		f.CreatedWithin, reason = parseDuration(value)
 	default:
 		reason = "unknown field; known ones are createdWithin, exclude, excludeExtensions, extensions, include, modifiedAfter"
 	}
 	return reason
 }
 
-// Match reports whether an item passes, and if not, why. now is the time that
-// CreatedWithin counts back from. A date the source does not tell drops nothing.
+// Match reports whether an item is selected and, if not, why. CreatedWithin counts
+// back from now. Unknown dates exclude nothing.
 func (f Filters) Match(item Item, now time.Time) (ok bool, reason string) {
 	matches := func(pattern string) bool { return glob.Match(pattern, item.Path) }
 	if len(f.Include) > 0 && !slices.ContainsFunc(f.Include, matches) {
 		return false, "no pattern of filters.include matches"
 	}
-	if at := slices.IndexFunc(f.Exclude, matches); at >= 0 {
-		return false, fmt.Sprintf("filters.exclude has %q", f.Exclude[at])
+	if i := slices.IndexFunc(f.Exclude, matches); i >= 0 {
+		return false, fmt.Sprintf("filters.exclude has %q", f.Exclude[i])
 	}
 	name := strings.ToLower(path.Base(item.Path))
-	ends := func(extension string) bool {
+	hasExtension := func(extension string) bool {
 		return strings.HasSuffix(name, "."+strings.ToLower(strings.TrimPrefix(extension, ".")))
 	}
-	if len(f.Extensions) > 0 && !slices.ContainsFunc(f.Extensions, ends) {
+	if len(f.Extensions) > 0 && !slices.ContainsFunc(f.Extensions, hasExtension) {
 		return false, "its extension is not in filters.extensions"
 	}
-	if at := slices.IndexFunc(f.ExcludeExtensions, ends); at >= 0 {
-		return false, fmt.Sprintf("filters.excludeExtensions has %q", f.ExcludeExtensions[at])
+	if i := slices.IndexFunc(f.ExcludeExtensions, hasExtension); i >= 0 {
+		return false, fmt.Sprintf("filters.excludeExtensions has %q", f.ExcludeExtensions[i])
 	}
 	if !f.ModifiedAfter.IsZero() && !item.ModifiedAt.IsZero() && item.ModifiedAt.Before(f.ModifiedAfter) {
 		return false, "last modified before filters.modifiedAfter"
@@ -110,8 +111,8 @@ func (f Filters) Match(item Item, now time.Time) (ok bool, reason string) {
 	return true, ""
 }
 
-func patternsOf(value any) ([]string, string) {
-	list, reason := stringsOf(value)
+func parsePatterns(value any) ([]string, string) {
+	list, reason := toStrings(value)
 	if reason != "" {
 		return nil, reason
 	}
@@ -126,8 +127,8 @@ func patternsOf(value any) ([]string, string) {
 	return list, ""
 }
 
-func extensionsOf(value any) ([]string, string) {
-	list, reason := stringsOf(value)
+func parseExtensions(value any) ([]string, string) {
+	list, reason := toStrings(value)
 	if reason != "" {
 		return nil, reason
 	}
@@ -143,41 +144,41 @@ func extensionsOf(value any) ([]string, string) {
 	return list, ""
 }
 
-func instantOf(value any) (time.Time, string) {
-	const wanted = "must be a date such as 2024-12-31 or a time such as 2024-12-31T23:59:59Z"
+func parseTime(value any) (time.Time, string) {
+	const message = "must be a date such as 2024-12-31 or a time such as 2024-12-31T23:59:59Z"
 	if value == nil {
 		return time.Time{}, ""
 	}
 	text, ok := value.(string)
 	if !ok {
-		return time.Time{}, wanted
+		return time.Time{}, message
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if instant, err := time.Parse(layout, text); err == nil {
-			return instant.UTC(), ""
+		if parsed, err := time.Parse(layout, text); err == nil {
+			return parsed.UTC(), ""
 		}
 	}
-	return time.Time{}, wanted
+	return time.Time{}, message
 }
 
-func spanOf(value any) (time.Duration, string) {
-	const wanted = "must be a whole number of hours, days or weeks such as 12h, 30d or 8w, and at most 100 years"
-	const longest = 100 * 366 * 24 * time.Hour
+func parseDuration(value any) (time.Duration, string) {
+	const message = "must be a whole number of hours, days or weeks such as 12h, 30d or 8w, and at most 100 years"
+	const maximum = 100 * 366 * 24 * time.Hour
 	if value == nil {
 		return 0, ""
 	}
 	text, ok := value.(string)
 	if !ok || text == "" {
-		return 0, wanted
+		return 0, message
 	}
 	units := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	unit, ok := units[text[len(text)-1]]
 	if !ok {
-		return 0, wanted
+		return 0, message
 	}
 	count, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
-	if err != nil || count <= 0 || text[0] == '+' || count > int64(longest/unit) {
-		return 0, wanted
+	if err != nil || count <= 0 || text[0] == '+' || count > int64(maximum/unit) {
+		return 0, message
 	}
 	return time.Duration(count) * unit, ""
 }

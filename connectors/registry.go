@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Registry holds the kinds a process knows. It never changes once it is made.
+// A Registry is an immutable set of kinds.
 type Registry struct {
 	kinds  []Kind
 	byName map[string]Kind
 }
 
-// NewRegistry makes a registry. It refuses a kind without a proper name or a
-// constructor, a name or alias used twice, and malformed option tables.
+// NewRegistry returns a registry of kinds. It is an error if a kind has no valid
+// name, not exactly one constructor or a malformed table of options, or if a name
+// or alias occurs twice.
 func NewRegistry(kinds ...Kind) (*Registry, error) {
 	registry := &Registry{byName: make(map[string]Kind)}
 	for _, kind := range kinds {
@@ -23,13 +24,13 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 			return nil, fmt.Errorf("connector kind %q: %w", kind.Name, err)
 		}
 		if open := kind.New; open != nil {
-			kind.New = func(ctx context.Context, s Settings) (Source, error) { return checked(ctx, kind, s, open) }
+			kind.New = func(ctx context.Context, s Settings) (Source, error) { return openValidated(ctx, kind, s, open) }
 		}
 		if attach := kind.Attach; attach != nil {
-			kind.Attach = func(ctx context.Context, s Settings) (Database, error) { return checked(ctx, kind, s, attach) }
+			kind.Attach = func(ctx context.Context, s Settings) (Database, error) { return openValidated(ctx, kind, s, attach) }
 		}
 		for _, name := range append([]string{kind.Name}, kind.Aliases...) {
-			if other, taken := registry.byName[name]; taken {
+			if other, exists := registry.byName[name]; exists {
 				return nil, fmt.Errorf("connector kind %q: the name %q belongs to %q already", kind.Name, name, other.Name)
 			}
 			registry.byName[name] = kind
@@ -40,23 +41,23 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 	return registry, nil
 }
 
-// checked gives settings to a constructor only when they are valid, and with
-// their defaults.
-func checked[T any](ctx context.Context, kind Kind, s Settings, open func(context.Context, Settings) (T, error)) (T, error) {
-	if err := kind.Check(s); err != nil {
-		var none T
-		return none, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
+// openValidated validates settings, fills in defaults and calls a constructor.
+func openValidated[T any](ctx context.Context, kind Kind, s Settings, open func(context.Context, Settings) (T, error)) (T, error) {
+	if err := kind.ValidateSettings(s); err != nil {
+		var zero T
+		return zero, Fatal(fmt.Errorf("settings of the %s connector: %w", kind.Name, err))
 	}
 	return open(ctx, kind.withDefaults(s))
 }
 
-// Lookup finds a kind by its name or one of its aliases.
+// Lookup returns the kind with a name or alias.
 func (r *Registry) Lookup(nameOrAlias string) (Kind, bool) {
 	kind, ok := r.byName[nameOrAlias]
 	return kind, ok
 }
 
-// GrantOrigins are those of a kind ([Kind.GrantOrigins]), none of an unknown one.
+// GrantOrigins returns the [Kind.GrantOrigins] of a kind, or nil if the kind is
+// unknown.
 func (r *Registry) GrantOrigins(nameOrAlias string, config map[string]any) map[string][]string {
 	return r.byName[nameOrAlias].GrantOrigins(config)
 }
@@ -65,17 +66,17 @@ func (r *Registry) GrantOrigins(nameOrAlias string, config map[string]any) map[s
 func (r *Registry) Kinds() []Kind { return slices.Clone(r.kinds) }
 
 func checkKind(kind Kind) error {
-	proper := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	validName := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	for _, name := range append([]string{kind.Name}, kind.Aliases...) {
-		if !proper.MatchString(name) {
-			return fmt.Errorf("%q is no proper name", name)
+		if !validName.MatchString(name) {
+			return fmt.Errorf("the name %q is not valid", name)
 		}
 	}
 	if (kind.New == nil) == (kind.Attach == nil) {
-		return fmt.Errorf("there is not exactly one constructor, New or Attach")
+		return fmt.Errorf("it needs exactly one constructor, New or Attach")
 	}
 	if kind.Webhook != nil && !slices.ContainsFunc(kind.Credentials, func(o Option) bool { return o.Name == kind.Webhook.Secret && o.Sensitive }) {
-		return fmt.Errorf("the webhook's secret %q is no sensitive credential", kind.Webhook.Secret)
+		return fmt.Errorf("the webhook's secret %q is not a sensitive credential", kind.Webhook.Secret)
 	}
 	if !slices.Contains(categories(), kind.Category) && kind.Category != "" {
 		return fmt.Errorf("the category %q is unknown", kind.Category)
@@ -88,7 +89,7 @@ func checkKind(kind Kind) error {
 		return err
 	}
 	for _, option := range kind.Options {
-		// A config is shown to whoever may see the connector.
+		// Everybody who sees the connector sees its config.
 		if option.Sensitive {
 			return fmt.Errorf("the option %q is sensitive and belongs to the credentials", option.Name)
 		}
@@ -98,17 +99,14 @@ func checkKind(kind Kind) error {
 	}
 	for _, option := range kind.Credentials {
 		if option.Type != TypeString {
-			return fmt.Errorf("credential %q is no string", option.Name)
+			return fmt.Errorf("the credential %q is not a string", option.Name)
 		}
 	}
 	return checkOptions(kind.Credentials, nil)
 }
 
-func categories() []Category {
-	return []Category{CategoryFiles, CategoryStorage, CategoryCollaboration, CategoryDevelopment, CategoryCRM, CategoryITSM, CategoryWeb, CategoryDatabase}
-}
-
-func checkOptions(options []Option, taken []string) error {
+// checkOptions checks a table of options, none of which may have a reserved name.
+func checkOptions(options []Option, reserved []string) error {
 	for _, option := range options {
 		for _, other := range option.DependsOn {
 			if !slices.ContainsFunc(options, func(o Option) bool { return o.Name == other.Option && o.Name != option.Name }) {
@@ -116,17 +114,17 @@ func checkOptions(options []Option, taken []string) error {
 			}
 		}
 		if option.Name == "" || option.Title == "" {
-			return fmt.Errorf("an option lacks its name or title: %q", option.Name)
+			return fmt.Errorf("the option %q has no name or no title", option.Name)
 		}
-		if slices.Contains(taken, option.Name) {
+		if slices.Contains(reserved, option.Name) {
 			return fmt.Errorf("the option name %q is taken", option.Name)
 		}
-		taken = append(taken, option.Name)
+		reserved = append(reserved, option.Name)
 		if option.Default == nil {
 			continue
 		}
 		if err := option.validate(option.Name, option.Default); err != nil {
-			return fmt.Errorf("default of an option: %w", err)
+			return fmt.Errorf("check a default: %w", err)
 		}
 	}
 	return nil

@@ -16,9 +16,10 @@ const (
 	maxListEntries = 1000
 )
 
-// OptionError says which field of a connector's settings is wrong, and why.
+// An OptionError says which field of a connector's settings is wrong, and why.
 type OptionError struct {
-	// Field is the path of the field: config.bucket, credentials.accessKeyId.
+	// Field is the path of the field, such as config.bucket or
+	// credentials.accessKeyId.
 	Field string
 	// Message says what is wrong and what to do. It never holds a credential.
 	Message string
@@ -26,22 +27,22 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return e.Field + ": " + e.Message }
 
-// Validate reports the first thing that is wrong with a connector's settings as
-// an *OptionError: a field that does not exist, a value of the wrong type or out
-// of range, a required field that is missing.
+// Validate checks a connector's settings. It returns an *OptionError for the
+// first unknown field, value of a wrong type or out of range, or missing required
+// field.
 func (k Kind) Validate(config map[string]any, credentials map[string]string) error {
-	return k.Check(Settings{Config: config, Credentials: credentials})
+	return k.ValidateSettings(Settings{Config: config, Credentials: credentials})
 }
 
-// Check is Validate for settings that may come with an OAuth grant, whose Token
-// is not called.
-func (k Kind) Check(s Settings) error {
+// ValidateSettings is [Kind.Validate] for settings that may have an OAuth grant.
+// It does not call Token.
+func (k Kind) ValidateSettings(s Settings) error {
 	config, credentials := s.Config, s.Credentials
 	options := slices.Concat(k.Options, CommonOptions())
-	if err := unknownField("config", slices.Collect(maps.Keys(config)), options); err != nil {
+	if err := checkFieldNames("config", slices.Collect(maps.Keys(config)), options); err != nil {
 		return err
 	}
-	if err := unknownField("credentials", slices.Collect(maps.Keys(credentials)), k.Credentials); err != nil {
+	if err := checkFieldNames("credentials", slices.Collect(maps.Keys(credentials)), k.Credentials); err != nil {
 		return err
 	}
 	for _, option := range options {
@@ -61,9 +62,9 @@ func (k Kind) Check(s Settings) error {
 	if _, err := ParseFilters(config); err != nil {
 		return err
 	}
-	if config[permissionsField] == true && !k.Permissions {
-		// Taken for granted, the option would show to all what few may see.
-		return &OptionError{Field: "config." + permissionsField, Message: "connectors of the type " + k.Name + " cannot import permissions"}
+	if config[includePermissionsField] == true && !k.Permissions {
+		// If it were ignored, everybody could read what few may read at the source.
+		return &OptionError{Field: "config." + includePermissionsField, Message: "connectors of the type " + k.Name + " cannot import permissions"}
 	}
 	if config[SubscriptionField] == true && !k.Subscribes() {
 		return &OptionError{Field: "config." + SubscriptionField, Message: "connectors of the type " + k.Name + " cannot ask for webhooks"}
@@ -81,7 +82,7 @@ func (k Kind) withDefaults(s Settings) Settings {
 		config = map[string]any{}
 	}
 	for _, option := range slices.Concat(k.Options, CommonOptions()) {
-		if option.absent(config[option.Name]) && option.Default != nil {
+		if option.isAbsent(config[option.Name]) && option.Default != nil {
 			config[option.Name] = option.Default
 		}
 	}
@@ -89,39 +90,41 @@ func (k Kind) withDefaults(s Settings) Settings {
 	return s
 }
 
-func unknownField(place string, given []string, options []Option) error {
+// checkFieldNames reports the first name that no option has. section is config or
+// credentials.
+func checkFieldNames(section string, names []string, options []Option) error {
 	var known []string
 	for _, option := range options {
 		known = append(known, option.Name)
 	}
 	slices.Sort(known)
-	slices.Sort(given)
-	for _, name := range given {
+	slices.Sort(names)
+	for _, name := range names {
 		if !slices.Contains(known, name) {
 			message := "unknown field; there are none here"
 			if len(known) > 0 {
 				message = "unknown field; known ones are " + strings.Join(known, ", ")
 			}
-			return &OptionError{Field: place + "." + printable(name), Message: message}
+			return &OptionError{Field: section + "." + printable(name), Message: message}
 		}
 	}
 	return nil
 }
 
-// absent reports whether a value counts as not given: JSON null does, and so
-// does an empty string, since forms send one for a field left blank.
-func (o Option) absent(value any) bool {
+// isAbsent reports whether a value is absent. JSON null and the empty string are:
+// forms send an empty string for a blank field.
+func (o Option) isAbsent(value any) bool {
 	return value == nil || (o.Type == TypeString && value == "")
 }
 
-// validate checks one value.
+// validate checks a value. field is the path for the error.
 func (o Option) validate(field string, value any) error {
-	wrong := func(format string, arguments ...any) error {
-		return &OptionError{Field: field, Message: fmt.Sprintf(format, arguments...)}
+	wrong := func(format string, args ...any) error {
+		return &OptionError{Field: field, Message: fmt.Sprintf(format, args...)}
 	}
-	if o.absent(value) {
+	if o.isAbsent(value) {
 		if o.Required {
-			return wrong("required%s", exampleOf(o))
+			return wrong("required%s", exampleHint(o))
 		}
 		return nil
 	}
@@ -130,9 +133,9 @@ func (o Option) validate(field string, value any) error {
 	case TypeString:
 		text, ok := value.(string)
 		if !ok {
-			return wrong("must be a string, not %s", jsonTypeOf(value))
+			return wrong("must be a string, not %s", jsonType(value))
 		}
-		if reason := badText(text); reason != "" {
+		if reason := checkText(text); reason != "" {
 			return wrong("%s", reason)
 		}
 		if len(o.Choices) > 0 && !slices.Contains(o.Choices, text) {
@@ -140,9 +143,9 @@ func (o Option) validate(field string, value any) error {
 		}
 		checked = text
 	case TypeInteger:
-		number, ok := integerOf(value)
+		number, ok := toInteger(value)
 		if !ok {
-			return wrong("must be a whole number, not %s", jsonTypeOf(value))
+			return wrong("must be a whole number, not %s", jsonType(value))
 		}
 		if o.Max > o.Min && (number < o.Min || number > o.Max) {
 			return wrong("must be from %d to %d", o.Min, o.Max)
@@ -151,16 +154,16 @@ func (o Option) validate(field string, value any) error {
 	case TypeBoolean:
 		flag, ok := value.(bool)
 		if !ok {
-			return wrong("must be true or false, not %s", jsonTypeOf(value))
+			return wrong("must be true or false, not %s", jsonType(value))
 		}
 		checked = flag
 	case TypeStringList:
-		list, reason := stringsOf(value)
+		list, reason := toStrings(value)
 		if reason != "" {
 			return wrong("%s", reason)
 		}
 		if o.Required && len(list) == 0 {
-			return wrong("required: name at least one%s", exampleOf(o))
+			return wrong("required: name at least one%s", exampleHint(o))
 		}
 		for _, entry := range list {
 			if len(o.Choices) > 0 && !slices.Contains(o.Choices, entry) {
@@ -169,7 +172,7 @@ func (o Option) validate(field string, value any) error {
 		}
 		checked = list
 	case TypeObject:
-		return nil // ParseFilters looks at the only one there is
+		return nil // ParseFilters checks the only object
 	default:
 		return wrong("has the unknown type %q", o.Type)
 	}
@@ -182,16 +185,16 @@ func (o Option) validate(field string, value any) error {
 	return nil
 }
 
-func exampleOf(o Option) string {
+func exampleHint(o Option) string {
 	if o.Example == "" {
 		return ""
 	}
 	return ", for example " + o.Example
 }
 
-// integerOf accepts every form a whole number takes after decoding. Beyond 2^53
-// a float64 no longer tells neighbours apart.
-func integerOf(value any) (int64, bool) {
+// toInteger converts a decoded whole number. Floats above 2^53 are refused
+// because they are not exact.
+func toInteger(value any) (int64, bool) {
 	switch number := value.(type) {
 	case float64:
 		if number != math.Trunc(number) || math.Abs(number) > 1<<53 {
@@ -210,23 +213,23 @@ func integerOf(value any) (int64, bool) {
 	}
 }
 
-// stringsOf returns the strings of a decoded list, or why it is not one.
-func stringsOf(value any) (list []string, reason string) {
-	switch given := value.(type) {
+// toStrings converts a decoded list of strings, or says what is wrong with it.
+func toStrings(value any) (list []string, reason string) {
+	switch value := value.(type) {
 	case nil:
 		return nil, ""
 	case []string:
-		list = slices.Clone(given)
+		list = slices.Clone(value)
 	case []any:
-		for _, entry := range given {
+		for _, entry := range value {
 			text, ok := entry.(string)
 			if !ok {
-				return nil, "must be a list of strings, one entry is " + jsonTypeOf(entry)
+				return nil, "must be a list of strings, one entry is " + jsonType(entry)
 			}
 			list = append(list, text)
 		}
 	default:
-		return nil, "must be a list of strings, not " + jsonTypeOf(value)
+		return nil, "must be a list of strings, not " + jsonType(value)
 	}
 	if len(list) > maxListEntries {
 		return nil, fmt.Sprintf("has %d entries, at most %d are allowed", len(list), maxListEntries)
@@ -235,21 +238,21 @@ func stringsOf(value any) (list []string, reason string) {
 		if entry == "" {
 			return nil, "has an empty entry"
 		}
-		if reason := badText(entry); reason != "" {
+		if reason := checkText(entry); reason != "" {
 			return nil, reason
 		}
 	}
 	return list, ""
 }
 
-func badText(text string) string {
+// checkText says what is wrong with a string, "" for nothing.
+func checkText(text string) string {
 	switch {
 	case len(text) > maxValueBytes:
 		return fmt.Sprintf("is longer than %d bytes", maxValueBytes)
 	case !utf8.ValidString(text):
 		return "is not valid UTF-8"
-	// A pasted private key has line breaks; no field has any other control
-	// character.
+	// A private key has line breaks.
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }):
 		return "has a control character in it"
 	default:
@@ -257,7 +260,7 @@ func badText(text string) string {
 	}
 }
 
-func jsonTypeOf(value any) string {
+func jsonType(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"
@@ -276,17 +279,17 @@ func jsonTypeOf(value any) string {
 	}
 }
 
-// printable makes a name chosen by a client fit for a message.
+// printable returns a client's text in a form that is safe in a message.
 func printable(name string) string {
-	const longest = 64
+	const maxRunes = 64
 	cleaned := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) && r != utf8.RuneError {
 			return r
 		}
 		return '?'
 	}, name)
-	if runes := []rune(cleaned); len(runes) > longest {
-		return string(runes[:longest]) + "…"
+	if runes := []rune(cleaned); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
 	}
 	return cleaned
 }

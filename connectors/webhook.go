@@ -7,80 +7,78 @@ import (
 	"time"
 )
 
-// Webhook is how a platform tells of changes. Everything in it looks at a
-// delivery alone: nothing is asked of the platform, and nothing waits.
+// A Webhook describes how a platform notifies of changes. Its functions read one
+// delivery. They neither call the platform nor wait.
 type Webhook struct {
-	// Secret names the credential that deliveries are verified with. A connector
-	// without one gets a secret of Magpie's own where its sources are a
-	// [Subscriber], else no deliveries.
+	// Secret names the credential that deliveries are verified with. For a
+	// connector without that credential, Magpie makes a secret if the sources are a
+	// [Subscriber], and accepts no deliveries otherwise.
 	Secret string
 	// Subscribes says that the sources are a [Subscriber].
 	Subscribes bool
-	// Keys are the settings' side of Route: what deliveries for a connector with
-	// these settings name, in lower case ("acme/handbook", "T024BE7LD"). None
-	// means that only deliveries which name the connector in their path reach it.
+	// Keys returns the names by which deliveries address a connector with these
+	// settings, in lower case, such as "acme/handbook" or "T024BE7LD". A connector
+	// without keys only gets deliveries whose address names the connector.
 	Keys func(s Settings) []string
-	// Route reads what a delivery is about, before it was verified: from the
-	// header and a bounded reading of the body. The keys only choose connectors
-	// whose secrets are tried. It refuses what is no delivery with ErrDelivery.
+	// Route returns the keys that a delivery names. The delivery is not verified
+	// yet: the keys select the connectors whose secrets are tried. Route returns
+	// ErrDelivery if the request is not a delivery of the platform.
 	Route func(header http.Header, body []byte) (keys []string, err error)
-	// Challenge reports whether a delivery only asks whether it is heard, and
-	// names nothing that Route could find a connector by: the secrets of all
-	// connectors of the kind are tried then, the newest first and a bounded
-	// number of them. It looks at small bodies only. May be nil.
-	Challenge func(body []byte) bool
-	// Validates says that the platform looks for the address by a GET request
-	// before it sends anything there.
-	Validates bool
-	// Verify says whether the delivery was made by who knows the secret, in
-	// constant time, and not too long ago where the scheme can tell. The body is
-	// that on the wire, byte for byte. ErrSignature is the only error.
+	// IsChallenge reports whether a delivery without keys only tests the address.
+	// The secrets of the newest connectors of the kind are tried then. It is called
+	// with small bodies only. It may be nil.
+	IsChallenge func(body []byte) bool
+	// ProbesAddress says that the platform sends a GET request to the address before
+	// its first delivery.
+	ProbesAddress bool
+	// Verify checks, in constant time, that the sender of a delivery knows the secret
+	// and that the delivery is recent, where the scheme has a time. The body is the
+	// one on the wire, byte for byte. ErrSignature is the only error.
 	Verify func(secret string, header http.Header, body []byte, now time.Time) error
-	// Read says what a verified delivery tells.
-	Read func(header http.Header, body []byte) (Delivery, error)
+	// Parse reads a verified delivery.
+	Parse func(header http.Header, body []byte) (Delivery, error)
 }
 
-// The refusals of deliveries.
+// Errors of deliveries.
 var (
 	ErrDelivery  = errors.New("this is no delivery of the platform")
 	ErrSignature = errors.New("the signature does not match")
 )
 
-// Delivery is what a platform told.
+// A Delivery is one webhook request: a notification of changes.
 type Delivery struct {
-	// ID names the delivery: one that comes again has the same. Empty where the
-	// platform gives none; the body's hash stands for it then.
+	// ID identifies the delivery. A repeated delivery has the same ID. If it is empty,
+	// the hash of the body is used.
 	ID string
-	// Answer is what the platform wants to get back at once (a challenge); nil
-	// for an ordinary delivery, which is answered without a body.
-	Answer []byte
-	// Items are the ids or paths of the items that changed, or are gone: a
-	// [Resolver] finds out which. All says that the whole source has to be looked
-	// at, Permissions that who may see what did change. Nothing of them: there is
-	// nothing to do.
-	Items            []string
-	All, Permissions bool
-	// At is when the change happened at the source; zero where it does not tell.
-	At time.Time
+	// Response is the body that the platform expects in return, as for a challenge.
+	// It is nil for an ordinary delivery.
+	Response []byte
+	// Items are ids or paths of items that changed or were deleted; a [Resolver] tells
+	// which.
+	Items []string
+	// AllChanged says that any item may have changed.
+	AllChanged bool
+	// PermissionsChanged says that the readers of items changed.
+	PermissionsChanged bool
+	// ChangedAt is the time of the change at the source, zero if unknown.
+	ChangedAt time.Time
 }
 
-// Subscriber is an optional ability of a [Source]: having the platform send
-// webhooks, where it has to be asked to.
+// A Subscriber is a [Source] that can subscribe to the platform's webhooks.
 type Subscriber interface {
-	// Subscribe asks for deliveries to an address, signed or marked with a
-	// secret. A subscription of the same address that is there already is renewed
-	// or replaced, so that calling it again repairs what somebody broke. Errors
-	// are those of every other method; [NeedsAuth] where the rights do not reach.
+	// Subscribe requests deliveries to an address, signed with a secret. It renews or
+	// replaces a subscription of the same address, so that calling it again repairs a
+	// broken one. The error is NeedsAuth if the credentials lack the right.
 	Subscribe(ctx context.Context, address, secret string) (Subscription, error)
-	// Unsubscribe ends a subscription; one that is gone is no error.
+	// Unsubscribe ends a subscription. It is no error if the subscription is gone.
 	Unsubscribe(ctx context.Context, s Subscription) error
 }
 
-// Subscription is one that a platform has given.
+// A Subscription is a registration for webhooks at a platform.
 type Subscription struct {
-	// ID is the platform's name of it, at most 1,000 bytes; a source that needs
-	// several puts all their names here.
+	// ID is the platform's id, at most 1,000 bytes. A source that needs several
+	// registrations encodes all their ids.
 	ID string
-	// Expires is when it ends unless it is renewed by then; zero for never.
+	// Expires is when the subscription ends unless it is renewed, zero for never.
 	Expires time.Time
 }

@@ -82,7 +82,7 @@ func (r *Resolver) try(ctx context.Context, kind connectors.Kind, settings conne
 	inside, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	if r.Pacer != nil {
-		settings.Turn = r.Pacer.Of(kind, settings, grantName(grant)).Turn
+		settings.Limiter = r.Pacer.Of(kind, settings, grantName(grant)).Turn
 	}
 	began := r.Now()
 	err := check(inside, kind, settings)

@@ -33,7 +33,7 @@ func (r *Resolver) kind(name string) (connectors.Kind, error) {
 
 // checkSettings says which option is wrong.
 func checkSettings(k connectors.Kind, s connectors.Settings) error {
-	err := k.Check(s)
+	err := k.ValidateSettings(s)
 	var option *connectors.OptionError
 	switch {
 	case errors.As(err, &option):

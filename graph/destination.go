@@ -29,7 +29,7 @@ func (r *Resolver) opened(ctx context.Context, row *ent.Connector) (credentials 
 // to another place: whoever may edit a connector need not know what it signs in
 // with. given are the credentials of the request.
 func staysPut(kind connectors.Kind, before, after map[string]any, old, merged map[string]string, given map[string]any) error {
-	field := kind.Moved(before, after)
+	field := kind.ChangedDestination(before, after)
 	if field == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ func kinds(registry *connectors.Registry) []*model.ConnectorKind {
 		out = append(out, &model.ConnectorKind{
 			Name: k.Name, Title: k.Title, Description: k.Description, Category: category(k), Aliases: append([]string{}, k.Aliases...),
 			Options: options(k.AllOptions()), Credentials: options(k.Credentials), AcceptsFiles: k.AcceptsFiles,
-			Enumerates: k.Bounded, Permissions: k.Permissions, Webhooks: k.Webhook != nil, Database: k.AttachesDatabase(),
+			Enumerates: k.Enumerates, Permissions: k.Permissions, Webhooks: k.Webhook != nil, Database: k.AttachesDatabase(),
 			OauthProvider: unlessEmpty(k.OAuth), Documentation: unlessEmpty(k.Documentation),
 		})
 	}

@@ -38,7 +38,7 @@ func (tattler) Close() error                                                   {
 func wiki() connectors.Kind {
 	return connectors.Kind{
 		Name: "wiki", Title: "Wiki", Description: "Pages.", Aliases: []string{"pages"}, Category: connectors.CategoryCollaboration,
-		Permissions: true, Webhook: &connectors.Webhook{Secret: "token"}, OAuth: "wiki", Bounded: true, Documentation: "https://example.com/wiki",
+		Permissions: true, Webhook: &connectors.Webhook{Secret: "token"}, OAuth: "wiki", Enumerates: true, Documentation: "https://example.com/wiki",
 		Options: []connectors.Option{
 			{Name: "address", Title: "Address", Help: "Of the wiki.", Type: connectors.TypeString, Format: connectors.FormatURL, Required: true, Example: "https://wiki.example.com"},
 			{Name: "depth", Title: "Depth", Help: "Levels.", Type: connectors.TypeInteger, Min: 1, Max: 5, Default: 3, Group: "Range", Advanced: true},

@@ -43,13 +43,13 @@ func (s *shelf) Search(_ context.Context, reach viewer.Scope, _, _ string, limit
 
 func (s *shelf) Table(_ context.Context, reach viewer.Scope, _, _ string) (*attached.Detail, error) {
 	s.reach = reach
-	return &attached.Detail{Found: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}, Truncated: "bytes", LeftOut: 1, Oversized: 2}}, s.err
+	return &attached.Detail{Found: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}, Truncated: "bytes", Omitted: 1, OversizedRow: 2}}, s.err
 }
 
 func (s *shelf) Query(_ context.Context, reach viewer.Scope, q attached.Question) (*attached.Answer, error) {
 	s.reach, s.question = reach, q
 	return &attached.Answer{Database: s.found().Database, Rows: &connectors.Rows{
-		Columns: []string{"n", "exact"}, Types: []string{"int8", "numeric"}, Values: [][]any{{int64(7), json.Number("12.50")}, {nil, "NaN"}}, Truncated: "rows", LeftOut: 3, Uncounted: true, Took: 5 * time.Millisecond,
+		Columns: []string{"n", "exact"}, Types: []string{"int8", "numeric"}, Values: [][]any{{int64(7), json.Number("12.50")}, {nil, "NaN"}}, Truncated: "rows", Omitted: 3, OmittedAtLeast: true, Duration: 5 * time.Millisecond,
 	}}, s.err
 }
 

@@ -42,11 +42,11 @@ func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
 	}
 	out := map[string]any{
 		"database": answer.Database.Name, "columns": answer.Columns, "types": answer.Types, "rows": answer.Values,
-		"row_count": len(answer.Values), "took_ms": answer.Took.Milliseconds(),
+		"row_count": len(answer.Values), "took_ms": answer.Duration.Milliseconds(),
 	}
 	if answer.Truncated != "" {
-		out["truncated"], out["left_out"], out["notice"] = answer.Truncated, answer.LeftOut, answer.Notice()
-		if answer.Uncounted {
+		out["truncated"], out["left_out"], out["notice"] = answer.Truncated, answer.Omitted, answer.Notice()
+		if answer.OmittedAtLeast {
 			out["left_out_at_least"] = true
 		}
 	}

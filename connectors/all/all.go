@@ -15,16 +15,16 @@ import (
 	"github.com/magpie-search/magpie/connectors/webcrawler"
 )
 
-// Deps are what connectors need from the process they run in.
+// Deps are the dependencies of connectors on the process.
 type Deps struct {
 	// Files are the uploaded files.
 	Files fileupload.Files
-	// Dial makes every connection to an address that a user chose; it refuses
-	// those that must not be reached.
+	// Dial connects to addresses that users choose. It refuses addresses that
+	// must not be reached.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Registry returns all kinds of connectors. A new kind is one more line here.
+// Registry returns the registry of all kinds. A new kind is one more line here.
 func Registry(d Deps) (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		fileupload.Kind(d.Files),

@@ -128,12 +128,12 @@ func TestWhatMovesCredentials(t *testing.T) {
 			t.Errorf("%s has no case", kind.Name)
 		}
 		for _, after := range c.same {
-			if field := kind.Moved(c.before, after); field != "" {
+			if field := kind.ChangedDestination(c.before, after); field != "" {
 				t.Errorf("%s: %v is moved by %s", kind.Name, after, field)
 			}
 		}
 		for _, after := range c.away {
-			if kind.Moved(c.before, after) == "" {
+			if kind.ChangedDestination(c.before, after) == "" {
 				t.Errorf("%s: %v is not moved", kind.Name, after)
 			}
 		}

@@ -42,7 +42,7 @@ func (c *center) spaces(ctx context.Context, keys []string) ([]space, error) {
 			if part != nil {
 				query["spaceKey"] = part
 			}
-			var trail restapi.Trail
+			var trail restapi.LoopDetector
 			for start := 0; ; {
 				var answer rows[struct {
 					ID        int64
@@ -65,7 +65,7 @@ func (c *center) spaces(ctx context.Context, keys []string) ([]space, error) {
 				if next, _ := following(answer.paging); !next || len(answer.Results) == 0 {
 					break
 				}
-				if err := trail.Step("Confluence", "the spaces", keys); err != nil {
+				if err := trail.Visit("Confluence", "the spaces", keys); err != nil {
 					return nil, err
 				}
 			}
@@ -101,7 +101,7 @@ func (c *center) list(ctx context.Context, of space, kind, cursor string) ([]*pa
 			case token == "" && err == nil:
 				err = errNowhere
 			case token == cursor && err == nil:
-				err = restapi.Circle("Confluence", "the pages of "+of.key, token)
+				err = restapi.LoopError("Confluence", "the pages of "+of.key, token)
 			}
 			return pages, token, err
 		}

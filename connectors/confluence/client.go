@@ -60,7 +60,7 @@ func (a *api) of(ctx context.Context) (*restapi.Client, error) {
 
 func (a *api) newClient(base string) (*restapi.Client, error) {
 	client, err := restapi.New(base, a.dial, restapi.Options{
-		Name: "Confluence", Wait: a.s.Wait, Authorize: a.authorize, Limited: limited, Explain: explain, Advice: "config." + optionURL,
+		Platform: "Confluence", Wait: a.s.Wait, Authorize: a.authorize, RateLimited: limited, ErrorMessage: explain, Advice: "config." + optionURL,
 		// Without it, Data Center takes requests of other programs for those of a browser.
 		Header: http.Header{"X-Atlassian-Token": {"no-check"}},
 	})
@@ -181,7 +181,7 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 	ctx, cancel := restapi.WithDeadline(ctx)
 	defer cancel()
 	if particular, ok := out.(interface{ needs() []string }); ok {
-		r.Needs = particular.needs()
+		r.RequiredFields = particular.needs()
 	}
 	client, err := a.of(ctx)
 	if err != nil {
@@ -198,7 +198,7 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 	if response.Header.Get("X-RateLimit-NearLimit") == "true" || response.Header.Get("X-RateLimit-Remaining") == "0" {
 		a.busy.Store(true)
 	}
-	err = client.Read(ctx, response, r.Needs, out)
+	err = client.ReadJSON(ctx, response, r.RequiredFields, out)
 	if errors.Is(err, restapi.ErrTooLarge) {
 		return errLarge
 	}
@@ -208,7 +208,7 @@ func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
 // atLogin makes an error that asks for credentials of a login page in place of an
 // answer.
 func atLogin(err error) error {
-	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
+	if mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && mismatch.IsLogin {
 		return connectors.NeedsAuth(errLogin)
 	}
 	return err
@@ -226,7 +226,7 @@ var errLarge = errors.New("an answer of the wiki is too large")
 // refusal looks at the reason that Confluence gives beside the status: a token
 // that has ended can come as 403 or as 404.
 func (a *api) refusal(err error) error {
-	failure, ok := errors.AsType[*restapi.Error](err)
+	failure, ok := errors.AsType[*restapi.StatusError](err)
 	if !ok {
 		return err
 	}
@@ -257,7 +257,7 @@ func asksLogin(request *http.Request) bool {
 func (a *api) visible(ctx context.Context, path string, of space) (bool, error) {
 	ctx, cancel := restapi.WithDeadline(ctx)
 	defer cancel()
-	client, err := restapi.New(a.site.base, a.dial, restapi.Options{Name: "Confluence", Wait: a.s.Wait, Limited: limited, Explain: explain, Advice: "config." + optionURL})
+	client, err := restapi.New(a.site.base, a.dial, restapi.Options{Platform: "Confluence", Wait: a.s.Wait, RateLimited: limited, ErrorMessage: explain, Advice: "config." + optionURL})
 	if err != nil {
 		return false, err
 	}
@@ -274,8 +274,8 @@ func (a *api) visible(ctx context.Context, path string, of space) (bool, error) 
 		return false, nil
 	}
 	var shown struct{ Key string }
-	err = client.Read(ctx, response, []string{"key"}, &shown)
-	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
+	err = client.ReadJSON(ctx, response, []string{"key"}, &shown)
+	if mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && mismatch.IsLogin {
 		return false, nil // what people without an account get to see instead
 	}
 	if err == nil && !strings.EqualFold(shown.Key, of.key) {

@@ -74,7 +74,7 @@ func listAll[T any](ctx context.Context, a *api, path string, query url.Values) 
 	query = cloned(query)
 	query.Set("limit", strconv.Itoa(cloudList))
 	var found []T
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for {
 		var answer listV2[T]
 		if err := a.get(ctx, path, query, &answer); err != nil {
@@ -88,7 +88,7 @@ func listAll[T any](ctx context.Context, a *api, path string, query url.Values) 
 		if cursor == "" {
 			return nil, errNowhere
 		}
-		if err := trail.Step("Confluence", path, cursor); err != nil {
+		if err := trail.Visit("Confluence", path, cursor); err != nil {
 			return nil, err
 		}
 		query.Set("cursor", cursor)

@@ -111,12 +111,12 @@ func TestConfluenceIsAConnector(t *testing.T) {
 				s := newSite(t, cloud)
 				return connectortest.Setup{
 					Kind: s.kind(), Settings: s.settings(nil), Fixture: s,
-					OddPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", "x'\"y;.md", "(1).md", "-", "~.md", "a:b.md"},
-					Path:     func(path string) string { return filesPage + strings.ReplaceAll(path, "/", "∕") },
-					Fixed: func(path string) string {
+					UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", "x'\"y;.md", "(1).md", "-", "~.md", "a:b.md"},
+					ItemPath:     func(path string) string { return filesPage + strings.ReplaceAll(path, "/", "∕") },
+					FixturePath: func(path string) string {
 						return strings.ReplaceAll(strings.TrimPrefix(path, filesPage), "∕", "/")
 					},
-					Aside: func(item connectors.Item) bool { return strings.HasPrefix(item.ID, "page:") },
+					Ignore: func(item connectors.Item) bool { return strings.HasPrefix(item.ID, "page:") },
 				}
 			})
 		})

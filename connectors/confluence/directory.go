@@ -68,7 +68,7 @@ func (a *api) memberList(ctx context.Context, path string, start int) ([]user, i
 	return answer.Results, start + len(answer.Results), nil
 }
 
-// Groups implements [connectors.Directory]: the groups of the site, and then
+// Groups implements [connectors.GroupLister]: the groups of the site, and then
 // those that stand for who is on several lists.
 func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage, error) {
 	if err := ctx.Err(); err != nil {
@@ -115,7 +115,7 @@ func (s *source) siteGroups(ctx context.Context, at directoryCursor) ([]connecto
 	if err != nil {
 		return nil, at, err
 	}
-	trail, _ := restapi.ParseTrail(at.Trail)
+	trail, _ := restapi.ParseLoopDetector(at.Trail)
 	made := make([]connectors.Group, 0, len(found))
 	var ids strings.Builder
 	for _, g := range found {
@@ -125,7 +125,7 @@ func (s *source) siteGroups(ctx context.Context, at directoryCursor) ([]connecto
 		ids.WriteString(groupID(g) + " ")
 	}
 	if start >= 0 {
-		if err := trail.Step("Confluence", "the groups", ids.String()); err != nil {
+		if err := trail.Visit("Confluence", "the groups", ids.String()); err != nil {
 			return nil, at, err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
 		return known, nil
 	}
 	ids := []string{}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for start := 0; start >= 0; {
 		users, next, err := s.place.members(ctx, g, start)
 		if errors.Is(err, connectors.ErrNotFound) {
@@ -170,7 +170,7 @@ func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
 			page.WriteString(u.id() + " ")
 		}
 		if next >= 0 {
-			if err := trail.Step("Confluence", "the members of a group", page.String()); err != nil {
+			if err := trail.Visit("Confluence", "the members of a group", page.String()); err != nil {
 				return nil, err
 			}
 		}
@@ -199,7 +199,7 @@ func (s *source) derivedGroups(ctx context.Context, at directoryCursor) ([]conne
 	if s.notes == nil {
 		return nil, directoryCursor{}, nil
 	}
-	names, err := s.notes.Names(ctx, derivedNotes)
+	names, err := s.notes.Keys(ctx, derivedNotes)
 	if err != nil {
 		return nil, at, err
 	}
@@ -211,7 +211,7 @@ func (s *source) derivedGroups(ctx context.Context, at directoryCursor) ([]conne
 	more := len(names) > derivedStep
 	var made []connectors.Group
 	for _, name := range names[:min(len(names), derivedStep)] {
-		text, err := s.notes.Load(ctx, name)
+		text, err := s.notes.Get(ctx, name)
 		if err != nil {
 			return nil, at, err
 		}

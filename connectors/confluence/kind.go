@@ -54,8 +54,8 @@ func KindAt(dial restapi.Dial, gateway string) connectors.Kind {
 		Name: "confluence", Title: "Confluence", Category: connectors.CategoryCollaboration,
 		Description:   "Pages, blog posts and attachments of Confluence, Cloud or Data Center.",
 		Documentation: "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
-		Bounded:       true, Permissions: true, OAuth: "atlassian",
-		Pace:        connectors.Pace{PerMinute: perMinute, Burst: burst},
+		Enumerates:       true, Permissions: true, OAuth: "atlassian",
+		RateLimit:        connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:     options(),
 		Credentials: credentials(),
 		CheckSettings: func(s connectors.Settings) error {
@@ -77,7 +77,7 @@ func options() []connectors.Option {
 		{
 			Name: optionURL, Title: "Address", Type: connectors.TypeString, Required: true, Format: connectors.FormatURL,
 			// Grants go to Atlassian's gateway, which knows the sites that they are for.
-			Destination: true, ApartFromGrants: true,
+			Destination: true, NoGrantToken: true,
 			Example: "https://acme.atlassian.net/wiki", Help: "Where people open Confluence, with or without /wiki.",
 			Check: func(value any) error {
 				text, _ := value.(string)

@@ -117,8 +117,8 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id string) 
 	if err != nil {
 		return nil, err
 	}
-	want := restapi.Content{Size: f.size, Page: strings.Contains(f.media, "html")}
-	content, err := client.Content(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
+	want := restapi.Expected{Size: f.size, AllowHTML: strings.Contains(f.media, "html")}
+	content, err := client.Download(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
 	if err != nil {
 		return nil, s.api.refusal(atLogin(err))
 	}

@@ -64,7 +64,7 @@ func (w wants) expansions(body bool, more ...string) string {
 func (a *api) all(ctx context.Context, path string, query url.Values, take func(content)) error {
 	query = cloned(query)
 	query.Set("limit", strconv.Itoa(listed))
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for start := 0; ; {
 		var answer contents
 		if err := a.get(ctx, path, query, &answer); err != nil {
@@ -83,7 +83,7 @@ func (a *api) all(ctx context.Context, path string, query url.Values, take func(
 		if !next || len(answer.Results) == 0 {
 			return nil
 		}
-		if err := trail.Step("Confluence", path, firstOf(cursor, ids.String())); err != nil {
+		if err := trail.Visit("Confluence", path, firstOf(cursor, ids.String())); err != nil {
 			return err
 		}
 		if cursor != "" {

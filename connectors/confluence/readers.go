@@ -225,7 +225,7 @@ func (s *source) onAll(ctx context.Context, lists []restriction) (*connectors.Re
 	noted := s.noted[name]
 	s.mutex.Unlock()
 	if !noted {
-		if err := s.notes.Save(ctx, derivedNotes+name, text); err != nil {
+		if err := s.notes.Put(ctx, derivedNotes+name, text); err != nil {
 			return nil, err
 		}
 		s.mutex.Lock()

@@ -17,7 +17,7 @@ import (
 // directory reads all groups.
 func directory(t *testing.T, source connectors.Source) (map[string][]string, []string) {
 	t.Helper()
-	lister, ok := source.(connectors.Directory)
+	lister, ok := source.(connectors.GroupLister)
 	if !ok {
 		t.Fatal("the source has no directory")
 	}
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, s *site) *world {
 func (w *world) settings(config map[string]any) connectors.Settings {
 	made := w.site.settings(map[string]any{"include_permissions": true})
 	maps.Copy(made.Config, config)
-	made.Notes = &connectortest.Notes{}
+	made.State = &connectortest.State{}
 	return made
 }
 
@@ -170,7 +170,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 		compare("without a walk", s.open(t, settings), bare, groups, want)
 		// Without notes there are no groups to be told later.
 		untold := settings
-		untold.Notes = nil
+		untold.State = nil
 		compare("without notes", s.open(t, untold), items, groups, want)
 
 		// Who leaves a group loses its pages with the next look at the groups alone.
@@ -323,7 +323,7 @@ func TestForeignCursorsOfTheDirectoryDoNoHarm(t *testing.T) {
 	eachDeployment(t, func(t *testing.T, s *site) {
 		w := newWorld(t, s)
 		source := s.open(t, w.settings(nil))
-		lister, _ := source.(connectors.Directory)
+		lister, _ := source.(connectors.GroupLister)
 		for _, cursor := range []string{"x", "{", `{"n":-1}`, `{"n":99999}`, `{"d":true,"a":"zzz"}`, "\x00", `{"n":"x"}`} {
 			page, err := lister.Groups(t.Context(), cursor)
 			if err == nil && len(page.Groups) > 0 {

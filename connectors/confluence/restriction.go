@@ -88,7 +88,7 @@ func (l *restrictionList) full() bool {
 func (a *api) restriction(ctx context.Context, id string) (restriction, error) {
 	var found restriction
 	query := url.Values{"expand": {"restrictions.user,restrictions.group"}, "limit": {strconv.Itoa(listed)}}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for start := 0; ; {
 		var answer restrictionList
 		query.Set("start", strconv.Itoa(start))
@@ -104,7 +104,7 @@ func (a *api) restriction(ctx context.Context, id string) (restriction, error) {
 			found.tidy()
 			return found, nil
 		}
-		if err := trail.Step("Confluence", "the readers of a page", strings.Join(append(page.Users, page.Groups...), " ")); err != nil {
+		if err := trail.Visit("Confluence", "the readers of a page", strings.Join(append(page.Users, page.Groups...), " ")); err != nil {
 			return restriction{}, err
 		}
 	}

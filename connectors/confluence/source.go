@@ -21,7 +21,7 @@ type source struct {
 	place  place
 	s      connectors.Settings
 	wants  wants
-	notes  connectors.Notes // nil while a connector is only being tested
+	notes  connectors.State // nil while a connector is only being tested
 	ofText bool             // whether permissions are imported
 
 	mutex     sync.Mutex // of what follows
@@ -46,7 +46,7 @@ func open(dial restapi.Dial, gateway string, s connectors.Settings) (*source, er
 	}
 	permissions, _ := s.IncludesPermissions()
 	made := &source{
-		api: &api{site: where, gateway: gateway, dial: dial, s: s}, s: s, notes: s.Notes, ofText: permissions,
+		api: &api{site: where, gateway: gateway, dial: dial, s: s}, s: s, notes: s.State, ofText: permissions,
 		wants: wants{
 			files: s.Boolean(optionAttachments), comments: s.Boolean(optionComments), archived: s.Boolean(optionArchived), restrictions: permissions,
 		},

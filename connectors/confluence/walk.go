@@ -99,8 +99,8 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 		}
 		switch {
 		case next != "":
-			trail, _ := restapi.ParseTrail(at.Trail)
-			if err := trail.Step("Confluence", "the content of "+at.Space, next); err != nil {
+			trail, _ := restapi.ParseLoopDetector(at.Trail)
+			if err := trail.Visit("Confluence", "the content of "+at.Space, next); err != nil {
 				return connectors.Page{}, err
 			}
 			at = cursor{Space: at.Space, Kind: at.Kind, List: next, Trail: trail.String()}

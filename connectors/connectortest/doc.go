@@ -1,11 +1,14 @@
-// Package connectortest is the suite that every kind of connector passes.
+// Package connectortest is the test suite of connectors.
 //
-// A kind's tests call [Run] with a [Fixture] that puts, changes and deletes
-// content at a real source, and end their TestMain with [Main], which fails
-// when a goroutine was left running.
+// Every kind calls [Run] with a [Fixture] that creates, changes and deletes
+// content at a real source, and ends its TestMain with [Main], which fails when
+// a goroutine is still running.
 //
-// [RunLies] and [RunWireLies] put a liar between a source and its platform, and
-// check that nothing is concluded from what is no answer.
+// Every kind that reads from a network also calls [RunFaultInjection] or, for
+// databases, [RunWireFaultInjection]: responses of the platform are replaced by
+// wrong ones, and the suite checks that the source detects each of them.
+//
+// [Fake] is a source in memory for tests of code that uses connectors.
 //
 // Allowed imports: the standard library, connectors and go.uber.org/goleak.
 package connectortest

@@ -12,49 +12,49 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Fake is a source that does what a test asks for: items, pages and faults. Its
-// items are named by their paths. It may be changed while connectors work with
-// it; its fields are set before, or while it is locked.
+// A Fake is a source in memory that does what a test demands. The ids of its
+// items are their paths. Its methods may be called while connectors use it. Its
+// fields are set before, or while it is locked.
 type Fake struct {
 	sync.Mutex
 
-	// PageSize is how many items a page holds: 100.
+	// PageSize is the number of items on a page. NewFake sets 100.
 	PageSize int
-	// Latency is how long each call takes.
+	// Latency is the duration of each call.
 	Latency time.Duration
-	// Walking and Opening, when set, are asked before each Walk and Open.
-	Walking, Opening func(ctx context.Context, at string) error
-	// Reshape changes a page on its way out. May be nil.
+	// BeforeWalk and BeforeOpen, if not nil, are called before each Walk and
+	// Open.
+	BeforeWalk, BeforeOpen func(ctx context.Context, at string) error
+	// Reshape changes each page before it is returned. It may be nil.
 	Reshape func(page connectors.Page) connectors.Page
-	// Refusing is what asking for readers comes to; nil for their names.
-	Refusing error
+	// ReadersError is the error of Readers.
+	ReadersError error
 	// Settings are those of the source that was opened last.
 	Settings connectors.Settings
 
-	files   map[string]File
-	readers map[string]connectors.Readers
-	// groups are the directory's; directory is what reading it comes to.
-	groups    []connectors.Group
-	directory error
-	faults    []*Fault
-	calls     map[Call]int
-	opens     map[string]int
-	asked     int
+	files            map[string]File
+	readers          map[string]connectors.Readers
+	groups           []connectors.Group
+	groupsError      error
+	faults           []*Fault
+	calls            map[Call]int
+	opens            map[string]int
+	readersRequested int
 }
 
 var _ Fixture = (*Fake)(nil)
 
-// File is one item of a [Fake].
+// A File is an item of a [Fake].
 type File struct {
 	Content, Version string
 	MediaType        string
-	Size             int64 // that is told; 0 is the content's
+	ReportedSize     int64 // 0 means the length of Content
 	Created          time.Time
-	Modified         time.Time // 0 is Created
+	Modified         time.Time // zero means Created
 	Metadata         map[string]string
 }
 
-// NewFake makes an empty source.
+// NewFake returns an empty source.
 func NewFake() *Fake {
 	return &Fake{
 		PageSize: 100, files: map[string]File{}, readers: map[string]connectors.Readers{},
@@ -62,21 +62,21 @@ func NewFake() *Fake {
 	}
 }
 
-// Set puts a file of a version there.
+// Set creates or replaces a file with a version.
 func (f *Fake) Set(path, version, content string) {
 	f.Lock()
 	defer f.Unlock()
 	f.files[path] = File{Content: content, Version: version}
 }
 
-// Fill puts n Markdown files there: doc-0000.md and so on.
+// Fill creates n Markdown files: doc-0000.md and so on.
 func (f *Fake) Fill(n int, version string) {
 	for i := range n {
 		f.Set(fmt.Sprintf("doc-%04d.md", i), version, fmt.Sprintf("# Document %d\n\nVersion %s of the text of document %d.\n", i, version, i))
 	}
 }
 
-// Put implements [Fixture]; each content is a version of its own.
+// Put implements [Fixture]. Each content has a version of its own.
 func (f *Fake) Put(_ testing.TB, path string, content []byte) {
 	f.Lock()
 	defer f.Unlock()
@@ -90,7 +90,7 @@ func (f *Fake) Put(_ testing.TB, path string, content []byte) {
 // Delete implements [Fixture].
 func (f *Fake) Delete(_ testing.TB, path string) { f.Remove(path) }
 
-// Remove removes files.
+// Remove deletes files.
 func (f *Fake) Remove(paths ...string) {
 	f.Lock()
 	defer f.Unlock()
@@ -99,7 +99,7 @@ func (f *Fake) Remove(paths ...string) {
 	}
 }
 
-// Change changes a file.
+// Change calls change with a file.
 func (f *Fake) Change(path string, change func(*File)) {
 	f.Lock()
 	defer f.Unlock()
@@ -108,22 +108,22 @@ func (f *Fake) Change(path string, change func(*File)) {
 	f.files[path] = file
 }
 
-// Share says who may see a file; nobody at all sees everything.
+// Share sets the readers of a file. Without principals, everyone may read it.
 func (f *Fake) Share(path string, principals ...string) {
 	f.Lock()
 	defer f.Unlock()
 	f.readers[path] = connectors.Readers{Everyone: len(principals) == 0, Principals: principals}
 }
 
-// Hooks sets what is asked before walks and opens.
-func (f *Fake) Hooks(walking, opening func(ctx context.Context, at string) error) {
+// SetHooks sets BeforeWalk and BeforeOpen.
+func (f *Fake) SetHooks(walking, opening func(ctx context.Context, at string) error) {
 	f.Lock()
 	defer f.Unlock()
-	f.Walking, f.Opening = walking, opening
+	f.BeforeWalk, f.BeforeOpen = walking, opening
 }
 
-// Opened counts the Opens since it was called last.
-func (f *Fake) Opened() (total int) {
+// TakeOpenCount returns the number of Opens since it was last called.
+func (f *Fake) TakeOpenCount() (total int) {
 	f.Lock()
 	defer f.Unlock()
 	for _, n := range f.opens {
@@ -133,25 +133,24 @@ func (f *Fake) Opened() (total int) {
 	return total
 }
 
-// Calls counts the calls of a kind since the beginning.
-func (f *Fake) Calls(of Call) int {
+// Calls returns the number of calls so far.
+func (f *Fake) Calls(call Call) int {
 	f.Lock()
 	defer f.Unlock()
-	return f.calls[of]
+	return f.calls[call]
 }
 
-// Asked counts the items whose readers were asked for.
-func (f *Fake) Asked() int {
+// ReadersRequested returns the number of items whose readers were requested.
+func (f *Fake) ReadersRequested() int {
 	f.Lock()
 	defer f.Unlock()
-	return f.asked
+	return f.readersRequested
 }
 
-// Item is what a walk says of a file. The fake must not be changed meanwhile: it
-// is for Reshape and for tests that lock it.
+// Item returns the item of a file as a walk does. The caller holds the lock.
 func (f *Fake) Item(path string) connectors.Item {
 	file := f.files[path]
-	size := file.Size
+	size := file.ReportedSize
 	if size == 0 {
 		size = int64(len(file.Content))
 	}
@@ -167,36 +166,36 @@ func (f *Fake) Item(path string) connectors.Item {
 
 func (f *Fake) sorted() []string { return slices.Sorted(maps.Keys(f.files)) }
 
-// Abilities are what a [Fake] can do as a connector.
+// Abilities are the optional abilities of a [Fake].
 type Abilities struct {
-	Unbounded bool            // a walk does not name every item
-	Resolves  bool            // it looks paths up
-	Lists     bool            // it knows who may see what
-	Pace      connectors.Pace // each call takes a turn
+	PartialWalk      bool                 // a walk does not list every item
+	Resolves         bool                 // it is a [connectors.Resolver]
+	ListsPermissions bool                 // it is a [connectors.PermissionLister] and [connectors.GroupLister]
+	RateLimit        connectors.RateLimit // applies to each call
 }
 
-// Kind makes a kind whose sources are the fake.
+// Kind returns a kind whose sources are the fake.
 func (f *Fake) Kind(name string, a Abilities) connectors.Kind {
 	return connectors.Kind{
 		Name: name, Title: "Fake", Description: "A source that does what a test asks for.", Category: connectors.CategoryFiles,
-		Bounded: !a.Unbounded, Permissions: a.Lists, Pace: a.Pace,
+		Enumerates: !a.PartialWalk, Permissions: a.ListsPermissions, RateLimit: a.RateLimit,
 		Credentials: []connectors.Option{{Name: "token", Title: "Token", Help: "Anything.", Type: connectors.TypeString, Sensitive: true, Example: "x"}},
 		New: func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
 			f.Lock()
 			f.Settings = s
 			f.Unlock()
-			if _, err := f.meet(ctx, OnNew, ""); err != nil {
+			if _, err := f.beginCall(ctx, OnNew, ""); err != nil {
 				return nil, err
 			}
 			source := fakeSource{fake: f, settings: s}
 			switch {
-			case a.Lists && a.Resolves:
+			case a.ListsPermissions && a.Resolves:
 				return struct {
 					fakeSource
 					fakeResolver
 					fakeLister
 				}{source, fakeResolver{source}, fakeLister{source}}, nil
-			case a.Lists:
+			case a.ListsPermissions:
 				return struct {
 					fakeSource
 					fakeLister

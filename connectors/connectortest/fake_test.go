@@ -10,11 +10,11 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-// The fake is a connector like any other, in all that it can be.
-func TestTheFakeIsAConnector(t *testing.T) {
+// The fake passes the suite with each combination of abilities.
+func TestFakePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	for name, abilities := range map[string]connectortest.Abilities{
-		"plain": {}, "all": {Resolves: true, Lists: true}, "sharing": {Lists: true},
+		"plain": {}, "all": {Resolves: true, ListsPermissions: true}, "sharing": {ListsPermissions: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -22,16 +22,16 @@ func TestTheFakeIsAConnector(t *testing.T) {
 				fake := connectortest.NewFake()
 				fake.PageSize = connectors.MaxPageItems
 				return connectortest.Setup{
-					Kind: fake.Kind("fake", abilities), Fixture: fake, Unshared: true,
-					OddPaths: []string{"a b.md", "日本.md", "100%.md", "dots/..hidden.md", "quote'\".md"},
-					Break:    func(_ testing.TB, how connectortest.Breakage) func() { return breaking(fake, how) },
+					Kind: fake.Kind("fake", abilities), Fixture: fake, NoReaders: true,
+					UnusualPaths: []string{"a b.md", "日本.md", "100%.md", "dots/..hidden.md", "quote'\".md"},
+					Break:        func(_ testing.TB, how connectortest.Breakage) func() { return breakFake(fake, how) },
 				}
 			})
 		})
 	}
 }
 
-func breaking(fake *connectortest.Fake, how connectortest.Breakage) func() {
+func breakFake(fake *connectortest.Fake, how connectortest.Breakage) func() {
 	refused := errors.New("the platform refuses")
 	all := func(err error) {
 		for _, call := range []connectortest.Call{connectortest.OnWalk, connectortest.OnOpen, connectortest.OnCheck} {
@@ -41,17 +41,17 @@ func breaking(fake *connectortest.Fake, how connectortest.Breakage) func() {
 	switch how {
 	case connectortest.Unauthorized:
 		all(connectors.NeedsAuth(refused))
-	case connectortest.Limited:
-		all(connectors.Retryable(refused, connectortest.LimitedFor))
+	case connectortest.RateLimited:
+		all(connectors.Retryable(refused, connectortest.RateLimitedFor))
 	case connectortest.Unavailable:
 		all(connectors.Retryable(refused, 0))
-	case connectortest.CutOff:
-		fake.Script(connectortest.Fault{On: connectortest.OnOpen, Times: -1, CutAt: 3}, connectortest.Fault{On: connectortest.OnWalk, Times: -1, Err: connectors.Retryable(refused, 0)})
+	case connectortest.Truncated:
+		fake.Script(connectortest.Fault{On: connectortest.OnOpen, Times: -1, FailAt: 3}, connectortest.Fault{On: connectortest.OnWalk, Times: -1, Err: connectors.Retryable(refused, 0)})
 	}
-	return fake.Repair
+	return fake.ClearFaults
 }
 
-func TestFaultsComeWhenTheyAreDue(t *testing.T) {
+func TestFaultsHappenAtTheScriptedCalls(t *testing.T) {
 	t.Parallel()
 	fake := connectortest.NewFake()
 	fake.Fill(3, "1")
@@ -65,14 +65,14 @@ func TestFaultsComeWhenTheyAreDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	fake.Script(connectortest.Fault{On: connectortest.OnWalk, After: 1, Times: 2, Err: broken}, connectortest.Fault{On: connectortest.OnWalk, After: 2, Loop: true, Twice: true})
+	fake.Script(connectortest.Fault{On: connectortest.OnWalk, After: 1, Times: 2, Err: broken}, connectortest.Fault{On: connectortest.OnWalk, After: 2, RepeatCursor: true, Duplicate: true})
 	var got []bool
 	for range 5 {
 		_, err := source.Walk(t.Context(), "")
 		got = append(got, errors.Is(err, broken))
 	}
-	if want := []bool{false, true, true, false, false}; !equal(got, want) || fake.Calls(connectortest.OnWalk) != 5 || fake.Left() != 0 {
-		t.Errorf("broken at %v, want %v; %d faults are left", got, want, fake.Left())
+	if want := []bool{false, true, true, false, false}; !equal(got, want) || fake.Calls(connectortest.OnWalk) != 5 || fake.PendingFaults() != 0 {
+		t.Errorf("calls failed at %v, want %v; %d faults are pending", got, want, fake.PendingFaults())
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Call is a kind of call of a source.
+// A Call is a method of a source, or its constructor.
 type Call string
 
-// The calls that faults are for.
+// The calls that a fault can be injected at.
 const (
 	OnNew     Call = "new"
 	OnWalk    Call = "walk"
@@ -20,34 +20,34 @@ const (
 	OnCheck   Call = "check"
 )
 
-// Fault is what goes wrong at some calls of a [Fake]. What is set of the parts
-// that say what happens all happens.
+// A Fault makes some calls of a [Fake] fail. All effects that are set apply
+// together.
 type Fault struct {
-	// On is the call it is for, Path, when set, the item or cursor.
+	// On is the call. Path, if set, is the item or cursor.
 	On   Call
 	Path string
-	// After is how many such calls go well before, Times how many do not: 1 when
-	// it is 0, all of them when it is negative.
+	// After is the number of matching calls that succeed first. Times is the
+	// number that fail then: 0 means 1, a negative number all.
 	After, Times int
 
-	Delay time.Duration // the call takes longer, until its context ends
-	Err   error         // is what the call comes to
-	Panic bool          // the call panics
-	// CutAt, of an Open, is after how many bytes the content breaks off with an
-	// error; Short, after how many it ends as if it were whole. 0 is not at all.
-	CutAt, Short int64
-	// Loop, of a Walk, lets the page name itself as the next one.
-	Loop bool
-	// Twice, of a Walk, names each item of the page twice.
-	Twice bool
-	// Stale, of a Walk, gives the items versions that they do not have.
+	Delay time.Duration // how long the call takes, at most until its context ends
+	Err   error         // the error of the call
+	Panic bool
+	// FailAt ends the content of an Open with an error after so many bytes,
+	// EndAt without an error. 0 means not at all.
+	FailAt, EndAt int64
+	// RepeatCursor lets a Walk return its own cursor as the next one.
+	RepeatCursor bool
+	// Duplicate lists each item of a Walk twice.
+	Duplicate bool
+	// Stale gives the items of a Walk versions that they do not have.
 	Stale bool
-	// Oversized, of a Walk, adds items beyond every limit of an id, a path, a
-	// version and a size, and ones that cannot be stored.
+	// Oversized adds items to a Walk whose id, path, version or size is beyond
+	// the limits or cannot be stored.
 	Oversized bool
 }
 
-// Script adds faults. Each counts its calls for itself.
+// Script adds faults. Each counts its own calls.
 func (f *Fake) Script(faults ...Fault) {
 	f.Lock()
 	defer f.Unlock()
@@ -59,8 +59,8 @@ func (f *Fake) Script(faults ...Fault) {
 	}
 }
 
-// Left counts the faults that have still to come.
-func (f *Fake) Left() (n int) {
+// PendingFaults returns the number of faults that have not happened.
+func (f *Fake) PendingFaults() (n int) {
 	f.Lock()
 	defer f.Unlock()
 	for _, fault := range f.faults {
@@ -71,16 +71,16 @@ func (f *Fake) Left() (n int) {
 	return n
 }
 
-// Repair takes all faults away.
-func (f *Fake) Repair() {
+// ClearFaults removes all faults.
+func (f *Fake) ClearFaults() {
 	f.Lock()
 	defer f.Unlock()
 	f.faults = nil
 }
 
-// meet counts a call and lets happen what is due; what is left of the fault is
-// for the caller.
-func (f *Fake) meet(ctx context.Context, on Call, at string) (Fault, error) {
+// beginCall counts a call, applies the delay, panic and error of its fault, and
+// returns the fault for the other effects.
+func (f *Fake) beginCall(ctx context.Context, on Call, at string) (Fault, error) {
 	f.Lock()
 	f.calls[on]++
 	var due Fault
@@ -110,31 +110,31 @@ func (f *Fake) meet(ctx context.Context, on Call, at string) (Fault, error) {
 		return due, err
 	}
 	if due.Panic {
-		panic("the fake was told to panic")
+		panic("injected panic")
 	}
 	return due, due.Err
 }
 
-// spoil makes a page what the fault says.
-func (due Fault) spoil(page connectors.Page, cursor string) connectors.Page {
+// alterPage applies the fault to a page.
+func (due Fault) alterPage(page connectors.Page, cursor string) connectors.Page {
 	if due.Stale {
 		for i := range page.Items {
 			page.Items[i].Version += " of another time"
 		}
 	}
-	if due.Twice {
+	if due.Duplicate {
 		page.Items = append(page.Items, page.Items...)
 	}
 	if due.Oversized {
 		page.Items = append(page.Items, oversized()...)
 	}
-	if due.Loop {
+	if due.RepeatCursor {
 		page.Next, page.Done = cursor, false
 	}
 	return page
 }
 
-// oversized are items that no sync can make documents of.
+// oversized returns items that cannot become documents.
 func oversized() []connectors.Item {
 	long := make([]byte, 3*connectors.MaxIDBytes)
 	for i := range long {

@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Belongs says who belongs to a group; nobody takes the group away.
-func (f *Fake) Belongs(group string, members ...string) {
+// SetGroup sets the members of a group. Without members, the group is removed.
+func (f *Fake) SetGroup(group string, members ...string) {
 	f.Lock()
 	defer f.Unlock()
 	f.groups = slices.DeleteFunc(f.groups, func(g connectors.Group) bool { return g.Principal == group })
@@ -18,22 +18,21 @@ func (f *Fake) Belongs(group string, members ...string) {
 	}
 }
 
-// DirectoryFails makes every reading of groups end in an error, at its last
-// page; nil ends that.
-func (f *Fake) DirectoryFails(err error) {
+// SetGroupsError makes the last page of groups fail until it is set to nil.
+func (f *Fake) SetGroupsError(err error) {
 	f.Lock()
 	defer f.Unlock()
-	f.directory = err
+	f.groupsError = err
 }
 
-// Groups implements [connectors.Directory], with a group on each page.
+// Groups implements [connectors.GroupLister], with one group on each page.
 func (l fakeLister) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
 	f := l.of.fake
 	f.Lock()
 	defer f.Unlock()
 	at, _ := strconv.Atoi(cursor)
-	if f.directory != nil && at+1 >= len(f.groups) {
-		return connectors.GroupPage{}, f.directory
+	if f.groupsError != nil && at+1 >= len(f.groups) {
+		return connectors.GroupPage{}, f.groupsError
 	}
 	if at >= len(f.groups) {
 		return connectors.GroupPage{Done: true}, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// fakeSource is an opened [Fake].
+// A fakeSource is an opened [Fake].
 type fakeSource struct {
 	fake     *Fake
 	settings connectors.Settings
@@ -22,12 +22,12 @@ func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, e
 		return connectors.Page{}, err
 	}
 	f := s.fake
-	due, err := f.meet(ctx, OnWalk, cursor)
+	due, err := f.beginCall(ctx, OnWalk, cursor)
 	if err != nil {
 		return connectors.Page{}, err
 	}
 	f.Lock()
-	walking := f.Walking
+	walking := f.BeforeWalk
 	f.Unlock()
 	if walking != nil {
 		if err := walking(ctx, cursor); err != nil {
@@ -51,7 +51,7 @@ func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, e
 	if f.Reshape != nil {
 		page = f.Reshape(page)
 	}
-	return due.spoil(page, cursor), ctx.Err()
+	return due.alterPage(page, cursor), ctx.Err()
 }
 
 // Open implements [connectors.Source].
@@ -62,9 +62,9 @@ func (s fakeSource) Open(ctx context.Context, item connectors.Item) (io.ReadClos
 	f := s.fake
 	f.Lock()
 	f.opens[item.ID]++
-	opening := f.Opening
+	opening := f.BeforeOpen
 	f.Unlock()
-	due, err := f.meet(ctx, OnOpen, item.ID)
+	due, err := f.beginCall(ctx, OnOpen, item.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (s fakeSource) Open(ctx context.Context, item connectors.Item) (io.ReadClos
 	return &body{ctx: ctx, Reader: strings.NewReader(file.Content), due: due}, nil
 }
 
-// body is a content on its way.
+// A body is the content of a file with the faults of the Open.
 type body struct {
 	io.Reader
 
-	ctx  context.Context // a reader has no other way to know
+	ctx  context.Context // of the Open
 	due  Fault
 	read int64
 }
@@ -104,7 +104,7 @@ func (b *body) Read(p []byte) (int, error) {
 	for _, end := range []struct {
 		at  int64
 		err error
-	}{{b.due.CutAt, connectors.Retryable(errCut, 0)}, {b.due.Short, io.EOF}} {
+	}{{b.due.FailAt, connectors.Retryable(errCut, 0)}, {b.due.EndAt, io.EOF}} {
 		switch {
 		case end.at == 0:
 		case b.read >= end.at:
@@ -123,20 +123,20 @@ func (*body) Close() error { return nil }
 
 // Check implements [connectors.Source].
 func (s fakeSource) Check(ctx context.Context) error {
-	_, err := s.fake.meet(ctx, OnCheck, "")
+	_, err := s.fake.beginCall(ctx, OnCheck, "")
 	return err
 }
 
 // Close implements [connectors.Source].
 func (s fakeSource) Close() error { return nil }
 
-// fakeResolver can look paths up as well.
+// A fakeResolver implements [connectors.Resolver].
 type fakeResolver struct{ of fakeSource }
 
 // Resolve implements [connectors.Resolver].
 func (r fakeResolver) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
 	f := r.of.fake
-	if _, err := f.meet(ctx, OnResolve, ""); err != nil {
+	if _, err := f.beginCall(ctx, OnResolve, ""); err != nil {
 		return nil, nil, err
 	}
 	f.Lock()
@@ -156,20 +156,21 @@ func (r fakeResolver) Resolve(ctx context.Context, names []string) (found []conn
 	return found, missing, ctx.Err()
 }
 
-// fakeLister can say who may see what as well.
+// A fakeLister implements [connectors.PermissionLister] and
+// [connectors.GroupLister].
 type fakeLister struct{ of fakeSource }
 
 // Readers implements [connectors.PermissionLister].
 func (l fakeLister) Readers(ctx context.Context, items []connectors.Item) (map[string]connectors.Readers, error) {
 	f := l.of.fake
-	if _, err := f.meet(ctx, OnReaders, ""); err != nil {
+	if _, err := f.beginCall(ctx, OnReaders, ""); err != nil {
 		return nil, err
 	}
 	f.Lock()
 	defer f.Unlock()
-	f.asked += len(items)
-	if f.Refusing != nil {
-		return nil, f.Refusing
+	f.readersRequested += len(items)
+	if f.ReadersError != nil {
+		return nil, f.ReadersError
 	}
 	readers := make(map[string]connectors.Readers)
 	for _, item := range items {

@@ -10,38 +10,38 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// filtersChoose applies the filters that every kind has to what its walk names,
-// as a sync does: its paths and times must be such that they choose rightly.
-func filtersChoose(t *testing.T, setup Setup) {
+// filtersSelect applies the common filters to the items of a walk, as a sync
+// does. It checks that paths and times are fit for filters.
+func filtersSelect(t *testing.T, setup Setup) {
 	source := setup.open(t)
-	all := []string{"guide/a.md", "guide/deep/b.md", "guide/deep/c.html", "news/a.md", "readme.md"}
-	for _, path := range all {
+	paths := []string{"guide/a.md", "guide/deep/b.md", "guide/deep/c.html", "news/a.md", "readme.md"}
+	for _, path := range paths {
 		setup.Fixture.Put(t, path, []byte("# What is at "+path))
 	}
-	items := walked(t, source)
-	if len(items) != len(all) {
-		t.Fatalf("%d items, want %d", len(items), len(all))
+	items := itemsByPath(t, source)
+	if len(items) != len(paths) {
+		t.Fatalf("%d items, want %d", len(items), len(paths))
 	}
 	now := time.Now()
-	tell := func(of func(connectors.Item) time.Time) bool {
+	allHave := func(of func(connectors.Item) time.Time) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Values(items)), func(i connectors.Item) bool { return of(i).IsZero() })
 	}
-	modified := tell(func(i connectors.Item) time.Time { return i.ModifiedAt })
+	modified := allHave(func(i connectors.Item) time.Time { return i.ModifiedAt })
 	for name, c := range map[string]struct {
 		filters map[string]any
 		want    []string
 		skip    bool
 	}{
-		"nothing":            {filters: map[string]any{}, want: all},
-		"include":            {filters: map[string]any{"include": []any{"guide/**"}}, want: all[:3]},
+		"nothing":            {filters: map[string]any{}, want: paths},
+		"include":            {filters: map[string]any{"include": []any{"guide/**"}}, want: paths[:3]},
 		"include anywhere":   {filters: map[string]any{"include": []any{"a.md"}}, want: []string{"guide/a.md", "news/a.md"}},
 		"exclude":            {filters: map[string]any{"exclude": []any{"guide/deep"}}, want: []string{"guide/a.md", "news/a.md", "readme.md"}},
-		"exclude wins":       {filters: map[string]any{"include": []any{"guide/**"}, "exclude": []any{"*.html"}}, want: all[:2]},
-		"extensions":         {filters: map[string]any{"extensions": []any{".HTML"}}, want: all[2:3]},
-		"other extensions":   {filters: map[string]any{"excludeExtensions": []any{"md"}}, want: all[2:3]},
+		"exclude wins":       {filters: map[string]any{"include": []any{"guide/**"}, "exclude": []any{"*.html"}}, want: paths[:2]},
+		"extensions":         {filters: map[string]any{"extensions": []any{".HTML"}}, want: paths[2:3]},
+		"other extensions":   {filters: map[string]any{"excludeExtensions": []any{"md"}}, want: paths[2:3]},
 		"modified after":     {filters: map[string]any{"modifiedAfter": now.Add(time.Hour).UTC().Format(time.RFC3339)}, want: nil, skip: !modified},
-		"modified after all": {filters: map[string]any{"modifiedAfter": "1990-01-31"}, want: all, skip: setup.Undated},
-		"created within":     {filters: map[string]any{"createdWithin": "5200w"}, want: all, skip: setup.Undated},
+		"modified after all": {filters: map[string]any{"modifiedAfter": "1990-01-31"}, want: paths, skip: setup.FixedTimes},
+		"created within":     {filters: map[string]any{"createdWithin": "5200w"}, want: paths, skip: setup.FixedTimes},
 	} {
 		if c.skip {
 			continue
@@ -58,7 +58,7 @@ func filtersChoose(t *testing.T, setup Setup) {
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s chooses %v, want %v", name, got, c.want)
+			t.Errorf("the filter %s selects %v, want %v", name, got, c.want)
 		}
 	}
 	for _, wrong := range []map[string]any{
@@ -71,7 +71,7 @@ func filtersChoose(t *testing.T, setup Setup) {
 		config["filters"] = wrong
 		err := setup.Kind.Validate(config, setup.Settings.Credentials)
 		if _, ok := errors.AsType[*connectors.OptionError](err); !ok && wrong["exclude"] == nil {
-			t.Errorf("the filters %v: %v", wrong, err)
+			t.Errorf("Validate of the filters %v: %v", wrong, err)
 		}
 	}
 }

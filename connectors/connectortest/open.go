@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-func openGivesTheContent(t *testing.T, setup Setup) {
+func openReturnsTheContent(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	contents := map[string][]byte{
 		"empty.txt":  {},
@@ -25,39 +25,39 @@ func openGivesTheContent(t *testing.T, setup Setup) {
 	for path, content := range contents {
 		setup.Fixture.Put(t, path, content)
 	}
-	items := walked(t, source)
+	items := itemsByPath(t, source)
 	for path, content := range contents {
 		expectContent(t, source, items[path], content)
 	}
 
-	// Whoever needs the beginning only may close before the end.
+	// A caller may read only the start.
 	reader, err := source.Open(t.Context(), items["large.csv"])
 	if err != nil {
-		t.Fatalf("open: %v", err)
+		t.Fatalf("Open: %v", err)
 	}
 	start := make([]byte, 14)
 	if _, err := io.ReadFull(reader, start); err != nil || string(start) != "a,b,c,d,e,f,g\n" {
-		t.Errorf("the beginning: %q, %v", start, err)
+		t.Errorf("the start: %q, %v", start, err)
 	}
 	if err := reader.Close(); err != nil {
-		t.Errorf("close before the end: %v", err)
+		t.Errorf("Close before the end: %v", err)
 	}
 	expectContent(t, source, items["large.csv"], contents["large.csv"])
 }
 
-func oddPathsWork(t *testing.T, setup Setup) {
+func unusualPathsWork(t *testing.T, setup Setup) {
 	source := setup.open(t)
-	for _, path := range setup.OddPaths {
+	for _, path := range setup.UnusualPaths {
 		setup.Fixture.Put(t, path, []byte("content of "+path))
 	}
-	items := walked(t, source)
-	if len(items) != len(setup.OddPaths) {
-		t.Errorf("%d items are named, want %d", len(items), len(setup.OddPaths))
+	items := itemsByPath(t, source)
+	if len(items) != len(setup.UnusualPaths) {
+		t.Errorf("the walk lists %d items, want %d", len(items), len(setup.UnusualPaths))
 	}
-	for _, path := range setup.OddPaths {
+	for _, path := range setup.UnusualPaths {
 		item, ok := items[path]
 		if !ok {
-			t.Errorf("the walk does not name %q", path)
+			t.Errorf("the walk does not list %q", path)
 			continue
 		}
 		checkItem(t, item)
@@ -65,25 +65,25 @@ func oddPathsWork(t *testing.T, setup Setup) {
 	}
 }
 
-func openReportsWhatIsGone(t *testing.T, setup Setup) {
+func openReportsMissingItems(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	setup.Fixture.Put(t, "kept.md", []byte("kept"))
 	setup.Fixture.Put(t, "gone.md", []byte("gone"))
 	gone, kept := itemAt(t, source, "gone.md"), itemAt(t, source, "kept.md")
 	setup.Fixture.Delete(t, "gone.md")
-	if content, err := read(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
-		t.Errorf("open a deleted item: got %q, %v; want ErrNotFound", content, err)
+	if content, err := readContent(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
+		t.Errorf("Open of a deleted item = %q, %v; want ErrNotFound", content, err)
 	}
 	gone.Version = ""
-	if content, err := read(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
-		t.Errorf("open a deleted item of unknown version: got %q, %v; want ErrNotFound", content, err)
+	if content, err := readContent(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
+		t.Errorf("Open of a deleted item without a version = %q, %v; want ErrNotFound", content, err)
 	}
 	for _, id := range []string{
 		"", " ", "/", "..", "../kept.md", "never/there.md", "\x00", "a\x00b", "\xff\xfe", "kept.md/", "kept.md?versionId=1", "KEPT.MD",
 		"https://example.com/", "file:///etc/passwd", "a\r\nHost: x", strings.Repeat("x", 5000),
 	} {
-		if content, err := read(t.Context(), source, connectors.Item{ID: id, Path: id, Size: -1}); err == nil {
-			t.Errorf("open the made-up id %.40q: got %d bytes", id, len(content))
+		if content, err := readContent(t.Context(), source, connectors.Item{ID: id, Path: id, Size: -1}); err == nil {
+			t.Errorf("Open of the invented id %.40q returned %d bytes", id, len(content))
 		}
 	}
 	expectContent(t, source, kept, []byte("kept"))
@@ -94,29 +94,29 @@ func openRefusesAnotherVersion(t *testing.T, setup Setup) {
 	setup.Fixture.Put(t, "a.md", []byte("first"))
 	old := itemAt(t, source, "a.md")
 	if old.Version == "" {
-		return // the source tells no versions
+		return // the source has no versions
 	}
 	setup.Fixture.Put(t, "a.md", []byte("second"))
-	content, err := read(t.Context(), source, old)
+	content, err := readContent(t.Context(), source, old)
 	if _, retryable := connectors.RetryAfterOf(err); !retryable && string(content) != "first" {
-		t.Errorf("open a version that was replaced: got %q, %v; want a retryable error or that version", content, err)
+		t.Errorf("Open of a replaced version = %q, %v; want a retryable error or that version", content, err)
 	}
 	expectContent(t, source, itemAt(t, source, "a.md"), []byte("second"))
 }
 
-func opensRunConcurrently(t *testing.T, setup Setup) {
+func openIsConcurrent(t *testing.T, setup Setup) {
 	const items, workers = 12, 4
 	for number := range items {
 		path := fmt.Sprintf("item-%d.md", number)
 		setup.Fixture.Put(t, path, bytes.Repeat([]byte(path), 10_000))
 	}
 	source := setup.open(t)
-	known := walked(t, source)
+	known := itemsByPath(t, source)
 	var work sync.WaitGroup
 	for range workers {
 		for path, item := range known {
 			work.Go(func() {
-				content, err := read(t.Context(), source, item)
+				content, err := readContent(t.Context(), source, item)
 				if err != nil || !bytes.Equal(content, bytes.Repeat([]byte(path), 10_000)) {
 					t.Errorf("read %s: %d bytes, %v", path, len(content), err)
 				}
@@ -124,7 +124,7 @@ func opensRunConcurrently(t *testing.T, setup Setup) {
 		}
 		work.Go(func() {
 			if page, err := source.Walk(t.Context(), ""); err != nil || len(page.Items) != items {
-				t.Errorf("walk beside reading: %d items, %v", len(page.Items), err)
+				t.Errorf("Walk during Open: %d items, %v", len(page.Items), err)
 			}
 		})
 	}
@@ -139,31 +139,31 @@ func openStopsWhenCanceled(t *testing.T, setup Setup) {
 
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if content, err := read(canceled, source, item); !errors.Is(err, context.Canceled) {
-		t.Errorf("open when canceled: got %d bytes, %v; want canceled", len(content), err)
+	if content, err := readContent(canceled, source, item); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open when canceled = %d bytes, %v; want canceled", len(content), err)
 	}
 
 	midway, stop := context.WithCancel(t.Context())
 	defer stop()
 	reader, err := source.Open(midway, item)
 	if err != nil {
-		t.Fatalf("open: %v", err)
+		t.Fatalf("Open: %v", err)
 	}
 	if _, err := io.ReadFull(reader, make([]byte, 1000)); err != nil {
-		t.Fatalf("read the beginning: %v", err)
+		t.Fatalf("read the start: %v", err)
 	}
 	stop()
-	// What has arrived already may still be read, and a local file wholly; what
-	// must not happen is that reading hangs or passes off a part as the whole.
+	// Buffered bytes and local files may still be read. Reading must not hang or
+	// present a part as the whole.
 	rest, err := io.ReadAll(reader)
 	if err == nil && len(rest) != len(content)-1000 {
-		t.Errorf("a content cut off by cancelling ended without an error after %d bytes", len(rest)+1000)
+		t.Errorf("the content ended without an error when canceled after %d bytes", len(rest)+1000)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("reading on when canceled: got %v, want canceled", err)
+		t.Errorf("Read when canceled = %v, want canceled", err)
 	}
 	if err := reader.Close(); err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("close when canceled: %v", err)
+		t.Errorf("Close when canceled: %v", err)
 	}
 	expectContent(t, source, item, content)
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// readersAreTold checks that a source which knows who may see what answers for
-// every item that its walk names, in proper principals, and shows nothing to
-// anybody that it does not know.
-func readersAreTold(t *testing.T, setup Setup) {
+// readersAreListed checks that a [connectors.PermissionLister] returns valid
+// principals for every item of a walk, and no readers for an unknown item.
+func readersAreListed(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	lister, ok := source.(connectors.PermissionLister)
 	if !ok {
-		return // an optional ability
+		return
 	}
 	for n := range 7 {
 		setup.Fixture.Put(t, fmt.Sprintf("docs/%d.md", n), []byte("# What is shared"))
@@ -24,24 +23,24 @@ func readersAreTold(t *testing.T, setup Setup) {
 	unknown := connectors.Item{ID: "never-there", Path: "never-there"}
 	readers, err := lister.Readers(t.Context(), append(items, unknown))
 	if err != nil {
-		t.Fatalf("readers: %v", err)
+		t.Fatalf("Readers: %v", err)
 	}
 	for _, item := range items {
 		r, answered := readers[item.ID]
-		if !answered && !setup.Unshared {
-			t.Errorf("nothing is said of who may see %q", item.Path)
+		if !answered && !setup.NoReaders {
+			t.Errorf("Readers returned nothing for %q", item.Path)
 		}
 		for _, principal := range r.Principals {
 			kind, name, found := strings.Cut(principal, ":")
 			if !found || name == "" || kind != "user" && kind != "group" || kind == "user" && (name != strings.ToLower(name) || !strings.Contains(name, "@")) {
-				t.Errorf("%q may be seen by %q, which is no principal", item.Path, principal)
+				t.Errorf("Readers(%q) has the invalid principal %q", item.Path, principal)
 			}
 		}
 	}
 	if r := readers[unknown.ID]; r.Everyone || len(r.Principals) > 0 {
-		t.Errorf("an item that is not there may be seen by %+v", r)
+		t.Errorf("Readers of an unknown item = %+v", r)
 	}
 	if none, err := lister.Readers(t.Context(), nil); err != nil || len(none) != 0 {
-		t.Errorf("readers of nothing: %v, %v", none, err)
+		t.Errorf("Readers(nil) = %v, %v", none, err)
 	}
 }

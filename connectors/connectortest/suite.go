@@ -14,80 +14,84 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Fixture changes what is at the source, as its users would. Its methods fail
-// the test when they cannot. They may be called concurrently.
+// A Fixture changes the content of a source, as its users would. Its methods
+// fail the test if they cannot. They may be called concurrently.
 type Fixture interface {
-	// Put makes the content at a path, or replaces it.
+	// Put creates or replaces the content at a path.
 	Put(t testing.TB, path string, content []byte)
-	// Delete removes what is at a path.
+	// Delete deletes the content at a path.
 	Delete(t testing.TB, path string)
 }
 
-// at is the path of an item of the fixture.
-func (s Setup) at(path string) string {
-	if s.Path == nil {
+// toItemPath returns the item path of a fixture path.
+func (s Setup) toItemPath(path string) string {
+	if s.ItemPath == nil {
 		return path
 	}
-	return s.Path(path)
+	return s.ItemPath(path)
 }
 
-// Setup is one empty source for one test.
+// A Setup is an empty source for one test. Kind, Settings and Fixture are
+// required.
 type Setup struct {
-	// Kind is the connector under test, and Settings open the source.
+	// Kind is the kind under test. Settings open the source.
 	Kind     connectors.Kind
 	Settings connectors.Settings
 	// Fixture changes the content of that source.
 	Fixture Fixture
-	// OddPaths are paths the source can hold and software tends to break on.
-	OddPaths []string
-	// Path is the path of the item that Put makes at a path, for sources whose
-	// paths begin with something of their own; nil for the same.
-	Path func(path string) string
-	// Fixed is the inverse of Path.
-	Fixed func(path string) string
-	// Aside says that an item is none of the fixture's, but what its items hang
-	// on; it is passed over. Nil for none.
-	Aside func(item connectors.Item) bool
-	// Items is how many items the walk is tested with: enough for three pages.
-	// 0 is 2 pages of the largest size and some.
-	Items int
-	// Break lets the platform refuse to work in a way until repair is called. It
-	// returns nil for a way that the platform does not have. Nil checks nothing.
+	// UnusualPaths are paths that the source allows and that are easily
+	// mishandled.
+	UnusualPaths []string
+	// ItemPath returns the path of the item that Fixture.Put creates at a path.
+	// It is for sources that add something to paths, and nil for others.
+	ItemPath func(path string) string
+	// FixturePath is the inverse of ItemPath.
+	FixturePath func(path string) string
+	// Ignore reports whether an item is not the fixture's, such as a folder of
+	// its items. The suite ignores such items. It may be nil.
+	Ignore func(item connectors.Item) bool
+	// ItemCount is the number of items of the long walk, enough for three
+	// pages. 0 means two pages of the largest size and some more.
+	ItemCount int
+	// Break makes the platform fail in a way until repair is called. It returns
+	// nil for a way that the platform does not have. It may be nil.
 	Break func(t testing.TB, how Breakage) (repair func())
-	// Undated says that the fixture's items are of other times than now.
-	Undated bool
-	// Unshared says that nobody may see what the fixture puts, where the source
-	// knows who may.
-	Unshared bool
+	// FixedTimes says that the times of the fixture's items are not those at
+	// which they were put.
+	FixedTimes bool
+	// NoReaders says that nobody may read the fixture's items, for a source
+	// that knows permissions.
+	NoReaders bool
 }
 
-// Main runs a package's tests and fails when goroutines are left running.
+// Main runs a package's tests and fails if goroutines are still running at the
+// end.
 func Main(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Run checks a kind. setup makes a source of its own for every test.
+// Run runs the suite for a kind. Each test gets a new source from setup.
 func Run(t *testing.T, setup func(t *testing.T) Setup) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Setup){
 		"DescribesItself":           describesItself,
 		"EmptySourceEnds":           emptySourceEnds,
-		"WalkNamesEveryItemOnce":    walkNamesEveryItem,
-		"ChangesAreSeen":            changesAreSeen,
-		"OddPathsWork":              oddPathsWork,
-		"OpenGivesTheContent":       openGivesTheContent,
-		"OpenReportsWhatIsGone":     openReportsWhatIsGone,
+		"WalkListsEveryItemOnce":    walkListsEveryItemOnce,
+		"ChangesAreDetected":        changesAreDetected,
+		"UnusualPathsWork":          unusualPathsWork,
+		"OpenReturnsTheContent":     openReturnsTheContent,
+		"OpenReportsMissingItems":   openReportsMissingItems,
 		"OpenRefusesAnotherVersion": openRefusesAnotherVersion,
-		"OpensRunConcurrently":      opensRunConcurrently,
+		"OpenIsConcurrent":          openIsConcurrent,
 		"WalkStopsWhenCanceled":     walkStopsWhenCanceled,
 		"OpenStopsWhenCanceled":     openStopsWhenCanceled,
-		"ForeignCursorsDoNoHarm":    foreignCursorsDoNoHarm,
+		"UnknownCursorsAreHarmless": unknownCursorsAreHarmless,
 		"ResolveFindsPaths":         resolveFindsPaths,
 		"ResolveFindsIDs":           resolveFindsIDs,
 		"OptionsAreChecked":         optionsAreChecked,
-		"FiltersChoose":             filtersChoose,
-		"BreakagesAreTold":          breakagesAreTold,
-		"ReadersAreTold":            readersAreTold,
+		"FiltersSelect":             filtersSelect,
+		"BreakagesBecomeErrors":     breakagesBecomeErrors,
+		"ReadersAreListed":          readersAreListed,
 		"CheckSucceeds":             checkSucceeds,
-		"CloseTwiceIsNoError":       closeTwice,
+		"CloseTwiceIsNoError":       closeTwiceIsNoError,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,12 +100,12 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 	}
 }
 
-// open opens the source the way the rest of Magpie does, through a registry.
+// open opens the source through a registry, as Magpie does.
 func (s Setup) open(t *testing.T) connectors.Source {
 	t.Helper()
 	registry, err := connectors.NewRegistry(s.Kind)
 	if err != nil {
-		t.Fatalf("register the kind: %v", err)
+		t.Fatalf("NewRegistry: %v", err)
 	}
 	kind, ok := registry.Lookup(s.Kind.Name)
 	if !ok {
@@ -116,13 +120,13 @@ func (s Setup) open(t *testing.T) connectors.Source {
 			t.Errorf("close the source: %v", err)
 		}
 	})
-	return s.shown(source)
+	return s.withFixturePaths(source)
 }
 
-// maxPages ends walks that would never end.
+// maxPages ends walks that do not end by themselves.
 const maxPages = 1000
 
-// walk returns all pages from a cursor on.
+// walk returns all pages from a cursor.
 func walk(t *testing.T, source connectors.Source, cursor string) []connectors.Page {
 	t.Helper()
 	var pages []connectors.Page
@@ -142,7 +146,7 @@ func walk(t *testing.T, source connectors.Source, cursor string) []connectors.Pa
 			t.Fatalf("the cursor has %d bytes, at most %d are allowed", len(page.Next), connectors.MaxCursorBytes)
 		}
 		if page.Next == cursor || page.Next == "" {
-			t.Fatalf("page %d: the cursor %q does not move on from %q", len(pages), page.Next, cursor)
+			t.Fatalf("page %d: the cursor %q repeats %q", len(pages), page.Next, cursor)
 		}
 		cursor = page.Next
 	}
@@ -158,13 +162,13 @@ func itemsOf(pages []connectors.Page) []connectors.Item {
 	return items
 }
 
-// walked returns all items by path.
-func walked(t *testing.T, source connectors.Source) map[string]connectors.Item {
+// itemsByPath walks the source and returns its items by path.
+func itemsByPath(t *testing.T, source connectors.Source) map[string]connectors.Item {
 	t.Helper()
 	byPath := make(map[string]connectors.Item)
 	for _, item := range itemsOf(walk(t, source, "")) {
 		if _, twice := byPath[item.Path]; twice {
-			t.Fatalf("the path %q was named twice", item.Path)
+			t.Fatalf("the path %q is listed twice", item.Path)
 		}
 		byPath[item.Path] = item
 	}
@@ -173,14 +177,14 @@ func walked(t *testing.T, source connectors.Source) map[string]connectors.Item {
 
 func itemAt(t *testing.T, source connectors.Source, path string) connectors.Item {
 	t.Helper()
-	item, ok := walked(t, source)[path]
+	item, ok := itemsByPath(t, source)[path]
 	if !ok {
-		t.Fatalf("the walk does not name %q", path)
+		t.Fatalf("the walk does not list %q", path)
 	}
 	return item
 }
 
-func read(ctx context.Context, source connectors.Source, item connectors.Item) ([]byte, error) {
+func readContent(ctx context.Context, source connectors.Source, item connectors.Item) ([]byte, error) {
 	reader, err := source.Open(ctx, item)
 	if err != nil {
 		return nil, err
@@ -191,7 +195,7 @@ func read(ctx context.Context, source connectors.Source, item connectors.Item) (
 
 func expectContent(t *testing.T, source connectors.Source, item connectors.Item, want []byte) {
 	t.Helper()
-	got, err := read(t.Context(), source, item)
+	got, err := readContent(t.Context(), source, item)
 	if err != nil {
 		t.Errorf("read %q: %v", item.Path, err)
 		return
@@ -207,7 +211,7 @@ func expectContent(t *testing.T, source connectors.Source, item connectors.Item,
 func describesItself(t *testing.T, setup Setup) {
 	registry, err := connectors.NewRegistry(setup.Kind)
 	if err != nil {
-		t.Fatalf("register the kind: %v", err)
+		t.Fatalf("NewRegistry: %v", err)
 	}
 	for _, name := range append([]string{setup.Kind.Name}, setup.Kind.Aliases...) {
 		if kind, ok := registry.Lookup(name); !ok || kind.Name != setup.Kind.Name {
@@ -215,17 +219,17 @@ func describesItself(t *testing.T, setup Setup) {
 		}
 	}
 	if setup.Kind.Title == "" || setup.Kind.Description == "" || setup.Kind.Category == "" {
-		t.Error("title, description or category are missing")
+		t.Error("the title, description or category is missing")
 	}
-	if _, lists := setup.open(t).(connectors.PermissionLister); lists != setup.Kind.Permissions {
-		t.Errorf("the kind says that it imports permissions: %v; its sources are able to: %v", setup.Kind.Permissions, lists)
+	if _, isLister := setup.open(t).(connectors.PermissionLister); isLister != setup.Kind.Permissions {
+		t.Errorf("Kind.Permissions = %v, but the sources are PermissionListers: %v", setup.Kind.Permissions, isLister)
 	}
 	if err := setup.Kind.Validate(setup.Settings.Config, setup.Settings.Credentials); err != nil {
-		t.Errorf("the settings of the test: %v", err)
+		t.Errorf("Validate of the test's settings: %v", err)
 	}
 	for _, option := range slices.Concat(setup.Kind.Options, setup.Kind.Credentials) {
 		if option.Title == "" || option.Help == "" {
-			t.Errorf("option %s: title or help are missing", option.Name)
+			t.Errorf("option %s: the title or help is missing", option.Name)
 		}
 		if option.Required && option.Example == "" {
 			t.Errorf("option %s is required and has no example", option.Name)
@@ -246,8 +250,8 @@ func describesItself(t *testing.T, setup Setup) {
 			config[name] = value
 		}
 		err := setup.Kind.Validate(config, setup.Settings.Credentials)
-		if wrong, ok := errors.AsType[*connectors.OptionError](err); !ok || wrong.Field != field {
-			t.Errorf("settings with a wrong %s: got %v", field, err)
+		if optionError, ok := errors.AsType[*connectors.OptionError](err); !ok || optionError.Field != field {
+			t.Errorf("Validate with a wrong %s = %v, want an OptionError", field, err)
 		}
 	}
 }
@@ -255,26 +259,26 @@ func describesItself(t *testing.T, setup Setup) {
 func checkSucceeds(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	if err := source.Check(t.Context()); err != nil {
-		t.Errorf("check an empty source: %v", err)
+		t.Errorf("Check of an empty source: %v", err)
 	}
 	setup.Fixture.Put(t, "a.md", []byte("# A"))
 	if err := source.Check(t.Context()); err != nil {
-		t.Errorf("check: %v", err)
+		t.Errorf("Check: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := source.Check(canceled); !errors.Is(err, context.Canceled) {
-		t.Errorf("check when canceled: got %v, want canceled", err)
+		t.Errorf("Check when canceled = %v, want canceled", err)
 	}
 }
 
-func closeTwice(t *testing.T, setup Setup) {
+func closeTwiceIsNoError(t *testing.T, setup Setup) {
 	setup.Fixture.Put(t, "a.md", []byte("# A"))
 	source := setup.open(t)
 	itemAt(t, source, "a.md")
 	for range 2 {
 		if err := source.Close(); err != nil {
-			t.Errorf("close: %v", err)
+			t.Errorf("Close: %v", err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestFileUploadIsAConnector(t *testing.T) {
 			Kind:     fileupload.Kind(uploads),
 			Settings: connectors.Settings{ConnectorID: "mine"},
 			Fixture:  fixture{uploads},
-			OddPaths: []string{
+			UnusualPaths: []string{
 				"with space.md", "plus+sign.md", "100%.md", "a%20b.md", "ünï/çødé.md", "日本語/ページ.md", "emoji-🐦.md", "quote'\".md",
 				"question?.md", "hash#.md", "amp&amp;.md", "semi;colon.md", "dots/..hidden.md", "back\\slash.md", "a/b/c/d/e/f/g.md",
 				strings.Repeat("long/", 180) + "name.md",

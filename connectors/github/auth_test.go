@@ -197,7 +197,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"a password in it":        {connectors.Settings{Config: with("apiUrl", "https://a:b@github.example.com"), Credentials: good}, "config.apiUrl"},
 		"permissions":             {connectors.Settings{Config: with("include_permissions", true), Credentials: good}, "config.include_permissions"},
 	} {
-		err := kind.Check(c.settings)
+		err := kind.ValidateSettings(c.settings)
 		wrong, ok := errors.AsType[*connectors.OptionError](err)
 		switch {
 		case c.field == "" && err != nil, c.field != "" && (!ok || wrong.Field != c.field):

@@ -100,7 +100,7 @@ func ask[T any](ctx context.Context, s *source, note string, r restapi.Request, 
 	} else {
 		old = kept[T]{}
 	}
-	header, changed, err := s.api.Conditional(ctx, r, &data)
+	header, changed, err := s.api.JSONIfChanged(ctx, r, &data)
 	switch {
 	case err != nil:
 		return data, "", false, err
@@ -125,7 +125,7 @@ func (s *source) recall(ctx context.Context, name string, into any) error {
 	if s.notes == nil {
 		return nil
 	}
-	data, err := s.notes.Load(ctx, name)
+	data, err := s.notes.Get(ctx, name)
 	if err != nil {
 		return fmt.Errorf("read a note: %w", err)
 	}
@@ -145,7 +145,7 @@ func (s *source) remember(ctx context.Context, name string, data any) error {
 	if len(text) > maxNote {
 		return nil
 	}
-	if err := s.notes.Save(ctx, name, text); err != nil {
+	if err := s.notes.Put(ctx, name, text); err != nil {
 		return fmt.Errorf("write a note: %w", err)
 	}
 	return nil
@@ -171,7 +171,7 @@ func nextQuery(header http.Header) (string, error) {
 }
 
 // graphql makes a query, whose answer must have some fields, named as in
-// [restapi.Request].Needs. Errors that GraphQL tells inside of a success are told
+// [restapi.Request].RequiredFields. Errors that GraphQL tells inside of a success are told
 // as those of statuses are.
 func (s *source) graphql(ctx context.Context, query string, variables map[string]any, out any, needs ...string) error {
 	var answer struct {
@@ -204,7 +204,7 @@ func (s *source) graphql(ctx context.Context, query string, variables map[string
 		}
 	}
 	for _, path := range needs {
-		if !restapi.Has(answer.Data, path) {
+		if !restapi.HasField(answer.Data, path) {
 			return connectors.Retryable(fmt.Errorf("GitHub answered a query without %q; %s", path, advice), 0)
 		}
 	}

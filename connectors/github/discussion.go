@@ -132,11 +132,11 @@ func walkDiscussions(ctx context.Context, s *source, r repo, p place, _ int) (st
 	}
 	out := step{more: list.PageInfo.HasNextPage}
 	if out.more {
-		if err := trail.Step("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor); err != nil {
+		if err := trail.Visit("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor); err != nil {
 			return step{}, err
 		}
 		if list.PageInfo.EndCursor == "" || list.PageInfo.EndCursor == after {
-			return step{}, restapi.Circle("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor)
+			return step{}, restapi.LoopError("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor)
 		}
 		out.rest = joinTrail(trail, list.PageInfo.EndCursor)
 	}
@@ -205,7 +205,7 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 	var remarks []remark
 	cut := true
 	after := ""
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for page := range maxRemarkPages {
 		d, err := s.askDiscussion(ctx, r, readDiscussion, number, after)
 		if err != nil {
@@ -230,7 +230,7 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 		if cut = d.Comments.PageInfo.HasNextPage; !cut {
 			break
 		}
-		if err := trail.Step("GitHub", "the comments of a discussion", after); err != nil {
+		if err := trail.Visit("GitHub", "the comments of a discussion", after); err != nil {
 			return "", nil, err
 		}
 	}
@@ -243,7 +243,7 @@ func (s *source) readDiscussion(ctx context.Context, r repo, number int) (versio
 
 // replies are those of a comment, the first of which are at hand.
 func (s *source) replies(ctx context.Context, id string, first replies) (all []remark, err error) {
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for range maxRemarkPages {
 		for _, one := range first.Nodes {
 			all = append(all, remark{word: "Reply", author: one.Author.login(), at: one.CreatedAt, text: one.Body, reply: true})
@@ -256,7 +256,7 @@ func (s *source) replies(ctx context.Context, id string, first replies) (all []r
 				Replies replies `json:"replies"`
 			} `json:"node"`
 		}
-		if err := trail.Step("GitHub", "the replies to a comment", first.PageInfo.EndCursor); err != nil {
+		if err := trail.Visit("GitHub", "the replies to a comment", first.PageInfo.EndCursor); err != nil {
 			return nil, err
 		}
 		variables := map[string]any{"id": id, "after": first.PageInfo.EndCursor}

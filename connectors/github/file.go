@@ -84,10 +84,10 @@ func (s *source) openFile(ctx context.Context, r repo, path string, item connect
 	if !properPath(path) || !s.config.wants(path) {
 		return nil, connectors.ErrNotFound
 	}
-	body, err := s.api.Content(ctx, restapi.Request{
+	body, err := s.api.Download(ctx, restapi.Request{
 		Path: r.path("/contents/" + escaped(path)), Query: url.Values{"ref": {s.config.branchOf(r)}},
 		Header: http.Header{"Accept": {"application/vnd.github.raw+json"}},
-	}, restapi.Content{Size: -1}) // whether it has the size, its hash tells
+	}, restapi.Expected{Size: -1}) // whether it has the size, its hash tells
 	if err != nil {
 		return nil, ofItem(err)
 	}

@@ -328,7 +328,7 @@ func TestTreesThatAreCutOffAreWalkedByFolder(t *testing.T) {
 	whole, _ := walked(t, open(t, p.settings(files)))
 	expectPaths(t, whole, want...)
 	p.Truncate("acme/handbook", 30)
-	p.notes.Forget()
+	p.notes.Clear()
 	source := open(t, p.settings(files))
 	parts, _ := walked(t, source)
 	expectPaths(t, parts, want...)
@@ -342,7 +342,7 @@ func TestTreesThatAreCutOffAreWalkedByFolder(t *testing.T) {
 		t.Errorf("resolved %d, missing %v, %v", len(found), missing, err)
 	}
 	p.Truncate("acme/handbook", 2)
-	p.notes.Forget()
+	p.notes.Clear()
 	if _, _, err := walk(t, open(t, p.settings(files))); !connectors.IsFatal(err) {
 		t.Errorf("a folder that GitHub does not list whole: %v", err)
 	}
@@ -393,7 +393,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		rights := maps.Clone(all)
 		delete(rights, lacking)
 		p.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*"}, Permissions: rights})
-		p.notes.Forget()
+		p.notes.Clear()
 		source := open(t, p.settings(nil))
 		items, _, err := walk(t, source)
 		if want == "" {

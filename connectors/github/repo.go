@@ -136,7 +136,7 @@ func (s *source) listOwner(ctx context.Context, owner string) ([]repo, error) {
 	var repos []repo
 	for _, list := range lists {
 		query := list.Query
-		var trail restapi.Trail
+		var trail restapi.LoopDetector
 		for page := 1; ; page++ {
 			list.Query = query
 			some, next, err := s.repoPage(ctx, noteOf("repos", owner, list.Path, strconv.Itoa(page)), list)
@@ -157,7 +157,7 @@ func (s *source) listOwner(ctx context.Context, owner string) ([]repo, error) {
 			if next == "" {
 				break
 			}
-			if err := trail.Step("GitHub", "the repositories of "+owner, next); err != nil {
+			if err := trail.Visit("GitHub", "the repositories of "+owner, next); err != nil {
 				return nil, err
 			}
 			query, _ = url.ParseQuery(next) // it was looked at before
@@ -185,7 +185,7 @@ func (s *source) listsOf(ctx context.Context, owner string) ([]restapi.Request, 
 		Login string `json:"login"`
 		Type  string `json:"type"`
 	}
-	who, _, _, err := ask[account](ctx, s, noteOf("user", owner), restapi.Request{Path: "users/" + owner, Needs: []string{"login", "type"}}, nil)
+	who, _, _, err := ask[account](ctx, s, noteOf("user", owner), restapi.Request{Path: "users/" + owner, RequiredFields: []string{"login", "type"}}, nil)
 	switch {
 	case errors.Is(err, connectors.ErrNotFound):
 		return nil, connectors.Fatal(fmt.Errorf("GitHub has no owner of this name; correct config.%s", optionRepos))
@@ -194,7 +194,7 @@ func (s *source) listsOf(ctx context.Context, owner string) ([]restapi.Request, 
 	case who.Type == "Organization":
 		return []restapi.Request{list("orgs/"+owner+"/repos", "type", "all")}, nil
 	}
-	me, _, _, err := ask[account](ctx, s, "me", restapi.Request{Path: "user", Needs: []string{"login"}}, nil)
+	me, _, _, err := ask[account](ctx, s, "me", restapi.Request{Path: "user", RequiredFields: []string{"login"}}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (s *source) repoPage(ctx context.Context, note string, r restapi.Request) (
 		type answer struct {
 			Repositories []repo `json:"repositories"`
 		}
-		r.Needs = []string{"repositories"}
+		r.RequiredFields = []string{"repositories"}
 		page, next, _, err := ask[answer](ctx, s, note, r, nil)
 		return page.Repositories, next, err
 	}
@@ -307,7 +307,7 @@ func (s *source) forget(ctx context.Context, r repo) error {
 		return nil
 	}
 	for _, name := range []string{"branch", "tree", "threads", "wiki"} {
-		if err := s.notes.Drop(ctx, r.note(name)); err != nil {
+		if err := s.notes.DeletePrefix(ctx, r.note(name)); err != nil {
 			return fmt.Errorf("drop a note: %w", err)
 		}
 	}

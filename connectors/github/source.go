@@ -28,7 +28,7 @@ type source struct {
 	web    *restapi.Client // git
 	minter *restapi.Client // for the tokens of an app; nil without
 	byApp  bool
-	notes  connectors.Notes // nil while a connector is only being tested
+	notes  connectors.State // nil while a connector is only being tested
 	now    func() time.Time
 	closed atomic.Bool
 
@@ -49,10 +49,10 @@ func open(dial restapi.Dial, s connectors.Settings, tokens *installationTokens) 
 	if err != nil {
 		return nil, connectors.Fatal(err)
 	}
-	src := &source{config: c, notes: s.Notes, now: time.Now, trees: map[int64]*tree{}, wikis: map[int64]*wiki{}}
+	src := &source{config: c, notes: s.State, now: time.Now, trees: map[int64]*tree{}, wikis: map[int64]*wiki{}}
 	a := &authority{token: s.Credentials[credentialToken], grant: s.Token, tokens: tokens}
 	options := restapi.Options{
-		Name: "GitHub", Wait: s.Wait, Limited: limited, Explain: explain, Advice: "config." + optionAPI,
+		Platform: "GitHub", Wait: s.Wait, RateLimited: limited, ErrorMessage: explain, Advice: "config." + optionAPI,
 		Header: http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}},
 	}
 	if s.Credentials[credentialKey] != "" {
@@ -75,7 +75,7 @@ func open(dial restapi.Dial, s connectors.Settings, tokens *installationTokens) 
 		return nil, err
 	}
 	// Pages of git are no requests of the API's limit.
-	if src.web, err = restapi.New(c.web.String(), dial, restapi.Options{Name: "GitHub", Limited: limited, Authorize: a.authorize(true), Advice: "config." + optionAPI}); err != nil {
+	if src.web, err = restapi.New(c.web.String(), dial, restapi.Options{Platform: "GitHub", RateLimited: limited, Authorize: a.authorize(true), Advice: "config." + optionAPI}); err != nil {
 		return nil, err
 	}
 	return src, nil

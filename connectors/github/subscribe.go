@@ -99,7 +99,7 @@ func (s *source) Unsubscribe(ctx context.Context, sub connectors.Subscription) e
 	if s.notes == nil {
 		return nil
 	}
-	return s.notes.Drop(ctx, hooksNote)
+	return s.notes.DeletePrefix(ctx, hooksNote)
 }
 
 func (s *source) unhook(ctx context.Context, path string) error {
@@ -133,7 +133,7 @@ func (s *source) hookPlaces(ctx context.Context) ([]string, error) {
 		var who struct {
 			Type string `json:"type"`
 		}
-		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner, Needs: []string{"type"}}, &who); err != nil {
+		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner, RequiredFields: []string{"type"}}, &who); err != nil {
 			return nil, fmt.Errorf("ask for the owner %s: %w", p.owner, err)
 		}
 		if who.Type == "Organization" {
@@ -154,7 +154,7 @@ func (s *source) hookPlaces(ctx context.Context) ([]string, error) {
 func (s *source) hooksTo(ctx context.Context, place, address string) ([]hook, error) {
 	var found []hook
 	query := url.Values{"per_page": {"100"}}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for range maxHookPages {
 		var page []hook
 		header, err := s.api.JSON(ctx, restapi.Request{Path: place, Query: query}, &page)
@@ -174,7 +174,7 @@ func (s *source) hooksTo(ctx context.Context, place, address string) ([]hook, er
 			break
 		}
 		if err == nil {
-			err = trail.Step("GitHub", "the webhooks", next)
+			err = trail.Visit("GitHub", "the webhooks", next)
 		}
 		if err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func (s *source) hookAt(ctx context.Context, place, address, secret string) (pat
 	if len(hooks) == 0 {
 		body["name"] = "web"
 		var made hook
-		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: place, Body: body, Needs: []string{"id"}}, &made); err != nil {
+		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: place, Body: body, RequiredFields: []string{"id"}}, &made); err != nil {
 			return "", err
 		}
 		return place + "/" + strconv.FormatInt(made.ID, 10), nil

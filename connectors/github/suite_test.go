@@ -30,7 +30,7 @@ const token = "github_pat_11AAAAAAA0123456789_abcdefghijklmnopqrstuvwxyz"
 // place is a server with the private repository acme/handbook, and a token for it.
 type place struct {
 	*githubserver.Server
-	notes *connectortest.Notes
+	notes *connectortest.State
 }
 
 func newPlace(t testing.TB) place {
@@ -39,14 +39,14 @@ func newPlace(t testing.TB) place {
 	t.Cleanup(server.Close)
 	server.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*"}})
 	server.AddRepo("acme/handbook", githubserver.RepoOptions{Private: true, Wiki: true, Discussions: true})
-	return place{Server: server, notes: &connectortest.Notes{}}
+	return place{Server: server, notes: &connectortest.State{}}
 }
 
 // settings are those of the one repository; more overrides fields of the config.
 func (p place) settings(more map[string]any) connectors.Settings {
 	config := map[string]any{"repos": []any{"acme/handbook"}, "apiUrl": p.API}
 	maps.Copy(config, more)
-	return connectors.Settings{ConnectorID: "test", Config: config, Credentials: map[string]string{"token": token}, Notes: p.notes}
+	return connectors.Settings{ConnectorID: "test", Config: config, Credentials: map[string]string{"token": token}, State: p.notes}
 }
 
 // rooted shows a source's paths without the repository's name in front, which
@@ -119,7 +119,7 @@ func TestFilesOfARepositoryAreASource(t *testing.T) {
 		}
 		return connectortest.Setup{
 			Kind: kind, Settings: p.settings(nil), Fixture: fixture{p},
-			OddPaths: []string{
+			UnusualPaths: []string{
 				"a b.md", "日本/ガイド.md", "50%.md", "a+b&c=d.md", "who?.md", "#1.md", "a%2Fb.md", "quote\"s.md", "semi;colon.md", "…/x.md",
 				".github/README.md", "back\\slash.md", "emoji-🦜.md", "https:/x.md", "issues/1.md", strings.Repeat("long/", 100) + "x.md",
 			},

@@ -137,7 +137,7 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	}
 	out := step{more: next != ""}
 	if out.more {
-		if err := trail.Step("GitHub", "the issues and pull requests of "+r.FullName, next); err != nil {
+		if err := trail.Visit("GitHub", "the issues and pull requests of "+r.FullName, next); err != nil {
 			return step{}, err
 		}
 		out.rest = joinTrail(trail, next)
@@ -170,16 +170,16 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 
 // splitTrail takes the trail of a list out of its part of a cursor; cursors of
 // earlier versions have none.
-func splitTrail(rest string) (restapi.Trail, string) {
+func splitTrail(rest string) (restapi.LoopDetector, string) {
 	if text, after, found := strings.Cut(rest, "|"); found {
-		if trail, ok := restapi.ParseTrail(text); ok {
+		if trail, ok := restapi.ParseLoopDetector(text); ok {
 			return trail, after
 		}
 	}
-	return restapi.Trail{}, rest
+	return restapi.LoopDetector{}, rest
 }
 
-func joinTrail(trail restapi.Trail, rest string) string { return trail.String() + "|" + rest }
+func joinTrail(trail restapi.LoopDetector, rest string) string { return trail.String() + "|" + rest }
 
 func threadNote(r repo, page int) string { return r.note("threads") + strconv.Itoa(page) }
 
@@ -290,7 +290,7 @@ func (s *source) readThread(ctx context.Context, r repo, kind string, number int
 // cut says that there are more.
 func (s *source) remarks(ctx context.Context, path, word string) (all []remark, count int, cut bool, err error) {
 	query := url.Values{"per_page": {"100"}}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for range maxRemarkPages {
 		var page []struct {
 			User        *account  `json:"user"`
@@ -325,7 +325,7 @@ func (s *source) remarks(ctx context.Context, path, word string) (all []remark, 
 			return all, count, false, nil
 		}
 		if err == nil {
-			err = trail.Step("GitHub", path, next)
+			err = trail.Visit("GitHub", path, next)
 		}
 		if err != nil {
 			return nil, 0, false, err

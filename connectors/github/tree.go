@@ -61,7 +61,7 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 		} `json:"commit"`
 	}
 	found, _, _, err := ask[answer](ctx, s, r.note("branch"), restapi.Request{
-		Path: r.path("/branches/" + escaped(branch)), Needs: []string{"commit.commit.tree.sha"},
+		Path: r.path("/branches/" + escaped(branch)), RequiredFields: []string{"commit.commit.tree.sha"},
 	}, nil)
 	if errors.Is(err, connectors.ErrNotFound) {
 		empty, emptyErr := s.isEmpty(ctx, r)
@@ -188,7 +188,7 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 		query.Set("recursive", "1")
 	}
 	_, err = s.api.JSON(ctx, restapi.Request{
-		Path: r.path("/git/trees/" + sha), Query: query, Needs: []string{"sha", "tree", "truncated"},
+		Path: r.path("/git/trees/" + sha), Query: query, RequiredFields: []string{"sha", "tree", "truncated"},
 	}, &answer)
 	if errors.Is(err, connectors.ErrNotFound) { // the branch has just named it
 		err = connectors.Retryable(errors.New("GitHub does not have the tree that it names"), 0)
@@ -284,7 +284,7 @@ func (s *source) recallTree(ctx context.Context, r repo, sha string) ([]entry, e
 	if s.notes == nil {
 		return nil, nil
 	}
-	data, err := s.notes.Load(ctx, r.note("tree"))
+	data, err := s.notes.Get(ctx, r.note("tree"))
 	if err != nil {
 		return nil, fmt.Errorf("read a note: %w", err)
 	}
@@ -314,7 +314,7 @@ func (s *source) rememberTree(ctx context.Context, r repo, sha string, list []en
 	if packed.Len() > maxNote {
 		return nil
 	}
-	if err := s.notes.Save(ctx, r.note("tree"), packed.Bytes()); err != nil {
+	if err := s.notes.Put(ctx, r.note("tree"), packed.Bytes()); err != nil {
 		return fmt.Errorf("write a note: %w", err)
 	}
 	return nil

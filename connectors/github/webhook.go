@@ -32,7 +32,7 @@ func events() []string {
 }
 
 func webhook() *connectors.Webhook {
-	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: keysOf, Route: route, Verify: verify, Read: read}
+	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: keysOf, Route: route, Verify: verify, Parse: read}
 }
 
 // keysOf are repositories ("acme/handbook"), owners ("acme/*") and the
@@ -201,7 +201,7 @@ func read(header http.Header, body []byte) (connectors.Delivery, error) {
 	d := connectors.Delivery{ID: header.Get("X-Github-Delivery")}
 	switch event {
 	case "installation", "installation_repositories":
-		d.All = true
+		d.AllChanged = true
 		return d, nil
 	case "ping":
 		return d, nil
@@ -215,14 +215,14 @@ func read(header http.Header, body []byte) (connectors.Delivery, error) {
 	}
 	thread := func(kind string, t *hookThread) {
 		if t != nil && t.Number > 0 {
-			d.Items, d.At = append(d.Items, idOf(r, kind, strconv.Itoa(t.Number))), t.UpdatedAt
+			d.Items, d.ChangedAt = append(d.Items, idOf(r, kind, strconv.Itoa(t.Number))), t.UpdatedAt
 		}
 	}
 	switch event {
 	case "push":
 		readPush(&d, r, p)
 	case "repository":
-		d.All = true
+		d.AllChanged = true
 	case "pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread":
 		thread(kindPull, p.PullRequest)
 	case "issues":
@@ -245,11 +245,11 @@ func read(header http.Header, body []byte) (connectors.Delivery, error) {
 			}
 		}
 	}
-	if p.Comment != nil && p.Comment.UpdatedAt.After(d.At) {
-		d.At = p.Comment.UpdatedAt
+	if p.Comment != nil && p.Comment.UpdatedAt.After(d.ChangedAt) {
+		d.ChangedAt = p.Comment.UpdatedAt
 	}
-	if p.Review != nil && p.Review.SubmittedAt.After(d.At) {
-		d.At = p.Review.SubmittedAt
+	if p.Review != nil && p.Review.SubmittedAt.After(d.ChangedAt) {
+		d.ChangedAt = p.Review.SubmittedAt
 	}
 	return d, nil
 }
@@ -263,7 +263,7 @@ func readPush(d *connectors.Delivery, r repo, p payload) {
 		return // a tag
 	}
 	if p.HeadCommit != nil {
-		d.At = p.HeadCommit.Timestamp
+		d.ChangedAt = p.HeadCommit.Timestamp
 	}
 	files := map[string]bool{}
 	for _, c := range p.Commits {
@@ -284,7 +284,7 @@ func readPush(d *connectors.Delivery, r repo, p payload) {
 		}
 		slices.Sort(d.Items)
 	case branch == p.Repository.DefaultBranch:
-		d.All = true
+		d.AllChanged = true
 	default:
 		d.Items = []string{idOf(r, kindBranch, branch)}
 	}

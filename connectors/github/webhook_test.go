@@ -102,11 +102,11 @@ func TestAPushNamesItsFiles(t *testing.T) {
 		if want := []string{"acme/*", "acme/handbook", "installation:42"}; err != nil || !slices.Equal(keys, want) {
 			t.Errorf("%s: keys %q, %v", name, keys, err)
 		}
-		d, err := hook(t).Read(c.header, c.body)
-		if want := []string{"1007:f:README.md", "1007:f:docs/new.md", "1007:f:docs/old.md"}; err != nil || d.All || !slices.Equal(d.Items, want) {
+		d, err := hook(t).Parse(c.header, c.body)
+		if want := []string{"1007:f:README.md", "1007:f:docs/new.md", "1007:f:docs/old.md"}; err != nil || d.AllChanged || !slices.Equal(d.Items, want) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
-		if d.ID != "72d3162e-cc78-11e3-81ab-4c9367dc0958" || !d.At.Equal(day.Add(5*time.Minute)) {
+		if d.ID != "72d3162e-cc78-11e3-81ab-4c9367dc0958" || !d.ChangedAt.Equal(day.Add(5*time.Minute)) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -126,8 +126,8 @@ func TestAPushNamesItsFiles(t *testing.T) {
 		"a tag":                 {`"ref":"refs/tags/v1","created":true`, false, nil},
 		"nothing":               {`"ref":"refs/heads/main","commits":[]`, false, nil},
 	} {
-		d, err := hook(t).Read(delivered("push"), []byte(`{"repository":{"id":7,"full_name":"acme/x","default_branch":"main"},`+c.fields+`}`))
-		if err != nil || d.All != c.all || !slices.Equal(d.Items, c.items) {
+		d, err := hook(t).Parse(delivered("push"), []byte(`{"repository":{"id":7,"full_name":"acme/x","default_branch":"main"},`+c.fields+`}`))
+		if err != nil || d.AllChanged != c.all || !slices.Equal(d.Items, c.items) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
@@ -156,12 +156,12 @@ func TestEventsNameTheirItems(t *testing.T) {
 		`{"action":"created",` + repository + `}`:                  {"star", false, nil},
 		`{"action":"transferred","issue":{"number":3,"updated_at":"2026-03-01T09:00:00Z"},"changes":{"new_issue":{"number":1},"new_repository":{"id":8}},` + repository + `}`: {"issues", false, []string{"7:i:3", "8:i:1"}},
 	} {
-		d, err := hook(t).Read(delivered(c.event), []byte(body))
-		if err != nil || d.All != c.all || !slices.Equal(d.Items, c.items) {
+		d, err := hook(t).Parse(delivered(c.event), []byte(body))
+		if err != nil || d.AllChanged != c.all || !slices.Equal(d.Items, c.items) {
 			t.Errorf("%s: %+v, %v", body, d, err)
 		}
-		if strings.Contains(body, "09:00:00Z") && !d.At.Equal(day) {
-			t.Errorf("%s: at %v", body, d.At)
+		if strings.Contains(body, "09:00:00Z") && !d.ChangedAt.Equal(day) {
+			t.Errorf("%s: at %v", body, d.ChangedAt)
 		}
 	}
 	keys, err := hook(t).Route(delivered("repository"), []byte(`{"action":"renamed","changes":{"repository":{"name":{"from":"Old"}}},`+repository+`}`))
@@ -184,7 +184,7 @@ func TestWhatIsNoDeliveryIsRefused(t *testing.T) {
 	if _, err := hook(t).Route(http.Header{}, []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
 		t.Errorf("without an event: %v", err)
 	}
-	if _, err := hook(t).Read(delivered("push"), []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
+	if _, err := hook(t).Parse(delivered("push"), []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
 		t.Errorf("a repository without an id: %v", err)
 	}
 }
@@ -214,21 +214,21 @@ func TestRecordedPayloadsAreRead(t *testing.T) {
 		if err != nil || len(keys) == 0 || !slices.ContainsFunc(keys, func(k string) bool { return strings.HasSuffix(k, "/*") || strings.HasPrefix(k, "installation:") }) {
 			t.Errorf("%s/%s: keys %q, %v", event, name, keys, err)
 		}
-		d, err := hook(t).Read(header, body)
+		d, err := hook(t).Parse(header, body)
 		if err != nil || d.ID == "" {
 			t.Errorf("%s/%s: %+v, %v", event, name, d, err)
 		}
 		items := map[string]string{"issues": ":i:", "pull_request": ":p:", "gollum": ":w:"}[event]
 		switch {
 		case items != "":
-			if len(d.Items) == 0 || !strings.Contains(d.Items[0], items) || d.All {
+			if len(d.Items) == 0 || !strings.Contains(d.Items[0], items) || d.AllChanged {
 				t.Errorf("%s/%s: %+v", event, name, d)
 			}
 		case event == "repository" || event == "installation" || name == "with-no-username-committer.payload.json":
-			if !d.All {
+			if !d.AllChanged {
 				t.Errorf("%s/%s: %+v", event, name, d)
 			}
-		case d.All || len(d.Items) > 0: // a ping, or a push of a tag
+		case d.AllChanged || len(d.Items) > 0: // a ping, or a push of a tag
 			t.Errorf("%s/%s: %+v", event, name, d)
 		}
 	}
@@ -248,7 +248,7 @@ func FuzzDelivery(f *testing.F) {
 		if keys, err := webhook.Route(header, body); err == nil && (len(keys) == 0 || slices.Contains(keys, "")) {
 			t.Errorf("keys %q", keys)
 		}
-		if d, err := webhook.Read(header, body); err == nil {
+		if d, err := webhook.Parse(header, body); err == nil {
 			for _, item := range d.Items {
 				if item == "" || bytes.Contains([]byte(item), []byte("::")) && item == "::" {
 					t.Errorf("items %q", d.Items)

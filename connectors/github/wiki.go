@@ -195,7 +195,7 @@ func (s *source) fetchWiki(ctx context.Context, r repo, tip gitwire.Tip) (*wiki,
 		return nil, gitError(ctx, r, err)
 	}
 	response, err := s.web.Do(ctx, restapi.Request{
-		Method: http.MethodPost, Path: r.FullName + ".wiki.git/git-upload-pack", Raw: body,
+		Method: http.MethodPost, Path: r.FullName + ".wiki.git/git-upload-pack", RawBody: body,
 		Header: http.Header{"Content-Type": {gitwire.RequestType}, "Accept": {gitwire.AnswerType}, "User-Agent": {"git/2.0 (Magpie)"}},
 	})
 	if err != nil {

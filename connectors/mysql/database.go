@@ -153,7 +153,7 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 		return nil, d.statementError(err, limits.Timeout)
 	}
 	found := collector.Rows(more && err == nil)
-	found.Took = time.Since(began)
+	found.Duration = time.Since(began)
 	return found, nil
 }
 

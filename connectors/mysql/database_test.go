@@ -245,8 +245,8 @@ func answersAreBounded(t *testing.T, server *devstack.MariaDB) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(rows.Values) != want.rows || rows.LeftOut != want.left || rows.Oversized != want.oversized || rows.Uncounted != want.uncounted {
-			t.Errorf("%s: %d rows, %d left out, row %d oversized, uncounted %v", sql, len(rows.Values), rows.LeftOut, rows.Oversized, rows.Uncounted)
+		if len(rows.Values) != want.rows || rows.Omitted != want.left || rows.OversizedRow != want.oversized || rows.OmittedAtLeast != want.uncounted {
+			t.Errorf("%s: %d rows, %d left out, row %d oversized, uncounted %v", sql, len(rows.Values), rows.Omitted, rows.OversizedRow, rows.OmittedAtLeast)
 		}
 		if notice := rows.Notice(); !strings.Contains(notice, want.notice) || (notice == "") != (want.notice == "") {
 			t.Errorf("%s: notice %q, want %q in it", sql, notice, want.notice)

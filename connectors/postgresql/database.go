@@ -175,7 +175,7 @@ func (d *database) run(ctx context.Context, s *session, sql string, limits conne
 		return nil, d.statementError(err, limits.Timeout)
 	}
 	rows := collector.Rows(more && err == nil)
-	rows.Took = time.Since(began)
+	rows.Duration = time.Since(began)
 	return rows, nil
 }
 

@@ -242,8 +242,8 @@ func TestAnswersSayWhatIsMissing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(rows.Values) != want.rows || rows.LeftOut != want.left || rows.Oversized != want.oversized || rows.Uncounted != want.uncounted || rows.Truncated != want.truncated {
-				t.Errorf("%d rows, %d left out, row %d oversized, uncounted %v, truncated by %q", len(rows.Values), rows.LeftOut, rows.Oversized, rows.Uncounted, rows.Truncated)
+			if len(rows.Values) != want.rows || rows.Omitted != want.left || rows.OversizedRow != want.oversized || rows.OmittedAtLeast != want.uncounted || rows.Truncated != want.truncated {
+				t.Errorf("%d rows, %d left out, row %d oversized, uncounted %v, truncated by %q", len(rows.Values), rows.Omitted, rows.OversizedRow, rows.OmittedAtLeast, rows.Truncated)
 			}
 			if notice := rows.Notice(); !strings.Contains(notice, want.notice) || (notice == "") != (want.notice == "") {
 				t.Errorf("notice %q, want %q in it", notice, want.notice)

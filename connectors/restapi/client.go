@@ -18,25 +18,27 @@ import (
 )
 
 const (
-	// MaxAnswer is how much of a JSON answer is read, in bytes.
-	MaxAnswer = 32 << 20
+	// MaxResponseBytes is the largest JSON response.
+	MaxResponseBytes = 32 << 20
 
-	handshakeTime = 10 * time.Second
-	headerTime    = 60 * time.Second
-	idleTime      = 60 * time.Second
-	connections   = 16
-	headerBytes   = 256 << 10
-	maxRedirects  = 5
-	// answerTime bounds the whole of a JSON answer.
-	answerTime = 5 * time.Minute
+	handshakeTimeout   = 10 * time.Second
+	headerTimeout      = 60 * time.Second
+	idleTimeout        = 60 * time.Second
+	maxIdleConnections = 16
+	maxHeaderBytes     = 256 << 10
+	maxRedirects       = 5
+	// responseTimeout bounds a JSON exchange, from the request to the end of the
+	// response.
+	responseTimeout = 5 * time.Minute
 )
 
-var errSlow = fmt.Errorf("an answer did not come within %d minutes", int(answerTime.Minutes()))
+var errTimeout = fmt.Errorf("an answer did not come within %d minutes", int(responseTimeout.Minutes()))
 
-// Dial makes connections, and refuses addresses that must not be reached.
+// Dial connects to an address. It refuses addresses that must not be reached.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Client talks to one platform. It is safe for concurrent use. Make one with New.
+// A Client sends requests to one platform. It is safe for concurrent use. New makes
+// it.
 type Client struct {
 	base      *url.URL
 	http      *http.Client
@@ -44,51 +46,54 @@ type Client struct {
 	opt       Options
 }
 
-// Options say how a platform wants to be talked to.
+// Options describe a platform's API. Platform is required. The functions may be
+// nil.
 type Options struct {
-	// Name is the platform's, for errors: "GitHub".
-	Name string
+	// Platform is the platform's name for errors, such as "GitHub".
+	Platform string
 	// Header is sent with each request.
 	Header http.Header
-	// Wait is called before each request; see [connectors.Settings.Wait]. May be nil.
+	// Wait is called before each request. It is [connectors.Settings.Wait].
 	Wait func(ctx context.Context) error
-	// Authorize puts the authorization on a request. refused is true for the
-	// second try, after the platform said 401: it returns false when there is no
-	// other authorization to try with. Errors are passed on as they are. May be nil.
-	Authorize func(r *http.Request, refused bool) (again bool, err error)
-	// Limited says how long to wait where an answer, whatever its status, means
-	// that too much was asked, for platforms with a way of their own to say it;
-	// 429 and Retry-After need none. The first 64 KiB of the body may be read. May be nil.
-	Limited func(response *http.Response) (after time.Duration, limited bool)
-	// Explain reads what the platform says about a refusal, for people; "" for
-	// nothing. It gets at most 64 KiB of the body. May be nil.
-	Explain func(body []byte) string
-	// Advice is what to check where an answer is not the platform's, such as
-	// "config.apiUrl".
+	// Authorize adds the authorization to a request. If the platform answers
+	// 401, the request is made once more with refused set: Authorize then adds
+	// another authorization and returns true, or returns false if there is
+	// none. Its errors are returned unchanged.
+	Authorize func(r *http.Request, refused bool) (retry bool, err error)
+	// RateLimited reports whether an unsuccessful response means that the
+	// platform's rate limit is exceeded, and how long to wait. It is for
+	// platforms that say so in their own way; status 429 and Retry-After need
+	// no function. It may read the first 64 KiB of the body.
+	RateLimited func(response *http.Response) (after time.Duration, limited bool)
+	// ErrorMessage returns the platform's message for people in the body of an
+	// unsuccessful response, at most 64 KiB of it, or "".
+	ErrorMessage func(body []byte) string
+	// Advice names what to check if a response does not come from the platform,
+	// such as "config.apiUrl".
 	Advice string
 }
 
-// New makes a client for the addresses below base, which must be absolute.
+// New returns a client for the URLs below base, which must be absolute.
 func New(base string, dial Dial, o Options) (*Client, error) {
-	address, err := url.Parse(strings.TrimRight(base, "/"))
-	if err != nil || address.Host == "" || (address.Scheme != "https" && address.Scheme != "http") {
+	parsed, err := url.Parse(strings.TrimRight(base, "/"))
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "https" && parsed.Scheme != "http") {
 		return nil, connectors.Fatal(errors.New("the address of the platform must begin with https:// or http://"))
 	}
 	transport := &http.Transport{
-		DialContext: guarded(address, dial), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTime, ResponseHeaderTimeout: headerTime,
-		IdleConnTimeout: idleTime, MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxResponseHeaderBytes: headerBytes,
+		DialContext: requireEncryption(parsed, dial), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTimeout, ResponseHeaderTimeout: headerTimeout,
+		IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdleConnections, MaxIdleConnsPerHost: maxIdleConnections, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
-	c := &Client{base: address, transport: transport, opt: o}
-	c.http = &http.Client{Transport: httpx.Steady(transport), CheckRedirect: c.redirected}
+	c := &Client{base: parsed, transport: transport, opt: o}
+	c.http = &http.Client{Transport: httpx.Steady(transport), CheckRedirect: c.checkRedirect}
 	return c, nil
 }
 
-// errPlain says that credentials would be readable on the way.
-var errPlain = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
+// errUnencrypted says that credentials would be sent in clear text.
+var errUnencrypted = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
 
-// guarded refuses to connect to the platform without encryption where that is
-// more than the networks that the operator allowed.
-func guarded(base *url.URL, dial Dial) Dial {
+// requireEncryption returns a dial that refuses unencrypted connections to a
+// platform with a public address.
+func requireEncryption(base *url.URL, dial Dial) Dial {
 	if base.Scheme != "http" || dial == nil {
 		return dial
 	}
@@ -98,18 +103,18 @@ func guarded(base *url.URL, dial Dial) Dial {
 	}
 	platform := net.JoinHostPort(base.Hostname(), port)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		made, err := dial(ctx, network, address)
-		if err == nil && strings.EqualFold(address, platform) && httpx.Public(made.RemoteAddr()) {
-			_ = made.Close()
-			return nil, errPlain
+		conn, err := dial(ctx, network, address)
+		if err == nil && strings.EqualFold(address, platform) && httpx.Public(conn.RemoteAddr()) {
+			_ = conn.Close()
+			return nil, errUnencrypted
 		}
-		return made, err
+		return conn, err
 	}
 }
 
-// redirected keeps the authorization, and what bodies hold, to the platform's own
-// host and to the scheme that it was given for.
-func (c *Client) redirected(r *http.Request, via []*http.Request) error {
+// checkRedirect keeps the authorization and request bodies at the platform's own
+// host and scheme.
+func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errors.New("too many redirects")
 	}
@@ -125,33 +130,33 @@ func (c *Client) redirected(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Request is one request to the platform.
+// A Request is one request to the platform.
 type Request struct {
-	// Method is GET when it is empty.
+	// Method is GET if empty.
 	Method string
-	// Path is below the base address and escaped; a whole address (a link that the
-	// platform gave) is taken as it is, but must be of the platform's host.
+	// Path is the escaped path below the base URL. It may also be a whole URL, such as
+	// a link from a response, if the URL has the platform's host.
 	Path  string
 	Query url.Values
-	// Body is sent as JSON; nil for none. Form is sent in its place when it is not
-	// nil, and Raw before both, as it is: Header says its Content-Type.
-	Body   any
-	Form   url.Values
-	Raw    []byte
-	Header http.Header
-	// Needs are the fields that the JSON of the answer must have, and not as null:
-	// names, with dots between them for those within others.
-	Needs []string
+	// Body is sent as JSON, Form as a form, and RawBody unchanged, with the
+	// Content-Type in Header. At most one of them is set.
+	Body    any
+	Form    url.Values
+	RawBody []byte
+	Header  http.Header
+	// RequiredFields are fields that the JSON response must have, and that must not be
+	// null. The names of nested fields have dots between them.
+	RequiredFields []string
 }
 
-// JSON makes a request and reads the answer into out, as [Client.Read] does; a nil
-// out drops it, whatever it is. An answer takes five minutes at most. It
-// returns the answer's header also with an error, when there was one: a *[Error] for a status
-// that is no success, a *[Mismatch] for an answer that is something else, both
-// within what connectors' errors say.
+// JSON makes a request and decodes the response into out, as [Client.ReadJSON]
+// does. If out is nil, the response is ignored. The exchange takes at most five
+// minutes. Errors of a status are a *[StatusError], those of a response that is
+// something else an *[UnexpectedResponseError]; both are marked as a connector's
+// errors. JSON returns the header of any response, also with an error.
 func (c *Client) JSON(ctx context.Context, r Request, out any) (http.Header, error) {
 	ctx, cancel := WithDeadline(ctx)
 	defer cancel()
@@ -163,12 +168,12 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) (http.Header, err
 	if out == nil {
 		return response.Header, nil
 	}
-	return response.Header, c.Read(ctx, response, r.Needs, out)
+	return response.Header, c.ReadJSON(ctx, response, r.RequiredFields, out)
 }
 
-// Conditional is JSON for a request with If-None-Match: changed is false, and out
-// as it was, where the platform says that it is the same still.
-func (c *Client) Conditional(ctx context.Context, r Request, out any) (header http.Header, changed bool, err error) {
+// JSONIfChanged is [Client.JSON] for a request with If-None-Match. If the platform
+// answers 304 Not Modified, changed is false and out is unchanged.
+func (c *Client) JSONIfChanged(ctx context.Context, r Request, out any) (header http.Header, changed bool, err error) {
 	ctx, cancel := WithDeadline(ctx)
 	defer cancel()
 	response, err := c.Do(ctx, r)
@@ -179,44 +184,45 @@ func (c *Client) Conditional(ctx context.Context, r Request, out any) (header ht
 	if response.StatusCode == http.StatusNotModified && r.Header.Get("If-None-Match") != "" {
 		return response.Header, false, nil
 	}
-	return response.Header, true, c.Read(ctx, response, r.Needs, out)
+	return response.Header, true, c.ReadJSON(ctx, response, r.RequiredFields, out)
 }
 
-// WithDeadline bounds a JSON answer as [Client.JSON] does, for callers of
-// [Client.Do] and [Client.Read].
+// WithDeadline bounds an exchange as [Client.JSON] does, for callers of [Client.Do]
+// and [Client.ReadJSON].
 func WithDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, answerTime, errSlow)
+	return context.WithTimeoutCause(ctx, responseTimeout, errTimeout)
 }
 
-// Do makes a request and returns an answer with a success or 304 Not Modified;
-// the caller closes its body. Other statuses are errors as in JSON.
+// Do makes a request and returns a response whose status is a success or 304 Not
+// Modified. Other statuses are errors as in [Client.JSON]. The caller closes the
+// body.
 func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
-	response, err := c.once(ctx, r, false)
+	response, err := c.send(ctx, r, false)
 	if StatusOf(err) != http.StatusUnauthorized || c.opt.Authorize == nil {
 		return response, err
 	}
-	renewed, again := c.once(ctx, r, true)
-	if errors.Is(again, errNoOther) {
+	retried, retryErr := c.send(ctx, r, true)
+	if errors.Is(retryErr, errNotRenewed) {
 		return nil, err
 	}
-	return renewed, again
+	return retried, retryErr
 }
 
-// errNoOther says that there is no authorization but the one that was refused.
-var errNoOther = errors.New("no other authorization")
+// errNotRenewed says that Authorize has no other authorization.
+var errNotRenewed = errors.New("no other authorization")
 
-func (c *Client) once(ctx context.Context, r Request, refused bool) (*http.Response, error) {
-	request, err := c.request(ctx, r)
+func (c *Client) send(ctx context.Context, r Request, refused bool) (*http.Response, error) {
+	request, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if c.opt.Authorize != nil {
-		again, err := c.opt.Authorize(request, refused)
+		retry, err := c.opt.Authorize(request, refused)
 		switch {
 		case err != nil:
 			return nil, err
-		case refused && !again:
-			return nil, errNoOther
+		case refused && !retry:
+			return nil, errNotRenewed
 		}
 	}
 	if c.opt.Wait != nil {
@@ -232,40 +238,40 @@ func (c *Client) once(ctx context.Context, r Request, refused bool) (*http.Respo
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	return nil, c.failure(response)
+	return nil, c.statusError(response)
 }
 
-func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
-	address, err := c.address(r)
+func (c *Client) newRequest(ctx context.Context, r Request) (*http.Request, error) {
+	target, err := c.requestURL(r)
 	if err != nil {
 		return nil, err
 	}
 	var body io.Reader
-	kind := ""
+	contentType := ""
 	switch {
-	case r.Raw != nil:
-		body = bytes.NewReader(r.Raw)
+	case r.RawBody != nil:
+		body = bytes.NewReader(r.RawBody)
 	case r.Form != nil:
-		body, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
+		body, contentType = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
 	case r.Body != nil:
 		text, err := json.Marshal(r.Body)
 		if err != nil {
 			return nil, fmt.Errorf("encode a request: %w", err)
 		}
-		body, kind = bytes.NewReader(text), "application/json; charset=utf-8"
+		body, contentType = bytes.NewReader(text), "application/json; charset=utf-8"
 	}
 	method := r.Method
 	if method == "" {
 		method = http.MethodGet
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, body)
+	request, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("make a request: %w", err))
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "Magpie")
-	if kind != "" {
-		request.Header.Set("Content-Type", kind)
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
 	}
 	for _, header := range []http.Header{c.opt.Header, r.Header} {
 		for name, values := range header {
@@ -275,23 +281,23 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	return request, nil
 }
 
-// address joins a request's path with the base; a whole address must be of the
-// platform, since the authorization goes with it.
-func (c *Client) address(r Request) (string, error) {
+// requestURL returns the URL of a request. It must be the platform's, since the
+// authorization is sent to it.
+func (c *Client) requestURL(r Request) (string, error) {
 	text := c.base.String() + "/" + strings.TrimLeft(r.Path, "/")
 	if strings.Contains(r.Path, "://") {
 		text = r.Path
 	}
-	address, err := url.Parse(text)
-	if err != nil || address.Host != c.base.Host || address.Scheme != c.base.Scheme {
-		return "", connectors.Fatal(fmt.Errorf("%s named an address that is not its own", c.opt.Name))
+	target, err := url.Parse(text)
+	if err != nil || target.Host != c.base.Host || target.Scheme != c.base.Scheme {
+		return "", connectors.Fatal(fmt.Errorf("%s named an address that is not its own", c.opt.Platform))
 	}
 	if len(r.Query) > 0 {
-		query := address.Query()
+		query := target.Query()
 		for name, values := range r.Query {
 			query[name] = values
 		}
-		address.RawQuery = query.Encode()
+		target.RawQuery = query.Encode()
 	}
-	return address.String(), nil
+	return target.String(), nil
 }

@@ -22,7 +22,7 @@ func client(t *testing.T, o restapi.Options, handler http.HandlerFunc) *restapi.
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	o.Name = "Platform"
+	o.Platform = "Platform"
 	c, err := restapi.New(server.URL+"/api/", new(net.Dialer).DialContext, o)
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func TestAnAnswerIsRead(t *testing.T) {
 func TestFailuresSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	c := client(t, restapi.Options{
-		Explain: func(body []byte) string { return string(body) },
-		Limited: func(r *http.Response) (time.Duration, bool) {
+		ErrorMessage: func(body []byte) string { return string(body) },
+		RateLimited: func(r *http.Response) (time.Duration, bool) {
 			return time.Minute, r.StatusCode == http.StatusForbidden && r.Header.Get("X-Remaining") == "0"
 		},
 	}, func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +161,7 @@ func TestWhatCannotBeReachedOrRead(t *testing.T) {
 			t.Errorf("%q: %v", base, err)
 		}
 	}
-	refusing, err := restapi.New("https://example.com", func(context.Context, string, string) (net.Conn, error) { return nil, httpx.ErrRefused }, restapi.Options{Name: "Platform"})
+	refusing, err := restapi.New("https://example.com", func(context.Context, string, string) (net.Conn, error) { return nil, httpx.ErrRefused }, restapi.Options{Platform: "Platform"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +182,10 @@ func TestWhatCannotBeReachedOrRead(t *testing.T) {
 
 func TestRawBodiesAndLimitsToldInBodies(t *testing.T) {
 	t.Parallel()
-	c := client(t, restapi.Options{Limited: func(r *http.Response) (time.Duration, bool) {
+	c := client(t, restapi.Options{RateLimited: func(r *http.Response) (time.Duration, bool) {
 		body, err := io.ReadAll(r.Body)
 		return time.Minute, err == nil && strings.Contains(string(body), "too much")
-	}, Explain: func(body []byte) string { return string(body) }}, func(w http.ResponseWriter, r *http.Request) {
+	}, ErrorMessage: func(body []byte) string { return string(body) }}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if string(body) != "0009done\n" || r.Header.Get("Content-Type") != "application/x-git" {
 			t.Errorf("got %q as %s", body, r.Header.Get("Content-Type"))
@@ -193,7 +193,7 @@ func TestRawBodiesAndLimitsToldInBodies(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = fmt.Fprint(w, "too much")
 	})
-	_, err := c.JSON(t.Context(), restapi.Request{Method: http.MethodPost, Raw: []byte("0009done\n"), Header: http.Header{"Content-Type": {"application/x-git"}}}, nil)
+	_, err := c.JSON(t.Context(), restapi.Request{Method: http.MethodPost, RawBody: []byte("0009done\n"), Header: http.Header{"Content-Type": {"application/x-git"}}}, nil)
 	if after, ok := connectors.RetryAfterOf(err); !ok || after != time.Minute || !strings.Contains(err.Error(), "too much") {
 		t.Errorf("got %v after %v", err, after)
 	}

@@ -1,8 +1,9 @@
-// Package restapi is how kinds talk to platforms that answer JSON over HTTP: it
-// paces requests, carries and renews their authorization, bounds answers in size
-// and time, refuses those that are not what was asked for, notices lists that go
-// round in circles, and says of each failure whether waiting helps, a person is
-// needed or nothing will help.
+// Package restapi is the HTTP client of kinds whose platform has a JSON API. A
+// [Client] waits for the platform's rate limit before each request, authorizes
+// requests and renews the authorization, bounds responses in size and time, and
+// refuses responses that are not what the platform promises. Its errors are
+// marked as a connector's errors. A [LoopDetector] detects lists whose pages
+// repeat.
 //
 // Allowed imports: connectors and internal/httpx.
 package restapi

@@ -34,7 +34,7 @@ func Kind(dial Dial) connectors.Kind {
 		Description:   "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
 		Category:      connectors.CategoryStorage,
 		Documentation: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
-		Bounded:       true,
+		Enumerates:       true,
 		Options: []connectors.Option{
 			{
 				Name: optionBucket, Title: "Bucket", Type: connectors.TypeString, Required: true, Example: "company-docs",

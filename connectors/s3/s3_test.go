@@ -31,7 +31,7 @@ func TestBucketIsAConnector(t *testing.T) {
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		b := newBucket(t, server)
 		return connectortest.Setup{
-			Kind: s3.Kind(dial), Settings: b.settings(nil), Fixture: fixture{bucket: b}, OddPaths: oddPaths(),
+			Kind: s3.Kind(dial), Settings: b.settings(nil), Fixture: fixture{bucket: b}, UnusualPaths: oddPaths(),
 		}
 	})
 }
@@ -46,7 +46,7 @@ func TestPartOfABucketIsAConnector(t *testing.T) {
 		}
 		return connectortest.Setup{
 			Kind: s3.Kind(dial), Settings: b.settings(map[string]any{"prefix": "/docs/v1/", "region": "us-east-1"}),
-			Fixture: fixture{bucket: b, prefix: "docs/v1/"}, OddPaths: oddPaths(), Items: connectors.MaxPageItems*2 + 1,
+			Fixture: fixture{bucket: b, prefix: "docs/v1/"}, UnusualPaths: oddPaths(), ItemCount: connectors.MaxPageItems*2 + 1,
 		}
 	})
 }

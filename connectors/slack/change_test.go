@@ -56,8 +56,8 @@ func (o *town) told(t *testing.T) []connectors.Delivery {
 		if err := hook.Verify(secret, header, body, now); err != nil {
 			t.Fatalf("verify: %v", err)
 		}
-		d, err := hook.Read(header, body)
-		if err != nil || d.ID == "" || d.At.IsZero() {
+		d, err := hook.Parse(header, body)
+		if err != nil || d.ID == "" || d.ChangedAt.IsZero() {
 			t.Fatalf("read: %+v, %v", d, err)
 		}
 		out = append(out, d)
@@ -262,20 +262,20 @@ func TestWhatDeliveriesTell(t *testing.T) {
 		want connectors.Delivery
 		err  error
 	}{
-		"challenge":        {`{"token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`, connectors.Delivery{Answer: []byte("3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")}, nil},
+		"challenge":        {`{"token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`, connectors.Delivery{Response: []byte("3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")}, nil},
 		"no challenge":     {`{"type":"url_verification"}`, connectors.Delivery{}, connectors.ErrDelivery},
 		"hostile one":      {`{"type":"url_verification","challenge":"<script>\n"}`, connectors.Delivery{}, connectors.ErrDelivery},
-		"dropped":          {`{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":1518467820}`, connectors.Delivery{All: true}, nil},
+		"dropped":          {`{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":1518467820}`, connectors.Delivery{AllChanged: true}, nil},
 		"another type":     {`{"type":"block_actions"}`, connectors.Delivery{}, connectors.ErrDelivery},
 		"no JSON":          {`payload=%7B%7D`, connectors.Delivery{}, connectors.ErrDelivery},
 		"nothing":          {``, connectors.Delivery{}, connectors.ErrDelivery},
 		"another shape":    {`{"type":"event_callback","event":[]}`, connectors.Delivery{}, connectors.ErrDelivery},
-		"rename":           {event(`{"type":"channel_rename","channel":{"id":"C01","name":"new"}}`), connectors.Delivery{All: true}, nil},
-		"somebody joined":  {event(`{"type":"member_joined_channel","user":"U1","channel":"C01"}`), connectors.Delivery{Permissions: true}, nil},
-		"somebody left":    {event(`{"type":"member_left_channel","user":"U1","channel":"C01"}`), connectors.Delivery{Permissions: true}, nil},
-		"channel is gone":  {event(`{"type":"channel_deleted","channel":"C01"}`), connectors.Delivery{Permissions: true}, nil},
+		"rename":           {event(`{"type":"channel_rename","channel":{"id":"C01","name":"new"}}`), connectors.Delivery{AllChanged: true}, nil},
+		"somebody joined":  {event(`{"type":"member_joined_channel","user":"U1","channel":"C01"}`), connectors.Delivery{PermissionsChanged: true}, nil},
+		"somebody left":    {event(`{"type":"member_left_channel","user":"U1","channel":"C01"}`), connectors.Delivery{PermissionsChanged: true}, nil},
+		"channel is gone":  {event(`{"type":"channel_deleted","channel":"C01"}`), connectors.Delivery{PermissionsChanged: true}, nil},
 		"a new status":     {event(`{"type":"user_change","user":{"id":"U1","deleted":false}}`), connectors.Delivery{}, nil},
-		"somebody is out":  {event(`{"type":"user_change","user":{"id":"U1","deleted":true}}`), connectors.Delivery{Permissions: true}, nil},
+		"somebody is out":  {event(`{"type":"user_change","user":{"id":"U1","deleted":true}}`), connectors.Delivery{PermissionsChanged: true}, nil},
 		"a direct message": {event(`{"type":"message","channel":"D01","channel_type":"im","ts":"1714557600.000100"}`), connectors.Delivery{}, nil},
 		"a joined channel": {event(`{"type":"message","subtype":"channel_join","channel":"C01","ts":"1714557600.000100"}`), connectors.Delivery{}, nil},
 		"a made-up time":   {event(`{"type":"message","channel":"C01","ts":"../../etc"}`), connectors.Delivery{}, nil},
@@ -284,19 +284,19 @@ func TestWhatDeliveriesTell(t *testing.T) {
 		"a file is shared": {event(`{"type":"file_shared","file_id":"F01","channel_id":"C01"}`), connectors.Delivery{Items: []string{"F01"}}, nil},
 		"another event":    {event(`{"type":"reaction_added"}`), connectors.Delivery{}, nil},
 	} {
-		got, err := hook.Read(nil, []byte(c.body))
+		got, err := hook.Parse(nil, []byte(c.body))
 		if !errors.Is(err, c.err) || (c.err == nil && err != nil) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		if strings.Contains(c.body, "event_callback") && err == nil {
-			c.want.ID, c.want.At = "Ev1", time.Unix(1714557600, 0).UTC()
+			c.want.ID, c.want.ChangedAt = "Ev1", time.Unix(1714557600, 0).UTC()
 		}
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
-	again, err := hook.Read(nil, []byte(event(`{"type":"message","channel":"C01","ts":"1714557600.000100"}`)))
+	again, err := hook.Parse(nil, []byte(event(`{"type":"message","channel":"C01","ts":"1714557600.000100"}`)))
 	if err != nil || again.ID != "Ev1" {
 		t.Errorf("a delivery made again: %+v, %v", again, err)
 	}
@@ -317,7 +317,7 @@ func FuzzDelivery(f *testing.F) {
 		if _, err := hook.Route(header, body); err != nil && !errors.Is(err, connectors.ErrDelivery) {
 			t.Errorf("route: %v", err)
 		}
-		d, err := hook.Read(header, body)
+		d, err := hook.Parse(header, body)
 		if err != nil && !errors.Is(err, connectors.ErrDelivery) {
 			t.Errorf("read: %v", err)
 		}

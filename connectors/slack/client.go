@@ -105,7 +105,7 @@ type api struct {
 }
 
 func newAPI(dial restapi.Dial, s connectors.Settings, base string) (*api, error) {
-	client, err := restapi.New(base, dial, restapi.Options{Name: "Slack", Wait: s.Wait, Explain: explain, Advice: "config." + optionAddress})
+	client, err := restapi.New(base, dial, restapi.Options{Platform: "Slack", Wait: s.Wait, ErrorMessage: explain, Advice: "config." + optionAddress})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (a *api) once(ctx context.Context, method string, arguments url.Values, tok
 	}
 	var body json.RawMessage
 	header, err = a.rest.JSON(ctx, restapi.Request{
-		Method: http.MethodPost, Path: method, Form: arguments, Header: http.Header{"Authorization": {"Bearer " + token}}, Needs: []string{"ok"},
+		Method: http.MethodPost, Path: method, Form: arguments, Header: http.Header{"Authorization": {"Bearer " + token}}, RequiredFields: []string{"ok"},
 	}, &body)
 	if err != nil {
 		return "", header, err
@@ -174,7 +174,7 @@ func (a *api) once(ctx context.Context, method string, arguments url.Values, tok
 		return "", header, classify(&Error{Method: method, Code: answer.Error, Needed: answer.Needed, Provided: answer.Provided}, header)
 	}
 	for _, path := range needs(method) {
-		if !restapi.Has(body, path) {
+		if !restapi.HasField(body, path) {
 			return "", header, connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises: it lacks %q; %s", method, path, advice), 0)
 		}
 	}
@@ -223,7 +223,7 @@ const maxListPages = 2000
 // each calls a method page after page until done returns true or there are no
 // more; page gets a fresh value to decode into for every page.
 func (a *api) each(ctx context.Context, method string, arguments url.Values, page func() any, take func() (done bool)) error {
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for range maxListPages {
 		out := page()
 		cursor, _, err := a.call(ctx, method, arguments, out)
@@ -233,7 +233,7 @@ func (a *api) each(ctx context.Context, method string, arguments url.Values, pag
 		if take() || cursor == "" {
 			return nil
 		}
-		if err := trail.Step("Slack", method, cursor); err != nil {
+		if err := trail.Visit("Slack", method, cursor); err != nil {
 			return err
 		}
 		arguments.Set("cursor", cursor)

@@ -51,7 +51,7 @@ func (a *api) files(ctx context.Context, number int, from, until time.Time) (lis
 		return nil, false, err
 	}
 	if answer.Paging.Page != number && len(answer.Files) > 0 {
-		return nil, false, restapi.Circle("Slack", "files.list", strconv.Itoa(answer.Paging.Page))
+		return nil, false, restapi.LoopError("Slack", "files.list", strconv.Itoa(answer.Paging.Page))
 	}
 	return answer.Files, number < answer.Paging.Pages && len(answer.Files) > 0, nil
 }
@@ -150,7 +150,7 @@ func (s *source) clientOf(u *url.URL) (*restapi.Client, error) {
 	if c := s.clients[u.Host]; c != nil {
 		return c, nil
 	}
-	c, err := restapi.New(u.Scheme+"://"+u.Host, s.dial, restapi.Options{Name: "Slack", Wait: s.settings.Wait, Advice: "config." + optionAddress})
+	c, err := restapi.New(u.Scheme+"://"+u.Host, s.dial, restapi.Options{Platform: "Slack", Wait: s.settings.Wait, Advice: "config." + optionAddress})
 	if err == nil {
 		s.clients[u.Host] = c
 	}
@@ -174,10 +174,10 @@ func (s *source) download(ctx context.Context, address string, item connectors.I
 	if err != nil {
 		return nil, err
 	}
-	content, err := client.Content(ctx, restapi.Request{
+	content, err := client.Download(ctx, restapi.Request{
 		Path: address, Header: http.Header{"Authorization": {"Bearer " + token}, "Accept": {"*/*"}},
-	}, restapi.Content{Size: item.Size, Page: strings.Contains(item.MediaType, "html"), Filled: item.Size < 0})
-	if mismatch, ok := errors.AsType[*restapi.Mismatch](err); ok && mismatch.Login {
+	}, restapi.Expected{Size: item.Size, AllowHTML: strings.Contains(item.MediaType, "html"), NonEmpty: item.Size < 0})
+	if mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && mismatch.IsLogin {
 		return nil, errSignIn
 	}
 	if err != nil {

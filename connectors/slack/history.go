@@ -46,7 +46,7 @@ func (a *api) history(ctx context.Context, c channel, until, from time.Time) (st
 		arguments.Set("oldest", stamp(from))
 	}
 	var s stretch
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for {
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.history", arguments, &page)
@@ -96,7 +96,7 @@ func (a *api) day(ctx context.Context, c channel, day time.Time) ([]*message, er
 // replies reads a thread, its root first; found is false when there is none.
 func (a *api) replies(ctx context.Context, c channel, root string) (messages []*message, found bool, err error) {
 	arguments := url.Values{"channel": {c.ID}, "ts": {root}, "limit": {historyLimit}}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for {
 		var page historyPage
 		cursor, _, err := a.call(ctx, "conversations.replies", arguments, &page)
@@ -137,16 +137,16 @@ func fewer(err error, arguments url.Values) bool {
 
 // goesOn refuses a page that has another one after it and does not lead there:
 // what follows would be taken for missing.
-func goesOn(page historyPage, cursor string, arguments url.Values, trail *restapi.Trail) error {
+func goesOn(page historyPage, cursor string, arguments url.Values, trail *restapi.LoopDetector) error {
 	switch {
 	case !page.More:
 		return nil
 	case cursor == "":
 		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name
 	case cursor == arguments.Get("cursor"):
-		return restapi.Circle("Slack", "a conversation", cursor)
+		return restapi.LoopError("Slack", "a conversation", cursor)
 	}
-	return trail.Step("Slack", "a conversation", cursor)
+	return trail.Visit("Slack", "a conversation", cursor)
 }
 
 // ordered are messages in the order they were sent, each once: pages may shift

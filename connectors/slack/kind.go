@@ -45,7 +45,7 @@ func Kind(dial restapi.Dial) connectors.Kind {
 		Permissions:   true,
 		OAuth:         "slack",
 		// Tier 3 of the Web API, which the methods used most belong to.
-		Pace: connectors.Pace{PerMinute: 50, Burst: 10},
+		RateLimit: connectors.RateLimit{PerMinute: 50, Burst: 10},
 		Options: []connectors.Option{
 			{
 				Name: optionChannels, Title: "Channels", Type: connectors.TypeStringList, Format: connectors.FormatPattern, Example: "#general",

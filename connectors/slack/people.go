@@ -30,7 +30,7 @@ const (
 // people knows what people are called.
 type people struct {
 	api   *api
-	notes connectors.Notes
+	notes connectors.State
 	now   func() time.Time
 
 	mutex     sync.Mutex
@@ -55,7 +55,7 @@ func (p *people) load(ctx context.Context) error {
 		p.labels = labels
 		return err
 	}
-	if err := p.notes.Drop(ctx, peopleNotes); err != nil {
+	if err := p.notes.DeletePrefix(ctx, peopleNotes); err != nil {
 		return fmt.Errorf("forget what people were called: %w", err)
 	}
 	labels := make(map[string]string)
@@ -71,7 +71,7 @@ func (p *people) load(ctx context.Context) error {
 
 // kept are the names in the notes, nil when there are none or they are old.
 func (p *people) kept(ctx context.Context) (map[string]string, error) {
-	data, err := p.notes.Load(ctx, peopleNotes+"head")
+	data, err := p.notes.Get(ctx, peopleNotes+"head")
 	if err != nil {
 		return nil, fmt.Errorf("read what people are called: %w", err)
 	}
@@ -81,7 +81,7 @@ func (p *people) kept(ctx context.Context) (map[string]string, error) {
 	}
 	labels := make(map[string]string)
 	for number := range head.Notes {
-		data, err := p.notes.Load(ctx, peopleNotes+strconv.Itoa(number))
+		data, err := p.notes.Get(ctx, peopleNotes+strconv.Itoa(number))
 		if err != nil {
 			return nil, fmt.Errorf("read what people are called: %w", err)
 		}
@@ -89,7 +89,7 @@ func (p *people) kept(ctx context.Context) (map[string]string, error) {
 			return nil, nil //nolint:nilnil // documented
 		}
 	}
-	if data, err = p.notes.Load(ctx, peopleNotes+"others"); err != nil {
+	if data, err = p.notes.Get(ctx, peopleNotes+"others"); err != nil {
 		return nil, fmt.Errorf("read what people are called: %w", err)
 	}
 	others := make(map[string]string)
@@ -108,7 +108,7 @@ func (p *people) keep(ctx context.Context, labels map[string]string) error {
 		if err != nil {
 			return err
 		}
-		err = p.notes.Save(ctx, peopleNotes+strconv.Itoa(number), data)
+		err = p.notes.Put(ctx, peopleNotes+strconv.Itoa(number), data)
 		number++
 		clear(some)
 		return err
@@ -128,7 +128,7 @@ func (p *people) keep(ctx context.Context, labels map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.notes.Save(ctx, peopleNotes+"head", data); err != nil {
+	if err := p.notes.Put(ctx, peopleNotes+"head", data); err != nil {
 		return fmt.Errorf("keep what people are called: %w", err)
 	}
 	return nil
@@ -174,7 +174,7 @@ func (p *people) know(ctx context.Context, messages []*message) error {
 	if err != nil {
 		return err
 	}
-	if err := p.notes.Save(ctx, peopleNotes+"others", data); err != nil {
+	if err := p.notes.Put(ctx, peopleNotes+"others", data); err != nil {
 		return fmt.Errorf("keep what people are called: %w", err)
 	}
 	return nil
@@ -190,7 +190,7 @@ func (p *people) label(id string) string {
 // members goes through all people of the workspace.
 func (a *api) members(ctx context.Context, take func(person)) (header http.Header, err error) {
 	arguments := url.Values{"limit": {listLimit}}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for range maxListPages {
 		var page struct {
 			Members []json.RawMessage `json:"members"`
@@ -208,7 +208,7 @@ func (a *api) members(ctx context.Context, take func(person)) (header http.Heade
 		if cursor == "" {
 			return header, nil
 		}
-		if err := trail.Step("Slack", "users.list", cursor); err != nil {
+		if err := trail.Visit("Slack", "users.list", cursor); err != nil {
 			return nil, err
 		}
 		arguments.Set("cursor", cursor)

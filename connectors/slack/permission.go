@@ -73,7 +73,7 @@ func (s *source) sharedIn(ctx context.Context, item connectors.Item) ([]string, 
 // channelsOnPage is how many channels a page of the directory looks at.
 const channelsOnPage = 10
 
-// Groups implements [connectors.Directory]: the workspace, then the channels.
+// Groups implements [connectors.GroupLister]: the workspace, then the channels.
 func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
 	if err := ctx.Err(); err != nil {
 		return connectors.GroupPage{}, err

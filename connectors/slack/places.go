@@ -178,7 +178,7 @@ func (s *source) keepPlaces(ctx context.Context, p *places) error {
 	if err != nil || len(data) > 1<<20 {
 		return err // read again each time
 	}
-	if err := s.notes.Save(ctx, placesNote, data); err != nil {
+	if err := s.notes.Put(ctx, placesNote, data); err != nil {
 		return fmt.Errorf("keep which channels there are: %w", err)
 	}
 	return nil
@@ -186,7 +186,7 @@ func (s *source) keepPlaces(ctx context.Context, p *places) error {
 
 // placesKept are the channels in the notes, nil when they are too old.
 func (s *source) placesKept(ctx context.Context) (*places, error) {
-	data, err := s.notes.Load(ctx, placesNote)
+	data, err := s.notes.Get(ctx, placesNote)
 	if err != nil {
 		return nil, fmt.Errorf("read which channels there are: %w", err)
 	}

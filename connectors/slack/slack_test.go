@@ -22,7 +22,7 @@ func TestWorkspaceIsAConnector(t *testing.T) {
 	t.Parallel()
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		f := newShelf(t)
-		return connectortest.Setup{Kind: f.kind(), Settings: settings(f.world, nil), Fixture: f, OddPaths: []string{
+		return connectortest.Setup{Kind: f.kind(), Settings: settings(f.world, nil), Fixture: f, UnusualPaths: []string{
 			"with space.md", "plus+sign.md", "100%.md", "ünï/çødé.md", "日本語/ページ.md", "emoji-🐦.md", "quote'\".md", "question?.md", "hash#.md",
 			"back\\slash.md", "no-ending", "dots..md", "a/b/c/d.md", "less<more>.md", ".hidden", "dash-F123.md",
 		}}
@@ -172,7 +172,7 @@ type everything interface {
 	connectors.Source
 	connectors.Resolver
 	connectors.PermissionLister
-	connectors.Directory
+	connectors.GroupLister
 }
 
 // relabelled shows a shelf's files under the paths that the suite put them at.

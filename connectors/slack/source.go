@@ -20,7 +20,7 @@ var (
 	_ connectors.Source           = (*source)(nil)
 	_ connectors.Resolver         = (*source)(nil)
 	_ connectors.PermissionLister = (*source)(nil)
-	_ connectors.Directory        = (*source)(nil)
+	_ connectors.GroupLister        = (*source)(nil)
 )
 
 // source is a workspace that is open.
@@ -38,7 +38,7 @@ type source struct {
 	join     bool
 	team     string
 	print    string // of the whole config
-	notes    connectors.Notes
+	notes    connectors.State
 	lasting  bool // the notes outlive the source
 	people   *people
 	now      func() time.Time
@@ -76,11 +76,11 @@ func open(dial restapi.Dial, s connectors.Settings, now func() time.Time) (*sour
 		api: client, settings: s, dial: dial, base: base, span: span,
 		private: s.Boolean(optionPrivate), archived: s.Boolean(optionArchived), files: s.Boolean(optionFiles), bots: s.Boolean(optionBots),
 		join: s.Boolean(optionJoin), team: s.String(optionTeam), print: digest(string(config)),
-		notes: s.Notes, lasting: s.Notes != nil, now: now,
+		notes: s.State, lasting: s.State != nil, now: now,
 		clients: make(map[string]*restapi.Client), edits: make(map[string]map[string]string),
 	}
 	if src.notes == nil {
-		src.notes = &connectors.PassingNotes{}
+		src.notes = &connectors.MemoryState{}
 	}
 	for _, name := range s.Strings(optionChannels) {
 		src.wanted = append(src.wanted, strings.TrimPrefix(strings.TrimSpace(name), "#"))

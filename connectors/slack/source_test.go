@@ -103,7 +103,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	granted := connectors.Settings{Token: func(context.Context, string) (string, map[string]string, error) { return "", nil, nil }}
-	if err := kind.Check(granted); err != nil {
+	if err := kind.ValidateSettings(granted); err != nil {
 		t.Errorf("with a grant: %v", err)
 	}
 }
@@ -380,7 +380,7 @@ func TestReadersAndGroups(t *testing.T) {
 
 	groups := map[string][]string{}
 	for cursor, done := "", false; !done; {
-		page, err := source.(connectors.Directory).Groups(t.Context(), cursor)
+		page, err := source.(connectors.GroupLister).Groups(t.Context(), cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestReadersAndGroups(t *testing.T) {
 	if err != nil || !slices.Equal(readers[open].Principals, []string{"group:" + o.general}) || len(readers[shut].Principals) != 2 {
 		t.Errorf("afterwards %+v, %v", readers, err)
 	}
-	page, err := source.(connectors.Directory).Groups(t.Context(), "")
+	page, err := source.(connectors.GroupLister).Groups(t.Context(), "")
 	if at := slices.IndexFunc(page.Groups, func(g connectors.Group) bool { return g.Principal == "group:"+secret }); err != nil || at < 0 || !slices.Equal(page.Groups[at].Members, []string{visitor}) {
 		t.Errorf("afterwards %+v, %v", page, err)
 	}
@@ -420,10 +420,10 @@ func TestReadersAndGroups(t *testing.T) {
 	// Without addresses nobody can be told.
 	s := settings(o.world, nil)
 	s.Credentials["botToken"] = o.world.Token("channels:read,users:read")
-	if _, err := openWith(t, o.world, s).(connectors.Directory).Groups(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "users:read.email") {
+	if _, err := openWith(t, o.world, s).(connectors.GroupLister).Groups(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "users:read.email") {
 		t.Errorf("without users:read.email: %v", err)
 	}
-	if _, err := source.(connectors.Directory).Groups(t.Context(), "x y"); err == nil {
+	if _, err := source.(connectors.GroupLister).Groups(t.Context(), "x y"); err == nil {
 		t.Error("a foreign cursor is taken")
 	}
 }
@@ -435,10 +435,10 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	old := o.say("long ago")
 	o.world.SetClock(time.Now().AddDate(0, 0, -2))
 	o.say("lately")
-	notes := &connectortest.Notes{}
+	notes := &connectortest.State{}
 	count := func(change func(s *connectors.Settings)) int {
 		s := settings(o.world, nil)
-		s.Notes = notes
+		s.State = notes
 		if change != nil {
 			change(&s)
 		}
@@ -455,13 +455,13 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	if o.world.Asked("users.list") != asked {
 		t.Error("the people are asked for each time")
 	}
-	if n := count(func(s *connectors.Settings) { s.Whole = true }); n != 2 {
+	if n := count(func(s *connectors.Settings) { s.FullWalk = true }); n != 2 {
 		t.Errorf("a full sync's walk names %d items", n)
 	}
 	if n := count(func(s *connectors.Settings) { s.Config["includeBots"] = true }); n != 2 {
 		t.Errorf("with other settings a walk names %d items", n)
 	}
-	count(func(s *connectors.Settings) { s.Whole = true })
+	count(func(s *connectors.Settings) { s.FullWalk = true })
 	o.world.Rename(o.general, "common")
 	if n := count(nil); n != 2 {
 		t.Errorf("under another name a walk names %d items", n)
@@ -470,12 +470,12 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	answer := o.reply(old, "an answer")
 	o.world.Edit(o.general, answer, "another answer")
 	s := settings(o.world, nil)
-	s.Notes = notes
+	s.State = notes
 	found, _, err := openWith(t, o.world, s).(connectors.Resolver).Resolve(t.Context(), []string{o.general + "/" + old})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d found, %v", len(found), err)
 	}
-	s.Whole = true
+	s.FullWalk = true
 	items, _ := walk(t, openWith(t, o.world, s))
 	if items[found[0].ID].Version != found[0].Version {
 		t.Errorf("walked %s, resolved %s", items[found[0].ID].Version, found[0].Version)
@@ -494,11 +494,11 @@ func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
 		}
 	}
 	o.world.Limit(10)
-	notes := &connectortest.Notes{}
+	notes := &connectortest.State{}
 	items, cursor, slices := 0, "", 0
 	for done := false; !done; slices++ {
 		s := settings(o.world, nil)
-		s.Notes = notes
+		s.State = notes
 		page, err := openWith(t, o.world, s).Walk(t.Context(), cursor)
 		if err != nil {
 			t.Fatal(err)

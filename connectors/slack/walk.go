@@ -226,10 +226,10 @@ func (s *source) begin(ctx context.Context, c channel) (position, error) {
 // wasWalked says whether all of a channel, or of the files, was walked lately and
 // with the same settings, so that only what is recent has to be walked now.
 func (s *source) wasWalked(ctx context.Context, what, name string) (bool, error) {
-	if !s.lasting || s.settings.Whole {
+	if !s.lasting || s.settings.FullWalk {
 		return false, nil
 	}
-	data, err := s.notes.Load(ctx, walkedNotes+what)
+	data, err := s.notes.Get(ctx, walkedNotes+what)
 	if err != nil {
 		return false, fmt.Errorf("read what was walked: %w", err)
 	}
@@ -249,7 +249,7 @@ func (s *source) finished(ctx context.Context, whole bool, what, name string) er
 	if err != nil {
 		return err
 	}
-	if err := s.notes.Save(ctx, walkedNotes+what, data); err != nil {
+	if err := s.notes.Put(ctx, walkedNotes+what, data); err != nil {
 		return fmt.Errorf("keep what was walked: %w", err)
 	}
 	return nil
@@ -341,7 +341,7 @@ func (s *source) editsOf(ctx context.Context, name string) (map[string]string, e
 	if month := s.edits[name]; month != nil {
 		return month, nil
 	}
-	data, err := s.notes.Load(ctx, name)
+	data, err := s.notes.Get(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("read what was edited: %w", err)
 	}
@@ -373,7 +373,7 @@ func (s *source) note(ctx context.Context, c string, root *message, changed stri
 	if err != nil {
 		return err
 	}
-	if err := s.notes.Save(ctx, name, data); err != nil {
+	if err := s.notes.Put(ctx, name, data); err != nil {
 		return fmt.Errorf("keep what was edited: %w", err)
 	}
 	return nil

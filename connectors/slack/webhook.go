@@ -35,7 +35,7 @@ func webhook() *connectors.Webhook {
 			}
 			return nil
 		},
-		Route: route, Challenge: challenges, Verify: verify, Read: read,
+		Route: route, IsChallenge: challenges, Verify: verify, Parse: read,
 	}
 }
 
@@ -150,13 +150,13 @@ func read(_ http.Header, body []byte) (connectors.Delivery, error) {
 		if d.Challenge == "" || len(d.Challenge) > maxChallenge || !regexp.MustCompile(`^[\x21-\x7e]+$`).MatchString(d.Challenge) {
 			return connectors.Delivery{}, connectors.ErrDelivery
 		}
-		return connectors.Delivery{Answer: []byte(d.Challenge)}, nil
+		return connectors.Delivery{Response: []byte(d.Challenge)}, nil
 	case "app_rate_limited":
-		return connectors.Delivery{All: true}, nil // events were dropped
+		return connectors.Delivery{AllChanged: true}, nil // events were dropped
 	}
 	out := connectors.Delivery{ID: clip(d.ID, 200)}
 	if d.Time > 0 {
-		out.At = time.Unix(d.Time, 0).UTC()
+		out.ChangedAt = time.Unix(d.Time, 0).UTC()
 	}
 	e := d.Event
 	switch e.Type {
@@ -167,17 +167,17 @@ func read(_ http.Header, body []byte) (connectors.Delivery, error) {
 			out.Items = []string{id}
 		}
 	case "channel_rename", "group_rename":
-		out.All = true // the name is in all paths
+		out.AllChanged = true // the name is in all paths
 	case "channel_archive", "channel_unarchive", "channel_deleted", "group_archive", "group_unarchive", "group_deleted",
 		"channel_left", "group_left", "member_joined_channel", "member_left_channel", "team_join", "channel_shared", "channel_unshared",
 		"channel_converted_to_private", "channel_converted_to_public":
-		out.Permissions = true
+		out.PermissionsChanged = true
 	case "user_change":
 		// It tells of every new status, too; only leaving changes who may see what.
 		var user struct {
 			Deleted bool `json:"deleted"`
 		}
-		out.Permissions = json.Unmarshal(e.User, &user) == nil && user.Deleted
+		out.PermissionsChanged = json.Unmarshal(e.User, &user) == nil && user.Deleted
 	}
 	return out, nil
 }

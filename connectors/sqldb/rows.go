@@ -46,7 +46,7 @@ func Wanted(limits connectors.QueryLimits) int { return limits.WithDefaults().Ro
 // further ones are to be given to Count.
 func (c *Collector) Add(row []any) (taken bool) {
 	if len(c.rows.Values) >= c.limits.Rows {
-		c.rows.Truncated, c.rows.LeftOut = connectors.TruncatedByRows, 1
+		c.rows.Truncated, c.rows.Omitted = connectors.TruncatedByRows, 1
 		return false
 	}
 	// One long value is cut so that a row of it still says something.
@@ -59,9 +59,9 @@ func (c *Collector) Add(row []any) (taken bool) {
 		size += sizeOf(row[i])
 	}
 	if c.bytes+size > c.limits.Bytes {
-		c.rows.Truncated, c.rows.LeftOut = connectors.TruncatedByBytes, 1
+		c.rows.Truncated, c.rows.Omitted = connectors.TruncatedByBytes, 1
 		if size > c.limits.Bytes {
-			c.rows.Oversized = len(c.rows.Values) + 1
+			c.rows.OversizedRow = len(c.rows.Values) + 1
 		}
 		return false
 	}
@@ -73,9 +73,9 @@ func (c *Collector) Add(row []any) (taken bool) {
 // Count counts a row of some bytes that has no room, and reports whether it
 // would count another one.
 func (c *Collector) Count(bytes int) (more bool) {
-	c.rows.LeftOut++
+	c.rows.Omitted++
 	c.counted += bytes
-	return c.rows.LeftOut < maxCounted && c.counted < maxCountedBytes
+	return c.rows.Omitted < maxCounted && c.counted < maxCountedBytes
 }
 
 // Full reports whether a row had no room.
@@ -84,7 +84,7 @@ func (c *Collector) Full() bool { return c.rows.Truncated != "" }
 // Rows are those gathered. All says that the engine sent everything: what was
 // left out is counted then.
 func (c *Collector) Rows(all bool) *connectors.Rows {
-	c.rows.Uncounted = c.Full() && !all
+	c.rows.OmittedAtLeast = c.Full() && !all
 	return c.rows
 }
 

@@ -115,7 +115,7 @@ func (c *crawl) replay(s step) {
 
 // save writes a step under a number, one more than the place in the queue at
 // which it began: made again, it takes its own place. The first is number 0.
-func (c *crawl) save(ctx context.Context, notes connectors.Notes, at int, s step) error {
+func (c *crawl) save(ctx context.Context, notes connectors.State, at int, s step) error {
 	name := fmt.Sprintf("%s%s/%08d", crawlNotes, c.id, at)
 	for n := 0; n == 0 || len(s.Entries) > 0; n++ {
 		part := step{Versions: s.Versions}
@@ -131,7 +131,7 @@ func (c *crawl) save(ctx context.Context, notes connectors.Notes, at int, s step
 		if err != nil {
 			return fmt.Errorf("encode a step of the crawl: %w", err)
 		}
-		if err := notes.Save(ctx, fmt.Sprintf("%s-%04d", name, n), data); err != nil {
+		if err := notes.Put(ctx, fmt.Sprintf("%s-%04d", name, n), data); err != nil {
 			return fmt.Errorf("keep a step of the crawl: %w", err)
 		}
 	}
@@ -139,10 +139,10 @@ func (c *crawl) save(ctx context.Context, notes connectors.Notes, at int, s step
 }
 
 // resume makes the crawl of a cursor out of its steps.
-func resume(ctx context.Context, notes connectors.Notes, id string, at, fetched int) (*crawl, error) {
+func resume(ctx context.Context, notes connectors.State, id string, at, fetched int) (*crawl, error) {
 	c := newCrawl(id)
 	prefix := crawlNotes + id + "/"
-	names, err := notes.Names(ctx, prefix)
+	names, err := notes.Keys(ctx, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read the crawl: %w", err)
 	}
@@ -151,7 +151,7 @@ func resume(ctx context.Context, notes connectors.Notes, id string, at, fetched 
 		if n, err := strconv.Atoi(place); err != nil || n > at {
 			continue // of a step that is made again
 		}
-		data, err := notes.Load(ctx, name)
+		data, err := notes.Get(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("read the crawl: %w", err)
 		}

@@ -49,7 +49,7 @@ func Kind(dial Dial, options ...Option) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
 		Category:    connectors.CategoryWeb,
-		Metered:     true,
+		ReportsBytes:     true,
 		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
@@ -144,9 +144,9 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 			hosts["https://"+u.Host] = true // where sites send on to
 		}
 	}
-	notes := s.Notes
+	notes := s.State
 	if notes == nil {
-		notes = &connectors.PassingNotes{}
+		notes = &connectors.MemoryState{}
 	}
 	transport := &http.Transport{ // no proxy: it would connect in our place, unguarded
 		DialContext: guarded(starts, s, dial), TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
@@ -167,7 +167,7 @@ func open(dial Dial, s connectors.Settings) (*source, error) {
 // source is a site that is open.
 type source struct {
 	settings  connectors.Settings
-	notes     connectors.Notes
+	notes     connectors.State
 	scope     scope
 	exclude   connectors.Filters // nothing is fetched from there
 	agent     string

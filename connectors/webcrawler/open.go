@@ -63,7 +63,7 @@ func (s *source) fetch(ctx context.Context, u *url.URL) (at *url.URL, body []byt
 		}
 		status := response.StatusCode
 		if status == http.StatusOK {
-			body, err := readBody(s.settings.Meter(response.Body), maxBody)
+			body, err := readBody(s.settings.CountReader(response.Body), maxBody)
 			_ = response.Body.Close()
 			switch {
 			case err != nil && ctx.Err() != nil:

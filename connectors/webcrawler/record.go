@@ -34,7 +34,7 @@ func recordName(address string) string {
 }
 
 func (s *source) recordOf(ctx context.Context, address string) (*record, error) {
-	data, err := s.notes.Load(ctx, recordName(address))
+	data, err := s.notes.Get(ctx, recordName(address))
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of a page: %w", err)
 	}
@@ -50,7 +50,7 @@ func (s *source) keep(ctx context.Context, address string, r *record) error {
 	if err != nil || len(data) > 1<<20 {
 		return nil // it is asked for as a whole next time
 	}
-	if err := s.notes.Save(ctx, recordName(address), data); err != nil {
+	if err := s.notes.Put(ctx, recordName(address), data); err != nil {
 		return fmt.Errorf("keep what is known of a page: %w", err)
 	}
 	return nil

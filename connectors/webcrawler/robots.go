@@ -143,14 +143,14 @@ func (s *source) keepRobots(ctx context.Context, site string, body []byte) error
 	if err != nil {
 		return fmt.Errorf("encode a robots.txt: %w", err)
 	}
-	if err := s.notes.Save(ctx, robotsNotes+recordName(site), data); err != nil {
+	if err := s.notes.Put(ctx, robotsNotes+recordName(site), data); err != nil {
 		return fmt.Errorf("keep a robots.txt: %w", err)
 	}
 	return nil
 }
 
 func (s *source) loadRobots(ctx context.Context, site string) (*keptRules, error) {
-	data, err := s.notes.Load(ctx, robotsNotes+recordName(site))
+	data, err := s.notes.Get(ctx, robotsNotes+recordName(site))
 	if err != nil {
 		return nil, fmt.Errorf("read a robots.txt: %w", err)
 	}

@@ -179,12 +179,12 @@ func (v *visit) judge(ctx context.Context, e entry, u *url.URL, whole bool) (aga
 	s := v.source
 	name := sitemapNotes + recordName(e.Address)
 	if whole {
-		if err := s.notes.Save(ctx, name, []byte("1")); err != nil {
+		if err := s.notes.Put(ctx, name, []byte("1")); err != nil {
 			return false, fmt.Errorf("keep what is known of a sitemap: %w", err)
 		}
 		return false, nil
 	}
-	known, err := s.notes.Load(ctx, name)
+	known, err := s.notes.Get(ctx, name)
 	if err != nil {
 		return false, fmt.Errorf("read what is known of a sitemap: %w", err)
 	}

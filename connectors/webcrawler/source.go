@@ -56,7 +56,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 		s.forget()
 		return connectors.Page{}, err
 	}
-	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor(), Whole: true}
+	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor(), NoInterrupt: true}
 	switch {
 	case c.at >= len(c.queue):
 		page.Done = true
@@ -136,7 +136,7 @@ func (s *source) crawlAt(ctx context.Context, cursor string) (*crawl, error) {
 
 // begin starts a crawl at the start addresses and the sitemaps of their hosts.
 func (s *source) begin(ctx context.Context) (*crawl, error) {
-	if err := s.notes.Drop(ctx, crawlNotes); err != nil {
+	if err := s.notes.DeletePrefix(ctx, crawlNotes); err != nil {
 		return nil, fmt.Errorf("begin a crawl: %w", err)
 	}
 	c := newCrawl(strconv.FormatInt(s.now().UnixNano(), 36))
@@ -351,7 +351,7 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 		v.tooLarge(u, response.ContentLength)
 		return nil
 	}
-	body, err := readBody(s.settings.Meter(response.Body), maxBody)
+	body, err := readBody(s.settings.CountReader(response.Body), maxBody)
 	switch {
 	case err != nil && outer.Err() != nil:
 		return outer.Err()
@@ -410,9 +410,9 @@ func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
 // always asks for patience gets it once.
 func (v *visit) waited(ctx context.Context, e entry) (bool, error) {
 	name := crawlNotes + v.crawl.id + "/waited/" + versionOf([]byte(e.Address))
-	before, err := v.source.notes.Load(ctx, name)
+	before, err := v.source.notes.Get(ctx, name)
 	if err == nil && len(before) == 0 {
-		err = v.source.notes.Save(ctx, name, []byte("1"))
+		err = v.source.notes.Put(ctx, name, []byte("1"))
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep that a site was waited for: %w", err)

@@ -87,7 +87,7 @@ func kind() connectors.Kind {
 }
 
 // settings begin at the paths of a site and pause as little as can be.
-func (s *site) settings(n connectors.Notes, more map[string]any, paths ...string) connectors.Settings {
+func (s *site) settings(n connectors.State, more map[string]any, paths ...string) connectors.Settings {
 	starts := make([]any, len(paths))
 	for i, p := range paths {
 		starts[i] = s.URL + p
@@ -96,7 +96,7 @@ func (s *site) settings(n connectors.Notes, more map[string]any, paths ...string
 	for name, value := range more {
 		config[name] = value
 	}
-	return connectors.Settings{Config: config, Notes: n}
+	return connectors.Settings{Config: config, State: n}
 }
 
 func open(t testing.TB, s connectors.Settings) connectors.Source {
@@ -170,18 +170,18 @@ func TestACrawlFollowsLinksWithinItsScope(t *testing.T) {
 	s.page("/docs/deep/d", "d")
 	s.page("/blog/", "blog <a href=/docs/hidden>hidden</a>")
 	s.page("/docs/hidden", "hidden")
-	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/docs/"), false)
+	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d")
-	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"scope": "host"}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"scope": "host"}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d", "blog/", "docs/hidden")
-	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"maxDepth": float64(1)}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"maxDepth": float64(1)}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
-	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"filters": map[string]any{"exclude": []any{"docs/deep"}}}, "/docs/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"filters": map[string]any{"exclude": []any{"docs/deep"}}}, "/docs/"), false)
 	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
 	if asked := elsewhere.requests(); len(asked) > 0 {
 		t.Errorf("another host was asked for %q", asked)
 	}
-	items, warnings := crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"maxPages": float64(2)}, "/docs/"), false)
+	items, warnings := crawl(t, s.settings(&connectortest.State{}, map[string]any{"maxPages": float64(2)}, "/docs/"), false)
 	if len(items) != 2 || len(warnings) != 1 || !strings.Contains(warnings[0], "maxPages") {
 		t.Errorf("with 2 pages: %q, %q", paths(items), warnings)
 	}
@@ -206,12 +206,12 @@ func TestRobotsAndMarksAreObeyed(t *testing.T) {
 	s.page("/original", `<link rel="canonical" href="/original">the original`)
 	s.serve("/map.txt", "text/plain", s.URL+"/listed\n")
 	s.page("/listed", "listed")
-	source := open(t, s.settings(&connectortest.Notes{}, nil, "/"))
+	source := open(t, s.settings(&connectortest.State{}, nil, "/"))
 	page, err := source.Walk(t.Context(), "")
 	if err != nil || page.Pause != 2*time.Second {
 		t.Errorf("the first step pauses %v: %v", page.Pause, err)
 	}
-	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/"), true)
 	same(t, items, "index", "from-noindex", "original", "listed")
 	if slices.Contains(s.requests(), "/private/x") {
 		t.Error("what robots.txt forbids was asked for")
@@ -229,7 +229,7 @@ func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	s.page("/", "page")
-	_, err := open(t, s.settings(&connectortest.Notes{}, nil, "/")).Walk(t.Context(), "")
+	_, err := open(t, s.settings(&connectortest.State{}, nil, "/")).Walk(t.Context(), "")
 	if after, again := connectors.RetryAfterOf(err); !again || after != 7*time.Second {
 		t.Errorf("got %v (%v)", err, after)
 	}
@@ -241,7 +241,7 @@ func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
 func TestTheNextCrawlAsksForWhatChanged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	kept := &connectortest.Notes{}
+	kept := &connectortest.State{}
 	s.page("/", `<a href=/a>a</a><a href=/b>b</a>`)
 	s.page("/a", "<p>first</p>")
 	s.on("/b", func(w http.ResponseWriter, r *http.Request) { // no validators, and a new mark each time
@@ -319,7 +319,7 @@ func TestTrapsEnd(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/"), true)
 	count := map[string]int{}
 	for _, i := range items {
 		first, _, _ := strings.Cut(i.Path, "/")
@@ -376,9 +376,9 @@ func TestSitemapsInEveryForm(t *testing.T) {
 	s.page("/news", "news")
 	s.serve("/manual.pdf", "application/pdf", "%PDF-1.4 not really")
 	s.page("/relative", `<a href=/manual.pdf>pdf</a>`)
-	items, _ := crawl(t, s.settings(&connectortest.Notes{}, nil, "/"), true)
+	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/"), true)
 	same(t, items, "index", "packed", "relative", "news", "manual.pdf")
-	items, _ = crawl(t, s.settings(&connectortest.Notes{}, map[string]any{"useSitemaps": false}, "/"), false)
+	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"useSitemaps": false}, "/"), false)
 	same(t, items, "index")
 }
 
@@ -418,7 +418,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `in <a href="`+other.URL+`/x">x</a>`)
 	})
-	settings := s.settings(&connectortest.Notes{}, map[string]any{"scope": "domain"}, "/") // both are on one address
+	settings := s.settings(&connectortest.State{}, map[string]any{"scope": "domain"}, "/") // both are on one address
 	if err := open(t, settings).Check(t.Context()); !connectors.IsNeedsAuth(err) {
 		t.Errorf("without credentials: %v", err)
 	}
@@ -454,7 +454,7 @@ func TestAnInterruptedCrawlTakesEachPageOnce(t *testing.T) {
 			_, _ = fmt.Fprintf(w, ` <a href="/page-%d-of-the-site">%d</a>`, 3*i+k, k)
 		}
 	})
-	kept := &connectortest.Notes{}
+	kept := &connectortest.State{}
 	settings := s.settings(kept, map[string]any{"scope": "host", "useSitemaps": false}, "/")
 	seen := map[string]int{}
 	cursor := ""
@@ -486,11 +486,11 @@ func TestAnInterruptedCrawlTakesEachPageOnce(t *testing.T) {
 			t.Errorf("%s was taken %d times", path, times)
 		}
 	}
-	first, _ := kept.Names(t.Context(), "crawl/")
+	first, _ := kept.Keys(t.Context(), "crawl/")
 	if _, err := open(t, settings).Walk(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := kept.Names(t.Context(), "crawl/"); len(names) >= len(first) || len(names) == 0 {
+	if names, _ := kept.Keys(t.Context(), "crawl/"); len(names) >= len(first) || len(names) == 0 {
 		t.Errorf("a new crawl has %d notes, the one before had %d", len(names), len(first))
 	}
 }

@@ -32,11 +32,11 @@ func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
 	var steps []time.Time
 	f.script.hooks(func(ctx context.Context, cursor string) error {
 		steps = append(steps, time.Now())
-		notes := f.script.Settings.Notes
-		if err := notes.Save(ctx, "seen/"+cursor, []byte(cursor)); err != nil {
+		notes := f.script.Settings.State
+		if err := notes.Put(ctx, "seen/"+cursor, []byte(cursor)); err != nil {
 			return err
 		}
-		_, err := notes.Load(ctx, "seen/")
+		_, err := notes.Get(ctx, "seen/")
 		return err
 	}, func(context.Context, string) error { return fmt.Errorf("what is at hand need not be opened") })
 	f.script.Reshape = func(page connectors.Page) connectors.Page {

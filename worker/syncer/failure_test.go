@@ -110,9 +110,9 @@ func TestItemsThatAreTooLargeFail(t *testing.T) {
 	f.options.MaxBytes = 1 << 20
 	f.work()
 	f.script.set("said.md", "v1", "# Said\n")
-	f.script.change("said.md", func(f *file) { f.Size = 2 << 20 })
+	f.script.change("said.md", func(f *file) { f.ReportedSize = 2 << 20 })
 	f.script.set("unsaid.md", "v1", strings.Repeat("a long text ", 100_000))
-	f.script.change("unsaid.md", func(f *file) { f.Size = -1 })
+	f.script.change("unsaid.md", func(f *file) { f.ReportedSize = -1 })
 	f.script.set("fine.md", "v1", "# Fine\n\nText.\n")
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Added: 1, Failed: 2})
 	f.line("said.md", syncitem.StatusFailed, "too large")

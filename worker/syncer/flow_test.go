@@ -117,7 +117,7 @@ func TestFetchingStopsWhenProcessingLags(t *testing.T) {
 		path := fmt.Sprintf("big-%02d.txt", i)
 		f.script.set(path, "1", strings.Repeat(fmt.Sprintf("%d %s\n\n", i, line), item/len(line)))
 		if i%2 == 0 {
-			f.script.change(path, func(file *file) { file.Size = -1 })
+			f.script.change(path, func(file *file) { file.ReportedSize = -1 })
 		}
 	}
 	f.options.Parallel, f.options.MaxBytes, f.options.FlightBytes = 32, bound, bound
@@ -261,8 +261,8 @@ func TestAnyScriptOfFaultsEndsWithAnExactLedger(t *testing.T) {
 					{On: connectortest.OnWalk, Err: connectors.Retryable(busy, 0)},
 					{On: connectortest.OnOpen, Err: connectors.Retryable(busy, time.Millisecond)},
 					{On: connectortest.OnOpen, Err: connectors.Retryable(busy, 0)},
-					{On: connectortest.OnOpen, CutAt: 5},
-					{On: connectortest.OnWalk, Twice: true},
+					{On: connectortest.OnOpen, FailAt: 5},
+					{On: connectortest.OnWalk, Duplicate: true},
 					{On: connectortest.OnWalk, Stale: true},
 					{On: connectortest.OnWalk, Panic: true},
 					{On: connectortest.OnNew, Err: connectors.Retryable(busy, 0)},
@@ -276,7 +276,7 @@ func TestAnyScriptOfFaultsEndsWithAnExactLedger(t *testing.T) {
 			}
 			f.work()
 			f.sync(auto())
-			f.script.Repair()
+			f.script.ClearFaults()
 			// What failed for a moment is done by the next sync, which leaves the rest.
 			f.clock.advance(time.Hour)
 			job := f.sync(auto())

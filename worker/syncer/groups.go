@@ -31,7 +31,7 @@ const (
 // readGroups reads who belongs to which group at the source, if it can tell. What
 // was read before counts until everything has been read.
 func (s *slice) readGroups(ctx context.Context) error {
-	directory, has := s.source.(connectors.Directory)
+	directory, has := s.source.(connectors.GroupLister)
 	if !has || s.engine.opt.Groups == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func ignoreOvertaken(err error) error {
 	return err
 }
 
-func (s *slice) readPages(ctx context.Context, directory connectors.Directory, reading *principal.Reading) error {
+func (s *slice) readPages(ctx context.Context, directory connectors.GroupLister, reading *principal.Reading) error {
 	cursor := ""
 	for range maxGroupPages {
 		page, err := directory.Groups(ctx, cursor)

@@ -178,7 +178,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, room *reservati
 // fetched counts content that the engine has read; sources of metered kinds count
 // theirs.
 func (s *slice) fetched(n int64) {
-	if !s.kind.Metered {
+	if !s.kind.ReportsBytes {
 		s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n })
 	}
 }

@@ -241,7 +241,7 @@ const maxGroupNames = 10_000
 // hastenGroups has the groups read soon when items were shared with ones that
 // are not known yet, whose members would wait for the next reading otherwise.
 func (s *slice) hastenGroups(ctx context.Context) error {
-	if _, has := s.source.(connectors.Directory); !has || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
+	if _, has := s.source.(connectors.GroupLister); !has || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
 		return nil
 	}
 	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}

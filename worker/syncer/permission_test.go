@@ -100,14 +100,14 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.expectReaders(map[string]string{"doc-0000.md": "group:7 user:ada@example.com"})
 	// Nor does a source that cannot say show it to anybody.
 	f.script.Lock()
-	f.script.Refusing = errors.New("no idea")
+	f.script.ReadersError = errors.New("no idea")
 	f.script.Unlock()
 	f.script.set("doc-0000.md", "v3", "# Newer\n\nText.\n")
 	job = f.sync(auto())
 	f.warned(job, "did not say who may see")
 	f.expectReaders(map[string]string{"doc-0000.md": "", "doc-0001.md": "group:8"})
 	f.script.Lock()
-	f.script.Refusing = connectors.NeedsAuth(errors.New("sign in again"))
+	f.script.ReadersError = connectors.NeedsAuth(errors.New("sign in again"))
 	f.script.Unlock()
 	job = f.sync(permissions())
 	if job.Status != entjob.StatusFailed || job.Error == nil || *job.Error != "sign in again" {
@@ -118,7 +118,7 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	}
 	f.expectReaders(map[string]string{"doc-0001.md": "group:8"})
 	f.script.Lock()
-	f.script.Refusing = nil
+	f.script.ReadersError = nil
 	f.script.Unlock()
 
 	// Permissive shows everything again, without asking: the source is not even walked.

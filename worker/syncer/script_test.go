@@ -19,21 +19,21 @@ func (s *script) fill(n int, version string)              { s.Fill(n, version) }
 func (s *script) remove(paths ...string)                  { s.Remove(paths...) }
 func (s *script) change(path string, change func(*file))  { s.Change(path, change) }
 func (s *script) share(path string, principals ...string) { s.Share(path, principals...) }
-func (s *script) belongs(group string, members ...string) { s.Belongs(group, members...) }
-func (s *script) directoryFails(err error)                { s.DirectoryFails(err) }
-func (s *script) opened() int                             { return s.Opened() }
+func (s *script) belongs(group string, members ...string) { s.SetGroup(group, members...) }
+func (s *script) directoryFails(err error)                { s.SetGroupsError(err) }
+func (s *script) opened() int                             { return s.TakeOpenCount() }
 func (s *script) item(path string) connectors.Item        { return s.Item(path) }
 func (s *script) hooks(walking, opening func(ctx context.Context, at string) error) {
-	s.Hooks(walking, opening)
+	s.SetHooks(walking, opening)
 }
 
 // kinds are the ways in which the fake can be a connector.
 func (s *script) kinds() (*connectors.Registry, error) {
 	return connectors.NewRegistry(
-		s.Kind("sharing", connectortest.Abilities{Lists: true}),
+		s.Kind("sharing", connectortest.Abilities{ListsPermissions: true}),
 		s.Kind("scripted", connectortest.Abilities{}),
 		s.Kind("resolving", connectortest.Abilities{Resolves: true}),
-		s.Kind("unbounded", connectortest.Abilities{Unbounded: true}),
-		s.Kind("paced", connectortest.Abilities{Pace: connectors.Pace{PerMinute: 600}}),
+		s.Kind("unbounded", connectortest.Abilities{PartialWalk: true}),
+		s.Kind("paced", connectortest.Abilities{RateLimit: connectors.RateLimit{PerMinute: 600}}),
 	)
 }

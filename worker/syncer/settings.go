@@ -20,7 +20,7 @@ func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Se
 		s.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}
 	if e.opt.Notes != nil {
-		if s.Notes, err = e.opt.Notes.Of(scope, row.ID); err != nil {
+		if s.State, err = e.opt.Notes.Of(scope, row.ID); err != nil {
 			return connectors.Settings{}, fmt.Errorf("open the notes of a connector: %w", err)
 		}
 	}

@@ -76,7 +76,7 @@ func (e *Engine) lineOf(kind connectors.Kind, row *ent.Connector, settings *conn
 		grant = row.GrantID.String()
 	}
 	line := e.opt.Pacer.Of(kind, *settings, grant)
-	settings.Turn = line.Turn
+	settings.Limiter = line.Turn
 	return line
 }
 

@@ -77,7 +77,7 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 	// What events name is taken up, and nothing else.
 	told := func() (items []string) {
 		for _, body := range w.Events() {
-			d, err := slack.Kind(w.Dial).Webhook.Read(nil, body)
+			d, err := slack.Kind(w.Dial).Webhook.Parse(nil, body)
 			f.must(err)
 			for _, item := range d.Items {
 				if !slices.Contains(items, item) {

@@ -191,8 +191,8 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err := s.ownNotes(ctx, &settings); err != nil {
 		return err
 	}
-	settings.Whole = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
-	settings.Fetched = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
+	settings.FullWalk = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
+	settings.ReportBytes = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)

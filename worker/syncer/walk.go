@@ -49,7 +49,7 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.shown(warning))
 		}
-		s.whole = page.Whole
+		s.whole = page.NoInterrupt
 		err = do(page.Items)
 		s.whole = false
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 			return err
 		}
 		missing := slices.DeleteFunc(slices.Clone(part), func(path string) bool { return seen[path] })
-		if s.kind.Bounded {
+		if s.kind.Enumerates {
 			if err := s.absent(ctx, missing); err != nil {
 				return err
 			}
@@ -230,7 +230,7 @@ const deletionBatch = 500
 // unless that would be more than the connector's threshold allows: then they go
 // into quarantine.
 func (s *slice) deleteMissing(ctx context.Context) error {
-	if !s.kind.Bounded || s.job.Mode == entjob.ModeIncremental {
+	if !s.kind.Enumerates || s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
 	if s.planning {

@@ -75,7 +75,7 @@ func teller() connectors.Kind {
 				}
 				return []string{t.Room}, err
 			},
-			Challenge: func(body []byte) bool { t, err := read(body); return err == nil && t.Answer != "" },
+			IsChallenge: func(body []byte) bool { t, err := read(body); return err == nil && t.Answer != "" },
 			Verify: func(secret string, header http.Header, body []byte, now time.Time) error {
 				at, err := strconv.ParseInt(header.Get("X-At"), 10, 64)
 				if err != nil || now.Sub(time.Unix(at, 0)).Abs() > 5*time.Minute || !hmac.Equal([]byte(sign(secret, at, body)), []byte(header.Get("X-Signature"))) {
@@ -83,11 +83,11 @@ func teller() connectors.Kind {
 				}
 				return nil
 			},
-			Read: func(_ http.Header, body []byte) (connectors.Delivery, error) {
+			Parse: func(_ http.Header, body []byte) (connectors.Delivery, error) {
 				t, err := read(body)
-				d := connectors.Delivery{ID: t.ID, Items: t.Items, All: t.All, Permissions: t.Permissions}
+				d := connectors.Delivery{ID: t.ID, Items: t.Items, AllChanged: t.All, PermissionsChanged: t.Permissions}
 				if t.Answer != "" {
-					d.Answer = []byte(t.Answer)
+					d.Response = []byte(t.Answer)
 				}
 				return d, err
 			},

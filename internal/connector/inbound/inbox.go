@@ -90,7 +90,7 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	delivery, err := hook.Read(header, body)
+	delivery, err := hook.Parse(header, body)
 	switch {
 	case errors.Is(err, connectors.ErrDelivery):
 		return nil, apierr.New(apierr.InvalidRequest, "body: "+connectors.ErrDelivery.Error())
@@ -100,7 +100,7 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 	if err := b.keep(ctx, matched, proper(delivery), body); err != nil {
 		return nil, apierr.Wrap("keep a delivery", err)
 	}
-	return delivery.Answer, nil
+	return delivery.Response, nil
 }
 
 // addressed are the connectors that a delivery is for. When none of those known
@@ -163,7 +163,7 @@ func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, heade
 	if err != nil {
 		return nil, apierr.New(apierr.InvalidRequest, "body: "+connectors.ErrDelivery.Error())
 	}
-	if challenge := kind.Webhook.Challenge; len(keys) == 0 && challenge != nil && len(body) <= maxChallenge && challenge(body) {
+	if challenge := kind.Webhook.IsChallenge; len(keys) == 0 && challenge != nil && len(body) <= maxChallenge && challenge(body) {
 		return dir.challenged(), nil
 	}
 	return dir.named(keys), nil
@@ -174,7 +174,7 @@ func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, heade
 // to come answer already, so that their subscriptions can be prepared.
 func (b *Inbox) Validates(kindName string) bool {
 	if kind, known := b.kinds.Lookup(kindName); known {
-		return kind.Webhook != nil && kind.Webhook.Validates
+		return kind.Webhook != nil && kind.Webhook.ProbesAddress
 	}
 	return kindName == "google_drive" || kindName == "sharepoint"
 }
@@ -187,14 +187,14 @@ func proper(d connectors.Delivery) connectors.Delivery {
 		switch {
 		case seen[item]:
 		case item == "", len(item) > connectors.MaxIDBytes, !utf8.ValidString(item), bytes.IndexByte([]byte(item), 0) >= 0:
-			d.All = true // it cannot be looked for by name
+			d.AllChanged = true // it cannot be looked for by name
 		default:
 			seen[item] = true
 			items = append(items, item)
 		}
 	}
-	if d.Items = items; d.All || len(items) > maxItems {
-		d.Items, d.All = nil, true
+	if d.Items = items; d.AllChanged || len(items) > maxItems {
+		d.Items, d.AllChanged = nil, true
 	}
 	return d
 }
@@ -202,8 +202,8 @@ func proper(d connectors.Delivery) connectors.Delivery {
 // keep stores a delivery for each connector that it is for. One that is there
 // already is left as it is.
 func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery, body []byte) error {
-	looks := d.All || len(d.Items) > 0
-	if !looks && !d.Permissions {
+	looks := d.AllChanged || len(d.Items) > 0
+	if !looks && !d.PermissionsChanged {
 		return nil
 	}
 	name := []byte(d.ID)
@@ -220,8 +220,8 @@ func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery
 		select c.workspace, c.connector, $3, $4, $5, $6, $7, $8, $9 from unnest($1::uuid[], $2::uuid[]) as c (workspace, connector)
 		on conflict (connector_id, delivery) do nothing`
 	var happened *time.Time
-	if !d.At.IsZero() {
-		happened = &d.At
+	if !d.ChangedAt.IsZero() {
+		happened = &d.ChangedAt
 	}
 	put := func(part string, items []string, whole, permissions bool) error {
 		sum := sha256.Sum256(append([]byte(part), name...))
@@ -235,11 +235,11 @@ func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery
 		return nil
 	}
 	if looks {
-		if err := put("items/", d.Items, d.All, false); err != nil {
+		if err := put("items/", d.Items, d.AllChanged, false); err != nil {
 			return err
 		}
 	}
-	if d.Permissions {
+	if d.PermissionsChanged {
 		return put("permissions/", nil, false, true)
 	}
 	return nil

@@ -40,8 +40,8 @@ func (s *Store) Of(scope viewer.Scope, connector uuid.UUID) (*Notes, error) {
 	return &Notes{pool: s.pool, workspace: workspace, connector: connector}, nil
 }
 
-// Save keeps data under a name, in place of what was there.
-func (n *Notes) Save(ctx context.Context, name string, data []byte) error {
+// Put keeps data under a name, in place of what was there.
+func (n *Notes) Put(ctx context.Context, name string, data []byte) error {
 	if name == "" || len(name) > MaxName {
 		return fmt.Errorf("the name of a note has %d bytes; it must have 1 to %d", len(name), MaxName)
 	}
@@ -60,8 +60,8 @@ func (n *Notes) Save(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// Load returns what is kept under a name, nil for nothing.
-func (n *Notes) Load(ctx context.Context, name string) ([]byte, error) {
+// Get returns what is kept under a name, nil for nothing.
+func (n *Notes) Get(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
 	err := n.pool.QueryRow(ctx, "select data from connector_notes where workspace_id = $1 and connector_id = $2 and name = $3",
 		n.workspace, n.connector, name).Scan(&data)
@@ -71,8 +71,8 @@ func (n *Notes) Load(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Names returns all names that begin with a prefix, in the order of their bytes.
-func (n *Notes) Names(ctx context.Context, prefix string) ([]string, error) {
+// Keys returns all names that begin with a prefix, in the order of their bytes.
+func (n *Notes) Keys(ctx context.Context, prefix string) ([]string, error) {
 	rows, err := n.pool.Query(ctx, `select name from connector_notes
 		where workspace_id = $1 and connector_id = $2 and name >= $3 and starts_with(name, $3) order by name`,
 		n.workspace, n.connector, prefix)
@@ -86,8 +86,8 @@ func (n *Notes) Names(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// Drop forgets all names that begin with a prefix.
-func (n *Notes) Drop(ctx context.Context, prefix string) error {
+// DeletePrefix forgets all names that begin with a prefix.
+func (n *Notes) DeletePrefix(ctx context.Context, prefix string) error {
 	_, err := n.pool.Exec(ctx, `delete from connector_notes
 		where workspace_id = $1 and connector_id = $2 and name >= $3 and starts_with(name, $3)`, n.workspace, n.connector, prefix)
 	if err != nil {

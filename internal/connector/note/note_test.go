@@ -69,43 +69,43 @@ func TestNotesAreKeptAndForgotten(t *testing.T) {
 	}
 	for name, data := range map[string]string{"crawl/b": "1", "crawl/a": "2", "crawl_x": "3", "Crawl/z": "4", "page/ä%": "5", "empty": ""} {
 		for range 2 {
-			if err := notes.Save(t.Context(), name, []byte(data)); err != nil {
+			if err := notes.Put(t.Context(), name, []byte(data)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := notes.Load(t.Context(), name); err != nil || string(got) != data || got == nil {
+		if got, err := notes.Get(t.Context(), name); err != nil || string(got) != data || got == nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if err := notes.Save(t.Context(), "crawl/a", []byte("new")); err != nil {
+	if err := notes.Put(t.Context(), "crawl/a", []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := notes.Load(t.Context(), "crawl/a"); string(got) != "new" {
+	if got, _ := notes.Get(t.Context(), "crawl/a"); string(got) != "new" {
 		t.Errorf("got %q", got)
 	}
-	if got, err := notes.Load(t.Context(), "none"); err != nil || got != nil {
+	if got, err := notes.Get(t.Context(), "none"); err != nil || got != nil {
 		t.Errorf("a note that is not there: %q, %v", got, err)
 	}
-	if names, err := notes.Names(t.Context(), "crawl/"); err != nil || !slices.Equal(names, []string{"crawl/a", "crawl/b"}) {
+	if names, err := notes.Keys(t.Context(), "crawl/"); err != nil || !slices.Equal(names, []string{"crawl/a", "crawl/b"}) {
 		t.Errorf("names: %q, %v", names, err)
 	}
-	if err := notes.Drop(t.Context(), "crawl/"); err != nil {
+	if err := notes.DeletePrefix(t.Context(), "crawl/"); err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := notes.Names(t.Context(), ""); !slices.Equal(names, []string{"Crawl/z", "crawl_x", "empty", "page/ä%"}) {
+	if names, _ := notes.Keys(t.Context(), ""); !slices.Equal(names, []string{"Crawl/z", "crawl_x", "empty", "page/ä%"}) {
 		t.Errorf("left: %q", names)
 	}
-	if notes.Save(t.Context(), strings.Repeat("x", 201), nil) == nil || notes.Save(t.Context(), "", nil) == nil ||
-		notes.Save(t.Context(), "x", bytes.Repeat([]byte{1}, 1<<20+1)) == nil {
+	if notes.Put(t.Context(), strings.Repeat("x", 201), nil) == nil || notes.Put(t.Context(), "", nil) == nil ||
+		notes.Put(t.Context(), "x", bytes.Repeat([]byte{1}, 1<<20+1)) == nil {
 		t.Error("a note over the bounds was taken")
 	}
 	if _, err := owner.Exec(t.Context(), "delete from connectors where id = $1", places[0].connector); err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := notes.Names(t.Context(), ""); len(names) > 0 {
+	if names, _ := notes.Keys(t.Context(), ""); len(names) > 0 {
 		t.Errorf("of a connector that is gone: %q", names)
 	}
-	if notes.Save(t.Context(), "x", nil) == nil {
+	if notes.Put(t.Context(), "x", nil) == nil {
 		t.Error("a connector that is gone takes notes")
 	}
 }
@@ -117,25 +117,25 @@ func TestNotesOfAnotherWorkspaceAreOutOfReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ada.Save(t.Context(), "secret", []byte("xylophone")); err != nil {
+	if err := ada.Put(t.Context(), "secret", []byte("xylophone")); err != nil {
 		t.Fatal(err)
 	}
 	eve, err := s.Of(places[1].scope, places[0].connector)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := eve.Load(t.Context(), "secret"); err != nil || got != nil {
+	if got, err := eve.Get(t.Context(), "secret"); err != nil || got != nil {
 		t.Errorf("eve reads %q, %v", got, err)
 	}
-	if names, err := eve.Names(t.Context(), ""); err != nil || len(names) > 0 {
+	if names, err := eve.Keys(t.Context(), ""); err != nil || len(names) > 0 {
 		t.Errorf("eve lists %q, %v", names, err)
 	}
-	_ = eve.Drop(t.Context(), "")
-	if eve.Save(t.Context(), "new", nil) == nil {
+	_ = eve.DeletePrefix(t.Context(), "")
+	if eve.Put(t.Context(), "new", nil) == nil {
 		t.Error("eve writes")
 	}
-	_ = eve.Save(t.Context(), "secret", []byte("changed"))
-	if got, _ := ada.Load(t.Context(), "secret"); string(got) != "xylophone" {
+	_ = eve.Put(t.Context(), "secret", []byte("changed"))
+	if got, _ := ada.Get(t.Context(), "secret"); string(got) != "xylophone" {
 		t.Errorf("ada has %q", got)
 	}
 	if _, err := s.Of(viewer.Scope{}, places[0].connector); err == nil {

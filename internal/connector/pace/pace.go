@@ -81,9 +81,9 @@ type Line struct {
 // Of returns the line of a kind with some settings. grant is the id of the OAuth
 // grant that takes the place of credentials, "" for none.
 func (p *Pacer) Of(kind connectors.Kind, s connectors.Settings, grant string) *Line {
-	l := &Line{pacer: p, key: p.key(kind, s, grant), burst: max(kind.Pace.Burst, 1)}
-	if kind.Pace.PerMinute > 0 {
-		l.interval = time.Minute / time.Duration(kind.Pace.PerMinute)
+	l := &Line{pacer: p, key: p.key(kind, s, grant), burst: max(kind.RateLimit.Burst, 1)}
+	if kind.RateLimit.PerMinute > 0 {
+		l.interval = time.Minute / time.Duration(kind.RateLimit.PerMinute)
 	}
 	return l
 }

@@ -28,7 +28,7 @@ func client(t *testing.T, url string) *redis.Client {
 
 func kind(perMinute, burst int) connectors.Kind {
 	return connectors.Kind{
-		Name: "wiki", Pace: connectors.Pace{PerMinute: perMinute, Burst: burst}, Webhook: &connectors.Webhook{Secret: "hook"},
+		Name: "wiki", RateLimit: connectors.RateLimit{PerMinute: perMinute, Burst: burst}, Webhook: &connectors.Webhook{Secret: "hook"},
 		Options: []connectors.Option{{Name: "address", Format: connectors.FormatURL}, {Name: "space"}},
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
-	connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 		b := newBucket(t, server)
 		for _, key := range []string{"a.md", "docs/b.html", "docs/c.json", "empty.txt"} {
 			content := []byte("<p>what is in " + key + ", and some more of it</p>")
@@ -24,12 +24,12 @@ func TestNoLieIsBelieved(t *testing.T) {
 			}
 			b.put(t, key, content, minio.PutObjectOptions{})
 		}
-		return connectortest.Lies{
+		return connectortest.FaultInjection{
 			Kind: func(dial connectortest.Dial) connectors.Kind { return s3.Kind(dial) }, Dial: dial, Settings: b.settings(nil),
-			Absent: []string{"never/there.md"},
-			Believes: func(e connectortest.Exchange, lie string) string {
-				if strings.HasSuffix(e.URI, "?location=") && lie == "the root of the answer alone" {
-					return "so says a service of a bucket in its first region"
+			AbsentNames: []string{"never/there.md"},
+			Undetectable: func(e connectortest.Exchange, fault string) string {
+				if strings.HasSuffix(e.URI, "?location=") && fault == "the root element only" {
+					return "a service answers so for a bucket in its default region"
 				}
 				return ""
 			},

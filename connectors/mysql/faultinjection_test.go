@@ -10,12 +10,12 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	server := testkit.MariaDB(t)
-	connectortest.RunWireLies(t, func(t *testing.T) connectortest.WireLies {
-		s := newShop(t, server, "lies", filepath.Join("testdata", "shop.sql"))
-		return connectortest.WireLies{
+	connectortest.RunWireFaultInjection(t, func(t *testing.T) connectortest.WireFaultInjection {
+		s := newShop(t, server, "faults", filepath.Join("testdata", "shop.sql"))
+		return connectortest.WireFaultInjection{
 			Kind: func(dial connectortest.Dial) connectors.Kind { return mysql.Kind(dial) },
 			Settings: connectors.Settings{
 				Config:      map[string]any{"host": server.Host, "port": float64(server.Port), "database": s.name, "tls": "disable"},

@@ -26,22 +26,22 @@ func library(t *testing.T) (*site, connectors.Settings) {
 	return s, connectors.Settings{Config: map[string]any{"startUrls": []any{s.URL + "/"}, "scope": "host", "delayMs": 0.0}}
 }
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
-	connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 		_, settings := library(t)
-		return connectortest.Lies{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return webcrawler.Kind(webcrawler.Dial(dial)) }, Settings: settings, Warns: true,
-			Believes: func(e connectortest.Exchange, lie string) string {
-				content := strings.Contains(lie, "page") || strings.HasPrefix(lie, "a half as if") || strings.ContainsAny(lie[:1], `{["`) ||
-					lie == "null" || lie == "true" || strings.HasPrefix(lie, "an error")
+		return connectortest.FaultInjection{
+			Kind: func(dial connectortest.Dial) connectors.Kind { return webcrawler.Kind(webcrawler.Dial(dial)) }, Settings: settings, AllowWarnings: true,
+			Undetectable: func(e connectortest.Exchange, fault string) string {
+				content := strings.Contains(fault, "page") || fault == "a truncated body with a matching length" || strings.ContainsAny(fault[:1], `{["`) ||
+					fault == "null" || fault == "true" || strings.HasPrefix(fault, "an error")
 				switch {
-				case strings.HasSuffix(e.URI, ".xml") && lie == "the root of the answer alone":
+				case strings.HasSuffix(e.URI, ".xml") && fault == "the root element only":
 					return "a sitemap may be empty"
-				case e.URI == "/robots.txt" && (content || lie == "nothing" || lie == "nothing, with the header of the answer" || lie == "no content"):
+				case e.URI == "/robots.txt" && (content || fault == "an empty body" || fault == "an empty body with the original header" || fault == "no content"):
 					return "any text is a robots.txt, and a site without one may have a page in its place"
 				case !strings.HasSuffix(e.URI, ".xml") && content && e.Status == http.StatusOK:
-					return "whatever a site has at an address is its content"
+					return "whatever a site has at a URL is its content"
 				}
 				return ""
 			},
@@ -84,7 +84,7 @@ const aProxys = "<!DOCTYPE html><html><body>Please wait</body></html>"
 func TestAPageInPlaceOfARobotsFileKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	s, settings := library(t)
-	settings.Notes = &connectortest.Notes{}
+	settings.State = &connectortest.State{}
 	before, _ := crawlOf(t, settings)
 	s.page("/robots.txt", aProxys)
 	after, _ := crawlOf(t, settings)
@@ -119,7 +119,7 @@ func TestASitemapThatIsNoneIsToldOf(t *testing.T) {
 func TestAPageInPlaceOfAFileIsBelievedTheSecondTime(t *testing.T) {
 	t.Parallel()
 	s, settings := library(t)
-	settings.Notes = &connectortest.Notes{}
+	settings.State = &connectortest.State{}
 	crawlOf(t, settings)
 	s.page("/report.pdf", aProxys)
 	at := s.URL + "/report.pdf"

@@ -51,7 +51,7 @@ var firstPattern = regexp.MustCompile(`first:\d+`)
 
 // small asks for one entry a page, of GraphQL too.
 func small(r *http.Request) {
-	connectortest.FewAtOnce(r)
+	connectortest.OneItemPages(r)
 	if !strings.HasSuffix(r.URL.Path, "/graphql") {
 		return
 	}
@@ -95,7 +95,7 @@ func listOf(r *http.Request) string {
 	return strings.ReplaceAll(strings.Trim(path, "/"), "/", ".")
 }
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]func(p place) connectors.Settings{
 		"an organisation": func(p place) connectors.Settings { return p.settings(map[string]any{"repos": []any{"acme/*"}}) },
@@ -116,11 +116,11 @@ func TestNoLieIsBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 				p := talkative(t)
-				return connectortest.Lies{
+				return connectortest.FaultInjection{
 					Kind: func(dial connectortest.Dial) connectors.Kind { return github.Kind(dial) }, Dial: dial, Settings: settings(p),
-					Absent: []string{"acme/handbook/never.md"}, Small: small, List: listOf,
+					AbsentNames: []string{"acme/handbook/never.md"}, ShrinkPages: small, PagedList: listOf,
 				}
 			})
 		})

@@ -62,14 +62,14 @@ func TestAnAnswerIsWhatWasAskedFor(t *testing.T) {
 			List   []string
 			Paging struct{ Page int }
 		}
-		_, err := c.JSON(t.Context(), restapi.Request{Path: url.PathEscape(name), Needs: []string{"list", "paging.page"}}, &out)
+		_, err := c.JSON(t.Context(), restapi.Request{Path: url.PathEscape(name), RequiredFields: []string{"list", "paging.page"}}, &out)
 		if name == "good" || name == "made" {
 			if err != nil || out.Paging.Page != 1 {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
 			continue
 		}
-		mismatch, ok := errors.AsType[*restapi.Mismatch](err)
+		mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err)
 		if _, again := connectors.RetryAfterOf(err); !ok || !again {
 			t.Errorf("%s: %v, want a retryable mismatch", name, err)
 			continue
@@ -78,8 +78,8 @@ func TestAnAnswerIsWhatWasAskedFor(t *testing.T) {
 		if !strings.Contains(text, "Platform answered GET /api/") || !strings.Contains(text, "check config.apiUrl") || strings.Contains(text, "127.0.0.1") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if isPage := strings.Contains(name, "page") || name == "a login"; mismatch.Page != isPage || mismatch.Login != (name == "a login") {
-			t.Errorf("%s: page %v, login %v", name, mismatch.Page, mismatch.Login)
+		if isPage := strings.Contains(name, "page") || name == "a login"; mismatch.IsHTML != isPage || mismatch.IsLogin != (name == "a login") {
+			t.Errorf("%s: page %v, login %v", name, mismatch.IsHTML, mismatch.IsLogin)
 		}
 	}
 	var list []string
@@ -116,18 +116,18 @@ func TestAContentIsWhole(t *testing.T) {
 	whole := int64(len(text))
 	for name, c2 := range map[string]struct {
 		path string
-		want restapi.Content
+		want restapi.Expected
 		good bool
 	}{
-		"whole": {"file", restapi.Content{Size: whole}, true}, "in chunks": {"chunks", restapi.Content{Size: whole}, true},
-		"of unknown size": {"file", restapi.Content{Size: -1}, true}, "a page": {"page", restapi.Content{Size: whole, Page: true}, true},
-		"empty": {"nothing", restapi.Content{Size: -1}, true}, "empty, as told": {"nothing", restapi.Content{}, true},
-		"a page in its place": {"page", restapi.Content{Size: whole}, false}, "a part": {"part", restapi.Content{Size: whole}, false},
-		"nothing": {"nothing", restapi.Content{Size: whole}, false}, "nothing, filled": {"nothing", restapi.Content{Size: -1, Filled: true}, false},
-		"longer": {"file", restapi.Content{Size: whole - 1}, false}, "longer, in chunks": {"chunks", restapi.Content{Size: whole - 1}, false},
-		"shorter": {"short", restapi.Content{Size: whole}, false}, "broken off": {"broken", restapi.Content{Size: whole}, false},
+		"whole": {"file", restapi.Expected{Size: whole}, true}, "in chunks": {"chunks", restapi.Expected{Size: whole}, true},
+		"of unknown size": {"file", restapi.Expected{Size: -1}, true}, "a page": {"page", restapi.Expected{Size: whole, AllowHTML: true}, true},
+		"empty": {"nothing", restapi.Expected{Size: -1}, true}, "empty, as told": {"nothing", restapi.Expected{}, true},
+		"a page in its place": {"page", restapi.Expected{Size: whole}, false}, "a part": {"part", restapi.Expected{Size: whole}, false},
+		"nothing": {"nothing", restapi.Expected{Size: whole}, false}, "nothing, filled": {"nothing", restapi.Expected{Size: -1, NonEmpty: true}, false},
+		"longer": {"file", restapi.Expected{Size: whole - 1}, false}, "longer, in chunks": {"chunks", restapi.Expected{Size: whole - 1}, false},
+		"shorter": {"short", restapi.Expected{Size: whole}, false}, "broken off": {"broken", restapi.Expected{Size: whole}, false},
 	} {
-		body, err := c.Content(t.Context(), restapi.Request{Path: c2.path}, c2.want)
+		body, err := c.Download(t.Context(), restapi.Request{Path: c2.path}, c2.want)
 		if err == nil {
 			_, err = io.ReadAll(body)
 			_ = body.Close()
@@ -142,7 +142,7 @@ func TestAContentIsWhole(t *testing.T) {
 func TestATrailNoticesEveryCircle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, circle int }{{0, 1}, {0, 2}, {1, 1}, {1, 2}, {3, 5}, {10, 1}, {100, 7}, {0, 50}} {
-		var trail restapi.Trail
+		var trail restapi.LoopDetector
 		page := func(n int) string {
 			if n >= c.before {
 				n = c.before + (n-c.before)%c.circle
@@ -152,8 +152,8 @@ func TestATrailNoticesEveryCircle(t *testing.T) {
 		var err error
 		steps := 0
 		for ; err == nil && steps < 1000; steps++ {
-			err = trail.Step("Platform", "the list", page(steps))
-			kept, ok := restapi.ParseTrail(trail.String())
+			err = trail.Visit("Platform", "the list", page(steps))
+			kept, ok := restapi.ParseLoopDetector(trail.String())
 			if !ok {
 				t.Fatalf("%q is no trail", trail.String())
 			}
@@ -163,14 +163,14 @@ func TestATrailNoticesEveryCircle(t *testing.T) {
 			t.Errorf("%d pages before a circle of %d: after %d steps: %v", c.before, c.circle, steps, err)
 		}
 	}
-	var trail restapi.Trail
+	var trail restapi.LoopDetector
 	for n := range 10_000 {
-		if err := trail.Step("Platform", "the list", strconv.Itoa(n)); err != nil {
+		if err := trail.Visit("Platform", "the list", strconv.Itoa(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, text := range []string{"", "x", "0123456789abcdef-1", "0123456789abcdeg-1-1", "0123456789abcdef--1-1"} {
-		if _, ok := restapi.ParseTrail(text); ok {
+		if _, ok := restapi.ParseLoopDetector(text); ok {
 			t.Errorf("%q is a trail", text)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/magpie-search/magpie/connectors/all"
 )
 
-// TestEveryKindIsLiedTo looks at the tests of each kind in the list: they run the
-// suite of lies, or the kind is named here with the reason why not.
-func TestEveryKindIsLiedTo(t *testing.T) {
+// TestEveryKindRunsFaultInjection checks that the tests of each kind call the
+// fault injection suite, or that the kind is exempt for a reason.
+func TestEveryKindRunsFaultInjection(t *testing.T) {
 	t.Parallel()
 	exempt := map[string]string{
-		"fileupload": "its files come from Magpie itself; nothing answers from outside",
+		"fileupload": "its files come from Magpie itself",
 	}
 	registry, err := all.Registry(all.Deps{})
 	if err != nil {
@@ -39,21 +39,21 @@ func TestEveryKindIsLiedTo(t *testing.T) {
 		}
 		kinds++
 		kind := path.Base(imported)
-		if runs, reason := runsLies(t, filepath.Join("..", kind)), exempt[kind]; runs == (reason != "") {
-			t.Errorf("connectors/%s runs connectortest.RunLies or RunWireLies: %v; the reason why not: %q", kind, runs, reason)
+		if runs, reason := runsFaultInjection(t, filepath.Join("..", kind)), exempt[kind]; runs == (reason != "") {
+			t.Errorf("connectors/%s calls RunFaultInjection or RunWireFaultInjection: %v; exempt because %q", kind, runs, reason)
 		}
 		delete(exempt, kind)
 	}
 	if want := len(registry.Kinds()); kinds != want {
-		t.Errorf("%d packages of kinds are imported, and there are %d kinds", kinds, want)
+		t.Errorf("%d packages of kinds are imported, but there are %d kinds", kinds, want)
 	}
 	for kind := range exempt {
-		t.Errorf("connectors/%s is named with a reason, and there is no such kind", kind)
+		t.Errorf("connectors/%s is exempt, but there is no such kind", kind)
 	}
 }
 
-// runsLies says whether a test in a folder calls the suite.
-func runsLies(t *testing.T, folder string) bool {
+// runsFaultInjection reports whether a test in a folder calls the suite.
+func runsFaultInjection(t *testing.T, folder string) bool {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
@@ -77,7 +77,7 @@ func runsLies(t *testing.T, folder string) bool {
 				}
 				if f, ok := call.Fun.(*ast.SelectorExpr); ok {
 					from, isPackage := f.X.(*ast.Ident)
-					runs = runs || isPackage && from.Name == "connectortest" && (f.Sel.Name == "RunLies" || f.Sel.Name == "RunWireLies")
+					runs = runs || isPackage && from.Name == "connectortest" && (f.Sel.Name == "RunFaultInjection" || f.Sel.Name == "RunWireFaultInjection")
 				}
 				return true
 			})

@@ -35,15 +35,15 @@ func babble(t *testing.T) *slackserver.Server {
 	return world
 }
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
-	connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 		world := babble(t)
-		return connectortest.Lies{
+		return connectortest.FaultInjection{
 			Kind: func(dial connectortest.Dial) connectors.Kind { return slack.Kind(dial) }, Dial: world.Dial,
 			Settings: settings(world, map[string]any{"include_permissions": true}),
-			Absent:   []string{"F404404", "#elsewhere/2024-05-01"}, Small: connectortest.FewAtOnce,
-			List: func(r *http.Request) string {
+			AbsentNames:   []string{"F404404", "#elsewhere/2024-05-01"}, ShrinkPages: connectortest.OneItemPages,
+			PagedList: func(r *http.Request) string {
 				if r.ParseForm() != nil {
 					return ""
 				}

@@ -52,12 +52,12 @@ func (s *site) id(key string) string {
 	return id
 }
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	for name, cloud := range map[string]bool{"Cloud": true, "DataCenter": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			connectortest.RunLies(t, func(t *testing.T) connectortest.Lies {
+			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 				s, page, staff := library(t, cloud)
 				lists := map[string]*regexp.Regexp{
 					"spaces":           regexp.MustCompile(`/rest/api/space\?.*status=current|/api/v2/spaces\?`),
@@ -73,11 +73,11 @@ func TestNoLieIsBelieved(t *testing.T) {
 				}
 				anonymous := regexp.MustCompile(`/rest/api/space/[A-Z]+$|/api/v2/spaces/[0-9]+$`)
 				listing := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/rest/api/content") }
-				return connectortest.Lies{
+				return connectortest.FaultInjection{
 					Kind:     func(dial connectortest.Dial) connectors.Kind { return confluence.KindAt(dial, s.Gateway) },
 					Settings: s.settings(map[string]any{"include_permissions": true, "includeComments": true, "includeBlogPosts": true}),
-					Absent:   []string{"page:999999", "TST/never"},
-					List: func(r *http.Request) string {
+					AbsentNames:   []string{"page:999999", "TST/never"},
+					PagedList: func(r *http.Request) string {
 						for name, pattern := range lists {
 							if pattern.MatchString(r.RequestURI) {
 								return name
@@ -85,15 +85,15 @@ func TestNoLieIsBelieved(t *testing.T) {
 						}
 						return ""
 					},
-					Believes: func(e connectortest.Exchange, lie string) string {
-						if anonymous.MatchString(e.URI) && strings.HasSuffix(lie, "a login page") {
-							return "so a wiki answers those without an account"
+					Undetectable: func(e connectortest.Exchange, fault string) string {
+						if anonymous.MatchString(e.URI) && strings.HasSuffix(fault, "a login page") {
+							return "a wiki answers so to visitors without an account"
 						}
 						return ""
 					},
-					Small: func(r *http.Request) {
+					ShrinkPages: func(r *http.Request) {
 						if !listing(r) { // it is paged by number, with an overlap
-							connectortest.FewAtOnce(r)
+							connectortest.OneItemPages(r)
 						}
 					},
 				}

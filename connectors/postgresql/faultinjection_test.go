@@ -9,11 +9,11 @@ import (
 	"github.com/magpie-search/magpie/connectors/postgresql"
 )
 
-func TestNoLieIsBelieved(t *testing.T) {
+func TestFaultInjection(t *testing.T) {
 	t.Parallel()
-	connectortest.RunWireLies(t, func(t *testing.T) connectortest.WireLies {
+	connectortest.RunWireFaultInjection(t, func(t *testing.T) connectortest.WireFaultInjection {
 		s := newShop(t, filepath.Join("testdata", "shop.sql"))
-		return connectortest.WireLies{
+		return connectortest.WireFaultInjection{
 			Kind: func(dial connectortest.Dial) connectors.Kind { return postgresql.Kind(dial) }, Dial: s.dial,
 			Settings: connectors.Settings{Config: s.config, Credentials: s.reader}, Query: "select 1 as one, 'two' as two",
 		}

@@ -1,0 +1,30 @@
+package connectortest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magpie-search/magpie/connectors"
+)
+
+// A State is a [connectors.MemoryState] with the limits of the stored one. The
+// zero value is empty.
+type State struct{ connectors.MemoryState }
+
+const (
+	maxKeyBytes   = 200
+	maxValueBytes = 1 << 20
+)
+
+// Put implements [connectors.State].
+func (n *State) Put(ctx context.Context, name string, data []byte) error {
+	if name == "" || len(name) > maxKeyBytes || len(data) > maxValueBytes {
+		return fmt.Errorf("the value of %q has %d bytes, or the key is invalid", name, len(data))
+	}
+	return n.MemoryState.Put(ctx, name, data)
+}
+
+// Clear deletes all keys.
+func (n *State) Clear() {
+	_ = n.DeletePrefix(context.Background(), "") // never fails
+}
