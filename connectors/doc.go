@@ -17,5 +17,5 @@
 // for a new kind.
 //
 // Allowed imports: the standard library and connectors/glob. Packages of kinds
-// may also import their vendor's library and internal/httpx.
+// may also import their vendor's library, internal/httpx and internal/safetext.
 package connectors

@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -145,20 +146,26 @@ func parseExtensions(value any) ([]string, string) {
 }
 
 func parseTime(value any) (time.Time, string) {
-	const message = "must be a date such as 2024-12-31 or a time such as 2024-12-31T23:59:59Z"
 	if value == nil {
 		return time.Time{}, ""
 	}
-	text, ok := value.(string)
-	if !ok {
-		return time.Time{}, message
+	text, _ := value.(string)
+	parsed, err := ParseTime(text)
+	if err != nil {
+		return time.Time{}, err.Error()
 	}
+	return parsed, ""
+}
+
+// ParseTime parses a day (2024-12-31) or a time (RFC 3339) in UTC. Its error says
+// how to write one.
+func ParseTime(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if parsed, err := time.Parse(layout, text); err == nil {
-			return parsed.UTC(), ""
+			return parsed.UTC(), nil
 		}
 	}
-	return time.Time{}, message
+	return time.Time{}, errors.New("must be a date such as 2024-12-31 or a time such as 2024-12-31T23:59:59Z")
 }
 
 func parseDuration(value any) (time.Duration, string) {

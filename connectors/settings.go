@@ -3,7 +3,13 @@ package connectors
 import (
 	"context"
 	"io"
+	"net"
 )
+
+// Dial connects to an address. It is safe for addresses that users choose: it
+// refuses those that must not be reached. A kind makes all its connections with
+// the Dial that it is given.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Settings configure one connector.
 type Settings struct {

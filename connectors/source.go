@@ -84,11 +84,3 @@ type Source interface {
 	// It may be called twice.
 	Close() error
 }
-
-// A Resolver is a [Source] that finds items by name, without a walk.
-type Resolver interface {
-	// Resolve returns the items with these names, each item once, and the names
-	// without an item. A name is an [Item].Path or, for a kind with a Webhook, an
-	// [Item].ID. The items equal those of a walk.
-	Resolve(ctx context.Context, names []string) (found []Item, missing []string, err error)
-}

@@ -3,16 +3,25 @@ package connectors
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 )
 
+const (
+	// MaxStateKey is the largest length of a key of a [State], in bytes.
+	MaxStateKey = 200
+	// MaxStateValue is the largest length of a value of a [State], in bytes.
+	MaxStateValue = 1 << 20
+)
+
 // A State is a key-value store for what a source must remember beyond its
 // cursor. It belongs to one connector, is shared by all processes, and is deleted
-// with the connector. Keys have at most 200 bytes, values at most 1 MiB. A value
-// that was put before a page was returned is there when the next page is read.
+// with the connector. A value that was put before a page was returned is there
+// when the next page is read.
 type State interface {
 	// Put sets the value of a key.
 	Put(ctx context.Context, key string, value []byte) error
@@ -22,6 +31,39 @@ type State interface {
 	Keys(ctx context.Context, prefix string) ([]string, error)
 	// DeletePrefix deletes all keys with a prefix.
 	DeletePrefix(ctx context.Context, prefix string) error
+}
+
+// GetJSON decodes the value of a key into v and reports whether it did. An
+// absent value, a value that cannot be decoded into v, and a nil State are no
+// errors.
+func GetJSON(ctx context.Context, s State, key string, v any) (ok bool, err error) {
+	if s == nil {
+		return false, nil
+	}
+	data, err := s.Get(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("read the connector's state: %w", err)
+	}
+	return len(data) > 0 && json.Unmarshal(data, v) == nil, nil
+}
+
+// PutJSON encodes v as the value of a key. It does nothing if the State is nil or
+// the encoded value is larger than MaxStateValue.
+func PutJSON(ctx context.Context, s State, key string, v any) error {
+	if s == nil {
+		return nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the connector's state: %w", err)
+	}
+	if len(data) > MaxStateValue {
+		return nil
+	}
+	if err := s.Put(ctx, key, data); err != nil {
+		return fmt.Errorf("write the connector's state: %w", err)
+	}
+	return nil
 }
 
 // A MemoryState is a [State] in memory, for sources that are opened without one,

@@ -2,6 +2,9 @@ package connectors
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"time"
@@ -44,6 +47,23 @@ var (
 	ErrDelivery  = errors.New("this is no delivery of the platform")
 	ErrSignature = errors.New("the signature does not match")
 )
+
+// VerifyHMAC returns nil if signature is the HMAC-SHA256 of the parts in
+// hexadecimal, and [ErrSignature] otherwise, as for an empty secret.
+func VerifyHMAC(secret, signature string, parts ...[]byte) error {
+	given, err := hex.DecodeString(signature)
+	if err != nil || secret == "" {
+		return ErrSignature
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	for _, part := range parts {
+		_, _ = mac.Write(part)
+	}
+	if !hmac.Equal(given, mac.Sum(nil)) {
+		return ErrSignature
+	}
+	return nil
+}
 
 // A Delivery is one webhook request: a notification of changes.
 type Delivery struct {

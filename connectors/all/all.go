@@ -1,9 +1,6 @@
 package all
 
 import (
-	"context"
-	"net"
-
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/connectors/fileupload"
@@ -21,7 +18,7 @@ type Deps struct {
 	Files fileupload.Files
 	// Dial connects to addresses that users choose. It refuses addresses that
 	// must not be reached.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial connectors.Dial
 }
 
 // Registry returns the registry of all kinds. A new kind is one more line here.

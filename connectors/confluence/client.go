@@ -26,7 +26,7 @@ var errLogin = errors.New("the wiki asks to log in instead of answering; enter t
 type api struct {
 	site    site
 	gateway string
-	dial    restapi.Dial
+	dial    connectors.Dial
 	s       connectors.Settings
 	busy    atomic.Bool // the site has said that its limit is near
 

@@ -74,9 +74,9 @@ func TestFaultInjection(t *testing.T) {
 				anonymous := regexp.MustCompile(`/rest/api/space/[A-Z]+$|/api/v2/spaces/[0-9]+$`)
 				listing := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/rest/api/content") }
 				return connectortest.FaultInjection{
-					Kind:     func(dial connectortest.Dial) connectors.Kind { return confluence.KindAt(dial, s.Gateway) },
-					Settings: s.settings(map[string]any{"include_permissions": true, "includeComments": true, "includeBlogPosts": true}),
-					AbsentNames:   []string{"page:999999", "TST/never"},
+					Kind:        func(dial connectors.Dial) connectors.Kind { return confluence.KindAt(dial, s.Gateway) },
+					Settings:    s.settings(map[string]any{"include_permissions": true, "includeComments": true, "includeBlogPosts": true}),
+					AbsentNames: []string{"page:999999", "TST/never"},
 					PagedList: func(r *http.Request) string {
 						for name, pattern := range lists {
 							if pattern.MatchString(r.RequestURI) {

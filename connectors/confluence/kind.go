@@ -6,7 +6,6 @@ import (
 	"regexp"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // The options and credentials.
@@ -45,17 +44,17 @@ const (
 )
 
 // Kind is the connector to Confluence. All its connections are made by dial.
-func Kind(dial restapi.Dial) connectors.Kind { return KindAt(dial, gateway) }
+func Kind(dial connectors.Dial) connectors.Kind { return KindAt(dial, gateway) }
 
 // KindAt is Kind with another address of Atlassian's gateway, through which the
 // sites of OAuth grants are reached.
-func KindAt(dial restapi.Dial, gateway string) connectors.Kind {
+func KindAt(dial connectors.Dial, gateway string) connectors.Kind {
 	return connectors.Kind{
 		Name: "confluence", Title: "Confluence", Category: connectors.CategoryCollaboration,
 		Description:   "Pages, blog posts and attachments of Confluence, Cloud or Data Center.",
 		Documentation: "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
-		Enumerates:       true, Permissions: true, OAuth: "atlassian",
-		RateLimit:        connectors.RateLimit{PerMinute: perMinute, Burst: burst},
+		Enumerates:    true, Permissions: true, OAuth: "atlassian",
+		RateLimit:   connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:     options(),
 		Credentials: credentials(),
 		CheckSettings: func(s connectors.Settings) error {

@@ -39,7 +39,7 @@ type source struct {
 	noted     map[string]bool         // derived groups whose lists are kept
 }
 
-func open(dial restapi.Dial, gateway string, s connectors.Settings) (*source, error) {
+func open(dial connectors.Dial, gateway string, s connectors.Settings) (*source, error) {
 	where, err := siteOf(s)
 	if err != nil {
 		return nil, connectors.Fatal(err)

@@ -25,8 +25,8 @@ type FaultInjection struct {
 	// Kind makes the kind with the suite's dialer, which connects to a proxy.
 	// The proxy connects to the platform with Dial; nil means the net
 	// package's. The platform serves HTTP without TLS.
-	Kind func(dial Dial) connectors.Kind
-	Dial Dial
+	Kind func(dial connectors.Dial) connectors.Kind
+	Dial connectors.Dial
 	// Settings open the source. The suite sets their State.
 	Settings connectors.Settings
 	// AbsentNames are names that [connectors.Resolver] must report as missing.
@@ -160,7 +160,7 @@ func occurrences(calls []Exchange) (first, last map[int]bool) {
 	return first, last
 }
 
-func (l FaultInjection) openSource(t *testing.T, dial Dial, state *State) connectors.Source {
+func (l FaultInjection) openSource(t *testing.T, dial connectors.Dial, state *State) connectors.Source {
 	t.Helper()
 	registry, err := connectors.NewRegistry(l.Kind(dial))
 	if err != nil {

@@ -14,9 +14,6 @@ import (
 	"testing"
 )
 
-// Dial connects to an address.
-type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
-
 // An Exchange is a request of a source and the platform's response.
 type Exchange struct {
 	// URI is the request's path with its query.

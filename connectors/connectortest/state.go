@@ -11,14 +11,9 @@ import (
 // zero value is empty.
 type State struct{ connectors.MemoryState }
 
-const (
-	maxKeyBytes   = 200
-	maxValueBytes = 1 << 20
-)
-
 // Put implements [connectors.State].
 func (n *State) Put(ctx context.Context, name string, data []byte) error {
-	if name == "" || len(name) > maxKeyBytes || len(data) > maxValueBytes {
+	if name == "" || len(name) > connectors.MaxStateKey || len(data) > connectors.MaxStateValue {
 		return fmt.Errorf("the value of %q has %d bytes, or the key is invalid", name, len(data))
 	}
 	return n.MemoryState.Put(ctx, name, data)

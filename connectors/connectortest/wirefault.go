@@ -19,8 +19,8 @@ import (
 type WireFaultInjection struct {
 	// Kind makes the kind with the suite's dialer, which connects with Dial;
 	// nil means the net package's.
-	Kind func(dial Dial) connectors.Kind
-	Dial Dial
+	Kind func(dial connectors.Dial) connectors.Kind
+	Dial connectors.Dial
 	// Settings attach the database, without TLS.
 	Settings connectors.Settings
 	// Query is a statement whose rows are compared.
@@ -49,9 +49,9 @@ func RunWireFaultInjection(t *testing.T, setup func(t *testing.T) WireFaultInjec
 		"a web page": func([]byte) []byte {
 			return []byte("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" + proxyPage)
 		},
-		"noise":   func([]byte) []byte { return []byte(strings.Repeat("\x00\xff\x10Magpie", 100)) },
-		"the first half":  func(said []byte) []byte { return said[:len(said)/2] },
-		"nothing": func([]byte) []byte { return nil },
+		"noise":          func([]byte) []byte { return []byte(strings.Repeat("\x00\xff\x10Magpie", 100)) },
+		"the first half": func(said []byte) []byte { return said[:len(said)/2] },
+		"nothing":        func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,7 @@ func Kind(files Files) connectors.Kind {
 		Title:        "File upload",
 		Description:  "Files uploaded to Magpie by hand or through the API.",
 		Category:     connectors.CategoryFiles,
-		Enumerates:      true,
+		Enumerates:   true,
 		AcceptsFiles: true,
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
 			return &source{files: files, connectorID: s.ConnectorID}, nil

@@ -119,7 +119,7 @@ func TestFaultInjection(t *testing.T) {
 			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 				p := talkative(t)
 				return connectortest.FaultInjection{
-					Kind: func(dial connectortest.Dial) connectors.Kind { return github.Kind(dial) }, Dial: dial, Settings: settings(p),
+					Kind: github.Kind, Dial: dial, Settings: settings(p),
 					AbsentNames: []string{"acme/handbook/never.md"}, ShrinkPages: small, PagedList: listOf,
 				}
 			})

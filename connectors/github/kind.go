@@ -11,7 +11,6 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/glob"
-	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // The options and credentials.
@@ -51,15 +50,15 @@ const (
 )
 
 // Kind is GitHub. All its connections are made by dial.
-func Kind(dial restapi.Dial) connectors.Kind {
+func Kind(dial connectors.Dial) connectors.Kind {
 	tokens := newInstallationTokens()
 	return connectors.Kind{
 		Name: "github", Title: "GitHub", Category: connectors.CategoryDevelopment,
 		Description:   "Files, issues, pull requests, discussions and wikis of repositories at GitHub or GitHub Enterprise Server.",
 		Documentation: "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens",
-		Enumerates:       true,
+		Enumerates:    true,
 		OAuth:         "github",
-		RateLimit:          connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestsAtOnce},
+		RateLimit:     connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestsAtOnce},
 		Options:       options(),
 		Credentials:   credentials(),
 		Webhook:       webhook(),

@@ -41,7 +41,7 @@ type source struct {
 	wikiMutex sync.Mutex // held while one is fetched
 }
 
-func open(dial restapi.Dial, s connectors.Settings, tokens *installationTokens) (*source, error) {
+func open(dial connectors.Dial, s connectors.Settings, tokens *installationTokens) (*source, error) {
 	if dial == nil {
 		return nil, errors.New("open a GitHub source: no dialer was given")
 	}

@@ -16,7 +16,7 @@ func TestFaultInjection(t *testing.T) {
 	connectortest.RunWireFaultInjection(t, func(t *testing.T) connectortest.WireFaultInjection {
 		s := newShop(t, server, "faults", filepath.Join("testdata", "shop.sql"))
 		return connectortest.WireFaultInjection{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return mysql.Kind(dial) },
+			Kind: mysql.Kind,
 			Settings: connectors.Settings{
 				Config:      map[string]any{"host": server.Host, "port": float64(server.Port), "database": s.name, "tls": "disable"},
 				Credentials: s.reader(),

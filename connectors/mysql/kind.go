@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"net"
 	"slices"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -14,12 +13,8 @@ const (
 	defaultPort = 3306
 )
 
-// Dial connects to an address. The one given to Kind decides which addresses
-// may be reached.
-type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
-
 // Kind describes the connector. All its connections are made by dial.
-func Kind(dial Dial) connectors.Kind {
+func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "mysql",
 		Aliases:       []string{"mariadb"},

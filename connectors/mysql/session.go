@@ -24,7 +24,7 @@ const (
 )
 
 // configOf is the configuration of a connection.
-func configOf(s connectors.Settings, dial Dial) (*mysql.Config, error) {
+func configOf(s connectors.Settings, dial connectors.Dial) (*mysql.Config, error) {
 	encryption, plain, err := sqldb.TLSConfig(s, s.String(optionTLS))
 	if err != nil {
 		return nil, connectors.Fatal(err)

@@ -35,7 +35,7 @@ type database struct {
 	closed bool
 }
 
-func newDatabase(s connectors.Settings, dial Dial) (*database, error) {
+func newDatabase(s connectors.Settings, dial connectors.Dial) (*database, error) {
 	config, err := configOf(s, dial)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shop is a database with a login that may read it, and one that owns it.
 type shop struct {
 	admin  *pgx.Conn
-	dial   postgresql.Dial // to the server of the tests, which may listen at a socket alone
+	dial   connectors.Dial // to the server of the tests, which may listen at a socket alone
 	config map[string]any
 	reader map[string]string
 	owner  map[string]string

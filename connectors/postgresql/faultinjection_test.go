@@ -14,7 +14,7 @@ func TestFaultInjection(t *testing.T) {
 	connectortest.RunWireFaultInjection(t, func(t *testing.T) connectortest.WireFaultInjection {
 		s := newShop(t, filepath.Join("testdata", "shop.sql"))
 		return connectortest.WireFaultInjection{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return postgresql.Kind(dial) }, Dial: s.dial,
+			Kind: postgresql.Kind, Dial: s.dial,
 			Settings: connectors.Settings{Config: s.config, Credentials: s.reader}, Query: "select 1 as one, 'two' as two",
 		}
 	})

@@ -3,7 +3,6 @@ package postgresql
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 
@@ -19,12 +18,8 @@ const (
 	maxSchemas  = 50
 )
 
-// Dial connects to an address. The one given to Kind decides which addresses
-// may be reached.
-type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
-
 // Kind describes the connector. All its connections are made by dial.
-func Kind(dial Dial) connectors.Kind {
+func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "postgresql",
 		Aliases:       []string{"postgres"},

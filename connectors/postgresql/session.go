@@ -28,7 +28,7 @@ const (
 
 // configOf is the configuration of a connection. The process's environment and
 // the files that libpq knows have no part in it.
-func configOf(s connectors.Settings, dial Dial) (*pgx.ConnConfig, error) {
+func configOf(s connectors.Settings, dial connectors.Dial) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=x password=x dbname=x sslmode=disable")
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection: %w", err)

@@ -34,9 +34,6 @@ const (
 
 var errTimeout = fmt.Errorf("an answer did not come within %d minutes", int(responseTimeout.Minutes()))
 
-// Dial connects to an address. It refuses addresses that must not be reached.
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
 // A Client sends requests to one platform. It is safe for concurrent use. New makes
 // it.
 type Client struct {
@@ -74,7 +71,7 @@ type Options struct {
 }
 
 // New returns a client for the URLs below base, which must be absolute.
-func New(base string, dial Dial, o Options) (*Client, error) {
+func New(base string, dial connectors.Dial, o Options) (*Client, error) {
 	parsed, err := url.Parse(strings.TrimRight(base, "/"))
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "https" && parsed.Scheme != "http") {
 		return nil, connectors.Fatal(errors.New("the address of the platform must begin with https:// or http://"))
@@ -93,7 +90,7 @@ var errUnencrypted = errors.New("credentials are not sent over http to a host on
 
 // requireEncryption returns a dial that refuses unencrypted connections to a
 // platform with a public address.
-func requireEncryption(base *url.URL, dial Dial) Dial {
+func requireEncryption(base *url.URL, dial connectors.Dial) connectors.Dial {
 	if base.Scheme != "http" || dial == nil {
 		return dial
 	}
@@ -148,7 +145,8 @@ type Request struct {
 	RawBody []byte
 	Header  http.Header
 	// RequiredFields are fields that the JSON response must have, and that must not be
-	// null. The names of nested fields have dots between them.
+	// null. The names of nested fields have dots between them. The type of out can have
+	// a method RequiredFields() []string instead.
 	RequiredFields []string
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -135,6 +136,9 @@ func (c *Client) ReadJSON(ctx context.Context, response *http.Response, required
 	}
 	if got := wrongShape(body, out); got != "" {
 		return c.unexpected(response, got, wantedJSON)
+	}
+	if typed, ok := out.(interface{ RequiredFields() []string }); ok {
+		required = append(slices.Clone(required), typed.RequiredFields()...)
 	}
 	for _, path := range required {
 		if !HasField(body, path) {

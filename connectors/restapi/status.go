@@ -98,7 +98,7 @@ func (c *Client) statusError(response *http.Response) error {
 		describe("does not have this")
 		return fmt.Errorf("%w: %w", failure, connectors.ErrNotFound)
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
-		describe("is not available")
+		describe("cannot answer now")
 		return connectors.Retryable(failure, after)
 	default:
 		describe("refuses a request")
@@ -128,8 +128,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 }
 
 // RetryAfter returns the delay of the Retry-After header in either of its forms,
-// at most an hour, or 0 if there is none. A date is compared with the server's
-// Date.
+// at most an hour, or 0 if there is none.
 func RetryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
@@ -139,9 +138,19 @@ func RetryAfter(header http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
+	wait, ok := Until(header, until)
+	if !ok {
+		wait = time.Until(until)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// Until returns the time from the response's Date, which is the server's clock, to
+// t. It reports false if there is no Date.
+func Until(header http.Header, t time.Time) (time.Duration, bool) {
 	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		now = time.Now()
+		return 0, false
 	}
-	return min(max(until.Sub(now), 0), maxRetryAfter)
+	return t.Sub(now), true
 }

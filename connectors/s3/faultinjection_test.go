@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/s3"
 	"github.com/magpie-search/magpie/internal/testkit"
@@ -25,7 +24,7 @@ func TestFaultInjection(t *testing.T) {
 			b.put(t, key, content, minio.PutObjectOptions{})
 		}
 		return connectortest.FaultInjection{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return s3.Kind(dial) }, Dial: dial, Settings: b.settings(nil),
+			Kind: s3.Kind, Dial: dial, Settings: b.settings(nil),
 			AbsentNames: []string{"never/there.md"},
 			Undetectable: func(e connectortest.Exchange, fault string) string {
 				if strings.HasSuffix(e.URI, "?location=") && fault == "the root element only" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -22,19 +21,15 @@ const (
 	credentialSecret = "secretAccessKey"
 )
 
-// Dial connects to an address. The one given to Kind decides which addresses
-// may be reached.
-type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
-
 // Kind describes the connector. All its connections are made by dial.
-func Kind(dial Dial) connectors.Kind {
+func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "s3",
 		Title:         "S3 bucket",
 		Description:   "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
 		Category:      connectors.CategoryStorage,
 		Documentation: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
-		Enumerates:       true,
+		Enumerates:    true,
 		Options: []connectors.Option{
 			{
 				Name: optionBucket, Title: "Bucket", Type: connectors.TypeString, Required: true, Example: "company-docs",

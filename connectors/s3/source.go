@@ -42,7 +42,7 @@ type source struct {
 	closed    atomic.Bool
 }
 
-func newSource(settings connectors.Settings, dial Dial) (*source, error) {
+func newSource(settings connectors.Settings, dial connectors.Dial) (*source, error) {
 	if dial == nil {
 		return nil, errors.New("open an s3 source: no dialer was given")
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
 	"github.com/magpie-search/magpie/internal/httpx"
 )
@@ -51,7 +52,7 @@ type transport struct {
 	steady http.RoundTripper // base, whose bodies have to come on
 }
 
-func newTransport(dial Dial) *transport {
+func newTransport(dial connectors.Dial) *transport {
 	base := &http.Transport{
 		DialContext:            dial,
 		DisableCompression:     true, // the library has to see the stored bytes and their length

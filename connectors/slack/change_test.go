@@ -17,15 +17,15 @@ import (
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5"
 
-// town is a workspace with one channel and two people in it.
-type town struct {
+// A testWorkspace has one channel with two members.
+type testWorkspace struct {
 	world               *slackserver.Server
 	ada, grace, general string
 }
 
-func newTown(t *testing.T) *town {
+func newTestWorkspace(t *testing.T) *testWorkspace {
 	w := slackserver.New(t)
-	o := &town{world: w}
+	o := &testWorkspace{world: w}
 	o.ada = w.AddUser(slackserver.User{Name: "ada", RealName: "Ada Lovelace", Email: "Ada@example.com"})
 	o.grace = w.AddUser(slackserver.User{Name: "grace", RealName: "Grace Hopper", Email: "grace@example.com"})
 	o.general = w.AddChannel(slackserver.Channel{Name: "general", Members: []string{w.BotUser, o.ada, o.grace}})
@@ -33,16 +33,16 @@ func newTown(t *testing.T) *town {
 	return o
 }
 
-func (o *town) say(text string) string {
+func (o *testWorkspace) post(text string) string {
 	return o.world.Post(o.general, slackserver.Message{User: o.ada, Text: text})
 }
 
-func (o *town) reply(root, text string) string {
+func (o *testWorkspace) reply(root, text string) string {
 	return o.world.Post(o.general, slackserver.Message{User: o.grace, Thread: root, Text: text})
 }
 
-// told reads the events since the last call as the webhook does.
-func (o *town) told(t *testing.T) []connectors.Delivery {
+// deliveries returns the deliveries of the events since the last call.
+func (o *testWorkspace) deliveries(t *testing.T) []connectors.Delivery {
 	t.Helper()
 	hook := slack.Kind(o.world.Dial).Webhook
 	now := time.Unix(1_700_000_000, 0)
@@ -65,7 +65,7 @@ func (o *town) told(t *testing.T) []connectors.Delivery {
 	return out
 }
 
-func (o *town) resolve(t *testing.T, source connectors.Source, d connectors.Delivery) (map[string]connectors.Item, []string) {
+func (o *testWorkspace) resolve(t *testing.T, source connectors.Source, d connectors.Delivery) (map[string]connectors.Item, []string) {
 	t.Helper()
 	found, missing, err := source.(connectors.Resolver).Resolve(t.Context(), d.Items)
 	if err != nil {
@@ -78,9 +78,9 @@ func (o *town) resolve(t *testing.T, source connectors.Source, d connectors.Deli
 	return items, missing
 }
 
-func TestEveryChangeIsToldAndFound(t *testing.T) {
+func TestEveryChangeIsDeliveredAndResolved(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	source := openWith(t, o.world, settings(o.world, nil))
 	day := o.general + "/2024-05-01"
 	type change struct {
@@ -90,9 +90,9 @@ func TestEveryChangeIsToldAndFound(t *testing.T) {
 		says    string // the first item found
 	}
 	var first, answer, broadcast, file string
-	// The ids are known when their change was made.
+	// Each change returns what it needs of the changes before.
 	for _, c := range []func() change{
-		func() change { first = o.say("first words"); return change{"post", []string{day}, nil, "first words"} },
+		func() change { first = o.post("first words"); return change{"post", []string{day}, nil, "first words"} },
 		func() change {
 			o.world.Edit(o.general, first, "other words")
 			return change{"edit", []string{day}, nil, "other words"}
@@ -133,7 +133,7 @@ func TestEveryChangeIsToldAndFound(t *testing.T) {
 		},
 	} {
 		want := c()
-		told := o.told(t)
+		told := o.deliveries(t)
 		if len(told) != 1 || !slices.Equal(told[0].Items, want.items) {
 			t.Errorf("%s: told %+v, want %q", want.name, told, want.items)
 			continue
@@ -145,7 +145,7 @@ func TestEveryChangeIsToldAndFound(t *testing.T) {
 		if want.says != "" && !strings.Contains(content(t, source, items[want.items[0]]), want.says) {
 			t.Errorf("%s: %s says %q", want.name, want.items[0], content(t, source, items[want.items[0]]))
 		}
-		// A walk gives the same versions from now on.
+		// The next walk lists the same versions.
 		walked, _ := walk(t, source)
 		for id, item := range items {
 			if walked[id].Version != item.Version {
@@ -155,13 +155,13 @@ func TestEveryChangeIsToldAndFound(t *testing.T) {
 	}
 }
 
-func TestVersionsChangeWithWhatIsSaid(t *testing.T) {
+func TestVersionsChangeWithContent(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	source := openWith(t, o.world, settings(o.world, nil))
-	root := o.say("a question")
+	root := o.post("a question")
 	answer := o.reply(root, "an answer")
-	other := o.say("else")
+	other := o.post("else")
 	seen := map[string]bool{}
 	versions := func() string {
 		items, _ := walk(t, source)
@@ -174,7 +174,7 @@ func TestVersionsChangeWithWhatIsSaid(t *testing.T) {
 	for name, change := range map[string]func(){
 		"edit the root": func() { o.world.Edit(o.general, root, "another question") },
 		"reply":         func() { o.reply(root, "yes") },
-		"post":          func() { o.say("more") },
+		"post":          func() { o.post("more") },
 		"edit":          func() { o.world.Edit(o.general, other, "else again") },
 		"delete":        func() { o.world.Delete(o.general, answer) },
 	} {
@@ -185,7 +185,7 @@ func TestVersionsChangeWithWhatIsSaid(t *testing.T) {
 		}
 		seen[now] = true
 	}
-	// A conversation that went on since it was listed is not passed off as the old one.
+	// A conversation that continued is another version.
 	items, _ := walk(t, source)
 	o.reply(root, "and more")
 	if _, err := source.Open(t.Context(), items[o.general+"/"+root]); err == nil {
@@ -193,10 +193,10 @@ func TestVersionsChangeWithWhatIsSaid(t *testing.T) {
 	} else if _, retryable := connectors.RetryAfterOf(err); !retryable {
 		t.Errorf("open a thread that went on: %v", err)
 	}
-	// People who get another name change nothing by it.
+	// A new name of a user changes no version.
 	if first, second := versions(), func() string {
 		o.world.AddUser(slackserver.User{ID: o.ada, RealName: "Ada King"})
-		source = openWith(t, o.world, settings(o.world, nil)) // knows nobody yet
+		source = openWith(t, o.world, settings(o.world, nil)) // has loaded no names
 		return versions()
 	}(); first != second {
 		t.Error("a new name makes new versions")
@@ -206,7 +206,7 @@ func TestVersionsChangeWithWhatIsSaid(t *testing.T) {
 func TestDeliveriesAreVerified(t *testing.T) {
 	t.Parallel()
 	hook := slack.Kind(nil).Webhook
-	// The example that Slack publishes.
+	// The example in Slack's documentation.
 	body := []byte("token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c")
 	published := func() http.Header {
 		return http.Header{
@@ -251,7 +251,7 @@ func TestDeliveriesAreVerified(t *testing.T) {
 	}
 }
 
-func TestWhatDeliveriesTell(t *testing.T) {
+func TestDeliveriesAreParsed(t *testing.T) {
 	t.Parallel()
 	hook := slack.Kind(nil).Webhook
 	event := func(e string) string {

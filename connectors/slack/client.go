@@ -12,17 +12,17 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Error is what Slack answers in place of what was asked for, mostly with the
-// status 200.
-type Error struct {
+// An APIError is an error response of the Web API, mostly with status 200.
+type APIError struct {
 	Method, Code string
-	// Needed and Provided are scopes, for missing_scope.
+	// Needed and Provided are the scopes of a missing_scope.
 	Needed, Provided string
 }
 
-func (e *Error) Error() string {
+func (e *APIError) Error() string {
 	switch e.Code {
 	case "missing_scope":
 		return fmt.Sprintf("Slack's %s needs the scope %s, which the token lacks (it has %s); add it to the app and install the app again",
@@ -36,9 +36,9 @@ func (e *Error) Error() string {
 	case "ratelimited", "rate_limited":
 		return "Slack asks to wait before the next request"
 	case "fatal_error", "internal_error", "service_unavailable", "request_timeout":
-		return fmt.Sprintf("Slack cannot answer at the moment (%s)", e.Code)
+		return fmt.Sprintf("Slack cannot answer now (%s)", e.Code)
 	default:
-		return fmt.Sprintf("Slack's %s answers %s", e.Method, clip(e.Code, 80))
+		return fmt.Sprintf("Slack's %s answers %s", e.Method, safetext.TruncateBytes(e.Code, 80))
 	}
 }
 
@@ -46,11 +46,12 @@ func orUnknown(text string) string {
 	if text == "" {
 		return "unknown"
 	}
-	return clip(text, 300)
+	return safetext.TruncateBytes(text, 300)
 }
 
-// refusesToken says that the token is to blame, so that another one might do.
-func refusesToken(code string) bool {
+// rejectsToken reports whether the token is not valid, so that another one may
+// be.
+func rejectsToken(code string) bool {
 	switch code {
 	case "invalid_auth", "token_expired", "token_revoked", "account_inactive", "not_authed":
 		return true
@@ -58,13 +59,13 @@ func refusesToken(code string) bool {
 	return false
 }
 
-const shortPause = 30 * time.Second
+const minRetryAfter = 30 * time.Second
 
-// classify says what to do about an answer that is no success.
-func classify(e *Error, header http.Header) error {
+// classify returns the marked error of an error response.
+func classify(e *APIError, header http.Header) error {
 	switch e.Code {
 	case "ratelimited", "rate_limited":
-		return connectors.Retryable(e, max(restapi.RetryAfter(header), shortPause))
+		return connectors.Retryable(e, max(restapi.RetryAfter(header), minRetryAfter))
 	case "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org", "fetch_members_failed", "timezone_count_failed", "invalid_cursor":
 		return connectors.Retryable(e, restapi.RetryAfter(header))
 	case "missing_scope", "not_authed", "invalid_auth", "token_expired", "token_revoked", "account_inactive", "no_permission",
@@ -79,15 +80,15 @@ func classify(e *Error, header http.Header) error {
 	}
 }
 
-// codeOf is Slack's word for an error, "" for another error.
-func codeOf(err error) string {
-	if answer, ok := errors.AsType[*Error](err); ok {
-		return answer.Code
+// errorCode returns Slack's code of an error, or "".
+func errorCode(err error) string {
+	if apiError, ok := errors.AsType[*APIError](err); ok {
+		return apiError.Code
 	}
 	return ""
 }
 
-// envelope is what all answers have in common.
+// An envelope has the fields that all responses share.
 type envelope struct {
 	OK       bool   `json:"ok"`
 	Error    string `json:"error"`
@@ -98,22 +99,22 @@ type envelope struct {
 	} `json:"response_metadata"`
 }
 
-// api calls the methods of the Web API.
-type api struct {
+// A client calls the methods of the Web API.
+type client struct {
 	rest     *restapi.Client
 	settings connectors.Settings
 }
 
-func newAPI(dial restapi.Dial, s connectors.Settings, base string) (*api, error) {
-	client, err := restapi.New(base, dial, restapi.Options{Platform: "Slack", Wait: s.Wait, ErrorMessage: explain, Advice: "config." + optionAddress})
+func newClient(dial connectors.Dial, s connectors.Settings, base string) (*client, error) {
+	rest, err := restapi.New(base, dial, restapi.Options{Platform: "Slack", Wait: s.Wait, ErrorMessage: errorMessage, Advice: "config." + optionAddress})
 	if err != nil {
 		return nil, err
 	}
-	return &api{rest: client, settings: s}, nil
+	return &client{rest: rest, settings: s}, nil
 }
 
-// explain takes Slack's word out of an answer with a status of refusal.
-func explain(body []byte) string {
+// errorMessage returns Slack's code in the body of an unsuccessful response.
+func errorMessage(body []byte) string {
 	var e envelope
 	if json.Unmarshal(body, &e) != nil {
 		return ""
@@ -121,81 +122,82 @@ func explain(body []byte) string {
 	return e.Error
 }
 
-// token is the access token; refused is one that Slack did not accept.
-func (a *api) token(ctx context.Context, refused string) (string, error) {
-	if a.settings.Token == nil {
-		return a.settings.Credentials[credentialToken], nil
+// token returns the access token. refused is a token that Slack rejected.
+func (c *client) token(ctx context.Context, refused string) (string, error) {
+	if c.settings.Token == nil {
+		return c.settings.Credentials[credentialToken], nil
 	}
-	token, _, err := a.settings.Token(ctx, refused)
+	token, _, err := c.settings.Token(ctx, refused)
 	return token, err
 }
 
-// call calls a method and reads its answer into out, which may be nil. It
-// returns the cursor of the next page, "" at the end, and the answer's header.
-func (a *api) call(ctx context.Context, method string, arguments url.Values, out any) (cursor string, header http.Header, err error) {
-	token, err := a.token(ctx, "")
+// call calls a method and decodes the response into out, which may be nil. It
+// returns the cursor of the next page, "" at the end, and the header of the
+// response.
+func (c *client) call(ctx context.Context, method string, args url.Values, out any) (cursor string, header http.Header, err error) {
+	token, err := c.token(ctx, "")
 	if err != nil {
 		return "", nil, err
 	}
-	cursor, header, err = a.once(ctx, method, arguments, token, out)
-	code := codeOf(err)
+	cursor, header, err = c.callWithToken(ctx, method, args, token, out)
+	code := errorCode(err)
 	if restapi.StatusOf(err) == http.StatusUnauthorized {
 		code = "invalid_auth"
 	}
-	if !refusesToken(code) || a.settings.Token == nil {
+	if !rejectsToken(code) || c.settings.Token == nil {
 		return cursor, header, err
 	}
-	renewed, failure := a.token(ctx, token)
+	renewed, renewErr := c.token(ctx, token)
 	switch {
-	case failure != nil:
-		return "", header, failure
+	case renewErr != nil:
+		return "", header, renewErr
 	case renewed == token:
 		return "", header, err
 	}
-	return a.once(ctx, method, arguments, renewed, out)
+	return c.callWithToken(ctx, method, args, renewed, out)
 }
 
-func (a *api) once(ctx context.Context, method string, arguments url.Values, token string, out any) (cursor string, header http.Header, err error) {
-	if arguments == nil {
-		arguments = url.Values{}
+func (c *client) callWithToken(ctx context.Context, method string, args url.Values, token string, out any) (cursor string, header http.Header, err error) {
+	if args == nil {
+		args = url.Values{}
 	}
 	var body json.RawMessage
-	header, err = a.rest.JSON(ctx, restapi.Request{
-		Method: http.MethodPost, Path: method, Form: arguments, Header: http.Header{"Authorization": {"Bearer " + token}}, RequiredFields: []string{"ok"},
+	header, err = c.rest.JSON(ctx, restapi.Request{
+		Method: http.MethodPost, Path: method, Form: args, Header: http.Header{"Authorization": {"Bearer " + token}}, RequiredFields: []string{"ok"},
 	}, &body)
 	if err != nil {
 		return "", header, err
 	}
-	var answer envelope
-	if json.Unmarshal(body, &answer) != nil || (!answer.OK && answer.Error == "") {
-		return "", header, otherShape(method)
+	var result envelope
+	if json.Unmarshal(body, &result) != nil || (!result.OK && result.Error == "") {
+		return "", header, errUnexpectedShape(method)
 	}
-	if !answer.OK {
-		return "", header, classify(&Error{Method: method, Code: answer.Error, Needed: answer.Needed, Provided: answer.Provided}, header)
+	if !result.OK {
+		return "", header, classify(&APIError{Method: method, Code: result.Error, Needed: result.Needed, Provided: result.Provided}, header)
 	}
-	for _, path := range needs(method) {
+	for _, path := range requiredFields(method) {
 		if !restapi.HasField(body, path) {
-			return "", header, connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises: it lacks %q; %s", method, path, advice), 0)
+			return "", header, connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises: it lacks %q; %s", method, path, checkAdvice), 0)
 		}
 	}
 	if out != nil {
 		if err := json.Unmarshal(body, out); err != nil {
-			return "", header, otherShape(method)
+			return "", header, errUnexpectedShape(method)
 		}
 	}
-	return answer.Metadata.Cursor, header, nil
+	return result.Metadata.Cursor, header, nil
 }
 
-// advice is what to do about answers that are none of Slack's.
-const advice = "check config." + optionAddress + ", and whether a proxy or a login stands between"
+// checkAdvice says what to do about responses that are not Slack's.
+const checkAdvice = "check config." + optionAddress + ", and whether a proxy or a login stands between"
 
-func otherShape(method string) error {
-	return connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises; %s", method, advice), 0)
+func errUnexpectedShape(method string) error {
+	return connectors.Retryable(fmt.Errorf("the answer of Slack's %s has another shape than it promises; %s", method, checkAdvice), 0)
 }
 
-// needs are the fields that a method's answer must have: without them, what it
-// lists would be taken for nothing.
-func needs(method string) []string {
+// requiredFields returns the fields that a method's response must have. Without
+// them, its list would seem to be empty.
+func requiredFields(method string) []string {
 	switch method {
 	case "auth.test":
 		return []string{"team_id", "user_id"}
@@ -217,46 +219,43 @@ func needs(method string) []string {
 	return nil
 }
 
-// maxListPages ends lists that would never end.
+// maxListPages bounds the pages of a list.
 const maxListPages = 2000
 
-// each calls a method page after page until done returns true or there are no
-// more; page gets a fresh value to decode into for every page.
-func (a *api) each(ctx context.Context, method string, arguments url.Values, page func() any, take func() (done bool)) error {
-	var trail restapi.LoopDetector
-	for range maxListPages {
-		out := page()
-		cursor, _, err := a.call(ctx, method, arguments, out)
-		if err != nil {
-			return err
+// eachEntry reads all pages of a list and calls yield with each entry of a field of
+// the responses. It returns the header of the last response.
+func (c *client) eachEntry(ctx context.Context, method, field string, args url.Values, yield func(entry json.RawMessage)) (header http.Header, err error) {
+	args.Set("limit", listLimit)
+	err = restapi.AllPages("Slack", method, maxListPages, func(cursor string) (next string, err error) {
+		if cursor != "" {
+			args.Set("cursor", cursor)
 		}
-		if take() || cursor == "" {
-			return nil
+		var fields map[string]json.RawMessage
+		if next, header, err = c.call(ctx, method, args, &fields); err != nil {
+			return "", err
 		}
-		if err := trail.Visit("Slack", method, cursor); err != nil {
-			return err
+		var entries []json.RawMessage
+		if json.Unmarshal(fields[field], &entries) != nil {
+			return "", errUnexpectedShape(method)
 		}
-		arguments.Set("cursor", cursor)
-	}
-	return connectors.Fatal(fmt.Errorf("Slack's %s does not come to an end", method)) //nolint:staticcheck // a name
+		for _, entry := range entries {
+			yield(entry)
+		}
+		return next, nil
+	})
+	return header, err
 }
 
-// scopes are those of the token, as an answer's header tells; nil when it does not.
-func scopes(header http.Header) map[string]bool {
+// tokenScopes returns the scopes of the token that the header of a response
+// names, or nil if it names none.
+func tokenScopes(header http.Header) map[string]bool {
 	text := header.Get("X-Oauth-Scopes")
 	if text == "" {
 		return nil
 	}
-	have := make(map[string]bool)
+	granted := make(map[string]bool)
 	for scope := range strings.SplitSeq(text, ",") {
-		have[strings.TrimSpace(scope)] = true
+		granted[strings.TrimSpace(scope)] = true
 	}
-	return have
-}
-
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return granted
 }

@@ -1,8 +1,9 @@
-// Package slack makes documents of a Slack workspace: the threads, the days of
-// each channel and the files that were shared there.
+// Package slack is the connector for Slack workspaces: the threads, the days of
+// each channel and the files that are shared in the channels.
 //
-// It speaks the Web API (https://api.slack.com/web) and reads the deliveries of
+// It uses the Web API (https://api.slack.com/web) and reads the deliveries of
 // the Events API.
 //
-// Allowed imports: connectors, connectors/glob and connectors/restapi.
+// Allowed imports: connectors, connectors/glob, connectors/restapi and
+// internal/safetext.
 package slack

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/slack"
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
-// babble is a workspace in which every list has three entries.
-func babble(t *testing.T) *slackserver.Server {
+// newLargeWorkspace returns a workspace in which every list has three entries.
+func newLargeWorkspace(t *testing.T) *slackserver.Server {
 	t.Helper()
 	world := slackserver.New(t)
 	var users []string
@@ -38,11 +37,11 @@ func babble(t *testing.T) *slackserver.Server {
 func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-		world := babble(t)
+		world := newLargeWorkspace(t)
 		return connectortest.FaultInjection{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return slack.Kind(dial) }, Dial: world.Dial,
-			Settings: settings(world, map[string]any{"include_permissions": true}),
-			AbsentNames:   []string{"F404404", "#elsewhere/2024-05-01"}, ShrinkPages: connectortest.OneItemPages,
+			Kind: slack.Kind, Dial: world.Dial,
+			Settings:    settings(world, map[string]any{"include_permissions": true}),
+			AbsentNames: []string{"F404404", "#elsewhere/2024-05-01"}, ShrinkPages: connectortest.OneItemPages,
 			PagedList: func(r *http.Request) string {
 				if r.ParseForm() != nil {
 					return ""
@@ -50,7 +49,7 @@ func TestFaultInjection(t *testing.T) {
 				method := strings.TrimPrefix(r.URL.Path, "/api/")
 				switch method {
 				case "conversations.history", "conversations.members":
-					if r.Form.Get("limit") == "1" { // a test asks for one message
+					if r.Form.Get("limit") == "1" { // Check requests one message
 						return ""
 					}
 					return method + " of " + r.Form.Get("channel")

@@ -16,21 +16,22 @@ import (
 
 const (
 	historyLimit = "999"
-	// fewLimit is asked for where an answer of historyLimit was too large to be read.
-	fewLimit = "100"
-	// maxMessages is how many messages of one day, or of one thread, are taken.
+	// reducedLimit replaces historyLimit after a response that was too large.
+	reducedLimit = "100"
+	// maxMessages is the largest number of messages that are read of a day or
+	// thread.
 	maxMessages = 20_000
 )
 
-// stretch is a part of a channel's history: whole days, oldest message first.
-type stretch struct {
+// A segment is a part of a channel's history: whole days, the oldest message
+// first.
+type segment struct {
 	messages []*message
-	// next is where the history goes on: the last moment of the day before.
-	// Zero at its beginning.
-	next time.Time
-	// asked is how many requests it took.
-	asked int
-	cut   bool // a day had more messages than are taken
+	// next is the last moment of the day before the segment, zero at the start
+	// of the history.
+	next      time.Time
+	requests  int
+	truncated bool // a day had more than maxMessages messages
 }
 
 type historyPage struct {
@@ -38,137 +39,136 @@ type historyPage struct {
 	More     bool              `json:"has_more"`
 }
 
-// history reads messages from a moment back, as far as one answer goes and the
-// day that it ends in takes. Not before from, where that is not zero.
-func (a *api) history(ctx context.Context, c channel, until, from time.Time) (stretch, error) {
-	arguments := url.Values{"channel": {c.ID}, "limit": {historyLimit}, "inclusive": {"true"}, "latest": {stamp(until)}}
+// history returns whole days of messages from until back, as many as one response
+// has, and at least one day. It returns no messages before from, unless from is
+// zero.
+func (c *client) history(ctx context.Context, ch channel, until, from time.Time) (segment, error) {
+	args := url.Values{"channel": {ch.ID}, "limit": {historyLimit}, "inclusive": {"true"}, "latest": {formatTimestamp(until)}}
 	if !from.IsZero() {
-		arguments.Set("oldest", stamp(from))
+		args.Set("oldest", formatTimestamp(from))
 	}
-	var s stretch
-	var trail restapi.LoopDetector
+	var s segment
+	var loop restapi.LoopDetector
 	for {
 		var page historyPage
-		cursor, _, err := a.call(ctx, "conversations.history", arguments, &page)
-		s.asked++
-		if fewer(err, arguments) {
+		cursor, _, err := c.call(ctx, "conversations.history", args, &page)
+		s.requests++
+		if reduceLimit(err, args) {
 			continue
 		}
 		if err == nil {
-			err = goesOn(page, cursor, arguments, &trail)
+			err = checkNextPage(page, cursor, args, &loop)
 		}
 		if err != nil {
-			return stretch{}, err
+			return segment{}, err
 		}
-		read := readMessages(page.Messages)
-		if slices.ContainsFunc(read, func(m *message) bool { return m.at.After(until) || m.at.Before(from) }) {
-			// The walk would go on from there, which may be where it was.
-			return stretch{}, connectors.Retryable(fmt.Errorf("Slack answered with messages of #%s from another time than was asked for; %s", c.Name, advice), 0) //nolint:staticcheck // a name
+		messages := decodeMessages(page.Messages)
+		if slices.ContainsFunc(messages, func(m *message) bool { return m.sentAt.After(until) || m.sentAt.Before(from) }) {
+			// The walk would continue from there and could repeat itself.
+			return segment{}, connectors.Retryable(fmt.Errorf("Slack answered with messages of #%s from another time than was asked for; %s", ch.Name, checkAdvice), 0) //nolint:staticcheck // a name
 		}
-		s.messages = append(s.messages, read...)
-		s.messages = ordered(s.messages)
+		s.messages = sortMessages(append(s.messages, messages...))
 		if !page.More {
 			return s, nil
 		}
-		arguments.Set("cursor", cursor)
+		args.Set("cursor", cursor)
 		if len(s.messages) == 0 {
 			continue
 		}
-		oldest, newest := startOfDay(s.messages[0].at), startOfDay(s.messages[len(s.messages)-1].at)
+		oldest, newest := startOfDay(s.messages[0].sentAt), startOfDay(s.messages[len(s.messages)-1].sentAt)
 		switch {
-		case oldest.Before(newest): // of the oldest day more may follow
-			s.messages = slices.DeleteFunc(s.messages, func(m *message) bool { return startOfDay(m.at).Equal(oldest) })
+		case oldest.Before(newest): // the oldest day may be incomplete
+			s.messages = slices.DeleteFunc(s.messages, func(m *message) bool { return startOfDay(m.sentAt).Equal(oldest) })
 			s.next = oldest.AddDate(0, 0, 1).Add(-time.Microsecond)
 			return s, nil
 		case len(s.messages) >= maxMessages:
-			s.next, s.cut = oldest.Add(-time.Microsecond), true
+			s.next, s.truncated = oldest.Add(-time.Microsecond), true
 			return s, nil
 		}
 	}
 }
 
-// day reads the messages of one day.
-func (a *api) day(ctx context.Context, c channel, day time.Time) ([]*message, error) {
-	s, err := a.history(ctx, c, day.AddDate(0, 0, 1).Add(-time.Microsecond), day)
+// dayMessages returns the messages of one day.
+func (c *client) dayMessages(ctx context.Context, ch channel, day time.Time) ([]*message, error) {
+	s, err := c.history(ctx, ch, day.AddDate(0, 0, 1).Add(-time.Microsecond), day)
 	return s.messages, err
 }
 
-// replies reads a thread, its root first; found is false when there is none.
-func (a *api) replies(ctx context.Context, c channel, root string) (messages []*message, found bool, err error) {
-	arguments := url.Values{"channel": {c.ID}, "ts": {root}, "limit": {historyLimit}}
-	var trail restapi.LoopDetector
+// replies returns the messages of a thread, its root first. The error is
+// ErrNotFound if there is no such thread.
+func (c *client) replies(ctx context.Context, ch channel, root string) ([]*message, error) {
+	args := url.Values{"channel": {ch.ID}, "ts": {root}, "limit": {historyLimit}}
+	var messages []*message
+	var loop restapi.LoopDetector
 	for {
 		var page historyPage
-		cursor, _, err := a.call(ctx, "conversations.replies", arguments, &page)
-		if fewer(err, arguments) {
+		cursor, _, err := c.call(ctx, "conversations.replies", args, &page)
+		if reduceLimit(err, args) {
 			continue
 		}
 		if err == nil {
-			err = goesOn(page, cursor, arguments, &trail)
+			err = checkNextPage(page, cursor, args, &loop)
 		}
-		switch {
-		case codeOf(err) == "thread_not_found" || codeOf(err) == "message_not_found":
-			return nil, false, nil
-		case err != nil:
-			return nil, false, err
+		if err != nil {
+			return nil, err
 		}
-		messages = append(messages, readMessages(page.Messages)...)
+		messages = append(messages, decodeMessages(page.Messages)...)
 		if !page.More || len(messages) >= maxMessages {
 			break
 		}
-		arguments.Set("cursor", cursor)
+		args.Set("cursor", cursor)
 	}
-	messages = ordered(messages)
+	messages = sortMessages(messages)
 	if len(messages) == 0 || messages[0].TS != root || !isRoot(messages[0]) {
-		return nil, false, nil
+		return nil, fmt.Errorf("read a thread: %w", connectors.ErrNotFound)
 	}
-	return messages, true, nil
+	return messages, nil
 }
 
-// fewer asks for less at once after an answer that was too large to be read, and
-// says whether it did.
-func fewer(err error, arguments url.Values) bool {
-	if !connectors.IsFatal(err) || codeOf(err) != "" || restapi.StatusOf(err) != 0 || arguments.Get("limit") == fewLimit {
+// reduceLimit reduces the page size after a response that was too large. It
+// reports whether it did.
+func reduceLimit(err error, args url.Values) bool {
+	if !connectors.IsFatal(err) || errorCode(err) != "" || restapi.StatusOf(err) != 0 || args.Get("limit") == reducedLimit {
 		return false
 	}
-	arguments.Set("limit", fewLimit)
+	args.Set("limit", reducedLimit)
 	return true
 }
 
-// goesOn refuses a page that has another one after it and does not lead there:
-// what follows would be taken for missing.
-func goesOn(page historyPage, cursor string, arguments url.Values, trail *restapi.LoopDetector) error {
+// checkNextPage returns an error if there is a next page and its cursor is
+// missing or repeated. Ignoring it would lose messages.
+func checkNextPage(page historyPage, cursor string, args url.Values, loop *restapi.LoopDetector) error {
 	switch {
 	case !page.More:
 		return nil
 	case cursor == "":
 		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name
-	case cursor == arguments.Get("cursor"):
+	case cursor == args.Get("cursor"):
 		return restapi.LoopError("Slack", "a conversation", cursor)
 	}
-	return trail.Visit("Slack", "a conversation", cursor)
+	return loop.Visit("Slack", "a conversation", cursor)
 }
 
-// ordered are messages in the order they were sent, each once: pages may shift
-// while they are read.
-func ordered(messages []*message) []*message {
+// sortMessages sorts messages by time and removes duplicates, which occur if
+// pages shift while they are read.
+func sortMessages(messages []*message) []*message {
 	slices.SortStableFunc(messages, func(a, b *message) int { return strings.Compare(leftPad(a.TS, 20), leftPad(b.TS, 20)) })
 	return slices.CompactFunc(messages, func(a, b *message) bool { return a.TS == b.TS })
 }
 
-// dayOf is the id of the day of a channel that a message stands in.
-func dayOf(c string, at time.Time) string { return c + "/" + at.Format(time.DateOnly) }
+// dayID returns the id of the day of a channel at a time.
+func dayID(channelID string, t time.Time) string { return channelID + "/" + t.Format(time.DateOnly) }
 
-func threadOf(c, root string) string { return c + "/" + root }
+func threadID(channelID, root string) string { return channelID + "/" + root }
 
-// permalink is a message's address.
-func permalink(address, c, ts, thread string) string {
-	if address == "" || ts == "" {
+// permalink returns the URL of a message.
+func permalink(workspaceURL, channelID, ts, thread string) string {
+	if workspaceURL == "" || ts == "" {
 		return ""
 	}
-	link := fmt.Sprintf("%s/archives/%s/p%s", address, c, strings.Replace(ts, ".", "", 1))
+	link := fmt.Sprintf("%s/archives/%s/p%s", workspaceURL, channelID, strings.Replace(ts, ".", "", 1))
 	if thread != "" && thread != ts {
-		link += "?" + url.Values{"thread_ts": {thread}, "cid": {c}}.Encode()
+		link += "?" + url.Values{"thread_ts": {thread}, "cid": {channelID}}.Encode()
 	}
 	return link
 }

@@ -7,131 +7,124 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// edition changes when documents are written in another way, so that all are
-// taken anew then.
-const edition = "1"
+// renderVersion is changed when documents are rendered in another way, so that
+// all of them are read again.
+const renderVersion = "1"
 
-const markdown = "text/markdown; charset=utf-8"
+const markdownType = "text/markdown; charset=utf-8"
 
-func digest(parts ...string) string {
-	sum := sha256.Sum256([]byte(edition + "\x00" + strings.Join(parts, "\x00")))
+func versionHash(parts ...string) string {
+	sum := sha256.Sum256([]byte(renderVersion + "\x00" + strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:12])
 }
 
-// dayItem is the item of a channel's day; ok is false for a day on which nothing
-// was said. The messages are those of the day, oldest first.
-func (s *source) dayItem(p *places, c channel, messages []*message, n names) (item connectors.Item, ok bool) {
-	messages = s.heard(messages)
+// dayItem returns the item of a channel's day from all its messages, the oldest
+// first. ok is false if the document would be empty.
+func (s *source) dayItem(w *workspace, c channel, messages []*message, names nameResolver) (item connectors.Item, ok bool) {
+	messages = s.dayDocumentMessages(messages)
 	if len(messages) == 0 {
 		return connectors.Item{}, false
 	}
-	day := startOfDay(messages[0].at)
-	facts := dayText(c, day, messages, ids{})
-	if facts == "" {
+	day := startOfDay(messages[0].sentAt)
+	withoutNames := renderDay(c, day, messages, rawIDs{})
+	if withoutNames == "" {
 		return connectors.Item{}, false
 	}
-	content := []byte(dayText(c, day, messages, n))
+	content := []byte(renderDay(c, day, messages, names))
 	item = connectors.Item{
-		ID: dayOf(c.ID, day), Path: "#" + c.Name + "/" + day.Format(time.DateOnly), Version: digest(facts),
-		Title: "#" + c.Name + ", " + day.Format("2 January 2006"), URL: permalink(p.address, c.ID, messages[0].TS, ""),
-		MediaType: markdown, Size: int64(len(content)), CreatedAt: messages[0].at, ModifiedAt: lastChange(messages),
-		Metadata: told(c, "day", len(messages)), Content: content,
+		ID: dayID(c.ID, day), Path: "#" + c.Name + "/" + day.Format(time.DateOnly), Version: versionHash(withoutNames),
+		Title: "#" + c.Name + ", " + day.Format("2 January 2006"), URL: permalink(w.url, c.ID, messages[0].TS, ""),
+		MediaType: markdownType, Size: int64(len(content)), CreatedAt: messages[0].sentAt, ModifiedAt: lastChange(messages),
+		Metadata: metadata(c, "day", len(messages)), Content: content,
 	}
 	return item, true
 }
 
-// heard are the messages of a day that belong in its document.
-func (s *source) heard(messages []*message) []*message {
-	var out []*message
+// dayDocumentMessages returns the messages of a day that belong to its
+// document.
+func (s *source) dayDocumentMessages(messages []*message) []*message {
+	var kept []*message
 	for _, m := range messages {
-		if speaks(m) && (isRoot(m) || s.bots || !byBot(m)) && (!isReply(m) || m.Subtype == "thread_broadcast") {
-			out = append(out, m)
+		if hasContent(m) && (isRoot(m) || s.includeBots || !isFromBot(m)) && (!isReply(m) || m.Subtype == "thread_broadcast") {
+			kept = append(kept, m)
 		}
 	}
-	return out
+	return kept
 }
 
 func lastChange(messages []*message) time.Time {
 	var last time.Time
 	for _, m := range messages {
-		if m.at.After(last) {
-			last = m.at
+		if m.sentAt.After(last) {
+			last = m.sentAt
 		}
-		if edited, ok := momentOf(m.Edited.TS); ok && edited.After(last) {
+		if edited, ok := parseTimestamp(m.Edited.TS); ok && edited.After(last) {
 			last = edited
 		}
 	}
 	return last
 }
 
-func told(c channel, what string, messages int) map[string]string {
-	told := map[string]string{"kind": what, "channel": c.Name, "channels": c.ID}
+func metadata(c channel, kind string, messages int) map[string]string {
+	facts := map[string]string{"kind": kind, "channel": c.Name, "channels": c.ID}
 	if messages > 0 {
-		told["messages"] = strconv.Itoa(messages)
+		facts["messages"] = strconv.Itoa(messages)
 	}
-	return told
+	return facts
 }
 
-// threadItem is the item of the thread that hangs on a message. changed is what
-// is known of changes within it, which the root does not tell; see [source.stamps].
-func (s *source) threadItem(p *places, c channel, root *message, changed string, n names) connectors.Item {
-	title := titleOf(root, n)
+// threadItem returns the item of the thread below a root message. edits is the
+// edits hash of the replies, which the root message does not show; see
+// [source.knownEdits].
+func (s *source) threadItem(w *workspace, c channel, root *message, edits string, names nameResolver) connectors.Item {
+	title := messageTitle(root, names)
 	latest := root.LatestReply
 	if latest == "" {
 		latest = root.TS
 	}
-	version := latest + "-" + strconv.Itoa(root.Replies) + "-" + digest(c.Name, root.Subtype, body(root, ids{}))
-	if changed != "" {
-		version += "-" + changed
+	version := latest + "-" + strconv.Itoa(root.Replies) + "-" + versionHash(c.Name, root.Subtype, bodyMarkdown(root, rawIDs{}))
+	if edits != "" {
+		version += "-" + edits
 	}
 	modified := lastChange([]*message{root})
-	if at, ok := momentOf(latest); ok && at.After(modified) {
-		modified = at
+	if sentAt, ok := parseTimestamp(latest); ok && sentAt.After(modified) {
+		modified = sentAt
 	}
 	item := connectors.Item{
-		ID:      threadOf(c.ID, root.TS),
-		Path:    fmt.Sprintf("#%s/%s %s-%s", c.Name, root.at.Format(time.DateOnly), fileName(title), root.TS),
-		Version: version, Title: title, URL: permalink(p.address, c.ID, root.TS, ""), MediaType: markdown, Size: -1,
-		CreatedAt: root.at, ModifiedAt: modified, Metadata: told(c, "thread", root.Replies+1),
+		ID:      threadID(c.ID, root.TS),
+		Path:    fmt.Sprintf("#%s/%s %s-%s", c.Name, root.sentAt.Format(time.DateOnly), pathSegment(title), root.TS),
+		Version: version, Title: title, URL: permalink(w.url, c.ID, root.TS, ""), MediaType: markdownType, Size: -1,
+		CreatedAt: root.sentAt, ModifiedAt: modified, Metadata: metadata(c, "thread", root.Replies+1),
 	}
 	if root.Subtype != "tombstone" {
-		item.Author = author(root, n)
+		item.Author = authorName(root, names)
 	}
 	return item
 }
 
-// fileName is a text as a part of a path.
-func fileName(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '/' || r == '\\':
-			return '∕'
-		case unicode.IsControl(r) || r == unicode.ReplacementChar:
-			return ' '
-		}
-		return r
-	}, text)
+func pathSegment(text string) string {
+	return connectors.PathSegment(strings.NewReplacer(`\`, "/", "\uFFFD", " ").Replace(text))
 }
 
-// spokenIn are the messages of a thread that belong in its document: its root in
-// any case.
-func (s *source) spokenIn(messages []*message) []*message {
-	var out []*message
+// threadDocumentMessages returns the messages of a thread that belong to its
+// document.
+func (s *source) threadDocumentMessages(messages []*message) []*message {
+	var kept []*message
 	for i, m := range messages {
-		if (i == 0 && m.Subtype != "tombstone") || (i > 0 && speaks(m) && (s.bots || !byBot(m))) {
-			out = append(out, m)
+		if (i == 0 && m.Subtype != "tombstone") || (i > 0 && hasContent(m) && (s.includeBots || !isFromBot(m))) {
+			kept = append(kept, m)
 		}
 	}
-	return out
+	return kept
 }
 
-// changes stands for what was edited in a thread's replies; "" for nothing.
-func changes(messages []*message) string {
+// editsHash identifies the edits of a thread's replies. It is "" if there are
+// none.
+func editsHash(messages []*message) string {
 	var edits []string
 	for _, m := range messages[min(1, len(messages)):] {
 		if m.Edited.TS != "" {
@@ -141,5 +134,5 @@ func changes(messages []*message) string {
 	if len(edits) == 0 {
 		return ""
 	}
-	return digest(edits...)[:12]
+	return versionHash(edits...)[:12]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// The options and credentials.
+// The names of options and credentials.
 const (
 	optionChannels = "channels"
 	optionRange    = "dateRange"
@@ -30,13 +29,16 @@ const (
 	credentialSecret = "signingSecret"
 )
 
-const defaultAddress = "https://slack.com/api"
+const (
+	defaultAddress = "https://slack.com/api"
+	exampleAddress = "https://slack-gov.com/api"
+)
 
-// maxChannels is how many entries config.channels may have.
+// maxChannels is the largest number of entries in config.channels.
 const maxChannels = 500
 
-// Kind describes the connector. All its connections are made by dial.
-func Kind(dial restapi.Dial) connectors.Kind {
+// Kind returns the kind, which connects with dial.
+func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name: "slack", Title: "Slack",
 		Category:      connectors.CategoryCollaboration,
@@ -49,55 +51,55 @@ func Kind(dial restapi.Dial) connectors.Kind {
 		Options: []connectors.Option{
 			{
 				Name: optionChannels, Title: "Channels", Type: connectors.TypeStringList, Format: connectors.FormatPattern, Example: "#general",
-				Help:  "Names with or without #, ids or patterns (team-*). Left out: all public channels that the bot is in, or may read.",
-				Check: checkChannels,
+				Help:  "Names with or without #, ids or patterns (team-*). Without any: all public channels that the bot is in, or may read.",
+				Check: connectors.CheckStrings(checkChannels),
 			},
 			{
 				Name: optionRange, Title: "Date range", Type: connectors.TypeString, Example: "90d",
-				Help:  "How far back messages and files are taken: 90d, 8w, 6m, 1y, a day (2024-01-01) or two (2024-01-01..2024-06-30). Left out: all there are.",
-				Check: func(value any) error { text, _ := value.(string); _, err := parseSpan(text); return err },
+				Help:  "How far back messages and files are read: 90d, 8w, 6m, 1y, a first day (2024-01-01) or a range (2024-01-01..2024-06-30). Without it: all.",
+				Check: connectors.CheckString(func(text string) error { _, err := parseDateRange(text); return err }),
 			},
 			{
 				Name: optionPrivate, Title: "Private channels", Type: connectors.TypeBoolean, Default: false,
-				Help: "Take private channels that the bot was invited to, too. Direct messages are never read.",
+				Help: "Read private channels that the bot was invited to as well. Direct messages are never read.",
 			},
 			{
 				Name: optionArchived, Title: "Archived channels", Type: connectors.TypeBoolean, Default: false,
-				Help: "Take archived channels too.",
+				Help: "Read archived channels as well.",
 			},
 			{
 				Name: optionFiles, Title: "Files", Type: connectors.TypeBoolean, Default: true,
-				Help: "Take files that were shared in the channels.",
+				Help: "Read files that were shared in the channels.",
 			},
 			{
 				Name: optionBots, Title: "Messages of bots", Type: connectors.TypeBoolean, Default: false,
-				Help: "Take what apps and bots write, too. Threads that begin with a bot's message are taken in any case.",
+				Help: "Read messages of apps and bots as well. Threads that begin with a bot's message are always read.",
 			},
 			{
 				Name: optionJoin, Title: "Join public channels", Type: connectors.TypeBoolean, Default: false,
-				Help: "Let the bot join the public channels that are chosen; it can read no others. Needs the scope channels:join.",
+				Help: "Let the bot join the selected public channels; it cannot read channels that it is not in. Needs the scope channels:join.",
 			},
 			{
 				Name: optionTeam, Title: "Workspace id", Type: connectors.TypeString, Example: "T024BE7LD", Advanced: true,
-				Help:  "Needed only where events come to the address without a connector's id.",
-				Check: checkTeam,
+				Help:  "Needed only if events are sent to the address without a connector's id.",
+				Check: connectors.CheckString(checkTeam),
 			},
 			{
 				Name: optionAddress, Title: "API address", Type: connectors.TypeString, Format: connectors.FormatURL, Default: defaultAddress,
 				Destination: true,
-				Example:     "https://slack-gov.com/api", Advanced: true, Help: "Another one than Slack's own, for GovSlack.",
-				Check: checkAddress,
+				Example:     exampleAddress, Advanced: true, Help: "Only for GovSlack.",
+				Check: connectors.CheckString(checkAddress),
 			},
 		},
 		Credentials: []connectors.Option{
 			{
 				Name: credentialToken, Title: "Bot token", Type: connectors.TypeString, Sensitive: true, Example: "xoxb-...",
 				Help:  "The Bot User OAuth Token (xoxb-) of an app that is installed in the workspace, or a user's token (xoxp-).",
-				Check: checkToken,
+				Check: connectors.CheckString(checkToken),
 			},
 			{
 				Name: credentialSecret, Title: "Signing secret", Type: connectors.TypeString, Sensitive: true,
-				Help: "The app's signing secret, which events are verified with. Left out: changes are found by syncs alone.",
+				Help: "The app's signing secret, which verifies events. Without it, only syncs find changes.",
 			},
 		},
 		Webhook: webhook(),
@@ -113,8 +115,7 @@ func Kind(dial restapi.Dial) connectors.Kind {
 	}
 }
 
-func checkChannels(value any) error {
-	names, _ := value.([]string)
+func checkChannels(names []string) error {
 	if len(names) > maxChannels {
 		return fmt.Errorf("must be at most %d channels", maxChannels)
 	}
@@ -134,27 +135,19 @@ func checkChannels(value any) error {
 	return nil
 }
 
-func checkTeam(value any) error {
-	if text, _ := value.(string); !regexp.MustCompile(`^[TE][A-Za-z0-9]{2,30}$`).MatchString(text) {
+func checkTeam(text string) error {
+	if !regexp.MustCompile(`^[TE][A-Za-z0-9]{2,30}$`).MatchString(text) {
 		return errors.New("is no workspace id; it begins with T and is part of the workspace's address: app.slack.com/client/T024BE7LD")
 	}
 	return nil
 }
 
-func checkAddress(value any) error {
-	text, _ := value.(string)
-	address, err := url.Parse(text)
-	switch {
-	case err != nil || address.Host == "" || (address.Scheme != "https" && address.Scheme != "http"):
-		return errors.New("is no address; write it as https://slack-gov.com/api")
-	case address.User != nil || address.RawQuery != "" || address.Fragment != "":
-		return errors.New("must be a host and a path alone")
-	}
-	return nil
+func checkAddress(text string) error {
+	_, err := restapi.ParseBaseURL(text, exampleAddress)
+	return err
 }
 
-func checkToken(value any) error {
-	text, _ := value.(string)
+func checkToken(text string) error {
 	switch {
 	case strings.ContainsAny(text, " \t\r\n"):
 		return errors.New("has a space or line break in it")

@@ -1,42 +1,43 @@
 package slack
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
 
-// names are what the ids in a text stand for.
-type names interface {
-	person(id string) string
-	channel(id string) string
+// A nameResolver returns the names of the ids in a text.
+type nameResolver interface {
+	personName(id string) string
+	channelName(id string) string
 }
 
-// ids leave the ids as they are: what a text is like for its version, whatever
-// people and channels are called by now.
-type ids struct{}
+// rawIDs is a nameResolver that returns the ids. Versions are hashes of such
+// texts, so that they do not change with names.
+type rawIDs struct{}
 
-func (ids) person(id string) string  { return id }
-func (ids) channel(id string) string { return id }
+func (rawIDs) personName(id string) string  { return id }
+func (rawIDs) channelName(id string) string { return id }
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// markdownOf makes Markdown of Slack's own markup (mrkdwn): *bold*, _italic_,
-// ~struck~, `code`, <links|with text>, <@people>, <#channels>, <!groups>.
-func markdownOf(text string, n names) string {
+// toMarkdown converts Slack's markup (mrkdwn) to Markdown: *bold*, _italic_,
+// ~struck~, `code`, <links|with text>, <@users>, <#channels> and <!groups>.
+func toMarkdown(text string, n nameResolver) string {
 	var out strings.Builder
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	for part := 0; text != ""; part++ {
 		plain, rest, found := strings.Cut(text, "```")
 		code, after, closed := strings.Cut(rest, "```")
 		if !found || !closed {
-			out.WriteString(inline(text, n))
+			out.WriteString(inlineMarkdown(text, n))
 			break
 		}
-		out.WriteString(strings.TrimRight(inline(plain, n), " \t\n"))
+		out.WriteString(strings.TrimRight(inlineMarkdown(plain, n), " \t\n"))
 		if out.Len() > 0 {
 			out.WriteString("\n\n")
 		}
-		out.WriteString(fenced(unmarked(code, n)))
+		out.WriteString(codeBlock(plainText(code, n)))
 		if text = strings.TrimLeft(after, " \t\n"); text != "" {
 			out.WriteString("\n\n")
 		}
@@ -44,8 +45,8 @@ func markdownOf(text string, n names) string {
 	return strings.Trim(out.String(), "\n")
 }
 
-// fenced is a code block whose fence does not occur in it.
-func fenced(code string) string {
+// codeBlock returns a fenced code block. The fence does not occur in the code.
+func codeBlock(code string) string {
 	fence := "```"
 	for strings.Contains(code, fence) {
 		fence += "`"
@@ -53,8 +54,8 @@ func fenced(code string) string {
 	return fence + "\n" + strings.Trim(code, "\n") + "\n" + fence
 }
 
-// inline makes Markdown of lines without code blocks.
-func inline(text string, n names) string {
+// inlineMarkdown converts lines without code blocks.
+func inlineMarkdown(text string, n nameResolver) string {
 	lines := strings.Split(text, "\n")
 	out := make([]string, 0, len(lines))
 	for _, line := range lines {
@@ -71,22 +72,22 @@ func inline(text string, n names) string {
 		spans := strings.Split(line, "`")
 		for i := range spans {
 			if i%2 == 1 && i < len(spans)-1 {
-				spans[i] = codeSpan(unmarked(spans[i], n))
+				spans[i] = codeSpan(plainText(spans[i], n))
 				continue
 			}
-			spans[i] = emphasised(spans[i], n)
+			spans[i] = convertMarks(spans[i], n)
 			if i%2 == 1 { // a tick without its other half
 				spans[i] = "\\`" + spans[i]
 			}
 		}
-		out = append(out, quote+guarded(strings.Join(spans, "")))
+		out = append(out, quote+escapeLineStart(strings.Join(spans, "")))
 	}
-	return join(out)
+	return joinLines(out)
 }
 
-// join puts lines together so that each stays a line of its own: a line break
-// within a paragraph is a hard one, and lists and quotes are lines by themselves.
-func join(lines []string) string {
+// joinLines joins lines so that each stays a line in Markdown, with a hard line
+// break within a paragraph.
+func joinLines(lines []string) string {
 	var out strings.Builder
 	for i, line := range lines {
 		out.WriteString(line)
@@ -96,9 +97,9 @@ func join(lines []string) string {
 		next := lines[i+1]
 		switch {
 		case line == "" || next == "":
-		case special(line) && !special(next), !special(line) && special(next):
+		case isBlockLine(line) && !isBlockLine(next), !isBlockLine(line) && isBlockLine(next):
 			out.WriteString("\n")
-		case !special(line):
+		case !isBlockLine(line):
 			out.WriteString("\\")
 		}
 		out.WriteString("\n")
@@ -106,8 +107,8 @@ func join(lines []string) string {
 	return out.String()
 }
 
-func special(line string) bool {
-	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "> ") || orderedMark.MatchString(line)
+func isBlockLine(line string) bool {
+	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "> ") || orderedPattern.MatchString(line)
 }
 
 func cutBullet(line string) (rest string, found bool) {
@@ -121,66 +122,66 @@ func cutBullet(line string) (rest string, found bool) {
 }
 
 var (
-	marks       = regexp.MustCompile(`<([^<>\n]*)>`)
-	boldMark    = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_~-])\*([^\s*](?:[^*\n]*[^\s*])?)\*($|[\s)\]}"'.,;:!?_~-])`)
-	struckMark  = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_*-])~([^\s~](?:[^~\n]*[^\s~])?)~($|[\s)\]}"'.,;:!?_*-])`)
-	blockMark   = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|$)|-{2,}|={2,}|>|\||~~~)`)
-	orderedMark = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
+	markPattern    = regexp.MustCompile(`<([^<>\n]*)>`)
+	boldPattern    = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_~-])\*([^\s*](?:[^*\n]*[^\s*])?)\*($|[\s)\]}"'.,;:!?_~-])`)
+	strikePattern  = regexp.MustCompile(`(^|[\s(\[{"'.,;:!?_*-])~([^\s~](?:[^~\n]*[^\s~])?)~($|[\s)\]}"'.,;:!?_*-])`)
+	blockPattern   = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|$)|-{2,}|={2,}|>|\||~~~)`)
+	orderedPattern = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
 )
 
-// emphasised makes Markdown of a text without code: marks in angle brackets are
-// resolved, and what Markdown would take for its own is escaped.
-func emphasised(text string, n names) string {
+// convertMarks converts a text without code: it converts marks in angle
+// brackets and escapes Markdown.
+func convertMarks(text string, n nameResolver) string {
 	var out strings.Builder
 	for {
-		at := marks.FindStringSubmatchIndex(text)
+		at := markPattern.FindStringSubmatchIndex(text)
 		if at == nil {
-			out.WriteString(styled(text))
+			out.WriteString(convertStyles(text))
 			return out.String()
 		}
-		out.WriteString(styled(text[:at[0]]))
-		out.WriteString(resolved(text[at[2]:at[3]], n))
+		out.WriteString(convertStyles(text[:at[0]]))
+		out.WriteString(convertMark(text[at[2]:at[3]], n))
 		text = text[at[1]:]
 	}
 }
 
-// styled turns Slack's bold and struck into Markdown's; italic is the same in both.
-func styled(text string) string {
+// convertStyles converts Slack's bold and strikethrough. Italic is the same in
+// Markdown.
+func convertStyles(text string) string {
 	const bold, struck = "\x01", "\x02"
 	text = strings.NewReplacer(bold, "", struck, "").Replace(text)
 	for range 2 { // neighbours share the character between them
-		text = boldMark.ReplaceAllString(text, "${1}"+bold+"${2}"+bold+"${3}")
-		text = struckMark.ReplaceAllString(text, "${1}"+struck+"${2}"+struck+"${3}")
+		text = boldPattern.ReplaceAllString(text, "${1}"+bold+"${2}"+bold+"${3}")
+		text = strikePattern.ReplaceAllString(text, "${1}"+struck+"${2}"+struck+"${3}")
 	}
-	text = escaped(entities.Replace(text))
+	text = escape(entities.Replace(text))
 	return strings.NewReplacer(bold, "**", struck, "~~").Replace(text)
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "[", `\[`, "]", `\]`, "<", `\<`, "`", "\\`")
 
-// escaped is a text that Markdown shows as it is, but for underscores.
-func escaped(text string) string { return escapes.Replace(text) }
+// escape escapes a text for Markdown, except for underscores.
+func escape(text string) string { return escapes.Replace(text) }
 
-// guarded keeps the beginning of a line from being taken for a heading, a list,
-// a quote or a rule.
-func guarded(line string) string {
+// escapeLineStart escapes a line that would be a heading, list, quote or rule.
+func escapeLineStart(line string) string {
 	trimmed := strings.TrimLeft(line, " \t")
 	switch {
 	case trimmed == "":
 		return ""
-	case blockMark.MatchString(trimmed):
+	case blockPattern.MatchString(trimmed):
 		return `\` + trimmed
 	}
 	return trimmed
 }
 
-// unmarked is code: marks are resolved to plain text, entities to characters.
-func unmarked(text string, n names) string {
-	return entities.Replace(marks.ReplaceAllStringFunc(text, func(mark string) string {
+// plainText converts marks to plain text and entities to characters, for code.
+func plainText(text string, n nameResolver) string {
+	return entities.Replace(markPattern.ReplaceAllStringFunc(text, func(mark string) string {
 		what, label, labelled := strings.Cut(mark[1:len(mark)-1], "|")
 		switch {
 		case strings.HasPrefix(what, "@") || strings.HasPrefix(what, "#") || strings.HasPrefix(what, "!"):
-			return mentioned(what, label, n)
+			return mentionText(what, label, n)
 		case labelled:
 			return label
 		default:
@@ -196,23 +197,23 @@ func codeSpan(code string) string {
 	return "`" + strings.ReplaceAll(code, "\n", " ") + "`"
 }
 
-// resolved is a mark without its brackets as Markdown.
-func resolved(mark string, n names) string {
+// convertMark converts a mark without its brackets.
+func convertMark(mark string, n nameResolver) string {
 	what, label, _ := strings.Cut(mark, "|")
 	if strings.HasPrefix(what, "@") || strings.HasPrefix(what, "#") || strings.HasPrefix(what, "!") {
-		return escaped(mentioned(what, label, n))
+		return escape(mentionText(what, label, n))
 	}
-	return link(entities.Replace(what), entities.Replace(label))
+	return markdownLink(entities.Replace(what), entities.Replace(label))
 }
 
-// mentioned is who or what a mark names, for people.
-func mentioned(what, label string, n names) string {
+// mentionText returns the name of a mentioned user, channel or group.
+func mentionText(what, label string, n nameResolver) string {
 	label = entities.Replace(label)
 	switch id := what[1:]; what[0] {
 	case '@':
-		return "@" + n.person(id)
+		return "@" + n.personName(id)
 	case '#':
-		return "#" + or(n.channel(id), or(label, id))
+		return "#" + cmp.Or(n.channelName(id), cmp.Or(label, id))
 	default:
 		name, _, _ := strings.Cut(id, "^")
 		switch name {
@@ -221,31 +222,24 @@ func mentioned(what, label string, n names) string {
 		case "date":
 			return label
 		}
-		return or(label, "@"+name)
+		return cmp.Or(label, "@"+name)
 	}
 }
 
-func or(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
-}
-
-// link is a link in Markdown; one without a text of its own shows its address.
-func link(address, label string) string {
-	label = oneLine(label)
+// markdownLink returns a link. Without a label, it shows the address.
+func markdownLink(address, label string) string {
+	label = strings.Join(strings.Fields(label), " ")
 	if !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "mailto:") {
-		return escaped(or(label, address)) // no other scheme is of use to a reader
+		return escape(cmp.Or(label, address)) // no other scheme is of use to a reader
 	}
 	if strings.ContainsAny(address, " <>\"\n") || strings.Count(address, "(") != strings.Count(address, ")") {
 		address = strings.NewReplacer(" ", "%20", "<", "%3C", ">", "%3E", `"`, "%22", "\n", "", "(", "%28", ")", "%29").Replace(address)
 	}
 	if label == "" || label == address {
 		if shown, mail := strings.CutPrefix(address, "mailto:"); mail {
-			return "[" + escaped(shown) + "](" + address + ")"
+			return "[" + escape(shown) + "](" + address + ")"
 		}
 		return "<" + address + ">"
 	}
-	return "[" + escaped(label) + "](" + address + ")"
+	return "[" + escape(label) + "](" + address + ")"
 }

@@ -14,42 +14,42 @@ import (
 
 const groupPrefix = "group:"
 
-// slackbot is the one account that Slack does not mark as a bot.
+// slackbot is the one bot account that Slack does not mark as a bot.
 const slackbot = "USLACKBOT"
 
-// Readers implements [connectors.PermissionLister]. What is in a public channel
-// may be read by all full members of the workspace and by the guests in the
-// channel; what is in a private one by those in the channel. A file may be read
-// by who may read one of the channels that it was shared in.
+// Readers implements [connectors.PermissionLister]. All full members of the
+// workspace and the guests in the channel may read what is in a public channel;
+// the members of the channel may read what is in a private one. A file has the
+// readers of all channels in which it is shared.
 func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[string]connectors.Readers, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := s.places(ctx, once)
+	w, err := s.workspace(ctx, reuseLoaded)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]connectors.Readers, len(items))
 	for _, item := range items {
-		at, ok := placeOf(item.ID)
+		ref, ok := parseItemID(item.ID)
 		if !ok {
 			continue
 		}
-		channels := []string{at.channel}
-		if at.file != "" {
-			if channels, err = s.sharedIn(ctx, item); err != nil {
+		channels := []string{ref.channel}
+		if ref.file != "" {
+			if channels, err = s.fileChannels(ctx, item); err != nil {
 				return nil, err
 			}
 		}
 		var principals []string
 		for _, id := range channels {
-			c, seen := p.all[id]
-			if !seen {
+			c, known := w.channels[id]
+			if !known {
 				continue
 			}
 			principals = append(principals, groupPrefix+id)
 			if !c.Private {
-				principals = append(principals, groupPrefix+p.team)
+				principals = append(principals, groupPrefix+w.team)
 			}
 		}
 		slices.Sort(principals)
@@ -58,55 +58,56 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 	return out, nil
 }
 
-// sharedIn are the channels of a file, as the walk that named it found them.
-func (s *source) sharedIn(ctx context.Context, item connectors.Item) ([]string, error) {
+// fileChannels returns the channels of a file, as listed by the walk.
+func (s *source) fileChannels(ctx context.Context, item connectors.Item) ([]string, error) {
 	if list := item.Metadata["channels"]; list != "" {
 		return strings.Split(list, ","), nil
 	}
-	f, err := s.api.fileInfo(ctx, item.ID)
+	f, err := s.client.fileInfo(ctx, item.ID)
 	if errors.Is(err, connectors.ErrNotFound) {
 		return nil, nil
 	}
-	return f.places(), err
+	return f.channelIDs(), err
 }
 
-// channelsOnPage is how many channels a page of the directory looks at.
-const channelsOnPage = 10
+// channelsPerPage is the number of channels on a page of groups.
+const channelsPerPage = 10
 
-// Groups implements [connectors.GroupLister]: the workspace, then the channels.
+// Groups implements [connectors.GroupLister]: the workspace, and then the
+// channels.
 func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
 	if err := ctx.Err(); err != nil {
 		return connectors.GroupPage{}, err
 	}
-	if cursor != "" && !channelShape.MatchString(cursor) {
+	if cursor != "" && !channelIDPattern.MatchString(cursor) {
 		return connectors.GroupPage{}, connectors.Fatal(errors.New("this is no cursor of the workspace's groups"))
 	}
-	how := once
+	r := reuseLoaded
 	if cursor == "" {
-		how = anew
+		r = reuseNothing
 	}
-	p, err := s.places(ctx, how)
+	w, err := s.workspace(ctx, r)
 	if err != nil {
 		return connectors.GroupPage{}, err
 	}
-	who, err := s.directory(ctx, p, cursor == "")
+	directory, err := s.loadMembers(ctx, w, cursor == "")
 	if err != nil {
 		return connectors.GroupPage{}, err
 	}
 	var page connectors.GroupPage
 	if cursor == "" {
-		page.Groups = append(page.Groups, connectors.Group{Principal: groupPrefix + p.team, Name: "Slack workspace " + p.team, Members: who.full})
+		page.Groups = append(page.Groups, connectors.Group{Principal: groupPrefix + w.team, Name: "Slack workspace " + w.team, Members: directory.fullMembers})
 	}
-	looked := 0
-	for _, c := range p.matched {
+	listed := 0
+	for _, c := range w.matched {
 		if c.ID <= cursor {
 			continue
 		}
-		if looked == channelsOnPage {
+		if listed == channelsPerPage {
 			return page, nil
 		}
-		looked++
-		members, err := s.membersOf(ctx, c, who)
+		listed++
+		members, err := s.channelMembers(ctx, c, directory)
 		if err != nil {
 			return connectors.GroupPage{}, err
 		}
@@ -117,75 +118,69 @@ func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPag
 	return page, nil
 }
 
-// roster is who is in the workspace: the principals of the full members, and
-// those of all who count by their ids.
-type roster struct {
-	full []string
-	byID map[string]string
+// A memberDirectory has the principals of the full members, sorted, and of all
+// members and guests, by id.
+type memberDirectory struct {
+	fullMembers []string
+	principals  map[string]string
 }
 
-// directory reads the workspace's people. Left out are those who were deactivated,
-// bots, people of other workspaces, whose addresses others vouch for, and those
-// without an address or with one that they have not confirmed.
-func (s *source) directory(ctx context.Context, p *places, again bool) (*roster, error) {
+// loadMembers reads the users of the workspace. It leaves out deactivated
+// users, bots, users of other workspaces, whose addresses others confirm, and
+// users without a confirmed address.
+func (s *source) loadMembers(ctx context.Context, w *workspace, reload bool) (*memberDirectory, error) {
 	s.mutex.Lock()
-	last := s.roster
+	last := s.directory
 	s.mutex.Unlock()
-	if last != nil && !again {
+	if last != nil && !reload {
 		return last, nil
 	}
-	r := &roster{byID: make(map[string]string)}
-	people, addresses := 0, 0
-	header, err := s.api.members(ctx, func(one person) {
-		if one.Deleted || one.Bot || one.ID == slackbot || one.Stranger || !ofTeam(one, p.team) {
+	d := &memberDirectory{principals: make(map[string]string)}
+	users, addresses := 0, 0
+	header, err := s.client.eachUser(ctx, func(user person) {
+		if user.Deleted || user.Bot || user.ID == slackbot || user.IsStranger || !isOfTeam(user, w.team) {
 			return
 		}
-		people++
-		address := strings.ToLower(strings.TrimSpace(one.Profile.Email))
-		if address == "" || !strings.Contains(address, "@") || (one.Confirmed != nil && !*one.Confirmed) {
+		users++
+		address := strings.ToLower(strings.TrimSpace(user.Profile.Email))
+		if address == "" || !strings.Contains(address, "@") || (user.EmailConfirmed != nil && !*user.EmailConfirmed) {
 			return
 		}
 		addresses++
-		r.byID[one.ID] = "user:" + address
-		if !one.Restricted && !one.UltraRestricted {
-			r.full = append(r.full, "user:"+address)
+		d.principals[user.ID] = "user:" + address
+		if !user.Restricted && !user.UltraRestricted {
+			d.fullMembers = append(d.fullMembers, "user:"+address)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if have := scopes(header); people > 0 && addresses == 0 && have != nil && !have["users:read.email"] {
+	if granted := tokenScopes(header); users > 0 && addresses == 0 && granted != nil && !granted["users:read.email"] {
 		return nil, connectors.NeedsAuth(errors.New("the token lacks the scope users:read.email, so that nobody can be told by their address; add it to the app and install the app again"))
 	}
-	slices.Sort(r.full)
-	r.full = slices.Compact(r.full)
+	slices.Sort(d.fullMembers)
+	d.fullMembers = slices.Compact(d.fullMembers)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.roster = r
-	return r, nil
+	s.directory = d
+	return d, nil
 }
 
-func ofTeam(one person, team string) bool {
-	return one.Team == "" || one.Team == team || slices.Contains(one.Enterprise.Teams, team)
+func isOfTeam(user person, team string) bool {
+	return user.Team == "" || user.Team == team || slices.Contains(user.Enterprise.Teams, team)
 }
 
-// membersOf are the principals in a channel; none where the bot cannot look.
-func (s *source) membersOf(ctx context.Context, c channel, who *roster) ([]string, error) {
+// channelMembers returns the principals in a channel, none if the bot cannot
+// read them.
+func (s *source) channelMembers(ctx context.Context, c channel, directory *memberDirectory) ([]string, error) {
 	members := []string{}
-	arguments := url.Values{"channel": {c.ID}, "limit": {listLimit}}
-	var page struct {
-		Members []json.RawMessage `json:"members"`
-	}
-	err := s.api.each(ctx, "conversations.members", arguments, func() any { page.Members = nil; return &page }, func() bool {
-		for _, data := range page.Members {
-			var id string
-			if json.Unmarshal(data, &id) == nil && who.byID[id] != "" {
-				members = append(members, who.byID[id])
-			}
+	_, err := s.client.eachEntry(ctx, "conversations.members", "members", url.Values{"channel": {c.ID}}, func(entry json.RawMessage) {
+		var id string
+		if json.Unmarshal(entry, &id) == nil && directory.principals[id] != "" {
+			members = append(members, directory.principals[id])
 		}
-		return false
 	})
-	if unreadable(err) {
+	if isUnreadable(err) {
 		return []string{}, nil
 	}
 	if err != nil {

@@ -1,15 +1,16 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// speaks says whether a message is of a kind that says something: the others tell
-// of somebody joining, a topic being set and the like.
-func speaks(m *message) bool {
+// hasContent reports whether a message has content. Other messages announce
+// that somebody joined, a topic was set and the like.
+func hasContent(m *message) bool {
 	switch m.Subtype {
 	case "", "bot_message", "me_message", "file_share", "thread_broadcast", "file_comment", "file_mention":
 		return true
@@ -17,104 +18,106 @@ func speaks(m *message) bool {
 	return false
 }
 
-// byBot says whether an app or a bot wrote the message.
-func byBot(m *message) bool { return m.BotID != "" || m.Subtype == "bot_message" }
+// isFromBot reports whether an app or bot wrote the message.
+func isFromBot(m *message) bool { return m.BotID != "" || m.Subtype == "bot_message" }
 
-// isRoot says whether a thread hangs on the message, isReply whether it hangs on one.
+// isRoot reports whether the message is the root of a thread, isReply whether
+// it is a reply.
 func isRoot(m *message) bool {
 	return m.Replies > 0 && (m.ThreadTS == "" || m.ThreadTS == m.TS)
 }
 
 func isReply(m *message) bool { return m.ThreadTS != "" && m.ThreadTS != m.TS }
 
-// body is what a message says, in Markdown; "" for nothing.
-func body(m *message, n names) string {
-	text, rich := blocksOf(m.blocks, n)
-	if !rich && (text == "" || !byBot(m)) {
-		// Bots repeat their blocks in the text; what people write stands there alone.
-		text = markdownOf(m.Text, n)
+// bodyMarkdown returns a message's text, attachments and files as Markdown.
+func bodyMarkdown(m *message, n nameResolver) string {
+	text, rich := blocksMarkdown(m.blocks, n)
+	if !rich && (text == "" || !isFromBot(m)) {
+		// Bots repeat their blocks in the text. A message without rich text is all in it.
+		text = toMarkdown(m.Text, n)
 	}
 	parts := []string{text}
-	for _, a := range m.attached {
-		parts = append(parts, attachedText(a, n))
+	for _, a := range m.attachments {
+		parts = append(parts, attachmentMarkdown(a, n))
 	}
 	for _, f := range m.files {
 		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
 			continue
 		}
-		if name := or(oneLine(f.Title), oneLine(f.Name)); name != "" && text != "" {
+		if name := cmp.Or(strings.Join(strings.Fields(f.Title), " "), strings.Join(strings.Fields(f.Name), " ")); name != "" && text != "" {
 			parts = append(parts, "File: "+fileLink(f, name))
 		} else if name != "" && f.External {
 			parts = append(parts, "File: "+fileLink(f, name))
 		}
 	}
-	return paragraphs(parts)
+	return joinParagraphs(parts)
 }
 
 func fileLink(f file, name string) string {
 	if f.Permalink == "" {
-		return escaped(name)
+		return escape(name)
 	}
-	return link(f.Permalink, name)
+	return markdownLink(f.Permalink, name)
 }
 
-// attachedText is an attachment. Of a link that Slack has looked at, only the
-// title is taken: the text is another page's. Of another message that was quoted,
-// nothing is: those who read this one need not be allowed to read that one.
-func attachedText(a attachment, n names) string {
+// attachmentMarkdown returns an attachment as Markdown. An unfurled link has
+// only its title, since the text is another page's. A quoted message is left
+// out, since the readers of this message may not be allowed to read it.
+func attachmentMarkdown(a attachment, n nameResolver) string {
 	if a.Unfurl || a.IsShare {
 		if a.FromURL == "" {
 			return ""
 		}
-		return link(a.FromURL, "")
+		return markdownLink(a.FromURL, "")
 	}
 	title := ""
-	if name := oneLine(entities.Replace(a.Title)); name != "" {
-		title = link(or(a.TitleLink, a.FromURL), name)
+	if name := strings.Join(strings.Fields(entities.Replace(a.Title)), " "); name != "" {
+		title = markdownLink(cmp.Or(a.TitleLink, a.FromURL), name)
 	}
 	if a.FromURL != "" {
 		return title
 	}
-	if text, _ := blocksOf(a.Blocks, n); text != "" {
-		return paragraphs([]string{title, text})
+	if text, _ := blocksMarkdown(a.Blocks, n); text != "" {
+		return joinParagraphs([]string{title, text})
 	}
-	parts := []string{markdownOf(a.Pretext, n), title, markdownOf(a.Text, n)}
+	parts := []string{toMarkdown(a.Pretext, n), title, toMarkdown(a.Text, n)}
 	for _, f := range a.Fields {
-		value := strings.ReplaceAll(markdownOf(f.Value, n), "\n", " ")
+		value := strings.ReplaceAll(toMarkdown(f.Value, n), "\n", " ")
 		if f.Title != "" {
-			value = bold(escaped(oneLine(f.Title))+":") + " " + value
+			value = bold(escape(strings.Join(strings.Fields(f.Title), " "))+":") + " " + value
 		}
 		parts = append(parts, value)
 	}
-	if text := paragraphs(parts); text != "" {
+	if text := joinParagraphs(parts); text != "" {
 		return text
 	}
-	return markdownOf(a.Fallback, n)
+	return toMarkdown(a.Fallback, n)
 }
 
-// author is who wrote a message.
-func author(m *message, n names) string {
+// authorName returns the name of a message's author.
+func authorName(m *message, n nameResolver) string {
 	switch {
-	case m.User != "" && !byBot(m):
-		return n.person(m.User)
-	case oneLine(m.Username) != "":
-		return oneLine(m.Username)
-	case oneLine(m.Profile.Name) != "":
-		return oneLine(m.Profile.Name)
+	case m.User != "" && !isFromBot(m):
+		return n.personName(m.User)
+	case strings.Join(strings.Fields(m.Username), " ") != "":
+		return strings.Join(strings.Fields(m.Username), " ")
+	case strings.Join(strings.Fields(m.Profile.Name), " ") != "":
+		return strings.Join(strings.Fields(m.Profile.Name), " ")
 	case m.User != "":
-		return n.person(m.User)
+		return n.personName(m.User)
 	default:
 		return "Bot"
 	}
 }
 
-// spoken is a message as it stands in a document. The time is in UTC.
-func spoken(m *message, n names, layout string) string {
-	text := body(m, n)
+// formatMessage returns a message as a paragraph of a document, with the time
+// in UTC.
+func formatMessage(m *message, n nameResolver, layout string) string {
+	text := bodyMarkdown(m, n)
 	if text == "" {
 		return ""
 	}
-	head := bold(escaped(author(m, n))) + " " + m.at.Format(layout)
+	head := bold(escape(authorName(m, n))) + " " + m.sentAt.Format(layout)
 	if m.Edited.TS != "" {
 		head += " (edited)"
 	}
@@ -125,44 +128,44 @@ func spoken(m *message, n names, layout string) string {
 }
 
 const (
-	clock    = "15:04"
-	dayClock = "2006-01-02 15:04"
-	maxTitle = 80
+	timeLayout     = "15:04"
+	dateTimeLayout = "2006-01-02 15:04"
+	maxTitle       = 80
 )
 
-// titleOf is the first line of what a message says, without markup.
-func titleOf(m *message, n names) string {
+// messageTitle returns the first line of a message without markup.
+func messageTitle(m *message, n nameResolver) string {
 	text := m.Text
 	if m.Subtype == "tombstone" {
-		return "Thread" // the text tells of the deletion
+		return "Thread" // the text announces the deletion
 	}
-	if text == "" || (byBot(m) && len(m.blocks) > 0) {
-		if made, _ := blocksOf(m.blocks, n); made != "" {
+	if text == "" || (isFromBot(m) && len(m.blocks) > 0) {
+		if made, _ := blocksMarkdown(m.blocks, n); made != "" {
 			text = strings.NewReplacer("**", "", "~~", "", "`", "", `\`, "").Replace(made)
 		}
 	} else {
-		text = strings.NewReplacer("*", "", "`", "").Replace(unmarked(text, n))
+		text = strings.NewReplacer("*", "", "`", "").Replace(plainText(text, n))
 	}
 	for line := range strings.Lines(text) {
-		if line = oneLine(strings.TrimLeft(line, "># •-")); line != "" {
-			return shortened(line, maxTitle)
+		if line = strings.Join(strings.Fields(strings.TrimLeft(line, "># •-")), " "); line != "" {
+			return truncateTitle(line, maxTitle)
 		}
 	}
 	for _, f := range m.files {
-		if name := oneLine(or(f.Title, f.Name)); name != "" {
-			return shortened(name, maxTitle)
+		if name := strings.Join(strings.Fields(cmp.Or(f.Title, f.Name)), " "); name != "" {
+			return truncateTitle(name, maxTitle)
 		}
 	}
-	for _, a := range m.attached {
-		if name := oneLine(or(a.Title, a.Fallback)); name != "" {
-			return shortened(entities.Replace(name), maxTitle)
+	for _, a := range m.attachments {
+		if name := strings.Join(strings.Fields(cmp.Or(a.Title, a.Fallback)), " "); name != "" {
+			return truncateTitle(entities.Replace(name), maxTitle)
 		}
 	}
 	return "Thread"
 }
 
-// shortened is a line of at most so many characters, cut between words.
-func shortened(line string, most int) string {
+// truncateTitle truncates a line to a number of characters, between words.
+func truncateTitle(line string, most int) string {
 	if utf8.RuneCountInString(line) <= most {
 		return line
 	}
@@ -174,31 +177,31 @@ func shortened(line string, most int) string {
 	return strings.TrimRight(cut, " ,;:.-") + "…"
 }
 
-// lull is the silence after which another conversation begins.
-const lull = 45 * time.Minute
+// conversationGap is the silence after which a new conversation begins.
+const conversationGap = 45 * time.Minute
 
-// dayText is the document of a channel's day: its conversations, each under a
-// heading of its own. Of a thread only what it is about is said here. It is ""
-// for a day on which nothing was said.
-func dayText(c channel, day time.Time, messages []*message, n names) string {
+// renderDay returns the document of a channel's day, with a heading for each
+// conversation and only the title of each thread. It is "" if there is no
+// content.
+func renderDay(c channel, day time.Time, messages []*message, n nameResolver) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# #%s, %s\n", escaped(c.Name), day.Format("2 January 2006"))
+	fmt.Fprintf(&out, "# #%s, %s\n", escape(c.Name), day.Format("2 January 2006"))
 	var last time.Time
 	said := false
 	for _, m := range messages {
 		line := ""
 		if isRoot(m) {
-			line = bold(escaped(author(m, n))) + " " + m.at.Format(clock) + " began a thread: " + escaped(titleOf(m, n))
+			line = bold(escape(authorName(m, n))) + " " + m.sentAt.Format(timeLayout) + " began a thread: " + escape(messageTitle(m, n))
 		} else {
-			line = spoken(m, n, clock)
+			line = formatMessage(m, n, timeLayout)
 		}
 		if line == "" {
 			continue
 		}
-		if !said || m.at.Sub(last) > lull {
-			fmt.Fprintf(&out, "\n## %s\n", m.at.Format("15:04 MST"))
+		if !said || m.sentAt.Sub(last) > conversationGap {
+			fmt.Fprintf(&out, "\n## %s\n", m.sentAt.Format("15:04 MST"))
 		}
-		last, said = m.at, true
+		last, said = m.sentAt, true
 		out.WriteString("\n" + line + "\n")
 	}
 	if !said {
@@ -207,12 +210,12 @@ func dayText(c channel, day time.Time, messages []*message, n names) string {
 	return out.String()
 }
 
-// threadText is the document of a thread.
-func threadText(c channel, title string, messages []*message, n names) string {
+// renderThread returns the document of a thread.
+func renderThread(c channel, title string, messages []*message, n nameResolver) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s\n\nIn #%s\n", escaped(title), escaped(c.Name))
+	fmt.Fprintf(&out, "# %s\n\nIn #%s\n", escape(title), escape(c.Name))
 	for _, m := range messages {
-		if line := spoken(m, n, dayClock); line != "" {
+		if line := formatMessage(m, n, dateTimeLayout); line != "" {
 			out.WriteString("\n" + line + "\n")
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
-// said is what the thread that a message begins says of it.
-func (o *town) said(t *testing.T, m slackserver.Message) string {
+// renderThread returns the first message of a thread's document.
+func (o *testWorkspace) renderThread(t *testing.T, m slackserver.Message) string {
 	t.Helper()
 	if m.User == "" && m.Bot == "" {
 		m.User = o.ada
@@ -31,7 +31,7 @@ func (o *town) said(t *testing.T, m slackserver.Message) string {
 
 func TestMrkdwnBecomesMarkdown(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	for text, want := range map[string]string{
 		"*bold* _italic_ ~gone~ `code *x*`": ": **bold** _italic_ ~~gone~~ `code *x*`",
 		"2*3*4 and snake_case and ~/home":   `: 2\*3\*4 and snake_case and ~/home`,
@@ -54,7 +54,7 @@ func TestMrkdwnBecomesMarkdown(t *testing.T) {
 		"<@" + o.ada:                                                       ": \\<@" + o.ada,
 		"```<https://example.com|x> <@" + o.ada + ">```":                   "\n\n```\nx @Ada Lovelace\n```",
 	} {
-		if got := o.said(t, slackserver.Message{Text: text}); got != strings.TrimSpace(want) {
+		if got := o.renderThread(t, slackserver.Message{Text: text}); got != strings.TrimSpace(want) {
 			t.Errorf("%q says\n%q, want\n%q", text, got, strings.TrimSpace(want))
 		}
 	}
@@ -62,7 +62,7 @@ func TestMrkdwnBecomesMarkdown(t *testing.T) {
 
 func TestBlocksAndAttachmentsBecomeMarkdown(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	rich := `[{"type":"rich_text","elements":[
 		{"type":"rich_text_section","elements":[{"type":"text","text":"Hello ","style":{"bold":true}},{"type":"user","user_id":"` + o.ada + `"},
 			{"type":"text","text":" # and * "},{"type":"link","url":"https://example.com","text":"here"},{"type":"emoji","name":"tada","unicode":"1f389"},
@@ -72,7 +72,7 @@ func TestBlocksAndAttachmentsBecomeMarkdown(t *testing.T) {
 		{"type":"rich_text_preformatted","elements":[{"type":"text","text":"x := 1\n"}]},
 		{"type":"rich_text_quote","elements":[{"type":"text","text":"so it is"}]}]}]`
 	want := "**Hello** @Ada Lovelace # and \\* [here](https://example.com)🎉:own:@here`x_y`\\\nnext\n\n- one\n    1. a\n    2. b\n\n```\nx := 1\n```\n\n> so it is"
-	if got := o.said(t, slackserver.Message{Text: "the same in mrkdwn", Blocks: json.RawMessage(rich)}); got != want {
+	if got := o.renderThread(t, slackserver.Message{Text: "the same in mrkdwn", Blocks: json.RawMessage(rich)}); got != want {
 		t.Errorf("rich text says\n%q, want\n%q", got, want)
 	}
 	kit := `[{"type":"header","text":{"type":"plain_text","text":"Deploy *done*"}},{"type":"divider"},
@@ -80,7 +80,7 @@ func TestBlocksAndAttachmentsBecomeMarkdown(t *testing.T) {
 		{"type":"context","elements":[{"type":"mrkdwn","text":"by CI"},{"type":"image","alt_text":"x"}]},
 		{"type":"actions","elements":[{"type":"button","text":{"type":"plain_text","text":"Approve"}}]},{"type":7},"x"]`
 	want = "**Deploy \\*done\\***\n\n**web** is [up](https://example.com)\n\n**Took:** 3 min\n\nby CI"
-	if got := o.said(t, slackserver.Message{Bot: "B1", Username: "CI", Subtype: "bot_message", Text: "fallback", Blocks: json.RawMessage(kit)}); got != want {
+	if got := o.renderThread(t, slackserver.Message{Bot: "B1", Username: "CI", Subtype: "bot_message", Text: "fallback", Blocks: json.RawMessage(kit)}); got != want {
 		t.Errorf("blocks say\n%q, want\n%q", got, want)
 	}
 	attached := `[{"fallback":"no","pretext":"Look","title":"Alarm","title_link":"https://example.com/a","text":"disk *full*","fields":[{"title":"Host","value":"db1"}]},
@@ -88,12 +88,12 @@ func TestBlocksAndAttachmentsBecomeMarkdown(t *testing.T) {
 		{"is_msg_unfurl":true,"from_url":"https://magpies.slack.com/archives/C9/p1","text":"the secret of another channel","fallback":"the secret"},
 		{"fallback":"only this"},7]`
 	want = "news\n\nLook\n\n[Alarm](https://example.com/a)\n\ndisk **full**\n\n**Host:** db1\n\n[A page](https://example.com/page)\n\n<https://magpies.slack.com/archives/C9/p1>\n\nonly this"
-	if got := o.said(t, slackserver.Message{Text: "news", Attachments: json.RawMessage(attached)}); got != want {
+	if got := o.renderThread(t, slackserver.Message{Text: "news", Attachments: json.RawMessage(attached)}); got != want {
 		t.Errorf("attachments say\n%q, want\n%q", got, want)
 	}
-	// What has no proper shape leaves the text readable.
+	// A part of an unknown shape leaves the text readable.
 	for _, odd := range []string{`7`, `{"a":1}`, `[[[]]]`, `[{"type":"rich_text","elements":"x"}]`} {
-		if got := o.said(t, slackserver.Message{Text: "still here", Blocks: json.RawMessage(odd), Attachments: json.RawMessage(odd)}); got != "still here" && got != ": still here" {
+		if got := o.renderThread(t, slackserver.Message{Text: "still here", Blocks: json.RawMessage(odd), Attachments: json.RawMessage(odd)}); got != "still here" && got != ": still here" {
 			t.Errorf("with blocks %s: %q", odd, got)
 		}
 	}
@@ -101,7 +101,7 @@ func TestBlocksAndAttachmentsBecomeMarkdown(t *testing.T) {
 
 func TestTitlesAreShortAndSafe(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	for text, want := range map[string]string{
 		"*How* do we `deploy`? <https://example.com|see>\nmore": "How do we deploy? see",
 		"\n\n  > # hello  there":                                "hello there",
@@ -109,7 +109,7 @@ func TestTitlesAreShortAndSafe(t *testing.T) {
 		"a/b\\c":                                                "a/b\\c",
 		"":                                                      "Thread",
 	} {
-		root := o.say(text)
+		root := o.post(text)
 		o.reply(root, "yes")
 		found, _, err := openWith(t, o.world, settings(o.world, nil)).(connectors.Resolver).Resolve(t.Context(), []string{o.general + "/" + root})
 		if err != nil || len(found) != 1 || found[0].Title != want {
@@ -125,7 +125,7 @@ func TestTitlesAreShortAndSafe(t *testing.T) {
 func FuzzMessage(f *testing.F) {
 	f.Add("*a* <@U1> ```x``` &gt; `", `[{"type":"rich_text","elements":[{"type":"rich_text_list","style":"ordered","indent":99,"elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"x","style":{"bold":true}}]}]}]}]`)
 	f.Add("<|><@><#><!>", `[{"type":"section","text":{"type":"plain_text","text":"*"}}]`)
-	o := &town{world: slackserver.New(f)}
+	o := &testWorkspace{world: slackserver.New(f)}
 	o.general = o.world.AddChannel(slackserver.Channel{Name: "general", Members: []string{o.world.BotUser}})
 	registry, err := connectors.NewRegistry(slack.Kind(o.world.Dial))
 	if err != nil {

@@ -2,7 +2,7 @@ package slack
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -10,142 +10,127 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Resolve implements [connectors.Resolver]. A name is an item's id or its path; of
-// a path, the channel and what identifies the item at its end count, so that an
-// old title still finds a thread or file.
+// Resolve implements [connectors.Resolver]. A name is an item's id or path. Of a
+// path, only the channel and the identifier at the end count, so that an old title
+// still finds a thread or file.
 func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	met := make(map[string]bool)
-	for _, name := range names {
-		at, ok := placeOf(name)
+	return connectors.ResolveEach(ctx, names, 1, func(ctx context.Context, name string) ([]connectors.Item, error) {
+		ref, ok := parseItemID(name)
 		if !ok {
-			at, ok = placeAt(name)
+			ref, ok = parseItemPath(name)
 		}
-		var item *connectors.Item
-		if ok {
-			if item, err = s.find(ctx, at); err != nil {
-				return nil, nil, err
-			}
+		if !ok {
+			return nil, connectors.ErrNotFound
 		}
-		switch {
-		case item == nil:
-			missing = append(missing, name)
-		case !met[item.ID]:
-			met[item.ID] = true
-			found = append(found, *item)
-		}
-	}
-	return found, missing, nil
+		item, err := s.findItem(ctx, ref)
+		return []connectors.Item{item}, err
+	})
 }
 
-// placeAt reads an item's path.
-func placeAt(name string) (place, bool) {
-	c, rest, found := strings.Cut(strings.TrimPrefix(name, "#"), "/")
-	if !found || c == "" || strings.HasSuffix(rest, "/") {
-		return place{}, false
+// parseItemPath parses an item's path.
+func parseItemPath(name string) (itemRef, bool) {
+	channelName, rest, found := strings.Cut(strings.TrimPrefix(name, "#"), "/")
+	if !found || channelName == "" || strings.HasSuffix(rest, "/") {
+		return itemRef{}, false
 	}
-	at := place{name: c}
+	ref := itemRef{channelName: channelName}
 	var err error
-	if at.day, err = time.Parse(time.DateOnly, rest); err == nil {
-		return at, true
+	if ref.day, err = time.Parse(time.DateOnly, rest); err == nil {
+		return ref, true
 	}
-	if rest, found = strings.CutPrefix(rest, "files/"); found {
-		stem := rest[strings.LastIndexByte(rest, '-')+1:]
-		at.file = strings.TrimSuffix(stem, path.Ext(stem))
-		return at, fileShape.MatchString(at.file) && stem != rest
+	if fileName, isFile := strings.CutPrefix(rest, "files/"); isFile {
+		id := fileName[strings.LastIndexByte(fileName, '-')+1:]
+		ref.file = strings.TrimSuffix(id, path.Ext(id))
+		return ref, fileIDPattern.MatchString(ref.file) && id != fileName
 	}
-	mark := strings.LastIndexByte(rest, '-')
-	if mark < len(time.DateOnly) {
-		return place{}, false
+	dash := strings.LastIndexByte(rest, '-')
+	if dash < len(time.DateOnly) {
+		return itemRef{}, false
 	}
-	at.root = rest[mark+1:]
-	_, ok := momentOf(at.root)
-	return at, ok
+	ref.root = rest[dash+1:]
+	_, ok := parseTimestamp(ref.root)
+	return ref, ok
 }
 
-// find is what there is at a place by now, with the content of a conversation;
-// nil for nothing.
-func (s *source) find(ctx context.Context, at place) (*connectors.Item, error) {
-	p, err := s.places(ctx, once)
+// findItem returns the current item, with the content of a conversation.
+func (s *source) findItem(ctx context.Context, ref itemRef) (connectors.Item, error) {
+	w, err := s.workspace(ctx, reuseLoaded)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	c, walked := p.chosenByID(at.channel)
-	if at.name != "" {
-		c, walked = p.chosenByName(at.name)
+	c, selected := w.selectedByID(ref.channel)
+	if ref.channelName != "" {
+		c, selected = w.selectedByName(ref.channelName)
 	}
 	switch {
-	case at.file != "" && (walked || at.name == ""):
-		return s.findFile(ctx, p, at.file)
-	case !walked:
-		return nil, nil //nolint:nilnil // documented
-	case at.root != "":
-		return s.findThread(ctx, p, c, at.root)
+	case ref.file != "" && (selected || ref.channelName == ""):
+		return s.findFile(ctx, w, ref.file)
+	case !selected:
+		return connectors.Item{}, errNoItem
+	case ref.root != "":
+		return s.findThread(ctx, w, c, ref.root)
 	default:
-		return s.findDay(ctx, p, c, at.day)
+		return s.findDay(ctx, w, c, ref.day)
 	}
 }
 
-func (s *source) findFile(ctx context.Context, p *places, id string) (*connectors.Item, error) {
-	f, err := s.api.fileInfo(ctx, id)
-	if errors.Is(err, connectors.ErrNotFound) {
-		return nil, nil //nolint:nilnil // documented
-	}
+// errNoItem says that a name stands for no item of the connector.
+var errNoItem = fmt.Errorf("find an item of the workspace: %w", connectors.ErrNotFound)
+
+func (s *source) findFile(ctx context.Context, w *workspace, id string) (connectors.Item, error) {
+	f, err := s.client.fileInfo(ctx, id)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	if err := s.people.load(ctx); err != nil {
-		return nil, err
+	if err := s.userNames.load(ctx); err != nil {
+		return connectors.Item{}, err
 	}
-	if item, ok := s.fileItem(p, f, known{people: s.people, places: p}); ok {
-		return &item, nil
+	item, ok := s.fileItem(w, f, knownNames{users: s.userNames, workspace: w})
+	if !ok {
+		return connectors.Item{}, errNoItem
 	}
-	return nil, nil //nolint:nilnil // documented
+	return item, nil
 }
 
-func (s *source) findThread(ctx context.Context, p *places, c channel, root string) (*connectors.Item, error) {
-	if began, ok := momentOf(root); !ok || !s.within(began) {
-		return nil, nil //nolint:nilnil // documented
+func (s *source) findThread(ctx context.Context, w *workspace, c channel, root string) (connectors.Item, error) {
+	if sentAt, ok := parseTimestamp(root); !ok || !s.inDateRange(sentAt) {
+		return connectors.Item{}, errNoItem
 	}
-	messages, there, err := s.api.replies(ctx, c, root)
-	if unreadable(err) || (err == nil && !there) {
-		return nil, nil //nolint:nilnil // documented
-	}
+	messages, err := s.client.replies(ctx, c, root)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	n, err := s.knowing(ctx, p, messages)
+	names, err := s.namesFor(ctx, w, messages)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	changed := changes(messages)
-	if err := s.note(ctx, c.ID, messages[0], changed); err != nil {
-		return nil, err
+	edits := editsHash(messages)
+	if err := s.recordEdits(ctx, c.ID, messages[0], edits); err != nil {
+		return connectors.Item{}, err
 	}
-	item := s.threadItem(p, c, messages[0], changed, n)
-	item.Content = []byte(threadText(c, item.Title, s.spokenIn(messages), n))
-	return &item, nil
+	item := s.threadItem(w, c, messages[0], edits, names)
+	item.Content = []byte(renderThread(c, item.Title, s.threadDocumentMessages(messages), names))
+	return item, nil
 }
 
-func (s *source) findDay(ctx context.Context, p *places, c channel, day time.Time) (*connectors.Item, error) {
-	if !s.within(day) {
-		return nil, nil //nolint:nilnil // documented
+func (s *source) findDay(ctx context.Context, w *workspace, c channel, day time.Time) (connectors.Item, error) {
+	if !s.inDateRange(day) {
+		return connectors.Item{}, errNoItem
 	}
-	messages, err := s.api.day(ctx, c, day)
-	if unreadable(err) {
-		return nil, nil //nolint:nilnil // documented
-	}
+	messages, err := s.client.dayMessages(ctx, c, day)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	n, err := s.knowing(ctx, p, messages)
+	names, err := s.namesFor(ctx, w, messages)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	if item, ok := s.dayItem(p, c, messages, n); ok {
-		return &item, nil
+	item, ok := s.dayItem(w, c, messages, names)
+	if !ok {
+		return connectors.Item{}, errNoItem
 	}
-	return nil, nil //nolint:nilnil // documented
+	return item, nil
 }

@@ -1,56 +1,56 @@
 package slack
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
 
-// maxDepth is how deep blocks may nest.
+// maxDepth bounds the indentation of lists.
 const maxDepth = 6
 
-// blocksOf makes Markdown of blocks; rich says whether rich text, which is what
-// people write, was among them.
-func blocksOf(blocks []block, n names) (text string, rich bool) {
+// blocksMarkdown converts blocks. rich reports whether there was rich text,
+// which people write.
+func blocksMarkdown(blocks []block, n nameResolver) (text string, rich bool) {
 	var parts []string
 	for _, b := range blocks {
 		part := ""
 		switch b.Type {
 		case "rich_text":
 			rich = true
-			part = richText(b.Elements, n)
+			part = richTextMarkdown(b.Elements, n)
 		case "header":
-			part = bold(escaped(oneLine(b.Text.Text)))
+			part = bold(escape(strings.Join(strings.Fields(b.Text.Text), " ")))
 		case "section":
-			lines := []string{textOf(b.Text, n)}
+			lines := []string{textMarkdown(b.Text, n)}
 			for _, f := range b.Fields {
-				lines = append(lines, textOf(f, n))
+				lines = append(lines, textMarkdown(f, n))
 			}
-			part = paragraphs(lines)
+			part = joinParagraphs(lines)
 		case "context":
 			var words []string
 			for _, e := range b.Elements {
 				if e.Text.Text != "" {
-					e.Text.Plain = e.Type == "plain_text"
-					words = append(words, textOf(e.Text, n))
+					e.Text.IsPlain = e.Type == "plain_text"
+					words = append(words, textMarkdown(e.Text, n))
 				}
 			}
 			part = strings.Join(words, " ")
 		case "image", "video":
-			part = escaped(oneLine(or(b.Title.Text, b.Alternate)))
+			part = escape(strings.Join(strings.Fields(cmp.Or(b.Title.Text, b.Alternate)), " "))
 		case "markdown":
 			part = b.Text.Text
 		}
 		parts = append(parts, part)
 	}
-	return paragraphs(parts), rich
+	return joinParagraphs(parts), rich
 }
 
-// textOf is a text object.
-func textOf(w words, n names) string {
-	if w.Plain {
-		return inline(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼").Replace(w.Text), n)
+func textMarkdown(w textObject, n nameResolver) string {
+	if w.IsPlain {
+		return inlineMarkdown(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼").Replace(w.Text), n)
 	}
-	return markdownOf(w.Text, n)
+	return toMarkdown(w.Text, n)
 }
 
 func bold(text string) string {
@@ -60,8 +60,8 @@ func bold(text string) string {
 	return "**" + text + "**"
 }
 
-// paragraphs joins what is not empty.
-func paragraphs(parts []string) string {
+// joinParagraphs joins the parts that are not empty.
+func joinParagraphs(parts []string) string {
 	var kept []string
 	for _, part := range parts {
 		if part = strings.Trim(part, "\n"); strings.TrimSpace(part) != "" {
@@ -71,21 +71,22 @@ func paragraphs(parts []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// richText is the elements of a rich text block: sections, lists, code and quotes.
-func richText(elements []block, n names) string {
+// richTextMarkdown converts the elements of a rich text block: sections, lists,
+// code and quotes.
+func richTextMarkdown(elements []block, n nameResolver) string {
 	var out strings.Builder
 	var last block
 	for i, e := range elements {
 		text := ""
 		switch e.Type {
 		case "rich_text_section":
-			text = section(e.Elements, n)
+			text = sectionMarkdown(e.Elements, n)
 		case "rich_text_preformatted":
-			text = fenced(rawText(e.Elements, n))
+			text = codeBlock(codeText(e.Elements, n))
 		case "rich_text_quote":
-			text = "> " + strings.ReplaceAll(strings.ReplaceAll(section(e.Elements, n), "\\\n", "\n"), "\n", "\n> ")
+			text = "> " + strings.ReplaceAll(strings.ReplaceAll(sectionMarkdown(e.Elements, n), "\\\n", "\n"), "\n", "\n> ")
 		case "rich_text_list":
-			text = listed(e, n)
+			text = listMarkdown(e, n)
 		}
 		if text = strings.Trim(text, "\n"); text == "" {
 			continue
@@ -102,8 +103,8 @@ func richText(elements []block, n names) string {
 	return out.String()
 }
 
-// listed is one level of a list; Slack gives each run of a level as one list.
-func listed(list block, n names) string {
+// listMarkdown converts one list, which has items of one level.
+func listMarkdown(list block, n nameResolver) string {
 	var out strings.Builder
 	indent := strings.Repeat("    ", min(max(list.Indent, 0), maxDepth))
 	for i, e := range list.Elements {
@@ -111,62 +112,62 @@ func listed(list block, n names) string {
 		if list.Style.List == "ordered" {
 			mark = strconv.Itoa(i+1) + ". "
 		}
-		text := strings.ReplaceAll(strings.ReplaceAll(section(e.Elements, n), "\\\n", "\n"), "\n", " ")
+		text := strings.ReplaceAll(strings.ReplaceAll(sectionMarkdown(e.Elements, n), "\\\n", "\n"), "\n", " ")
 		out.WriteString(indent + mark + text + "\n")
 	}
 	return out.String()
 }
 
-// section is a run of styled texts, links and mentions.
-func section(elements []block, n names) string {
+// sectionMarkdown converts a sequence of texts, links and mentions.
+func sectionMarkdown(elements []block, n nameResolver) string {
 	var out strings.Builder
 	for _, e := range elements {
-		out.WriteString(leaf(e, n))
+		out.WriteString(elementMarkdown(e, n))
 	}
 	lines := strings.Split(out.String(), "\n")
 	for i := range lines {
-		lines[i] = guarded(lines[i])
+		lines[i] = escapeLineStart(lines[i])
 	}
-	return join(lines)
+	return joinLines(lines)
 }
 
-func leaf(e block, n names) string {
+func elementMarkdown(e block, n nameResolver) string {
 	text := ""
 	switch e.Type {
 	case "text":
 		if e.Style.Code {
 			return codeSpan(e.Text.Text)
 		}
-		text = escaped(e.Text.Text)
+		text = escape(e.Text.Text)
 	case "link":
-		text = link(e.URL, e.Text.Text)
+		text = markdownLink(e.URL, e.Text.Text)
 	case "user":
-		text = escaped("@" + n.person(e.User))
+		text = escape("@" + n.personName(e.User))
 	case "usergroup":
-		text = escaped("@" + e.Group)
+		text = escape("@" + e.Group)
 	case "channel":
-		text = escaped("#" + or(n.channel(e.Channel), e.Channel))
+		text = escape("#" + cmp.Or(n.channelName(e.Channel), e.Channel))
 	case "broadcast":
-		text = "@" + escaped(e.Range)
+		text = "@" + escape(e.Range)
 	case "emoji":
-		text = emoji(e)
+		text = emojiText(e)
 	case "date":
-		text = escaped(e.Fallback)
+		text = escape(e.Fallback)
 	default:
-		text = escaped(or(e.Text.Text, e.Fallback))
+		text = escape(cmp.Or(e.Text.Text, e.Fallback))
 	}
-	return wrapped(text, e.Style)
+	return applyStyle(text, e.Style)
 }
 
-// wrapped puts a style around a text, inside of the blanks at its ends.
-func wrapped(text string, s style) string {
+// applyStyle adds a style to a text, inside of the white space at its ends.
+func applyStyle(text string, s style) string {
 	inner := strings.TrimSpace(text)
 	if inner == "" || strings.Contains(inner, "\n") {
 		return text
 	}
 	start := strings.Index(text, inner)
 	before, after := text[:start], text[start+len(inner):]
-	if s.Gone {
+	if s.Strike {
 		inner = "~~" + inner + "~~"
 	}
 	if s.Italic {
@@ -178,8 +179,8 @@ func wrapped(text string, s style) string {
 	return before + inner + after
 }
 
-// emoji is the character of an emoji, or its name.
-func emoji(e block) string {
+// emojiText returns the character of an emoji, or its name.
+func emojiText(e block) string {
 	var out strings.Builder
 	for code := range strings.SplitSeq(e.Unicode, "-") {
 		if r, err := strconv.ParseInt(code, 16, 32); err == nil && r > 0x7f && r <= 0x10ffff {
@@ -192,17 +193,17 @@ func emoji(e block) string {
 	return ":" + e.Name + ":"
 }
 
-// rawText is what stands in a code block.
-func rawText(elements []block, n names) string {
+// codeText returns the plain text of a code block's elements.
+func codeText(elements []block, n nameResolver) string {
 	var out strings.Builder
 	for _, e := range elements {
 		switch e.Type {
 		case "link":
-			out.WriteString(or(e.Text.Text, e.URL))
+			out.WriteString(cmp.Or(e.Text.Text, e.URL))
 		case "user":
-			out.WriteString("@" + n.person(e.User))
+			out.WriteString("@" + n.personName(e.User))
 		case "channel":
-			out.WriteString("#" + or(n.channel(e.Channel), e.Channel))
+			out.WriteString("#" + cmp.Or(n.channelName(e.Channel), e.Channel))
 		default:
 			out.WriteString(e.Text.Text)
 		}

@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-func TestWorkspaceIsAConnector(t *testing.T) {
+func TestKindPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
-		f := newShelf(t)
+		f := newFileFixture(t)
 		return connectortest.Setup{Kind: f.kind(), Settings: settings(f.world, nil), Fixture: f, UnusualPaths: []string{
 			"with space.md", "plus+sign.md", "100%.md", "ünï/çødé.md", "日本語/ページ.md", "emoji-🐦.md", "quote'\".md", "question?.md", "hash#.md",
 			"back\\slash.md", "no-ending", "dots..md", "a/b/c/d.md", "less<more>.md", ".hidden", "dash-F123.md",
@@ -29,7 +29,7 @@ func TestWorkspaceIsAConnector(t *testing.T) {
 	})
 }
 
-// settings open a world's workspace with all scopes.
+// settings returns settings for the server's workspace with all scopes.
 func settings(world *slackserver.Server, config map[string]any) connectors.Settings {
 	all := map[string]any{"apiUrl": world.API()}
 	for name, value := range config {
@@ -40,7 +40,7 @@ func settings(world *slackserver.Server, config map[string]any) connectors.Setti
 	}}
 }
 
-// openWith opens a source through a registry, as all of Magpie does.
+// openWith opens a source through a registry, as Magpie does.
 func openWith(t *testing.T, world *slackserver.Server, s connectors.Settings) connectors.Source {
 	t.Helper()
 	registry, err := connectors.NewRegistry(slack.Kind(world.Dial))
@@ -115,26 +115,26 @@ func idsOf(items map[string]connectors.Item) []string {
 	return ids
 }
 
-// shelf is a channel whose files are what the suite puts at paths: Slack names
-// files by ids, so the suite's paths stand in for those that the kind makes.
-type shelf struct {
+// A fileFixture is a channel whose files are the suite's. Slack identifies files by
+// id, so the fixture translates between the suite's paths and the items' paths.
+type fileFixture struct {
 	world   *slackserver.Server
 	channel string
 
-	mutex sync.Mutex
-	ids   map[string]string // by the suite's path
-	paths map[string]string // the suite's paths by id
-	real  map[string]string // the kind's paths by the suite's
+	mutex     sync.Mutex
+	ids       map[string]string // by the suite's path
+	paths     map[string]string // the suite's paths by id
+	itemPaths map[string]string // the kind's paths by the suite's
 }
 
-func newShelf(t *testing.T) *shelf {
+func newFileFixture(t *testing.T) *fileFixture {
 	world := slackserver.New(t)
-	f := &shelf{world: world, ids: make(map[string]string), paths: make(map[string]string), real: make(map[string]string)}
+	f := &fileFixture{world: world, ids: make(map[string]string), paths: make(map[string]string), itemPaths: make(map[string]string)}
 	f.channel = world.AddChannel(slackserver.Channel{Name: "shelf", Members: []string{world.BotUser}})
 	return f
 }
 
-func (f *shelf) Put(t testing.TB, path string, content []byte) {
+func (f *fileFixture) Put(t testing.TB, path string, content []byte) {
 	t.Helper()
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -146,7 +146,7 @@ func (f *shelf) Put(t testing.TB, path string, content []byte) {
 	f.ids[path], f.paths[id] = id, path
 }
 
-func (f *shelf) Delete(t testing.TB, path string) {
+func (f *fileFixture) Delete(t testing.TB, path string) {
 	t.Helper()
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -155,7 +155,7 @@ func (f *shelf) Delete(t testing.TB, path string) {
 	delete(f.ids, path)
 }
 
-func (f *shelf) kind() connectors.Kind {
+func (f *fileFixture) kind() connectors.Kind {
 	kind := slack.Kind(f.world.Dial)
 	open := kind.New
 	kind.New = func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
@@ -163,7 +163,7 @@ func (f *shelf) kind() connectors.Kind {
 		if err != nil {
 			return nil, err
 		}
-		return &relabelled{everything: source.(everything), shelf: f}, nil
+		return &fixturePathSource{everything: source.(everything), shelf: f}, nil
 	}
 	return kind
 }
@@ -175,36 +175,36 @@ type everything interface {
 	connectors.GroupLister
 }
 
-// relabelled shows a shelf's files under the paths that the suite put them at.
-type relabelled struct {
+// A fixturePathSource shows the files under the paths that the suite put them at.
+type fixturePathSource struct {
 	everything
-	shelf *shelf
+	shelf *fileFixture
 }
 
-func (r *relabelled) relabel(items []connectors.Item) []connectors.Item {
+func (r *fixturePathSource) toFixturePaths(items []connectors.Item) []connectors.Item {
 	r.shelf.mutex.Lock()
 	defer r.shelf.mutex.Unlock()
 	out := slices.Clone(items)
 	for i := range out {
 		if path, known := r.shelf.paths[out[i].ID]; known {
-			r.shelf.real[path], out[i].Path = out[i].Path, path
+			r.shelf.itemPaths[path], out[i].Path = out[i].Path, path
 		}
 	}
 	return out
 }
 
-func (r *relabelled) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
+func (r *fixturePathSource) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
 	page, err := r.everything.Walk(ctx, cursor)
-	page.Items = r.relabel(page.Items)
+	page.Items = r.toFixturePaths(page.Items)
 	return page, err
 }
 
-func (r *relabelled) Resolve(ctx context.Context, names []string) ([]connectors.Item, []string, error) {
+func (r *fixturePathSource) Resolve(ctx context.Context, names []string) ([]connectors.Item, []string, error) {
 	asked, back := make([]string, len(names)), make(map[string]string)
 	r.shelf.mutex.Lock()
 	for i, name := range names {
 		asked[i] = name
-		if path, known := r.shelf.real[name]; known {
+		if path, known := r.shelf.itemPaths[name]; known {
 			asked[i] = path
 		}
 		back[asked[i]] = name
@@ -214,10 +214,10 @@ func (r *relabelled) Resolve(ctx context.Context, names []string) ([]connectors.
 	for i := range missing {
 		missing[i] = back[missing[i]]
 	}
-	return r.relabel(found), missing, err
+	return r.toFixturePaths(found), missing, err
 }
 
-func TestAChannelBecomesDaysThreadsAndFiles(t *testing.T) {
+func TestChannelBecomesDaysThreadsAndFiles(t *testing.T) {
 	t.Parallel()
 	world := slackserver.New(t)
 	ada := world.AddUser(slackserver.User{Name: "ada", RealName: "Ada Lovelace", Email: "ada@example.com"})
@@ -267,7 +267,7 @@ func TestAChannelBecomesDaysThreadsAndFiles(t *testing.T) {
 		t.Errorf("the last day does not have %s", late)
 	}
 
-	// What is walked and what is resolved are the same, by id and by path.
+	// Resolve by id and by path returns the items of the walk.
 	var names []string
 	for id, item := range items {
 		names = append(names, id, item.Path)

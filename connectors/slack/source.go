@@ -1,6 +1,8 @@
 package slack
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,87 +22,86 @@ var (
 	_ connectors.Source           = (*source)(nil)
 	_ connectors.Resolver         = (*source)(nil)
 	_ connectors.PermissionLister = (*source)(nil)
-	_ connectors.GroupLister        = (*source)(nil)
+	_ connectors.GroupLister      = (*source)(nil)
 )
 
-// source is a workspace that is open.
+// A source is an opened workspace.
 type source struct {
-	api      *api
-	settings connectors.Settings
-	dial     restapi.Dial
-	base     *url.URL
-	wanted   []string // of config.channels, without #
-	span     span
-	private  bool
-	archived bool
-	files    bool
-	bots     bool
-	join     bool
-	team     string
-	print    string // of the whole config
-	notes    connectors.State
-	lasting  bool // the notes outlive the source
-	people   *people
-	now      func() time.Time
+	client          *client
+	settings        connectors.Settings
+	dial            connectors.Dial
+	base            *url.URL
+	channelNames    []string // of config.channels, without #
+	dateRange       dateRange
+	includePrivate  bool
+	includeArchived bool
+	includeFiles    bool
+	includeBots     bool
+	joinPublic      bool
+	teamID          string
+	configHash      string // of the whole config
+	state           connectors.State
+	hasState        bool // the state outlives the source
+	userNames       *userNames
+	now             func() time.Time
 
-	mutex   sync.Mutex // of what follows
-	seen    *places
-	clients map[string]*restapi.Client
-	part    *part
-	edits   map[string]map[string]string
-	roster  *roster
+	mutex        sync.Mutex // guards the fields below
+	loaded       *workspace
+	clients      map[string]*restapi.Client
+	pending      *pendingSegment
+	editsByMonth map[string]map[string]string
+	directory    *memberDirectory
 }
 
-func open(dial restapi.Dial, s connectors.Settings, now func() time.Time) (*source, error) {
+func open(dial connectors.Dial, s connectors.Settings, now func() time.Time) (*source, error) {
 	if dial == nil {
 		return nil, errors.New("open a slack source: no dialer was given")
 	}
-	address := or(s.String(optionAddress), defaultAddress)
-	base, err := url.Parse(address)
+	base, err := restapi.ParseBaseURL(cmp.Or(s.String(optionAddress), defaultAddress), exampleAddress)
 	if err != nil {
-		return nil, connectors.Fatal(fmt.Errorf("config.%s is no address", optionAddress))
+		return nil, connectors.Fatal(fmt.Errorf("config.%s %w", optionAddress, err))
 	}
-	client, err := newAPI(dial, s, address)
+	client, err := newClient(dial, s, base.String())
 	if err != nil {
 		return nil, err
 	}
-	span, err := parseSpan(s.String(optionRange))
+	dates, err := parseDateRange(s.String(optionRange))
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("config.%s: %w", optionRange, err))
 	}
 	config, err := json.Marshal(s.Config)
 	if err != nil {
-		return nil, connectors.Fatal(errors.New("the settings cannot be written down"))
+		return nil, connectors.Fatal(errors.New("the settings cannot be encoded"))
 	}
 	src := &source{
-		api: client, settings: s, dial: dial, base: base, span: span,
-		private: s.Boolean(optionPrivate), archived: s.Boolean(optionArchived), files: s.Boolean(optionFiles), bots: s.Boolean(optionBots),
-		join: s.Boolean(optionJoin), team: s.String(optionTeam), print: digest(string(config)),
-		notes: s.State, lasting: s.State != nil, now: now,
-		clients: make(map[string]*restapi.Client), edits: make(map[string]map[string]string),
+		client: client, settings: s, dial: dial, base: base, dateRange: dates,
+		includePrivate: s.Boolean(optionPrivate), includeArchived: s.Boolean(optionArchived), includeFiles: s.Boolean(optionFiles), includeBots: s.Boolean(optionBots),
+		joinPublic: s.Boolean(optionJoin), teamID: s.String(optionTeam), configHash: versionHash(string(config)),
+		state: s.State, hasState: s.State != nil, now: now,
+		clients: make(map[string]*restapi.Client), editsByMonth: make(map[string]map[string]string),
 	}
-	if src.notes == nil {
-		src.notes = &connectors.MemoryState{}
+	if src.state == nil {
+		src.state = &connectors.MemoryState{}
 	}
 	for _, name := range s.Strings(optionChannels) {
-		src.wanted = append(src.wanted, strings.TrimPrefix(strings.TrimSpace(name), "#"))
+		src.channelNames = append(src.channelNames, strings.TrimPrefix(strings.TrimSpace(name), "#"))
 	}
-	src.people = &people{api: client, notes: src.notes, now: now}
+	src.userNames = &userNames{client: client, state: src.state, now: now}
 	return src, nil
 }
 
-// within says whether a moment is in the range that is taken.
-func (s *source) within(at time.Time) bool {
-	from, to := s.span.bounds(s.now())
-	return (from.IsZero() || !at.Before(from)) && (to.IsZero() || at.Before(to))
+// inDateRange reports whether a time is in config.dateRange.
+func (s *source) inDateRange(t time.Time) bool {
+	from, to := s.dateRange.bounds(s.now())
+	return (from.IsZero() || !t.Before(from)) && (to.IsZero() || t.Before(to))
 }
 
-// knowing are the names in the texts of messages.
-func (s *source) knowing(ctx context.Context, p *places, messages []*message) (names, error) {
-	if err := s.people.know(ctx, messages); err != nil {
+// namesFor returns the names for the texts of messages.
+func (s *source) namesFor(ctx context.Context, w *workspace, messages []*message) (nameResolver, error) {
+	if err := s.userNames.loadAuthors(ctx, messages); err != nil {
 		return nil, err
 	}
-	return known{people: s.people, places: p}, nil
+	return knownNames{users: s.userNames, workspace: w}, nil
 }
 
 // Open implements [connectors.Source].
@@ -108,96 +109,95 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	place, ok := placeOf(item.ID)
+	ref, ok := parseItemID(item.ID)
 	if !ok {
-		return nil, fmt.Errorf("open what is no item of the workspace: %w", connectors.ErrNotFound)
+		return nil, errNoItem
 	}
-	if place.file != "" {
+	if ref.file != "" {
 		return s.openFile(ctx, item)
 	}
-	now, err := s.find(ctx, place)
-	switch {
-	case err != nil:
+	current, err := s.findItem(ctx, ref)
+	if err != nil {
 		return nil, err
-	case now == nil:
-		return nil, fmt.Errorf("open a conversation: %w", connectors.ErrNotFound)
-	case item.Version != "" && grown(item.Version, now.Version):
+	}
+	if item.Version != "" && hasNewMessages(item.Version, current.Version) {
 		return nil, connectors.Retryable(errors.New("the conversation went on since it was listed"), 0)
 	}
-	return io.NopCloser(strings.NewReader(string(now.Content))), nil
+	return io.NopCloser(bytes.NewReader(current.Content)), nil
 }
 
-// grown says whether something was said after a version; of a thread, an edit
-// alone makes no other one, since the walk that named it may not know.
-func grown(version, now string) bool {
-	first, _, thread := strings.Cut(version, "-")
-	second, _, _ := strings.Cut(now, "-")
-	if thread {
-		return first != second
+// hasNewMessages reports whether a conversation has changed since it was
+// listed. An edit in a thread is no change, since the walk may not have seen
+// it.
+func hasNewMessages(listed, current string) bool {
+	listedLatest, _, isThread := strings.Cut(listed, "-")
+	currentLatest, _, _ := strings.Cut(current, "-")
+	if isThread {
+		return listedLatest != currentLatest
 	}
-	return version != now
+	return listed != current
 }
 
-// Check implements [connectors.Source]: who the token is, what it may do, and
+// Check implements [connectors.Source]. It checks the token, its scopes and
 // whether the channels can be read.
 func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, err := s.places(ctx, anew)
+	w, err := s.workspace(ctx, reuseNothing)
 	if err != nil {
 		return err
 	}
-	if s.team != "" && !strings.EqualFold(s.team, p.team) {
-		return connectors.Fatal(fmt.Errorf("the token is of the workspace %s, config.%s names %s", p.team, optionTeam, s.team))
+	if s.teamID != "" && !strings.EqualFold(s.teamID, w.team) {
+		return connectors.Fatal(fmt.Errorf("the token is of the workspace %s, config.%s names %s", w.team, optionTeam, s.teamID))
 	}
-	if missing := s.missingScopes(p); len(missing) > 0 {
+	if missing := s.missingScopes(w); len(missing) > 0 {
 		return connectors.NeedsAuth(fmt.Errorf("the token lacks the scopes %s; add them to the app and install the app again", strings.Join(missing, ", ")))
 	}
-	if len(s.wanted) > 0 && len(p.chosen) == 0 {
-		if len(p.warnings) > 0 {
-			return connectors.Fatal(errors.New(p.warnings[0]))
+	if len(s.channelNames) > 0 && len(w.selected) == 0 {
+		if len(w.warnings) > 0 {
+			return connectors.Fatal(errors.New(w.warnings[0]))
 		}
 		return connectors.Fatal(fmt.Errorf("no channel is one of config.%s", optionChannels))
 	}
-	if len(p.chosen) == 0 {
+	if len(w.selected) == 0 {
 		return connectors.Fatal(errors.New("there is no channel that the bot can read; invite it to channels with /invite, or switch config." + optionJoin + " on"))
 	}
-	at := max(slices.IndexFunc(p.chosen, func(c channel) bool { return c.Member }), 0)
-	if c := p.chosen[at]; c.Member || !p.bot {
-		arguments := url.Values{"channel": {c.ID}, "limit": {"1"}}
-		if _, _, err := s.api.call(ctx, "conversations.history", arguments, nil); err != nil {
+	i := max(slices.IndexFunc(w.selected, func(c channel) bool { return c.Member }), 0)
+	if c := w.selected[i]; c.Member || !w.isBot {
+		args := url.Values{"channel": {c.ID}, "limit": {"1"}}
+		if _, _, err := s.client.call(ctx, "conversations.history", args, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// missingScopes are those that a sync with these settings needs and the token
-// lacks, as far as Slack tells.
-func (s *source) missingScopes(p *places) []string {
-	if p.scopes == nil {
+// missingScopes returns the scopes that a sync needs and the token lacks, as
+// far as Slack names the token's scopes.
+func (s *source) missingScopes(w *workspace) []string {
+	if w.scopes == nil {
 		return nil
 	}
 	needed := []string{"channels:read", "channels:history", "users:read"}
-	if s.private {
+	if s.includePrivate {
 		needed = append(needed, "groups:read", "groups:history")
 	}
-	if s.files {
+	if s.includeFiles {
 		needed = append(needed, "files:read")
 	}
-	if s.join && p.bot {
+	if s.joinPublic && w.isBot {
 		needed = append(needed, "channels:join")
 	}
 	if imports, _ := s.settings.IncludesPermissions(); imports {
 		needed = append(needed, "users:read.email")
 	}
-	return slices.DeleteFunc(needed, func(scope string) bool { return p.scopes[scope] })
+	return slices.DeleteFunc(needed, func(scope string) bool { return w.scopes[scope] })
 }
 
 // Close implements [connectors.Source].
 func (s *source) Close() error {
-	s.api.rest.Close()
+	s.client.rest.Close()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, c := range s.clients {

@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
-func TestChannelsAreChosen(t *testing.T) {
+func TestChannelsAreSelected(t *testing.T) {
 	t.Parallel()
 	w := slackserver.New(t)
 	ada := w.AddUser(slackserver.User{Name: "ada", RealName: "Ada", Email: "ada@example.com"})
@@ -59,13 +59,13 @@ func TestChannelsAreChosen(t *testing.T) {
 			t.Errorf("%s: %q, want %q; warnings %q", name, got, want, warnings)
 		}
 	}
-	// Somebody's own token reads public channels without being in them.
+	// A user's token reads public channels that the user is not in.
 	s := settings(w, nil)
 	s.Credentials["botToken"] = w.UserToken(ada, slackserver.AllScopes)
 	if items, _ := walk(t, openWith(t, w, s)); len(items) != 3 {
 		t.Errorf("with a user's token: %q", idsOf(items))
 	}
-	// The bot joins what it may.
+	// The bot joins public channels.
 	items, _ := walk(t, openWith(t, w, settings(w, map[string]any{"joinPublic": true})))
 	if _, joined := items[ids["team-b"]+"/2024-05-01"]; !joined || w.Asked("conversations.join") != 1 {
 		t.Errorf("after joining: %q, %d joins", idsOf(items), w.Asked("conversations.join"))
@@ -108,14 +108,14 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTheRangeBoundsDaysThreadsAndFiles(t *testing.T) {
+func TestDateRangeLimitsDaysThreadsAndFiles(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	var roots []string
 	for month := time.January; month <= time.June; month++ {
 		o.world.SetClock(time.Date(2024, month, 15, 12, 0, 0, 0, time.UTC))
-		root := o.say("begin")
-		o.say("plain")
+		root := o.post("begin")
+		o.post("plain")
 		o.world.Share(o.general, slackserver.File{Name: "f.txt", MediaType: "text/plain", User: o.ada, Content: []byte("x")})
 		roots = append(roots, root)
 	}
@@ -143,32 +143,32 @@ func TestTheRangeBoundsDaysThreadsAndFiles(t *testing.T) {
 
 func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	want := map[string]bool{}
 	for day := 1; day <= 4; day++ {
 		o.world.SetClock(time.Date(2024, 5, day, 8, 0, 0, 0, time.UTC))
 		want[fmt.Sprintf("%s/2024-05-%02d", o.general, day)] = true
 		for n := range 350 {
-			ts := o.say(fmt.Sprintf("message %d of day %d", n, day))
+			ts := o.post(fmt.Sprintf("message %d of day %d", n, day))
 			if n%2 == 0 {
 				o.reply(ts, "an answer")
 				want[o.general+"/"+ts] = true
 			}
 		}
 	}
-	for _, most := range []int{0, 7, 100} {
-		o.world.Limit(most)
+	for _, limit := range []int{0, 7, 100} {
+		o.world.Limit(limit)
 		source := openWith(t, o.world, settings(o.world, nil))
 		items, _ := walk(t, source)
 		if got := idsOf(items); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
-			t.Errorf("with pages of %d: %d items, want %d", most, len(got), len(want))
+			t.Errorf("with pages of %d: %d items, want %d", limit, len(got), len(want))
 		}
 		text := content(t, source, items[o.general+"/2024-05-02"])
 		if strings.Count(text, "of day 2") != 350 || strings.Contains(text, "of day 1") {
-			t.Errorf("with pages of %d the second day has %d messages", most, strings.Count(text, "of day 2"))
+			t.Errorf("with pages of %d, the second day has %d messages", limit, strings.Count(text, "of day 2"))
 		}
 	}
-	// From every cursor a new process goes on alike.
+	// A new process continues from every cursor.
 	o.world.Limit(100)
 	var pages []connectors.Page
 	source := openWith(t, o.world, settings(o.world, nil))
@@ -179,7 +179,7 @@ func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
 		}
 		again, err := openWith(t, o.world, settings(o.world, nil)).Walk(t.Context(), cursor)
 		if err != nil || again.Next != page.Next || len(again.Items) != len(page.Items) || (len(page.Items) > 0 && again.Items[0].ID != page.Items[0].ID) {
-			t.Fatalf("page %d again: %d items, next %s, %v; was %d, %s", len(pages), len(again.Items), again.Next, err, len(page.Items), page.Next)
+			t.Fatalf("page %d read again: %d items, next %s, %v; want %d, %s", len(pages), len(again.Items), again.Next, err, len(page.Items), page.Next)
 		}
 		pages = append(pages, page)
 		cursor, done = page.Next, page.Done
@@ -189,14 +189,14 @@ func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreToldApart(t *testing.T) {
+func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
-	o.say("hello")
+	o := newTestWorkspace(t)
+	o.post("hello")
 	type kind string
 	const retry, auth, fatal, other kind = "retry", "auth", "fatal", "other"
-	of := func(err error) kind {
-		if _, again := connectors.RetryAfterOf(err); again {
+	classOf := func(err error) kind {
+		if _, retryable := connectors.RetryAfterOf(err); retryable {
 			return retry
 		}
 		switch {
@@ -215,9 +215,9 @@ func TestRefusalsAreToldApart(t *testing.T) {
 	}{
 		"limited":         {slackserver.Fault{Status: 429, RetryAfter: 17, Error: "ratelimited"}, retry, 17 * time.Second, "wait"},
 		"limited by word": {slackserver.Fault{Error: "ratelimited"}, retry, 30 * time.Second, "wait"},
-		"broken":          {slackserver.Fault{Status: 500}, retry, 0, "moment"},
-		"broken by word":  {slackserver.Fault{Error: "fatal_error"}, retry, 0, "moment"},
-		"internal":        {slackserver.Fault{Error: "internal_error"}, retry, 0, "moment"},
+		"broken":          {slackserver.Fault{Status: 500}, retry, 0, "cannot answer now"},
+		"broken by word":  {slackserver.Fault{Error: "fatal_error"}, retry, 0, "cannot answer now"},
+		"internal":        {slackserver.Fault{Error: "internal_error"}, retry, 0, "cannot answer now"},
 		"no JSON":         {slackserver.Fault{Body: "<html>maintenance</html>"}, retry, 0, "JSON"},
 		"JSON of others":  {slackserver.Fault{Body: `{"hello":"world"}`}, retry, 0, "JSON"},
 		"revoked":         {slackserver.Fault{Error: "token_revoked"}, auth, 0, "token_revoked"},
@@ -232,16 +232,16 @@ func TestRefusalsAreToldApart(t *testing.T) {
 		o.world.Fail("conversations.history", c.fault)
 		_, err := source.Walk(t.Context(), "")
 		after, _ := connectors.RetryAfterOf(err)
-		if err == nil || of(err) != c.want || after != c.after || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "xoxb-1") {
-			t.Errorf("%s: %v (%s after %v), want %s after %v", name, err, of(err), after, c.want, c.after)
+		if err == nil || classOf(err) != c.want || after != c.after || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "xoxb-1") {
+			t.Errorf("%s: %v (%s after %v), want %s after %v", name, err, classOf(err), after, c.want, c.after)
 		}
 		if items, _ := walk(t, source); len(items) != 1 {
-			t.Errorf("%s: afterwards the walk names %d items", name, len(items))
+			t.Errorf("%s: the walk afterwards lists %d items", name, len(items))
 		}
 	}
-	// What concerns one channel leaves the others alone.
-	other2 := o.world.AddChannel(slackserver.Channel{Name: "zoo", Members: []string{o.world.BotUser}})
-	o.world.Post(other2, slackserver.Message{User: o.ada, Text: "roar"})
+	// An error of one channel does not affect the others.
+	zoo := o.world.AddChannel(slackserver.Channel{Name: "zoo", Members: []string{o.world.BotUser}})
+	o.world.Post(zoo, slackserver.Message{User: o.ada, Text: "roar"})
 	o.world.Fail("conversations.history", slackserver.Fault{Error: "not_in_channel"})
 	items, warnings := walk(t, openWith(t, o.world, settings(o.world, nil)))
 	if len(items) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0], "#general could not be read: not_in_channel") {
@@ -249,9 +249,9 @@ func TestRefusalsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestTheCheckSaysWhatIsMissing(t *testing.T) {
+func TestCheckReportsWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	without := func(scope string) connectors.Settings {
 		s := settings(o.world, map[string]any{"include_permissions": true, "includePrivate": true, "joinPublic": true})
 		s.Credentials["botToken"] = o.world.Token(strings.Trim(strings.ReplaceAll(","+slackserver.AllScopes+",", ","+scope+",", ","), ","))
@@ -276,14 +276,14 @@ func TestTheCheckSaysWhatIsMissing(t *testing.T) {
 	s := settings(o.world, nil)
 	s.Credentials["botToken"] = "xoxb-made-up"
 	if err := openWith(t, o.world, s).Check(t.Context()); !connectors.IsNeedsAuth(err) || strings.Contains(err.Error(), "made-up") {
-		t.Errorf("a made-up token: %v", err)
+		t.Errorf("an invalid token: %v", err)
 	}
 }
 
-func TestATokenOfAGrantIsRenewed(t *testing.T) {
+func TestGrantTokenIsRenewed(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
-	o.say("hello")
+	o := newTestWorkspace(t)
+	o.post("hello")
 	s := settings(o.world, nil)
 	old, renewed := s.Credentials["botToken"], o.world.Token(slackserver.AllScopes)
 	delete(s.Credentials, "botToken")
@@ -302,13 +302,13 @@ func TestATokenOfAGrantIsRenewed(t *testing.T) {
 	}
 	o.world.Revoke(renewed, "token_revoked")
 	if err := openWith(t, o.world, s).Check(t.Context()); !connectors.IsNeedsAuth(err) {
-		t.Errorf("when the new one is refused too: %v", err)
+		t.Errorf("after the new token is rejected: %v", err)
 	}
 }
 
-func TestFilesComeFromThePlatformAlone(t *testing.T) {
+func TestOnlyFilesOfThePlatformAreRead(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	zoo := o.world.AddChannel(slackserver.Channel{Name: "zoo", Members: []string{o.world.BotUser}})
 	id, _ := o.world.Share(o.general, slackserver.File{Name: "a.pdf", MediaType: "application/pdf", User: o.ada, Content: []byte("%PDF-")})
 	o.world.ShareAgain(zoo, id)
@@ -319,12 +319,12 @@ func TestFilesComeFromThePlatformAlone(t *testing.T) {
 		t.Fatalf("%q, want %q; warnings %q", got, want, warnings)
 	}
 	if text := content(t, source, items[o.general+"/2024-05-01"]); !strings.Contains(text, "the sheet") || !strings.Contains(text, "File: [sheet](https://magpies.slack.com/files/") {
-		t.Errorf("the day says %s", text)
+		t.Errorf("the day is %s", text)
 	}
 	if items[id].Metadata["channels"] != o.general+","+zoo || content(t, source, items[id]) != "%PDF-" {
 		t.Errorf("the file is %+v", items[id])
 	}
-	// A sign-in page is no PDF.
+	// A sign-in page is not the file.
 	s := settings(o.world, nil)
 	s.Token = func(context.Context, string) (string, map[string]string, error) {
 		if o.world.Asked("files.info") > 1 {
@@ -337,13 +337,13 @@ func TestFilesComeFromThePlatformAlone(t *testing.T) {
 		_ = reader.Close()
 	}
 	if err == nil || connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "sign-in page") {
-		t.Errorf("a sign-in page was taken for a file: %v", err)
+		t.Errorf("Open of a sign-in page: %v", err)
 	}
 }
 
 func TestReadersAndGroups(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	guest := o.world.AddUser(slackserver.User{Name: "guest", Email: "guest@example.com", UltraRestriced: true})
 	gone := o.world.AddUser(slackserver.User{Name: "gone", Email: "gone@example.com"})
 	alien := o.world.AddUser(slackserver.User{Name: "alien", Email: "ceo@example.com", Team: "T999"})
@@ -357,10 +357,10 @@ func TestReadersAndGroups(t *testing.T) {
 	}
 	o.world.Deactivate(gone)
 	o.world.Post(secret, slackserver.Message{User: o.ada, Text: "psst"})
-	root := o.say("a question")
+	root := o.post("a question")
 	o.reply(root, "an answer")
-	open, _ := o.world.Share(o.general, slackserver.File{Name: "a.txt", MediaType: "text/plain", User: o.ada, Content: []byte("a")})
-	shut, _ := o.world.Share(secret, slackserver.File{Name: "b.txt", MediaType: "text/plain", User: o.ada, Content: []byte("b")})
+	publicFile, _ := o.world.Share(o.general, slackserver.File{Name: "a.txt", MediaType: "text/plain", User: o.ada, Content: []byte("a")})
+	privateFile, _ := o.world.Share(secret, slackserver.File{Name: "b.txt", MediaType: "text/plain", User: o.ada, Content: []byte("b")})
 	o.world.Limit(3) // several pages of everything
 
 	source := openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true, "include_permissions": true}))
@@ -371,10 +371,10 @@ func TestReadersAndGroups(t *testing.T) {
 	}
 	public, private := []string{"group:" + o.general, "group:T024BE7LD"}, []string{"group:" + secret}
 	for id, want := range map[string][]string{
-		o.general + "/2024-05-01": public, o.general + "/" + root: public, open: public, secret + "/2024-05-01": private, shut: private, "C404/2024-05-01": nil, "x": nil,
+		o.general + "/2024-05-01": public, o.general + "/" + root: public, publicFile: public, secret + "/2024-05-01": private, privateFile: private, "C404/2024-05-01": nil, "x": nil,
 	} {
 		if got := readers[id]; got.Everyone || !slices.Equal(got.Principals, want) {
-			t.Errorf("%s may be seen by %+v, want %q", id, got, want)
+			t.Errorf("the readers of %s are %+v, want %q", id, got, want)
 		}
 	}
 
@@ -401,15 +401,15 @@ func TestReadersAndGroups(t *testing.T) {
 		t.Errorf("the groups are %v", groups)
 	}
 
-	// A channel that was closed, somebody who left, a file shared once more.
+	// A channel becomes private, a member leaves, a file is shared again.
 	o.world.Limit(0)
 	o.world.Close(o.general)
 	o.world.Kick(secret, o.ada)
-	o.world.ShareAgain(o.general, shut)
+	o.world.ShareAgain(o.general, privateFile)
 	source = openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true}))
 	items, _ = walk(t, source)
-	readers, err = source.(connectors.PermissionLister).Readers(t.Context(), []connectors.Item{items[open], items[shut], {ID: shut}})
-	if err != nil || !slices.Equal(readers[open].Principals, []string{"group:" + o.general}) || len(readers[shut].Principals) != 2 {
+	readers, err = source.(connectors.PermissionLister).Readers(t.Context(), []connectors.Item{items[publicFile], items[privateFile], {ID: privateFile}})
+	if err != nil || !slices.Equal(readers[publicFile].Principals, []string{"group:" + o.general}) || len(readers[privateFile].Principals) != 2 {
 		t.Errorf("afterwards %+v, %v", readers, err)
 	}
 	page, err := source.(connectors.GroupLister).Groups(t.Context(), "")
@@ -417,28 +417,28 @@ func TestReadersAndGroups(t *testing.T) {
 		t.Errorf("afterwards %+v, %v", page, err)
 	}
 
-	// Without addresses nobody can be told.
+	// Without addresses, there are no principals.
 	s := settings(o.world, nil)
 	s.Credentials["botToken"] = o.world.Token("channels:read,users:read")
 	if _, err := openWith(t, o.world, s).(connectors.GroupLister).Groups(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "users:read.email") {
 		t.Errorf("without users:read.email: %v", err)
 	}
 	if _, err := source.(connectors.GroupLister).Groups(t.Context(), "x y"); err == nil {
-		t.Error("a foreign cursor is taken")
+		t.Error("Groups accepts an unknown cursor")
 	}
 }
 
-func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
+func TestWalksBetweenFullWalksReadRecentMessages(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	o.world.SetClock(time.Now().AddDate(0, 0, -90))
-	old := o.say("long ago")
+	old := o.post("long ago")
 	o.world.SetClock(time.Now().AddDate(0, 0, -2))
-	o.say("lately")
-	notes := &connectortest.State{}
+	o.post("recently")
+	state := &connectortest.State{}
 	count := func(change func(s *connectors.Settings)) int {
 		s := settings(o.world, nil)
-		s.State = notes
+		s.State = state
 		if change != nil {
 			change(&s)
 		}
@@ -446,31 +446,31 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 		return len(items)
 	}
 	if n := count(nil); n != 2 {
-		t.Errorf("the first walk names %d items", n)
+		t.Errorf("the first walk lists %d items", n)
 	}
-	asked := o.world.Asked("users.list")
+	calls := o.world.Asked("users.list")
 	if n := count(nil); n != 1 {
-		t.Errorf("the walk after it names %d items", n)
+		t.Errorf("the next walk lists %d items", n)
 	}
-	if o.world.Asked("users.list") != asked {
-		t.Error("the people are asked for each time")
+	if o.world.Asked("users.list") != calls {
+		t.Error("users.list is called by each walk")
 	}
 	if n := count(func(s *connectors.Settings) { s.FullWalk = true }); n != 2 {
-		t.Errorf("a full sync's walk names %d items", n)
+		t.Errorf("a full walk lists %d items", n)
 	}
 	if n := count(func(s *connectors.Settings) { s.Config["includeBots"] = true }); n != 2 {
-		t.Errorf("with other settings a walk names %d items", n)
+		t.Errorf("a walk with other settings lists %d items", n)
 	}
 	count(func(s *connectors.Settings) { s.FullWalk = true })
 	o.world.Rename(o.general, "common")
 	if n := count(nil); n != 2 {
-		t.Errorf("under another name a walk names %d items", n)
+		t.Errorf("a walk after a rename lists %d items", n)
 	}
-	// An edit in a thread's replies stays known to other processes.
+	// Other processes know an edit of a thread's reply.
 	answer := o.reply(old, "an answer")
 	o.world.Edit(o.general, answer, "another answer")
 	s := settings(o.world, nil)
-	s.State = notes
+	s.State = state
 	found, _, err := openWith(t, o.world, s).(connectors.Resolver).Resolve(t.Context(), []string{o.general + "/" + old})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d found, %v", len(found), err)
@@ -482,9 +482,9 @@ func TestBetweenWholeWalksOnlyWhatIsRecentIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
+func TestSlicesOfAWalkShareTheirState(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
+	o := newTestWorkspace(t)
 	stranger := "U0STRANGE"
 	for number := range 6 {
 		c := o.world.AddChannel(slackserver.Channel{Name: fmt.Sprintf("many-%d", number), Members: []string{o.world.BotUser}})
@@ -494,31 +494,31 @@ func TestSlicesOfAWalkShareWhatTheyRead(t *testing.T) {
 		}
 	}
 	o.world.Limit(10)
-	notes := &connectortest.State{}
-	items, cursor, slices := 0, "", 0
-	for done := false; !done; slices++ {
+	state := &connectortest.State{}
+	items, cursor, count := 0, "", 0
+	for done := false; !done; count++ {
 		s := settings(o.world, nil)
-		s.State = notes
+		s.State = state
 		page, err := openWith(t, o.world, s).Walk(t.Context(), cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
 		items, cursor, done = items+len(page.Items), page.Next, page.Done
 	}
-	if items != 6*19 || slices < 2 {
-		t.Errorf("%d items in %d slices", items, slices)
+	if items != 6*19 || count < 2 {
+		t.Errorf("%d items in %d slices", items, count)
 	}
-	for method, most := range map[string]int{"auth.test": 1, "conversations.list": 1, "users.list": 1, "users.info": 1} {
-		if asked := o.world.Asked(method); asked > most {
-			t.Errorf("%s was asked %d times in %d slices", method, asked, slices)
+	for method, limit := range map[string]int{"auth.test": 1, "conversations.list": 1, "users.list": 1, "users.info": 1} {
+		if calls := o.world.Asked(method); calls > limit {
+			t.Errorf("%s was called %d times in %d slices", method, calls, count)
 		}
 	}
 }
 
-func TestAnAnswerTooLargeIsAskedForInParts(t *testing.T) {
+func TestTooLargeResponseIsRequestedInSmallerPages(t *testing.T) {
 	t.Parallel()
-	o := newTown(t)
-	o.say("hello")
+	o := newTestWorkspace(t)
+	o.post("hello")
 	large := `{"ok":true,"messages":["` + strings.Repeat("x", 33<<20) + `"]}`
 	o.world.Fail("conversations.history", slackserver.Fault{Body: large})
 	if items, _ := walk(t, openWith(t, o.world, settings(o.world, nil))); len(items) != 1 {
@@ -526,6 +526,6 @@ func TestAnAnswerTooLargeIsAskedForInParts(t *testing.T) {
 	}
 	o.world.Fail("conversations.history", slackserver.Fault{Body: large}, slackserver.Fault{Body: large})
 	if _, err := openWith(t, o.world, settings(o.world, nil)).Walk(t.Context(), ""); !connectors.IsFatal(err) {
-		t.Errorf("too large in any case: %v", err)
+		t.Errorf("Walk with a response that is still too large: %v", err)
 	}
 }

@@ -1,9 +1,8 @@
 package slack
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,446 +12,423 @@ import (
 )
 
 const (
-	walkedNotes = "walked/"
-	editNotes   = "edits/"
-	// recent is how far back a walk looks between two walks of everything, which
-	// are wholeAge apart at most.
-	recent   = 30 * 24 * time.Hour
-	wholeAge = 24 * time.Hour
-	// maxAsked is how many requests a page makes before it is returned.
-	maxAsked = 8
+	walkedPrefix = "walked/"
+	editsPrefix  = "edits/"
+	// recentWindow is the range of a walk between two full walks.
+	recentWindow     = 30 * 24 * time.Hour
+	fullWalkInterval = 24 * time.Hour
+	// maxPageRequests bounds the requests for one page of a walk.
+	maxPageRequests = 8
 )
 
-// position is where a walk is: in a channel's history, which is read from now
-// back, or in the list of files, which comes last.
-type position struct {
-	Edition int    `json:"v"`
+// A walkCursor is a position in a channel's history, which is read backwards,
+// or in the list of files, which comes last.
+type walkCursor struct {
+	Version int    `json:"v"`
 	Channel string `json:"c,omitempty"`
-	// From and Until bound what is left of the channel's history, in microseconds;
-	// Until is 0 for a channel that was not begun.
+	// From and Until bound the rest of the channel's history, in microseconds.
+	// Until is 0 before the channel is started.
 	From  int64 `json:"f,omitempty"`
 	Until int64 `json:"u,omitempty"`
-	// After is the last item that was named of the stretch that ends at Until.
+	// After is the last item that was listed of the segment at Until.
 	After string `json:"a,omitempty"`
-	// Whole says that nothing is left out, because it was there before.
-	Whole bool `json:"w,omitempty"`
-	// Files is the page of the list of files, from 1 on; To the age it begins at.
-	Files int   `json:"n,omitempty"`
-	To    int64 `json:"t,omitempty"`
+	// Full says that the walk is not limited to the recent window.
+	Full bool `json:"w,omitempty"`
+	// FilePage is the page of the list of files, from 1. FilesUntil, if not 0,
+	// is the upper bound of the files' times in seconds.
+	FilePage   int   `json:"n,omitempty"`
+	FilesUntil int64 `json:"t,omitempty"`
 }
 
-func parsePosition(cursor string) (position, bool) {
-	if cursor == "" {
-		return position{Edition: 1}, true
+func parseCursor(text string) (walkCursor, error) {
+	if text == "" {
+		return walkCursor{Version: 1}, nil
 	}
-	var at position
-	if len(cursor) > connectors.MaxCursorBytes || json.Unmarshal([]byte(cursor), &at) != nil || at.Edition != 1 ||
-		(at.Channel == "") == (at.Files == 0) || at.Files < 0 || (at.Channel != "" && !channelShape.MatchString(at.Channel)) {
-		return position{}, false
+	var c walkCursor
+	if err := connectors.ParseCursor(text, &c); err != nil {
+		return walkCursor{}, err
 	}
-	return at, true
-}
-
-func (at position) cursor() string {
-	data, err := json.Marshal(at)
-	if err != nil {
-		return ""
+	if c.Version != 1 || (c.Channel == "") == (c.FilePage == 0) || c.FilePage < 0 || (c.Channel != "" && !channelIDPattern.MatchString(c.Channel)) {
+		return walkCursor{}, connectors.ErrCursor
 	}
-	return string(data)
+	return c, nil
 }
 
-// walked is what is kept of the last walk of a channel that left nothing out.
-type walked struct {
-	At    int64  `json:"at"`
-	Name  string `json:"name"`
-	Print string `json:"print"`
+// A walkRecord is the state's record of the last full walk of a channel or of
+// the files.
+type walkRecord struct {
+	WalkedAt   int64  `json:"at"`
+	Name       string `json:"name"`
+	ConfigHash string `json:"print"`
 }
 
-// part is the stretch that a page could not name all items of.
-type part struct {
+// A pendingSegment is a segment of which the last page did not list all items.
+type pendingSegment struct {
 	channel string
 	until   int64
 	items   []connectors.Item
 	next    time.Time
 }
 
-// Walk implements [connectors.Source]: channel by channel, in the order of their
-// ids, from the newest day to the oldest, then the files.
+// Walk implements [connectors.Source]: the channels, sorted by id, each from its
+// newest day to the oldest, and then the files.
 func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return connectors.Page{}, err
 	}
-	at, ok := parsePosition(cursor)
-	if !ok {
-		return connectors.Page{}, connectors.Fatal(errors.New("this is no cursor of a walk through a workspace"))
-	}
-	how := lately
-	if cursor == "" {
-		how = anew
-	}
-	p, err := s.places(ctx, how)
+	position, err := parseCursor(cursor)
 	if err != nil {
 		return connectors.Page{}, err
 	}
-	v := &visit{source: s, places: p, at: at}
+	r := reuseSaved
 	if cursor == "" {
-		v.page.Warnings = append(v.page.Warnings, p.warnings...)
+		r = reuseNothing
 	}
-	for !v.page.Done && v.asked < maxAsked && len(v.page.Items) < connectors.MaxPageItems {
-		if v.at.Files > 0 {
-			if len(v.page.Items)+filesOnPage > connectors.MaxPageItems {
+	w, err := s.workspace(ctx, r)
+	if err != nil {
+		return connectors.Page{}, err
+	}
+	b := &pageBuilder{source: s, workspace: w, cursor: position}
+	if cursor == "" {
+		b.page.Warnings = append(b.page.Warnings, w.warnings...)
+	}
+	for !b.page.Done && b.requests < maxPageRequests && len(b.page.Items) < connectors.MaxPageItems {
+		if b.cursor.FilePage > 0 {
+			if len(b.page.Items)+filesPerPage > connectors.MaxPageItems {
 				break
 			}
-			err = v.fileStep(ctx)
+			err = b.walkFiles(ctx)
 		} else {
-			err = v.channelStep(ctx)
+			err = b.walkChannel(ctx)
 		}
 		if err != nil {
 			return connectors.Page{}, err
 		}
 	}
-	if !v.page.Done {
-		v.page.Next = v.at.cursor()
+	if !b.page.Done {
+		b.page.Next = connectors.FormatCursor(b.cursor)
 	}
-	return v.page, nil
+	return b.page, nil
 }
 
-// visit is one page of a walk.
-type visit struct {
-	source *source
-	places *places
-	at     position
-	page   connectors.Page
-	asked  int
+// A pageBuilder makes one page of a walk.
+type pageBuilder struct {
+	source    *source
+	workspace *workspace
+	cursor    walkCursor
+	page      connectors.Page
+	requests  int
 }
 
-func (v *visit) warn(text string) {
-	if !slices.Contains(v.page.Warnings, text) {
-		v.page.Warnings = append(v.page.Warnings, text)
+func (b *pageBuilder) addWarning(text string) {
+	if !slices.Contains(b.page.Warnings, text) {
+		b.page.Warnings = append(b.page.Warnings, text)
 	}
 }
 
-// channelStep names what is left of a stretch of a channel's history.
-func (v *visit) channelStep(ctx context.Context) error {
-	s := v.source
-	at := slices.IndexFunc(v.places.chosen, func(c channel) bool { return c.ID >= v.at.Channel })
-	if at < 0 {
-		v.at = position{Edition: 1, Files: 1}
+// walkChannel adds the items of the next segment of a channel's history.
+func (b *pageBuilder) walkChannel(ctx context.Context) error {
+	s := b.source
+	index := slices.IndexFunc(b.workspace.selected, func(c channel) bool { return c.ID >= b.cursor.Channel })
+	if index < 0 {
+		b.cursor = walkCursor{Version: 1, FilePage: 1}
 		return nil
 	}
-	c := v.places.chosen[at]
-	if c.ID != v.at.Channel || v.at.Until == 0 {
-		err := s.enter(ctx, v.places, c)
+	c := b.workspace.selected[index]
+	if c.ID != b.cursor.Channel || b.cursor.Until == 0 {
+		err := s.joinIfNeeded(ctx, b.workspace, c)
 		if err == nil {
-			v.at, err = s.begin(ctx, c)
+			b.cursor, err = s.startChannel(ctx, c)
 		}
-		if unreadable(err) {
-			return v.leave(at, c, err)
+		if isUnreadable(err) {
+			b.skipChannel(index, c, err)
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	rest, err := v.stretch(ctx, c)
-	if unreadable(err) {
-		return v.leave(at, c, err)
+	read, err := b.readSegment(ctx, c)
+	if isUnreadable(err) {
+		b.skipChannel(index, c, err)
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	items := rest.items
-	if i := slices.IndexFunc(items, func(i connectors.Item) bool { return i.ID == v.at.After }); v.at.After != "" && i >= 0 {
+	items := read.items
+	if i := slices.IndexFunc(items, func(i connectors.Item) bool { return i.ID == b.cursor.After }); b.cursor.After != "" && i >= 0 {
 		items = items[i+1:]
 	}
-	room := connectors.MaxPageItems - len(v.page.Items)
+	room := connectors.MaxPageItems - len(b.page.Items)
 	if len(items) > room {
-		v.page.Items = append(v.page.Items, items[:room]...)
-		v.at.After = items[room-1].ID
+		b.page.Items = append(b.page.Items, items[:room]...)
+		b.cursor.After = items[room-1].ID
 		return nil
 	}
-	v.page.Items = append(v.page.Items, items...)
-	if rest.next.IsZero() || rest.next.UnixMicro() < v.at.From {
-		if err := s.finished(ctx, v.at.Whole, c.ID, c.Name); err != nil {
+	b.page.Items = append(b.page.Items, items...)
+	if read.next.IsZero() || read.next.UnixMicro() < b.cursor.From {
+		if err := s.recordWalk(ctx, b.cursor.Full, c.ID, c.Name); err != nil {
 			return err
 		}
-		v.next(at)
+		b.startChannelAfter(index)
 		return nil
 	}
-	v.at.Until, v.at.After = rest.next.UnixMicro(), ""
+	b.cursor.Until, b.cursor.After = read.next.UnixMicro(), ""
 	return nil
 }
 
-// next goes on to the channel after the one at an index.
-func (v *visit) next(at int) {
-	if at+1 < len(v.places.chosen) {
-		v.at = position{Edition: 1, Channel: v.places.chosen[at+1].ID}
+// startChannelAfter moves the cursor to the channel after an index.
+func (b *pageBuilder) startChannelAfter(index int) {
+	if index+1 < len(b.workspace.selected) {
+		b.cursor = walkCursor{Version: 1, Channel: b.workspace.selected[index+1].ID}
 		return
 	}
-	v.at = position{Edition: 1, Files: 1}
+	b.cursor = walkCursor{Version: 1, FilePage: 1}
 }
 
-// leave goes on after a channel that cannot be read.
-func (v *visit) leave(at int, c channel, err error) error {
-	v.warn(fmt.Sprintf("#%s could not be read: %s.", c.Name, or(codeOf(err), "it was not found")))
-	v.asked++
-	v.next(at)
-	return nil
+// skipChannel continues after a channel that cannot be read.
+func (b *pageBuilder) skipChannel(index int, c channel, err error) {
+	b.addWarning(fmt.Sprintf("#%s could not be read: %s.", c.Name, cmp.Or(errorCode(err), "it was not found")))
+	b.requests++
+	b.startChannelAfter(index)
 }
 
-// begin is the position at the end of a channel's history.
-func (s *source) begin(ctx context.Context, c channel) (position, error) {
-	from, to := s.span.bounds(s.now())
-	at := position{Edition: 1, Channel: c.ID, Whole: true}
-	again, err := s.wasWalked(ctx, c.ID, c.Name)
+// startChannel returns the cursor at the newest message of a channel.
+func (s *source) startChannel(ctx context.Context, c channel) (walkCursor, error) {
+	from, to := s.dateRange.bounds(s.now())
+	cursor := walkCursor{Version: 1, Channel: c.ID, Full: true}
+	recently, err := s.walkedRecently(ctx, c.ID, c.Name)
 	if err != nil {
-		return position{}, err
+		return walkCursor{}, err
 	}
-	if again {
-		at.Whole = false
-		if begin := startOfDay(s.now().Add(-recent)); begin.After(from) {
-			from = begin
+	if recently {
+		cursor.Full = false
+		if start := startOfDay(s.now().Add(-recentWindow)); start.After(from) {
+			from = start
 		}
 	}
 	if to.IsZero() {
 		to = s.now().Add(24 * time.Hour) // clocks differ
 	}
-	at.Until = to.UnixMicro() - 1
+	cursor.Until = to.UnixMicro() - 1
 	if !from.IsZero() {
-		at.From = from.UnixMicro()
+		cursor.From = from.UnixMicro()
 	}
-	return at, nil
+	return cursor, nil
 }
 
-// wasWalked says whether all of a channel, or of the files, was walked lately and
-// with the same settings, so that only what is recent has to be walked now.
-func (s *source) wasWalked(ctx context.Context, what, name string) (bool, error) {
-	if !s.lasting || s.settings.FullWalk {
+// walkedRecently reports whether a channel, or the files, had a full walk recently
+// with the same settings, so that a walk of the recent window suffices.
+func (s *source) walkedRecently(ctx context.Context, what, name string) (bool, error) {
+	if !s.hasState || s.settings.FullWalk {
 		return false, nil
 	}
-	data, err := s.notes.Get(ctx, walkedNotes+what)
-	if err != nil {
-		return false, fmt.Errorf("read what was walked: %w", err)
+	var last walkRecord
+	if ok, err := connectors.GetJSON(ctx, s.state, walkedPrefix+what, &last); err != nil || !ok {
+		return false, err
 	}
-	var last walked
-	if len(data) == 0 || json.Unmarshal(data, &last) != nil {
-		return false, nil
-	}
-	age := s.now().Sub(time.Unix(last.At, 0))
-	return last.Name == name && last.Print == s.print && age >= 0 && age < wholeAge, nil
+	age := s.now().Sub(time.Unix(last.WalkedAt, 0))
+	return last.Name == name && last.ConfigHash == s.configHash && age >= 0 && age < fullWalkInterval, nil
 }
 
-func (s *source) finished(ctx context.Context, whole bool, what, name string) error {
-	if !s.lasting || !whole {
+func (s *source) recordWalk(ctx context.Context, full bool, what, name string) error {
+	if !s.hasState || !full {
 		return nil
 	}
-	data, err := json.Marshal(walked{At: s.now().Unix(), Name: name, Print: s.print})
-	if err != nil {
-		return err
-	}
-	if err := s.notes.Put(ctx, walkedNotes+what, data); err != nil {
-		return fmt.Errorf("keep what was walked: %w", err)
-	}
-	return nil
+	return connectors.PutJSON(ctx, s.state, walkedPrefix+what, walkRecord{WalkedAt: s.now().Unix(), Name: name, ConfigHash: s.configHash})
 }
 
-// stretch is the part of the history at the position, as read before where items
-// of it are left to be named.
-func (v *visit) stretch(ctx context.Context, c channel) (*part, error) {
-	s := v.source
+// readSegment returns the segment at the cursor. It is read again only if the last
+// page has listed all of its items.
+func (b *pageBuilder) readSegment(ctx context.Context, c channel) (*pendingSegment, error) {
+	s := b.source
 	s.mutex.Lock()
-	last := s.part
+	last := s.pending
 	s.mutex.Unlock()
-	if v.at.After != "" && last != nil && last.channel == c.ID && last.until == v.at.Until {
+	if b.cursor.After != "" && last != nil && last.channel == c.ID && last.until == b.cursor.Until {
 		return last, nil
 	}
 	var from time.Time
-	if v.at.From != 0 {
-		from = time.UnixMicro(v.at.From).UTC()
+	if b.cursor.From != 0 {
+		from = time.UnixMicro(b.cursor.From).UTC()
 	}
-	read, err := s.api.history(ctx, c, time.UnixMicro(v.at.Until).UTC(), from)
-	v.asked += max(read.asked, 1)
+	read, err := s.client.history(ctx, c, time.UnixMicro(b.cursor.Until).UTC(), from)
+	b.requests += max(read.requests, 1)
 	if err != nil {
 		return nil, err
 	}
-	if read.cut {
-		v.warn(fmt.Sprintf("#%s has days with more than %d messages; the newest of such a day were taken.", c.Name, maxMessages))
+	if read.truncated {
+		b.addWarning(fmt.Sprintf("#%s has days with more than %d messages; the newest of such a day were taken.", c.Name, maxMessages))
 	}
-	items, err := s.itemsOf(ctx, v.places, c, read.messages)
+	items, err := s.segmentItems(ctx, b.workspace, c, read.messages)
 	if err != nil {
 		return nil, err
 	}
-	fresh := &part{channel: c.ID, until: v.at.Until, items: items, next: read.next}
+	pending := &pendingSegment{channel: c.ID, until: b.cursor.Until, items: items, next: read.next}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.part = fresh
-	return fresh, nil
+	s.pending = pending
+	return pending, nil
 }
 
-// itemsOf are the items of a stretch of whole days, the newest day first: the day
-// and the threads that began on it.
-func (s *source) itemsOf(ctx context.Context, p *places, c channel, messages []*message) ([]connectors.Item, error) {
+// segmentItems returns the items of whole days, from the newest day on: each day,
+// followed by the threads that began on it.
+func (s *source) segmentItems(ctx context.Context, w *workspace, c channel, messages []*message) ([]connectors.Item, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
-	n, err := s.knowing(ctx, p, messages)
+	names, err := s.namesFor(ctx, w, messages)
 	if err != nil {
 		return nil, err
 	}
 	var items []connectors.Item
 	for end := len(messages); end > 0; {
-		day := startOfDay(messages[end-1].at)
+		day := startOfDay(messages[end-1].sentAt)
 		start := end - 1
-		for start > 0 && startOfDay(messages[start-1].at).Equal(day) {
+		for start > 0 && startOfDay(messages[start-1].sentAt).Equal(day) {
 			start--
 		}
-		some := messages[start:end]
+		ofDay := messages[start:end]
 		end = start
-		if item, ok := s.dayItem(p, c, some, n); ok {
+		if item, ok := s.dayItem(w, c, ofDay, names); ok {
 			items = append(items, item)
 		}
-		for _, m := range slices.Backward(some) {
+		for _, m := range slices.Backward(ofDay) {
 			if !isRoot(m) {
 				continue
 			}
-			changed, err := s.changed(ctx, c.ID, m)
+			edits, err := s.knownEdits(ctx, c.ID, m)
 			if err != nil {
 				return nil, err
 			}
-			items = append(items, s.threadItem(p, c, m, changed, n))
+			items = append(items, s.threadItem(w, c, m, edits, names))
 		}
 	}
 	return items, nil
 }
 
-func editsName(c string, root *message) string {
-	return editNotes + c + "/" + root.at.Format("2006-01")
+func editsKey(channelID string, root *message) string {
+	return editsPrefix + channelID + "/" + root.sentAt.Format("2006-01")
 }
 
-// changed is what is known of edits in a thread's replies, which its root does
-// not tell: what the last look at the thread itself found.
-func (s *source) changed(ctx context.Context, c string, root *message) (string, error) {
+// knownEdits returns the edits hash of a thread's replies as of the last reading of
+// the thread. The root message does not show edits of replies.
+func (s *source) knownEdits(ctx context.Context, channelID string, root *message) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	month, err := s.editsOf(ctx, editsName(c, root))
+	month, err := s.monthEdits(ctx, editsKey(channelID, root))
 	return month[root.TS], err
 }
 
-func (s *source) editsOf(ctx context.Context, name string) (map[string]string, error) {
-	if month := s.edits[name]; month != nil {
+func (s *source) monthEdits(ctx context.Context, key string) (map[string]string, error) {
+	if month := s.editsByMonth[key]; month != nil {
 		return month, nil
 	}
-	data, err := s.notes.Get(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("read what was edited: %w", err)
-	}
 	month := make(map[string]string)
-	if len(data) > 0 && json.Unmarshal(data, &month) != nil {
+	if ok, err := connectors.GetJSON(ctx, s.state, key, &month); err != nil {
+		return nil, err
+	} else if !ok || month == nil {
 		month = make(map[string]string)
 	}
-	s.edits[name] = month
+	s.editsByMonth[key] = month
 	return month, nil
 }
 
-// maxEdits is how many edited threads of one channel and month are remembered.
+// maxEdits is the largest number of edited threads in a value of the state, which
+// has those of one channel and month.
 const maxEdits = 20_000
 
-// note remembers the edits in a thread's replies.
-func (s *source) note(ctx context.Context, c string, root *message, changed string) error {
+// recordEdits stores the edits hash of a thread's replies.
+func (s *source) recordEdits(ctx context.Context, channelID string, root *message, edits string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	name := editsName(c, root)
-	month, err := s.editsOf(ctx, name)
-	if err != nil || month[root.TS] == changed || len(month) >= maxEdits {
+	key := editsKey(channelID, root)
+	month, err := s.monthEdits(ctx, key)
+	if err != nil || month[root.TS] == edits || len(month) >= maxEdits {
 		return err
 	}
-	month[root.TS] = changed
-	if changed == "" {
+	month[root.TS] = edits
+	if edits == "" {
 		delete(month, root.TS)
 	}
-	data, err := json.Marshal(month)
-	if err != nil {
-		return err
-	}
-	if err := s.notes.Put(ctx, name, data); err != nil {
-		return fmt.Errorf("keep what was edited: %w", err)
-	}
-	return nil
+	return connectors.PutJSON(ctx, s.state, key, month)
 }
 
-// fileStep names a page of the list of files.
-func (v *visit) fileStep(ctx context.Context) error {
-	s := v.source
-	if !s.files || len(v.places.chosen) == 0 {
-		v.page.Done = true
+// walkFiles adds a page of the list of files.
+func (b *pageBuilder) walkFiles(ctx context.Context) error {
+	s := b.source
+	if !s.includeFiles || len(b.workspace.selected) == 0 {
+		b.page.Done = true
 		return nil
 	}
-	from, to := s.span.bounds(s.now())
-	if v.at.Files == 1 && v.at.To == 0 {
-		again, err := s.wasWalked(ctx, "files", "")
+	from, to := s.dateRange.bounds(s.now())
+	if b.cursor.FilePage == 1 && b.cursor.FilesUntil == 0 {
+		recently, err := s.walkedRecently(ctx, "files", "")
 		if err != nil {
 			return err
 		}
-		v.at.Whole = !again
+		b.cursor.Full = !recently
 	}
-	if begin := startOfDay(s.now().Add(-recent)); !v.at.Whole && begin.After(from) {
-		from = begin
+	if start := startOfDay(s.now().Add(-recentWindow)); !b.cursor.Full && start.After(from) {
+		from = start
 	}
-	if v.at.To != 0 {
-		to = time.Unix(v.at.To, 0)
+	if b.cursor.FilesUntil != 0 {
+		to = time.Unix(b.cursor.FilesUntil, 0)
 	}
-	list, more, err := s.api.files(ctx, v.at.Files, from, to)
-	v.asked++
+	list, more, err := s.client.files(ctx, b.cursor.FilePage, from, to)
+	b.requests++
 	if err != nil {
 		return err
 	}
-	if err := s.people.load(ctx); err != nil {
+	if err := s.userNames.load(ctx); err != nil {
 		return err
 	}
-	n := known{people: s.people, places: v.places}
+	names := knownNames{users: s.userNames, workspace: b.workspace}
 	for _, f := range list {
 		switch {
-		case f.external():
-			v.warn(warnOutside)
+		case f.isExternal():
+			b.addWarning(warnExternalFiles)
 		case f.Mode == "hidden_by_limit":
-			v.warn(warnHidden)
+			b.addWarning(warnHiddenFiles)
 		}
-		if item, ok := s.fileItem(v.places, f, n); ok {
-			v.page.Items = append(v.page.Items, item)
+		if item, ok := s.fileItem(b.workspace, f, names); ok {
+			b.page.Items = append(b.page.Items, item)
 		}
 	}
 	if !more {
-		v.page.Done = true
-		return s.finished(ctx, v.at.Whole, "files", "")
+		b.page.Done = true
+		return s.recordWalk(ctx, b.cursor.Full, "files", "")
 	}
-	v.at.Files++
-	if last := list[len(list)-1].Created; v.at.Files > maxFilePages && last > 0 && (v.at.To == 0 || last < v.at.To) {
-		v.at.Files, v.at.To = 1, last // counting on would take ever longer
+	b.cursor.FilePage++
+	if oldest := list[len(list)-1].Created; b.cursor.FilePage > maxFilePages && oldest > 0 && (b.cursor.FilesUntil == 0 || oldest < b.cursor.FilesUntil) {
+		b.cursor.FilePage, b.cursor.FilesUntil = 1, oldest // high page numbers are slow
 	}
 	return nil
 }
 
-// place is what an item's id or path names.
-type place struct {
-	channel, name string // one of them: its id or its name
-	day           time.Time
-	root          string
-	file          string
+// An itemRef is a parsed id or path of an item.
+type itemRef struct {
+	channel, channelName string // the id or the name is set
+	day                  time.Time
+	root                 string
+	file                 string
 }
 
-// placeOf reads an item's id.
-func placeOf(id string) (place, bool) {
-	if fileShape.MatchString(id) {
-		return place{file: id}, true
+// parseItemID parses an item's id.
+func parseItemID(id string) (itemRef, bool) {
+	if fileIDPattern.MatchString(id) {
+		return itemRef{file: id}, true
 	}
-	c, rest, found := strings.Cut(id, "/")
-	if !found || !channelShape.MatchString(c) {
-		return place{}, false
+	channelID, rest, found := strings.Cut(id, "/")
+	if !found || !channelIDPattern.MatchString(channelID) {
+		return itemRef{}, false
 	}
 	if day, err := time.Parse(time.DateOnly, rest); err == nil {
-		return place{channel: c, day: day}, true
+		return itemRef{channel: channelID, day: day}, true
 	}
-	if _, ok := momentOf(rest); ok {
-		return place{channel: c, root: rest}, true
+	if _, ok := parseTimestamp(rest); ok {
+		return itemRef{channel: channelID, root: rest}, true
 	}
-	return place{}, false
+	return itemRef{}, false
 }

@@ -1,9 +1,7 @@
 package slack
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -13,18 +11,20 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 const (
 	headerSignature = "X-Slack-Signature"
 	headerTimestamp = "X-Slack-Request-Timestamp"
 	signatureScheme = "v0"
-	// replayWindow is how old a delivery may be, as Slack advises.
+	// replayWindow is the largest age of a delivery, as Slack recommends.
 	replayWindow = 5 * time.Minute
 	maxChallenge = 1024
 )
 
 // webhook describes the deliveries of the Events API.
+//
 // https://api.slack.com/authentication/verifying-requests-from-slack
 func webhook() *connectors.Webhook {
 	return &connectors.Webhook{
@@ -35,11 +35,11 @@ func webhook() *connectors.Webhook {
 			}
 			return nil
 		},
-		Route: route, IsChallenge: challenges, Verify: verify, Parse: read,
+		Route: route, IsChallenge: isChallenge, Verify: verify, Parse: parse,
 	}
 }
 
-// delivery is the envelope of an event.
+// A delivery is the envelope of an event.
 type delivery struct {
 	Type           string `json:"type"`
 	Team           string `json:"team_id"`
@@ -55,14 +55,14 @@ type delivery struct {
 type event struct {
 	Type        string          `json:"type"`
 	Subtype     string          `json:"subtype"`
-	Channel     json.RawMessage `json:"channel"` // an id, or an object for what happened to it
-	ChannelKind string          `json:"channel_type"`
+	Channel     json.RawMessage `json:"channel"` // an id, or an object
+	ChannelType string          `json:"channel_type"`
 	TS          string          `json:"ts"`
 	ThreadTS    string          `json:"thread_ts"`
 	DeletedTS   string          `json:"deleted_ts"`
 	Files       json.RawMessage `json:"files"`
-	Message     *mention        `json:"message"`
-	Previous    *mention        `json:"previous_message"`
+	Message     *eventMessage   `json:"message"`
+	Previous    *eventMessage   `json:"previous_message"`
 	FileID      string          `json:"file_id"`
 	File        struct {
 		ID string `json:"id"`
@@ -70,15 +70,15 @@ type event struct {
 	User json.RawMessage `json:"user"`
 }
 
-// mention is the message that an event is about.
-type mention struct {
+// An eventMessage is the message that an event is about.
+type eventMessage struct {
 	Subtype  string          `json:"subtype"`
 	TS       string          `json:"ts"`
 	ThreadTS string          `json:"thread_ts"`
 	Files    json.RawMessage `json:"files"`
 }
 
-func envelopeOf(body []byte) (delivery, error) {
+func parseEnvelope(body []byte) (delivery, error) {
 	var d delivery
 	if json.Unmarshal(body, &d) != nil {
 		return delivery{}, connectors.ErrDelivery
@@ -90,16 +90,16 @@ func envelopeOf(body []byte) (delivery, error) {
 	return delivery{}, connectors.ErrDelivery
 }
 
-// challenges reports whether a body is Slack's verification of an address, which
-// names no workspace.
-func challenges(body []byte) bool {
-	d, err := envelopeOf(body)
+// isChallenge reports whether a body is Slack's verification of an address,
+// which names no workspace.
+func isChallenge(body []byte) bool {
+	d, err := parseEnvelope(body)
 	return err == nil && d.Type == "url_verification" && d.Challenge != ""
 }
 
-// route tells the workspaces that a delivery is for.
+// route returns the workspaces that a delivery is for.
 func route(_ http.Header, body []byte) ([]string, error) {
-	d, err := envelopeOf(body)
+	d, err := parseEnvelope(body)
 	if err != nil {
 		return nil, err
 	}
@@ -118,30 +118,23 @@ func route(_ http.Header, body []byte) ([]string, error) {
 
 // verify checks the signature and its age.
 func verify(secret string, header http.Header, body []byte, now time.Time) error {
-	when := header.Get(headerTimestamp)
-	seconds, err := strconv.ParseInt(when, 10, 64)
-	if err != nil || secret == "" || strconv.FormatInt(seconds, 10) != when {
+	timestamp := header.Get(headerTimestamp)
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != timestamp {
 		return connectors.ErrSignature
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > replayWindow || age < -replayWindow {
 		return connectors.ErrSignature
 	}
-	given, found := strings.CutPrefix(header.Get(headerSignature), signatureScheme+"=")
+	signature, found := strings.CutPrefix(header.Get(headerSignature), signatureScheme+"=")
 	if !found {
 		return connectors.ErrSignature
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(signatureScheme + ":" + when + ":"))
-	mac.Write(body)
-	if !hmac.Equal([]byte(given), []byte(hex.EncodeToString(mac.Sum(nil)))) {
-		return connectors.ErrSignature
-	}
-	return nil
+	return connectors.VerifyHMAC(secret, signature, []byte(signatureScheme+":"+timestamp+":"), body)
 }
 
-// read says what a delivery tells.
-func read(_ http.Header, body []byte) (connectors.Delivery, error) {
-	d, err := envelopeOf(body)
+func parse(_ http.Header, body []byte) (connectors.Delivery, error) {
+	d, err := parseEnvelope(body)
 	if err != nil {
 		return connectors.Delivery{}, err
 	}
@@ -154,7 +147,7 @@ func read(_ http.Header, body []byte) (connectors.Delivery, error) {
 	case "app_rate_limited":
 		return connectors.Delivery{AllChanged: true}, nil // events were dropped
 	}
-	out := connectors.Delivery{ID: clip(d.ID, 200)}
+	out := connectors.Delivery{ID: safetext.TruncateBytes(d.ID, 200)}
 	if d.Time > 0 {
 		out.ChangedAt = time.Unix(d.Time, 0).UTC()
 	}
@@ -163,17 +156,17 @@ func read(_ http.Header, body []byte) (connectors.Delivery, error) {
 	case "message":
 		out.Items = e.items()
 	case "file_shared", "file_change", "file_deleted", "file_unshared", "file_public", "file_created":
-		if id := or(e.FileID, e.File.ID); fileShape.MatchString(id) {
+		if id := cmp.Or(e.FileID, e.File.ID); fileIDPattern.MatchString(id) {
 			out.Items = []string{id}
 		}
 	case "channel_rename", "group_rename":
-		out.AllChanged = true // the name is in all paths
+		out.AllChanged = true // all paths have the name
 	case "channel_archive", "channel_unarchive", "channel_deleted", "group_archive", "group_unarchive", "group_deleted",
 		"channel_left", "group_left", "member_joined_channel", "member_left_channel", "team_join", "channel_shared", "channel_unshared",
 		"channel_converted_to_private", "channel_converted_to_public":
 		out.PermissionsChanged = true
 	case "user_change":
-		// It tells of every new status, too; only leaving changes who may see what.
+		// The event comes for every new status as well.
 		var user struct {
 			Deleted bool `json:"deleted"`
 		}
@@ -182,10 +175,10 @@ func read(_ http.Header, body []byte) (connectors.Delivery, error) {
 	return out, nil
 }
 
-// items are the documents that a message's event concerns.
+// items returns the ids of the items that a message event concerns.
 func (e event) items() []string {
-	var c string
-	if json.Unmarshal(e.Channel, &c) != nil || !channelShape.MatchString(c) || e.ChannelKind == "im" || e.ChannelKind == "mpim" {
+	var channelID string
+	if json.Unmarshal(e.Channel, &channelID) != nil || !channelIDPattern.MatchString(channelID) || e.ChannelType == "im" || e.ChannelType == "mpim" {
 		return nil
 	}
 	var ids []string
@@ -194,55 +187,55 @@ func (e event) items() []string {
 			ids = append(ids, id)
 		}
 	}
-	day := func(ts string) {
-		if at, ok := momentOf(ts); ok {
-			add(dayOf(c, at))
+	addDay := func(ts string) {
+		if sentAt, ok := parseTimestamp(ts); ok {
+			add(dayID(channelID, sentAt))
 		}
 	}
-	thread := func(ts string) {
-		if _, ok := momentOf(ts); ok {
-			add(threadOf(c, ts))
+	addThread := func(ts string) {
+		if _, ok := parseTimestamp(ts); ok {
+			add(threadID(channelID, ts))
 		}
 	}
-	attached := func(raw json.RawMessage) {
-		for _, f := range listOf[file](raw) {
-			if fileShape.MatchString(f.ID) {
+	addFiles := func(raw json.RawMessage) {
+		for _, f := range decodeList[file](raw) {
+			if fileIDPattern.MatchString(f.ID) {
 				add(f.ID)
 			}
 		}
 	}
-	// of adds the documents that a message stands in: its day, or its thread. The
-	// first reply and the last one also change the day that the root stands in.
-	of := func(ts, root, subtype string) {
+	// addMessage adds the day or thread of a message. The first and the last reply of
+	// a thread also change the day of its root.
+	addMessage := func(ts, root, subtype string) {
 		if root == "" {
-			day(ts)
+			addDay(ts)
 			return
 		}
-		thread(root)
-		day(root)
+		addThread(root)
+		addDay(root)
 		if subtype == "thread_broadcast" {
-			day(ts)
+			addDay(ts)
 		}
 	}
 	switch e.Subtype {
 	case "message_changed", "message_replied":
-		for _, m := range []*mention{e.Message, e.Previous} {
+		for _, m := range []*eventMessage{e.Message, e.Previous} {
 			if m != nil {
-				of(m.TS, m.ThreadTS, m.Subtype)
-				attached(m.Files)
+				addMessage(m.TS, m.ThreadTS, m.Subtype)
+				addFiles(m.Files)
 			}
 		}
 	case "message_deleted":
 		root, subtype := "", ""
 		if m := e.Previous; m != nil {
 			root, subtype = m.ThreadTS, m.Subtype
-			attached(m.Files)
+			addFiles(m.Files)
 		}
-		of(e.DeletedTS, root, subtype)
+		addMessage(e.DeletedTS, root, subtype)
 	default:
-		if speaks(&message{Subtype: e.Subtype}) {
-			of(e.TS, e.ThreadTS, e.Subtype)
-			attached(e.Files)
+		if hasContent(&message{Subtype: e.Subtype}) {
+			addMessage(e.TS, e.ThreadTS, e.Subtype)
+			addFiles(e.Files)
 		}
 	}
 	return ids

@@ -31,7 +31,7 @@ func TestFaultInjection(t *testing.T) {
 	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 		_, settings := library(t)
 		return connectortest.FaultInjection{
-			Kind: func(dial connectortest.Dial) connectors.Kind { return webcrawler.Kind(webcrawler.Dial(dial)) }, Settings: settings, AllowWarnings: true,
+			Kind: func(dial connectors.Dial) connectors.Kind { return webcrawler.Kind(dial) }, Settings: settings, AllowWarnings: true,
 			Undetectable: func(e connectortest.Exchange, fault string) string {
 				content := strings.Contains(fault, "page") || fault == "a truncated body with a matching length" || strings.ContainsAny(fault[:1], `{["`) ||
 					fault == "null" || fault == "true" || strings.HasPrefix(fault, "an error")
@@ -52,7 +52,7 @@ func TestFaultInjection(t *testing.T) {
 // crawlOf makes a whole crawl.
 func crawlOf(t *testing.T, settings connectors.Settings) (items map[string]connectors.Item, warnings []string) {
 	t.Helper()
-	registry, err := connectors.NewRegistry(webcrawler.Kind(webcrawler.Dial(http.DefaultTransport.(*http.Transport).DialContext)))
+	registry, err := connectors.NewRegistry(webcrawler.Kind(http.DefaultTransport.(*http.Transport).DialContext))
 	if err != nil {
 		t.Fatal(err)
 	}

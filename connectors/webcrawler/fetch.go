@@ -36,7 +36,7 @@ func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 // guarded refuses to connect to a start address without encryption where there
 // are credentials for it and it is more than the networks that the operator
 // allowed.
-func guarded(starts []*url.URL, s connectors.Settings, dial Dial) Dial {
+func guarded(starts []*url.URL, s connectors.Settings, dial connectors.Dial) connectors.Dial {
 	if dial == nil || s.Credentials[credentialKey] == "" && s.Credentials[credentialWord] == "" {
 		return dial
 	}

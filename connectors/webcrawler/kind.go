@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -34,10 +33,6 @@ const (
 	defaultDelay    = 200
 )
 
-// Dial makes connections; it is to refuse the addresses that nobody may connect
-// to (internal/httpx).
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
 // Option changes a setting of [Kind].
 type Option func(*source)
 
@@ -45,12 +40,12 @@ type Option func(*source)
 func WithPatience(d time.Duration) Option { return func(s *source) { s.patience = d } }
 
 // Kind is the web crawler.
-func Kind(dial Dial, options ...Option) connectors.Kind {
+func Kind(dial connectors.Dial, options ...Option) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
-		Category:    connectors.CategoryWeb,
-		ReportsBytes:     true,
-		Description: "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
+		Category:     connectors.CategoryWeb,
+		ReportsBytes: true,
+		Description:  "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
 				Name: optionStarts, Title: "Start addresses", Type: connectors.TypeStringList, Required: true, Format: connectors.FormatURL, Destination: true,
@@ -124,7 +119,7 @@ func checkStarts(value any) error {
 	return err
 }
 
-func open(dial Dial, s connectors.Settings) (*source, error) {
+func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
 	starts, err := startsOf(s.Strings(optionStarts))
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("config.%s: %w", optionStarts, err))

@@ -22,7 +22,7 @@ func flow() map[string][]string {
 		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/chat", "internal/model/llm", "internal/search"),
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),
 		"cmd":                           {""},
-		"connectors":                    {"connectors", "internal/httpx", "internal/connector/blob"},
+		"connectors":                    {"connectors", "internal/httpx", "internal/safetext", "internal/connector/blob"},
 		"ent":                           {"ent", "ent/gid", "internal/viewer"},
 		"ent/migrate/migrations":        {},
 		"ent/rule":                      {"internal/viewer"},

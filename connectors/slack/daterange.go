@@ -7,79 +7,79 @@ import (
 	"time"
 )
 
-// span is a range of time as it was set: from the first to the last day, or back
-// from now. The zero span is all time.
-type span struct {
-	from, to            time.Time // the start of the first day, the end of the last one
+// A dateRange is a range of days, or the time back from now. The zero dateRange
+// is all time.
+type dateRange struct {
+	from, to            time.Time // the start of the first day and the end of the last day
 	hours, days, months int
 }
 
-var errSpan = errors.New("is no range; write it as 90d (h, d, w, m and y are understood), as its first day 2024-01-01, or as 2024-01-01..2024-06-30")
+var errDateRange = errors.New("is no range; write it as 90d (h, d, w, m and y are understood), as its first day 2024-01-01, or as 2024-01-01..2024-06-30")
 
-// parseSpan reads config.dateRange.
-func parseSpan(text string) (span, error) {
+// parseDateRange parses config.dateRange.
+func parseDateRange(text string) (dateRange, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "all" {
-		return span{}, nil
+		return dateRange{}, nil
 	}
 	for _, between := range []string{"..", " to ", "/"} {
 		if first, last, found := strings.Cut(text, between); found {
-			return daysBetween(strings.TrimSpace(first), strings.TrimSpace(last))
+			return parseDays(strings.TrimSpace(first), strings.TrimSpace(last))
 		}
 	}
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return span{from: day}, nil
+		return dateRange{from: day}, nil
 	}
 	count, err := strconv.Atoi(text[:len(text)-1])
 	if err != nil || count <= 0 || text[0] == '+' {
-		return span{}, errSpan
+		return dateRange{}, errDateRange
 	}
 	const years = 100
 	unit := text[len(text)-1]
 	most := map[byte]int{'h': years * 366 * 24, 'd': years * 366, 'w': years * 52, 'm': years * 12, 'y': years}[unit]
 	if count > most {
-		return span{}, errSpan
+		return dateRange{}, errDateRange
 	}
 	switch unit {
 	case 'h':
-		return span{hours: count}, nil
+		return dateRange{hours: count}, nil
 	case 'd':
-		return span{days: count}, nil
+		return dateRange{days: count}, nil
 	case 'w':
-		return span{days: 7 * count}, nil
+		return dateRange{days: 7 * count}, nil
 	case 'm':
-		return span{months: count}, nil
+		return dateRange{months: count}, nil
 	default:
-		return span{months: 12 * count}, nil
+		return dateRange{months: 12 * count}, nil
 	}
 }
 
-func daysBetween(first, last string) (span, error) {
-	var s span
+func parseDays(first, last string) (dateRange, error) {
+	var s dateRange
 	var err error
 	if first == "" && last == "" {
-		return s, errSpan
+		return s, errDateRange
 	}
 	if first != "" {
 		if s.from, err = time.Parse(time.DateOnly, first); err != nil {
-			return span{}, errSpan
+			return dateRange{}, errDateRange
 		}
 	}
 	if last != "" {
 		if s.to, err = time.Parse(time.DateOnly, last); err != nil {
-			return span{}, errSpan
+			return dateRange{}, errDateRange
 		}
 		s.to = s.to.AddDate(0, 0, 1)
 	}
 	if !s.to.IsZero() && !s.from.IsZero() && !s.from.Before(s.to) {
-		return span{}, errors.New("ends before it begins")
+		return dateRange{}, errors.New("ends before it begins")
 	}
 	return s, nil
 }
 
-// bounds are the first moment of the span and the first one after it, at the
-// starts of days in UTC; zero for none.
-func (s span) bounds(now time.Time) (from, to time.Time) {
+// bounds returns the first moment of the range and the first one after it,
+// which are starts of days in UTC, or zero.
+func (s dateRange) bounds(now time.Time) (from, to time.Time) {
 	if s.hours+s.days+s.months == 0 {
 		return s.from, s.to
 	}

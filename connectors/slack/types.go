@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// What Slack's answers are read into: only what is of use here. Texts and blocks
-// are written by anybody, so that what has another shape than the documentation
-// says never makes the message beside it unreadable.
+// The types of responses have only the fields that are used. People and apps write
+// texts and blocks, so that a part of another shape than documented must not make
+// the message unreadable.
 
 type channel struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name"`
-	Previous   []string `json:"previous_names,omitempty"`
-	Private    bool     `json:"is_private,omitempty"`
-	Archived   bool     `json:"is_archived,omitempty"`
-	Member     bool     `json:"is_member,omitempty"`
-	Direct     bool     `json:"is_im,omitempty"`
-	DirectMany bool     `json:"is_mpim,omitempty"`
+	ID            string   `json:"id"`
+	Name          string   `json:"name"`
+	PreviousNames []string `json:"previous_names,omitempty"`
+	Private       bool     `json:"is_private,omitempty"`
+	Archived      bool     `json:"is_archived,omitempty"`
+	Member        bool     `json:"is_member,omitempty"`
+	Direct        bool     `json:"is_im,omitempty"`
+	DirectMany    bool     `json:"is_mpim,omitempty"`
 }
 
 type person struct {
@@ -29,14 +29,13 @@ type person struct {
 	Name    string `json:"name"`
 	Deleted bool   `json:"deleted"`
 	Bot     bool   `json:"is_bot"`
-	// Guests of several channels and of one.
-	Restricted      bool `json:"is_restricted"`
-	UltraRestricted bool `json:"is_ultra_restricted"`
-	Stranger        bool `json:"is_stranger"`
-	// Confirmed says that the person has shown that the address is theirs.
-	Confirmed  *bool  `json:"is_email_confirmed"`
-	RealName   string `json:"real_name"`
-	Enterprise struct {
+	// Restricted is a guest of several channels, UltraRestricted of one.
+	Restricted      bool   `json:"is_restricted"`
+	UltraRestricted bool   `json:"is_ultra_restricted"`
+	IsStranger      bool   `json:"is_stranger"`
+	EmailConfirmed  *bool  `json:"is_email_confirmed"`
+	RealName        string `json:"real_name"`
+	Enterprise      struct {
 		Teams []string `json:"teams"`
 	} `json:"enterprise_user"`
 	Profile struct {
@@ -46,11 +45,10 @@ type person struct {
 	} `json:"profile"`
 }
 
-// label is what a person is called.
-func (p person) label() string {
+func (p person) displayName() string {
 	for _, name := range []string{p.Profile.RealName, p.RealName, p.Profile.DisplayName, p.Name} {
 		if name = strings.TrimSpace(name); name != "" {
-			return oneLine(name)
+			return strings.Join(strings.Fields(name), " ")
 		}
 	}
 	return p.ID
@@ -71,16 +69,16 @@ type message struct {
 	Edited struct {
 		TS string `json:"ts"`
 	} `json:"edited"`
-	Replies     int             `json:"reply_count"`
-	LatestReply string          `json:"latest_reply"`
-	RawFiles    json.RawMessage `json:"files"`
-	RawBlocks   json.RawMessage `json:"blocks"`
-	RawAttached json.RawMessage `json:"attachments"`
+	Replies        int             `json:"reply_count"`
+	LatestReply    string          `json:"latest_reply"`
+	RawFiles       json.RawMessage `json:"files"`
+	RawBlocks      json.RawMessage `json:"blocks"`
+	RawAttachments json.RawMessage `json:"attachments"`
 
-	files    []file
-	blocks   []block
-	attached []attachment
-	at       time.Time
+	files       []file
+	blocks      []block
+	attachments []attachment
+	sentAt      time.Time
 }
 
 type attachment struct {
@@ -122,34 +120,35 @@ type file struct {
 	Groups       []string `json:"groups"`
 }
 
-// block is a block, or an element of one.
+// A block is a block of a message, or an element of one.
 type block struct {
-	Type      string  `json:"type"`
-	Text      words   `json:"text"`
-	Title     words   `json:"title"`
-	Elements  []block `json:"elements"`
-	Fields    []words `json:"fields"`
-	Style     style   `json:"style"`
-	Indent    int     `json:"indent"`
-	URL       string  `json:"url"`
-	User      string  `json:"user_id"`
-	Group     string  `json:"usergroup_id"`
-	Channel   string  `json:"channel_id"`
-	Range     string  `json:"range"`
-	Name      string  `json:"name"`
-	Unicode   string  `json:"unicode"`
-	Alternate string  `json:"alt_text"`
-	Fallback  string  `json:"fallback"`
+	Type      string       `json:"type"`
+	Text      textObject   `json:"text"`
+	Title     textObject   `json:"title"`
+	Elements  []block      `json:"elements"`
+	Fields    []textObject `json:"fields"`
+	Style     style        `json:"style"`
+	Indent    int          `json:"indent"`
+	URL       string       `json:"url"`
+	User      string       `json:"user_id"`
+	Group     string       `json:"usergroup_id"`
+	Channel   string       `json:"channel_id"`
+	Range     string       `json:"range"`
+	Name      string       `json:"name"`
+	Unicode   string       `json:"unicode"`
+	Alternate string       `json:"alt_text"`
+	Fallback  string       `json:"fallback"`
 }
 
-// words are a text object, or the plain string that stands in its place in rich text.
-type words struct {
-	Text  string
-	Plain bool // no mrkdwn
+// A textObject is a text object, or the plain string that replaces one in rich
+// text.
+type textObject struct {
+	Text    string
+	IsPlain bool // without mrkdwn
 }
 
-// UnmarshalJSON implements json.Unmarshaler; another shape is no text.
-func (w *words) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON implements [json.Unmarshaler]. Anything else is an empty text.
+func (w *textObject) UnmarshalJSON(data []byte) error {
 	var object struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
@@ -158,19 +157,19 @@ func (w *words) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if json.Unmarshal(data, &object) == nil {
-		w.Text, w.Plain = object.Text, object.Type == "plain_text"
+		w.Text, w.IsPlain = object.Text, object.Type == "plain_text"
 	}
 	return nil
 }
 
-// style is that of a text, or of a list.
+// A style is the style of a text or list.
 type style struct {
-	List               string
-	Bold, Italic, Gone bool
-	Code               bool
+	List                 string
+	Bold, Italic, Strike bool
+	Code                 bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler; another shape is no style.
+// UnmarshalJSON implements [json.Unmarshaler]. Anything else is no style.
 func (s *style) UnmarshalJSON(data []byte) error {
 	var object struct {
 		Bold   bool `json:"bold"`
@@ -182,13 +181,14 @@ func (s *style) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if json.Unmarshal(data, &object) == nil {
-		s.Bold, s.Italic, s.Gone, s.Code = object.Bold, object.Italic, object.Strike, object.Code
+		s.Bold, s.Italic, s.Strike, s.Code = object.Bold, object.Italic, object.Strike, object.Code
 	}
 	return nil
 }
 
-// readMessages reads messages one by one; what has no proper time is none.
-func readMessages(raw []json.RawMessage) []*message {
+// decodeMessages decodes messages one by one. It leaves out those without a
+// valid timestamp.
+func decodeMessages(raw []json.RawMessage) []*message {
 	out := make([]*message, 0, len(raw))
 	for _, data := range raw {
 		m := &message{}
@@ -199,22 +199,22 @@ func readMessages(raw []json.RawMessage) []*message {
 			}
 			m = &message{Type: least.Type, Subtype: least.Subtype, TS: least.TS, User: least.User, Text: least.Text}
 		}
-		at, ok := momentOf(m.TS)
+		at, ok := parseTimestamp(m.TS)
 		if !ok {
 			continue
 		}
-		m.at = at
-		m.files = listOf[file](m.RawFiles)
-		m.blocks = listOf[block](m.RawBlocks)
-		m.attached = listOf[attachment](m.RawAttached)
-		m.RawFiles, m.RawBlocks, m.RawAttached = nil, nil, nil
+		m.sentAt = at
+		m.files = decodeList[file](m.RawFiles)
+		m.blocks = decodeList[block](m.RawBlocks)
+		m.attachments = decodeList[attachment](m.RawAttachments)
+		m.RawFiles, m.RawBlocks, m.RawAttachments = nil, nil, nil
 		out = append(out, m)
 	}
 	return out
 }
 
-// listOf reads the entries of a list that have the right shape.
-func listOf[T any](data json.RawMessage) []T {
+// decodeList decodes a list. It leaves out the entries that cannot be decoded.
+func decodeList[T any](data json.RawMessage) []T {
 	var raw []json.RawMessage
 	if len(data) == 0 || json.Unmarshal(data, &raw) != nil {
 		return nil
@@ -230,16 +230,15 @@ func listOf[T any](data json.RawMessage) []T {
 }
 
 var (
-	stampShape   = regexp.MustCompile(`^[0-9]{1,11}\.[0-9]{6}$`)
-	channelShape = regexp.MustCompile(`^[CG][A-Z0-9]{2,30}$`)
-	fileShape    = regexp.MustCompile(`^F[A-Z0-9]{2,30}$`)
+	timestampPattern = regexp.MustCompile(`^[0-9]{1,11}\.[0-9]{6}$`)
+	channelIDPattern = regexp.MustCompile(`^[CG][A-Z0-9]{2,30}$`)
+	fileIDPattern    = regexp.MustCompile(`^F[A-Z0-9]{2,30}$`)
 )
 
-// momentOf reads a message's ts, which is its id in its channel and the time it
-// was sent: seconds and, after the point, what tells the messages of one second
-// apart.
-func momentOf(ts string) (time.Time, bool) {
-	if !stampShape.MatchString(ts) {
+// parseTimestamp parses a message's ts: the time at which it was sent, which is
+// also its id in the channel.
+func parseTimestamp(ts string) (time.Time, bool) {
+	if !timestampPattern.MatchString(ts) {
 		return time.Time{}, false
 	}
 	whole, part, _ := strings.Cut(ts, ".")
@@ -254,8 +253,8 @@ func momentOf(ts string) (time.Time, bool) {
 	return time.Unix(seconds, micros*1000).UTC(), true
 }
 
-// stamp is the ts of a moment.
-func stamp(t time.Time) string {
+// formatTimestamp returns a time as a ts.
+func formatTimestamp(t time.Time) string {
 	micros := t.UnixMicro()
 	return strconv.FormatInt(micros/1e6, 10) + "." + leftPad(strconv.FormatInt(micros%1e6, 10), 6)
 }
@@ -263,5 +262,3 @@ func stamp(t time.Time) string {
 func leftPad(digits string, width int) string {
 	return strings.Repeat("0", max(width-len(digits), 0)) + digits
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
