@@ -9,17 +9,19 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/people"
 )
 
 func (r *mutationResolver) SignUp(ctx context.Context, input model.SignUpInput) (*model.SessionToken, error) {
-	return r.signUp(ctx, input)
+	return sessionToken(r.People.SignUp(ctx, people.SignUp{Workspace: input.Workspace, Email: input.Email, Name: input.Name, Password: input.Password}))
 }
 
 func (r *mutationResolver) SignIn(ctx context.Context, input model.SignInInput) (*model.SessionToken, error) {
-	return r.signIn(ctx, input)
+	return sessionToken(r.People.SignIn(ctx, input.Email, input.Password))
 }
 
 func (r *mutationResolver) RefreshSession(ctx context.Context, refreshToken string) (*model.SessionToken, error) {
@@ -59,7 +61,7 @@ func (r *mutationResolver) CreateWorkspace(ctx context.Context, input model.Work
 }
 
 func (r *queryResolver) Me(ctx context.Context) (*model.Me, error) {
-	return r.me(ctx)
+	return me(r.People.Me(ctx))
 }
 
 func (r *queryResolver) SignUpAllowed(ctx context.Context) (bool, error) {
@@ -71,7 +73,8 @@ func (r *queryResolver) MySessions(ctx context.Context) ([]*ent.Session, error) 
 }
 
 func (r *queryResolver) MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error) {
-	return r.myWorkspaces(ctx)
+	memberships, err := r.People.Mine(ctx)
+	return myWorkspaces(ctx, memberships, err)
 }
 
 func (r *sessionResolver) Current(ctx context.Context, obj *ent.Session) (bool, error) {

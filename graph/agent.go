@@ -43,28 +43,26 @@ func settable[T any](v graphql.Omittable[T]) catalog.Set[T] {
 	return catalog.Set[T]{Given: given, To: to}
 }
 
-// agentCollections are those of an agent's list that still exist, for all
-// agents of an answer in one statement.
-func agentCollections(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+// existingCollections returns the collections of an agent that still exist. All
+// agents of an answer need one statement.
+func existingCollections(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	names := loadersOf(ctx).collectionName
-	for _, id := range ids {
-		names.saw(id)
-	}
+	seeAll(ids, func(id uuid.UUID) uuid.UUID { return id }, names)
 	out := make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
 		name, err := names.Load(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if name != "" { // no collection is without a name
+		if name != "" { // names are never empty
 			out = append(out, id)
 		}
 	}
 	return out, nil
 }
 
-func (r *Resolver) agentTools() []*catalog.Tool {
-	all := r.Agents.Tools()
+func agentTools(agents *catalog.Catalog) []*catalog.Tool {
+	all := agents.Tools()
 	tools := make([]*catalog.Tool, len(all))
 	for i := range all {
 		tools[i] = &all[i]
@@ -73,33 +71,25 @@ func (r *Resolver) agentTools() []*catalog.Tool {
 }
 
 func (r *Resolver) agentTemplates(ctx context.Context, category *string, after cursor, first *int) (*model.AgentTemplateConnection, error) {
-	first, _, err := bounded(first, nil)
-	if err != nil {
-		return nil, err
-	}
 	from := uuid.Nil
 	if after != nil {
 		from = after.ID
 	}
-	wanted := ""
-	if category != nil {
-		wanted = *category
-	}
-	page, err := r.Templates.List(ctx, wanted, from, *first)
+	page, err := r.Templates.List(ctx, orEmpty(category), from, *first)
 	if err != nil {
 		return nil, err
 	}
-	made := &model.AgentTemplateConnection{
+	out := &model.AgentTemplateConnection{
 		Edges: make([]*model.AgentTemplateEdge, len(page.Templates)), TotalCount: page.Total,
 		PageInfo: &entgql.PageInfo[uuid.UUID]{HasNextPage: page.More, HasPreviousPage: after != nil},
 	}
 	for i, t := range page.Templates {
-		made.Edges[i] = &model.AgentTemplateEdge{Node: t, Cursor: entgql.Cursor[uuid.UUID]{ID: t.ID}}
+		out.Edges[i] = &model.AgentTemplateEdge{Node: t, Cursor: entgql.Cursor[uuid.UUID]{ID: t.ID}}
 	}
-	if n := len(made.Edges); n > 0 {
-		made.PageInfo.StartCursor, made.PageInfo.EndCursor = &made.Edges[0].Cursor, &made.Edges[n-1].Cursor
+	if n := len(out.Edges); n > 0 {
+		out.PageInfo.StartCursor, out.PageInfo.EndCursor = &out.Edges[0].Cursor, &out.Edges[n-1].Cursor
 	}
-	return made, nil
+	return out, nil
 }
 
 func newTemplate(in model.CreateAgentTemplateInput) template.New {
@@ -126,19 +116,13 @@ func overrides(in *model.CreateAgentFromTemplateInput) template.Overrides {
 	}
 }
 
-func (r *Resolver) agentMemories(ctx context.Context, agent uuid.UUID, kind *agentmemory.Kind, after cursor, first *int, before cursor, last *int, order []*ent.AgentMemoryOrder) (*ent.AgentMemoryConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.Agents.Get(ctx, agent); err != nil {
-		return nil, err
-	}
+func (r *Resolver) agentMemories(ctx context.Context, agent uuid.UUID, kind *agentmemory.Kind) (*ent.AgentMemoryQuery, error) {
 	query := r.client(ctx).AgentMemory.Query().Where(agentmemory.AgentID(agent))
 	if kind != nil {
 		query.Where(agentmemory.KindEQ(*kind))
 	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithAgentMemoryOrder(order))
+	_, err := r.Agents.Get(ctx, agent)
+	return query, err
 }
 
 func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error) {
@@ -146,7 +130,7 @@ func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query st
 	if limit != nil {
 		most = *limit
 	}
-	hits, err := r.Memories.Search(ctx, agent, query, memory.Kind(orNone(kind)), most)
+	hits, err := r.Memories.Search(ctx, agent, query, memory.Kind(orZero(kind)), most)
 	if err != nil {
 		return nil, err
 	}
@@ -158,25 +142,18 @@ func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query st
 }
 
 func newMemory(in model.CreateAgentMemoryInput) memory.New {
-	return memory.New{Kind: memory.Kind(orNone(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
-}
-
-// whoseAgent is the agent that a memory has to be of, the zero id for any. The
-// zero id itself, when it is given, is no agent's.
-func whoseAgent(id *uuid.UUID) uuid.UUID {
-	if id != nil && *id == uuid.Nil {
-		return uuid.Max
-	}
-	return orZero(id)
+	return memory.New{Kind: memory.Kind(orZero(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
 }
 
 func memoryChange(in model.UpdateAgentMemoryInput) memory.Change {
 	return memory.Change{Kind: (*memory.Kind)(in.Kind), Content: in.Content, Importance: in.Importance}
 }
 
-func orNone(kind *agentmemory.Kind) agentmemory.Kind {
-	if kind == nil {
-		return ""
+// memoryOwner returns the agent that a memory must belong to: the zero id for any,
+// and the greatest id, which no agent has, for the zero id of a request.
+func memoryOwner(id *uuid.UUID) uuid.UUID {
+	if namesNothing(id) {
+		return uuid.Max
 	}
-	return *kind
+	return orZero(id)
 }

@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent"
@@ -54,28 +55,23 @@ func (r *mutationResolver) CreateAgentMemory(ctx context.Context, agentID uuid.U
 }
 
 func (r *mutationResolver) UpdateAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) (*ent.AgentMemory, error) {
-	return r.Memories.Update(ctx, whoseAgent(agentID), id, memoryChange(input))
+	return r.Memories.Update(ctx, memoryOwner(agentID), id, memoryChange(input))
 }
 
 func (r *mutationResolver) DeleteAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (uuid.UUID, error) {
-	return id, r.Memories.Delete(ctx, whoseAgent(agentID), id)
+	return id, r.Memories.Delete(ctx, memoryOwner(agentID), id)
 }
 
 func (r *queryResolver) Agents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) (*ent.AgentConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
 	return r.client(ctx).Agent.Query().Paginate(ctx, after, first, before, last, ent.WithAgentOrder(orderBy))
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id uuid.UUID) (*ent.Agent, error) {
-	row, err := r.client(ctx).Agent.Get(ctx, id)
-	return found("Agent", row, err)
+	return r.Resolver.Agents.Get(ctx, id)
 }
 
 func (r *queryResolver) AgentTools(ctx context.Context) ([]*catalog.Tool, error) {
-	return r.agentTools(), nil
+	return agentTools(r.Resolver.Agents), nil
 }
 
 func (r *queryResolver) AgentTemplates(ctx context.Context, category *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.AgentTemplateConnection, error) {
@@ -87,11 +83,15 @@ func (r *queryResolver) AgentTemplate(ctx context.Context, id uuid.UUID) (*templ
 }
 
 func (r *queryResolver) AgentMemories(ctx context.Context, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) (*ent.AgentMemoryConnection, error) {
-	return r.agentMemories(ctx, agentID, kind, after, first, before, last, orderBy)
+	query, err := r.agentMemories(ctx, agentID, kind)
+	if err != nil {
+		return nil, err
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithAgentMemoryOrder(orderBy))
 }
 
 func (r *queryResolver) AgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentMemory, error) {
-	return r.Memories.Get(ctx, whoseAgent(agentID), id)
+	return r.Memories.Get(ctx, memoryOwner(agentID), id)
 }
 
 func (r *queryResolver) SearchAgentMemories(ctx context.Context, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error) {

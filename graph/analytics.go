@@ -2,92 +2,76 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/ent/apikey"
-	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/graph/model"
-	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/usage/quota"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func (r *Resolver) queryAnalytics(ctx context.Context, from, to *time.Time, collectionID, keyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error) {
-	reach, err := scope(ctx)
+	scope, err := viewer.ScopeOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	span := analytics.Span{Collection: orZero(collectionID), Key: orZero(keyID)}
-	if from != nil {
-		span.From = *from
-	}
-	if to != nil {
-		span.To = *to
-	}
-	if kind != nil {
-		span.Kind = analytics.Kind(strings.ToLower(string(*kind)))
-	}
 	if collectionID != nil {
-		if there, err := r.client(ctx).Collection.Query().Where(collection.ID(*collectionID)).Exist(ctx); err != nil {
+		if err := r.Collections.Exists(ctx, *collectionID); err != nil {
 			return nil, err
-		} else if !there {
-			return nil, apierr.NotFound("Collection")
 		}
 	}
 	if keyID != nil {
-		if there, err := r.client(ctx).APIKey.Query().Where(apikey.ID(*keyID)).Exist(ctx); err != nil {
+		if err := r.Keys.Exists(ctx, *keyID); err != nil {
 			return nil, err
-		} else if !there {
-			return nil, apierr.NotFound("API key")
 		}
 	}
-	return r.Analytics.Report(ctx, reach, span)
+	return r.Analytics.Report(ctx, scope, analytics.Span{
+		From: orZero(from), To: orZero(to), Collection: orZero(collectionID), Key: orZero(keyID),
+		Kind: analytics.Kind(strings.ToLower(string(orZero(kind)))),
+	})
 }
 
-func (r *Resolver) recordEvents(ctx context.Context, in model.RecordEventsInput) (*analytics.Recorded, error) {
-	v, ok := viewer.From(ctx)
-	if !ok || v.Kind != viewer.KindKey || !v.Secret {
-		return nil, apierr.New(apierr.Forbidden, "Secret key required")
+func analyticsEvents(in model.RecordEventsInput) (one *analytics.Event, many []analytics.Event) {
+	if in.Event != nil {
+		e := analyticsEvent(in.Event)
+		one = &e
 	}
-	reach, err := scope(ctx)
-	if err != nil {
-		return nil, err
+	if in.Events != nil {
+		many = make([]analytics.Event, len(in.Events))
 	}
-	given, place := in.Events, func(i int) string { return fmt.Sprintf("events[%d].", i) }
-	switch {
-	case in.Event != nil && in.Events != nil:
-		return nil, apierr.Invalid("events", "must not be given together with one event")
-	case in.Event != nil:
-		given, place = []*model.EventInput{in.Event}, func(int) string { return "" }
+	for i, e := range in.Events {
+		many[i] = analyticsEvent(e)
 	}
-	events := make([]analytics.Event, len(given))
-	for i, e := range given {
-		events[i] = event(e)
-	}
-	out, err := r.Analytics.Record(ctx, reach, v.Subject, events, place)
-	if err != nil {
-		return nil, err
-	}
-	return &out, nil
+	return one, many
 }
 
-func event(in *model.EventInput) analytics.Event {
-	e := analytics.Event{
+func analyticsEvent(in *model.EventInput) analytics.Event {
+	return analytics.Event{
 		Type: strings.ToLower(string(in.Type)), Request: in.RequestID, Result: orZero(in.ResultID), Document: orZero(in.DocumentID),
-		Position: in.Position, Comment: orEmpty(in.Comment), ID: orEmpty(in.EventID),
+		Position: in.Position, Rating: strings.ToLower(string(orZero(in.Rating))), Reason: strings.ToLower(string(orZero(in.Reason))),
+		Comment: orEmpty(in.Comment), OccurredAt: orZero(in.OccurredAt), ID: orEmpty(in.EventID),
 	}
-	if in.Rating != nil {
-		e.Rating = strings.ToLower(string(*in.Rating))
+}
+
+func (r *Resolver) usage(ctx context.Context) (*model.Usage, error) {
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if in.Reason != nil {
-		e.Reason = strings.ToLower(string(*in.Reason))
+	return usageModel(r.Quota.Usage(ctx, scope))
+}
+
+func usageModel(u quota.Usage, err error) (*model.Usage, error) {
+	if err != nil {
+		return nil, err
 	}
-	if in.OccurredAt != nil {
-		e.OccurredAt = *in.OccurredAt
+	out := &model.Usage{PeriodStart: u.Start, PeriodEnd: u.End, Queries: u.Queries}
+	if u.Limit > 0 {
+		left := u.Remaining()
+		out.Limit, out.Remaining = &u.Limit, &left
 	}
-	return e
+	return out, nil
 }

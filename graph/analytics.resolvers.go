@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 )
 
 func (r *mutationResolver) RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error) {
-	return r.recordEvents(ctx, input)
+	one, many := analyticsEvents(input)
+	return r.Analytics.RecordByKey(ctx, one, many)
 }
 
 func (r *queryResolver) QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error) {

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"github.com/99designs/gqlgen/graphql"
-
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 )
@@ -10,14 +8,14 @@ import (
 func newKey(in model.CreateAPIKeyInput) authn.NewKey {
 	return authn.NewKey{
 		Name:             in.Name,
-		AllCollections:   in.AllowAllCollections != nil && *in.AllowAllCollections,
+		AllCollections:   orZero(in.AllowAllCollections),
 		Collections:      in.AllowedCollections,
 		Default:          in.DefaultCollection,
 		Hosts:            in.AllowedHosts,
 		Referers:         in.AllowedReferers,
 		ChatModel:        in.WidgetModelID,
 		ChatContext:      in.WidgetContext,
-		RequireSignature: in.RequireSignature != nil && *in.RequireSignature,
+		RequireSignature: orZero(in.RequireSignature),
 		RatePerMinute:    in.RateLimitPerMinute,
 		ExpiresAt:        in.ExpiresAt,
 	}
@@ -25,33 +23,18 @@ func newKey(in model.CreateAPIKeyInput) authn.NewKey {
 
 func keyChange(in model.UpdateAPIKeyInput) authn.KeyChange {
 	return authn.KeyChange{
-		Name:             notNull(in.Name),
-		AllCollections:   notNull(in.AllowAllCollections),
-		Collections:      listed(in.AllowedCollections),
-		Default:          nullable(in.DefaultCollection),
-		Hosts:            listed(in.AllowedHosts),
-		Referers:         listed(in.AllowedReferers),
-		ChatModel:        nullable(in.WidgetModelID),
-		ChatContext:      nullable(in.WidgetContext),
-		RequireSignature: notNull(in.RequireSignature),
-		RatePerMinute:    nullable(in.RateLimitPerMinute),
-		ExpiresAt:        nullable(in.ExpiresAt),
+		Name:             field(in.Name),
+		AllCollections:   field(in.AllowAllCollections),
+		Collections:      listField(in.AllowedCollections),
+		Default:          nullableField(in.DefaultCollection),
+		Hosts:            listField(in.AllowedHosts),
+		Referers:         listField(in.AllowedReferers),
+		ChatModel:        nullableField(in.WidgetModelID),
+		ChatContext:      nullableField(in.WidgetContext),
+		RequireSignature: field(in.RequireSignature),
+		RatePerMinute:    nullableField(in.RateLimitPerMinute),
+		ExpiresAt:        nullableField(in.ExpiresAt),
 	}
-}
-
-// notNull takes null for a setting that cannot be null as not given.
-func notNull[T any](v *T) authn.Change[T] {
-	if v == nil {
-		return authn.Change[T]{}
-	}
-	return authn.Change[T]{Given: true, To: *v}
-}
-
-func listed[T any](v []T) authn.Change[[]T] { return authn.Change[[]T]{Given: v != nil, To: v} }
-
-func nullable[T any](v graphql.Omittable[T]) authn.Change[T] {
-	to, given := v.ValueOK()
-	return authn.Change[T]{Given: given, To: to}
 }
 
 func overlap(minutes *int) int {

@@ -11,6 +11,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 )
@@ -36,14 +37,9 @@ func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent
 }
 
 func (r *queryResolver) APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
 	return r.client(ctx).APIKey.Query().Paginate(ctx, after, first, before, last, ent.WithAPIKeyOrder(orderBy))
 }
 
 func (r *queryResolver) APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
-	row, err := r.client(ctx).APIKey.Get(ctx, id)
-	return found("API key", row, err)
+	return r.Keys.Get(ctx, id)
 }

@@ -10,13 +10,14 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
 )
 
 func (r *auditEntryResolver) Changes(ctx context.Context, obj *ent.AuditEntry) ([]*audit.Change, error) {
-	return auditChanges(obj)
+	return audit.ChangesOf(obj)
 }
 
 func (r *queryResolver) AuditLog(ctx context.Context, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) (*ent.AuditEntryConnection, error) {

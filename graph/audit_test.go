@@ -15,8 +15,8 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -225,7 +225,7 @@ func TestAFailedSignInIsNotedBehindTheAnswer(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	failures := audit.NewSignIns(t.Context(), h.db.Ent, h.resolver.Log)
 	defer failures.Close()
-	h.resolver.Audit = failures
+	h.resolver.People = people.New(h.db.Ent, h.resolver.Accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), SignIns: failures})
 	const query = `mutation($e: String!) { signIn(input: {email: $e, password: "guess guess guess"}) { accessToken } }`
 	known := h.ask(t, anonymous(), query, map[string]any{"e": strings.ToUpper(ada.email)})
 	unknown := h.ask(t, anonymous(), query, map[string]any{"e": "nobody@example.com"})
@@ -256,7 +256,7 @@ func TestWhatIsUndoneLeavesNoEntry(t *testing.T) {
 	}
 }
 
-var _ graph.SignInLog = (*audit.SignIns)(nil)
+var _ people.SignInLog = (*audit.SignIns)(nil)
 
 // withRequest gives requests what the edge gives them.
 func withRequest(next http.Handler, client, id string) http.Handler {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -112,7 +113,7 @@ func sourceCalls() map[string]maker {
 		},
 		"Mutation.deleteFiles": on(`mutation($i: ID!) { deleteFiles(connectorId: $i, paths: ["a.md"]) }`, func(t *testing.T, h *house, n *tenant) uuid.UUID {
 			id := aConnector(t, h, n)
-			_, err := h.resolver.Files.Upload(n.system(t), id, "a.md", "text/markdown", strings.NewReader("x"), 1)
+			_, err := h.files.Upload(n.system(t), id, sourcefile.Upload{Path: "a.md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +189,7 @@ func (n *tenant) system(t *testing.T) context.Context {
 }
 
 func aCollection(t *testing.T, h *house, n *tenant) uuid.UUID {
-	return must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName("Another").SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(n.system(t))).ID
+	return must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName("Another").SetEmbeddingModel(h.models.Default().Model()).Save(n.system(t))).ID
 }
 
 func aConnector(t *testing.T, h *house, n *tenant) uuid.UUID {

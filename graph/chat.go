@@ -12,46 +12,47 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// chat answers a question. On the dashboard the answer goes on for a while when
-// its reader is lost, who may come back to it (chatResume); everywhere else it
-// ends with its reader.
+// chat answers a question. On the dashboard the answer continues for a while after
+// its reader has disconnected, and chatResume goes on reading it. Everywhere else
+// the answer ends with its reader.
 func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.ChatEvent, error) {
 	request := chat.Request{
 		Message: in.Message, Conversation: orZero(in.ConversationID), Collection: orZero(in.Collection), Admit: r.metered,
 	}
-	begin := func(ctx context.Context) (<-chan chat.Event, *chatNote, error) {
+	begin := func(ctx context.Context) (<-chan chat.Event, *chatLog, error) {
 		events, err := r.Chat.Stream(ctx, request)
 		if err != nil {
 			return nil, nil, err
 		}
-		return events, r.noteChat(ctx, in), nil
+		return events, r.logChat(ctx, in), nil
 	}
 	v, _ := viewer.From(ctx)
 	if v.Kind == viewer.KindSession && !isStored(ctx) {
 		id := uuid.New()
 		if err := r.Answers.Start(ctx, ownerOf(v), id, func(ctx context.Context) (<-chan chat.Event, error) {
-			events, note, err := begin(ctx)
+			events, log, err := begin(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return relay(ctx, events, note.event, note.end), nil
+			return relay(ctx, events, log.event, log.end), nil
 		}); err != nil {
 			return nil, err
 		}
 		return r.chatResume(ctx, id, 0)
 	}
-	events, note, err := begin(ctx)
+	events, log, err := begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seq := 0
 	return relay(ctx, events, func(e chat.Event) model.ChatEvent {
 		seq++
-		return chatEvent(note.event(e), seq, nil)
-	}, note.end), nil
+		return chatEvent(log.event(e), seq, nil)
+	}, log.end), nil
 }
 
-// chatResume goes on with an answer of the viewer's own.
+// chatResume returns the events after a sequence number of an answer that the
+// viewer asked for.
 func (r *Resolver) chatResume(ctx context.Context, id uuid.UUID, after int) (<-chan model.ChatEvent, error) {
 	v, _ := viewer.From(ctx)
 	return replay.Follow(ctx, r.Answers, ownerOf(v), id, after, func(e replay.Event[chat.Event]) model.ChatEvent {
@@ -63,20 +64,13 @@ func ownerOf(v viewer.Viewer) replay.Owner {
 	return replay.Owner{Workspace: v.Workspace, Subject: v.Subject}
 }
 
-func (r *Resolver) chatModels() []*model.ChatModel {
-	names := r.Chat.Models()
+func chatModels(c *chat.Chat) []*model.ChatModel {
+	names := c.Models()
 	models := make([]*model.ChatModel, len(names))
 	for i, name := range names {
 		models[i] = &model.ChatModel{Name: name, IsDefault: i == 0}
 	}
 	return models
-}
-
-func orZero(id *uuid.UUID) uuid.UUID {
-	if id == nil {
-		return uuid.Nil
-	}
-	return *id
 }
 
 func chatEvent(e chat.Event, seq int, answer *uuid.UUID) model.ChatEvent {
@@ -88,10 +82,7 @@ func chatEvent(e chat.Event, seq int, answer *uuid.UUID) model.ChatEvent {
 	case chat.Sources:
 		sources := make([]*model.ChatSource, len(e.Sources))
 		for i, s := range e.Sources {
-			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title}
-			if s.URL != "" {
-				sources[i].URL = &s.URL
-			}
+			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title, URL: nilIfZero(s.URL)}
 		}
 		return model.ChatSources{Sources: sources, Seq: seq}
 	case chat.FollowUp:
@@ -107,15 +98,32 @@ func chatEvent(e chat.Event, seq int, answer *uuid.UUID) model.ChatEvent {
 	}
 }
 
-// nobodys refuses the zero id, which names nothing here and stands for none
-// further down.
-func (r *Resolver) nobodys(ctx context.Context, in model.ChatInput) error {
-	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
+// refuseZeroIDs refuses the zero id, which the chat would read as "none given".
+func (r *Resolver) refuseZeroIDs(ctx context.Context, in model.ChatInput) error {
+	if namesNothing(in.ConversationID) {
 		return apierr.NotFound("Conversation")
 	}
-	if in.Collection == nil || *in.Collection != uuid.Nil {
-		return nil
+	if namesNothing(in.Collection) {
+		_, err := r.searchScope(ctx, in.Collection)
+		return err
 	}
-	_, err := r.searchScope(ctx, in.Collection)
-	return err
+	return nil
+}
+
+// relay converts what in sends, until in is closed or ctx ends, and then calls
+// ended.
+func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B, ended func()) <-chan B {
+	out := make(chan B)
+	go func() {
+		defer close(out)
+		defer ended()
+		for a := range in {
+			select {
+			case out <- convert(a):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
 }

@@ -10,12 +10,14 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/chat/conversation"
 )
 
 func (r *conversationResolver) Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error) {
-	return conversationKind(obj), nil
+	return model.ConversationKind(conversation.KindOf(obj)), nil
 }
 
 func (r *conversationResolver) MessageCount(ctx context.Context, obj *ent.Conversation) (int, error) {
@@ -28,36 +30,32 @@ func (r *messageResolver) Feedback(ctx context.Context, obj *ent.Message) (*mode
 }
 
 func (r *mutationResolver) RenameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error) {
-	return r.renameConversation(ctx, id, title)
+	return r.Conversations.Rename(ctx, id, title)
 }
 
 func (r *mutationResolver) DeleteConversation(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	return id, r.deleteConversation(ctx, id)
+	return id, r.Conversations.Delete(ctx, id)
 }
 
 func (r *mutationResolver) DeleteConversations(ctx context.Context, agentID *uuid.UUID, kind *model.ConversationKind) (int, error) {
-	return r.deleteConversations(ctx, agentID, kind)
+	return r.Conversations.DeleteAll(ctx, conversationFilter(nil, agentID, kind))
 }
 
 func (r *mutationResolver) SetFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) (*model.MessageFeedback, error) {
-	return r.setFeedback(ctx, messageID, conversationID, input)
+	row, err := r.Conversations.Rate(ctx, messageID, conversationID, rating(input))
+	return messageFeedback(row), err
 }
 
 func (r *mutationResolver) RemoveFeedback(ctx context.Context, messageID uuid.UUID, conversationID *uuid.UUID) (uuid.UUID, error) {
-	return messageID, r.removeFeedback(ctx, messageID, conversationID)
+	return messageID, r.Conversations.Unrate(ctx, messageID, conversationID)
 }
 
 func (r *queryResolver) Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) (*ent.ConversationConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	return r.conversations(ctx, matching, agentID, kind).Paginate(ctx, after, first, before, last, ent.WithConversationOrder(newestFirst(orderBy)))
+	return r.Resolver.Conversations.Query(ctx, conversationFilter(matching, agentID, kind)).Paginate(ctx, after, first, before, last, ent.WithConversationOrder(newestFirst(orderBy)))
 }
 
 func (r *queryResolver) Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error) {
-	row, err := r.client(ctx).Conversation.Get(ctx, id)
-	return found("Conversation", row, err)
+	return r.Resolver.Conversations.Get(ctx, id)
 }
 
 func (r *queryResolver) ExportConversation(ctx context.Context, id uuid.UUID, format model.ExportFormat) (*model.ConversationExport, error) {
@@ -65,11 +63,11 @@ func (r *queryResolver) ExportConversation(ctx context.Context, id uuid.UUID, fo
 }
 
 func (r *queryResolver) ChatModels(ctx context.Context) ([]*model.ChatModel, error) {
-	return r.chatModels(), nil
+	return chatModels(r.Chat), nil
 }
 
 func (r *subscriptionResolver) Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error) {
-	if err := r.nobodys(ctx, input); err != nil {
+	if err := r.refuseZeroIDs(ctx, input); err != nil {
 		return nil, err
 	}
 	return r.chat(ctx, input)

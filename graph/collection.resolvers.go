@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 )
@@ -19,35 +20,33 @@ func (r *collectionResolver) Stats(ctx context.Context, obj *ent.Collection) (*m
 }
 
 func (r *collectionResolver) ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error) {
-	feeds, err := loadersOf(ctx).feeds.Load(ctx, obj.ID)
-	return feeds.connectors, err
+	sources, err := loadersOf(ctx).sources.Load(ctx, obj.ID)
+	return sources.Connectors, err
 }
 
 func (r *mutationResolver) CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error) {
-	return r.createCollection(ctx, input)
+	return r.Collections.Create(ctx, collectionDraft(input))
 }
 
 func (r *mutationResolver) UpdateCollection(ctx context.Context, id uuid.UUID, input model.UpdateCollectionInput) (*ent.Collection, error) {
-	return r.updateCollection(ctx, id, input)
+	return r.Collections.Update(ctx, id, collectionChange(input))
 }
 
 func (r *mutationResolver) DeleteCollection(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	return id, r.deleteCollection(ctx, id)
+	return id, r.Collections.Delete(ctx, id)
 }
 
 func (r *mutationResolver) RefreshCollectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats, error) {
-	return r.recount(ctx, id)
+	if err := r.Collections.Recount(ctx, id); err != nil {
+		return nil, err
+	}
+	return collectionStats(ctx, id)
 }
 
 func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	return r.collections(ctx, matching).Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
+	return r.Resolver.Collections.Query(ctx, orEmpty(matching)).Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
 }
 
 func (r *queryResolver) Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error) {
-	row, err := r.client(ctx).Collection.Get(ctx, id)
-	return found("Collection", row, err)
+	return r.Resolver.Collections.Get(ctx, id)
 }

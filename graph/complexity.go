@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/memory"
@@ -22,8 +21,6 @@ const summaryCost = 50
 
 // passwordCost is what a password to hash counts for: an operation may ask for 9.
 const passwordCost = 500
-
-type cursor = *entgql.Cursor[uuid.UUID]
 
 // rows estimates a connection: each row of the page costs what is asked of it.
 func rows[O any](child int, _ cursor, first *int, _ cursor, last *int, _ []*O) int {

@@ -2,319 +2,111 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/google/uuid"
+	"github.com/99designs/gqlgen/graphql"
 
-	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/connector"
-	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/connector/credential"
+	"github.com/magpie-search/magpie/internal/connector"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 )
 
-func (r *Resolver) kind(name string) (connectors.Kind, error) {
-	k, ok := r.Kinds.Lookup(name)
+func connectorDraft(in model.CreateConnectorInput) connector.Draft {
+	return connector.Draft{
+		Name: in.Name, Type: in.Type, Collection: in.Collection,
+		Settings: connectorSettings(in.Config, in.Credentials), Schedules: schedules(in.DocSync, in.SchemaSync),
+		Disabled: in.Enabled != nil && !*in.Enabled,
+	}
+}
+
+func connectorChange(in model.UpdateConnectorInput) connector.Change {
+	return connector.Change{
+		Name: in.Name, Settings: connectorSettings(in.Config, in.Credentials), Schedules: schedules(in.DocSync, in.SchemaSync),
+		Enabled: in.Enabled,
+	}
+}
+
+func connectorSettings(config, credentials map[string]any) connector.Settings {
+	return connector.Settings{Config: jsonObject(config), Credentials: credentials}
+}
+
+func schedules(documents, schema *model.DocSyncInput) connector.Schedules {
+	schedule := func(in *model.DocSyncInput) *connector.Schedule {
+		if in == nil {
+			return nil
+		}
+		return &connector.Schedule{Strategy: in.SyncStrategy, Interval: in.ScheduleInterval}
+	}
+	return connector.Schedules{Documents: schedule(documents), Schema: schedule(schema)}
+}
+
+func docSync(row *ent.Connector) *model.DocSync {
+	return &model.DocSync{SyncStrategy: strings.ToLower(string(row.SyncStrategy)), ScheduleInterval: row.ScheduleInterval}
+}
+
+// schemaSync returns the schedule of a connector that attaches a database.
+func (r *Resolver) schemaSync(row *ent.Connector) *model.DocSync {
+	if kind, ok := r.Kinds.Lookup(row.Type); !ok || !kind.AttachesDatabase() {
+		return nil
+	}
+	return docSync(row)
+}
+
+func connectionTest(p connector.Probe, err error) (*model.ConnectionTest, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.ConnectionTest{Ok: p.OK, Message: p.Message, Details: p.Details}, nil
+}
+
+func documentCounts(counts connector.Counts) *model.DocumentCounts {
+	return &model.DocumentCounts{
+		Pending: counts[document.StatusPending], Processing: counts[document.StatusProcessing], Indexed: counts[document.StatusIndexed],
+		Failed: counts[document.StatusFailed], Deleted: counts[document.StatusDeleted],
+	}
+}
+
+func (r *Resolver) connectorPermissions(row *ent.Connector) *model.ConnectorPermissions {
+	p, ok := r.Connectors.Permissions(row)
 	if !ok {
-		names := make([]string, 0, 18)
-		for _, k := range r.Kinds.Kinds() {
-			names = append(names, k.Name)
-		}
-		return connectors.Kind{}, apierr.Invalid("type", "must be one of "+strings.Join(names, ", "))
+		return nil
 	}
-	return k, nil
+	return &model.ConnectorPermissions{
+		Mode: p.Mode, ReadersReadAt: p.ReadersReadAt, GroupsReadAt: p.GroupsReadAt, Warning: nilIfZero(p.Warning),
+	}
 }
 
-// checkSettings says which option is wrong.
-func checkSettings(k connectors.Kind, s connectors.Settings) error {
-	err := k.ValidateSettings(s)
-	var option *connectors.OptionError
-	switch {
-	case errors.As(err, &option):
-		return apierr.Invalid(option.Field, option.Message)
-	case err != nil:
-		return apierr.Invalid("config", err.Error())
+// connectorWebhook returns nil for a connector whose kind takes no deliveries.
+func (r *Resolver) connectorWebhook(ctx context.Context, row *ent.Connector) (out *model.ConnectorWebhook, err error) {
+	if !r.Connectors.TakesDeliveries(row) {
+		return out, nil
 	}
-	return nil
-}
-
-// merged lays change over base, key by key; null removes a key.
-func merged[V any](base map[string]V, change map[string]any, convert func(any) (V, error)) (map[string]V, error) {
-	out := maps.Clone(base)
-	if out == nil {
-		out = map[string]V{}
+	status, err := loadersOf(ctx).webhook.Load(ctx, row.ID)
+	if err != nil {
+		return nil, err
 	}
-	for key, value := range change {
-		if value == nil {
-			delete(out, key)
-			continue
-		}
-		v, err := convert(value)
-		if err != nil {
-			return nil, apierr.Invalid("credentials."+key, err.Error())
-		}
-		out[key] = v
+	hook := r.Connectors.Webhook(row, status)
+	out = &model.ConnectorWebhook{URL: hook.URL, LastDelivery: status.Last, Waiting: status.Waiting, Ready: hook.Ready}
+	if s := status.Subscription; s != nil {
+		out.Subscription = &model.WebhookSubscription{Active: s.Active, ExpiresAt: s.Expires, Error: s.Error}
 	}
 	return out, nil
 }
 
-func asIs(v any) (any, error) { return plain(v), nil }
-
-// plain turns the numbers of a decoded request into those of decoded JSON.
-func plain(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
-		return v.String()
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plain(v[i])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = plain(v[k])
-		}
-		return out
-	default:
-		return v
+// uploads pairs files with their paths. A file without a path keeps its name.
+func uploads(files []*graphql.Upload, paths []string) ([]sourcefile.Upload, error) {
+	if len(paths) > 0 && len(paths) != len(files) {
+		return nil, apierr.Invalid("paths", "must name a path for each file, or be left out")
 	}
-}
-
-func asText(v any) (string, error) {
-	s, ok := v.(string)
-	if !ok {
-		return "", errors.New("must be a string")
-	}
-	return s, nil
-}
-
-func (r *Resolver) createConnector(ctx context.Context, in model.CreateConnectorInput) (*ent.Connector, error) {
-	name, err := checkName(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := r.kind(in.Type)
-	if err != nil {
-		return nil, err
-	}
-	config, err := merged(nil, in.Config, asIs)
-	if err != nil {
-		return nil, err
-	}
-	secrets, grant, _, err := r.granted(ctx, kind.Name, in.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	credentials, err := merged(nil, secrets, asText)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.suits(ctx, kind, config, grant); err != nil {
-		return nil, err
-	}
-	if err := checkSettings(kind, connectors.Settings{Config: config, Credentials: credentials, Token: r.tokens(ctx, grant)}); err != nil {
-		return nil, err
-	}
-	client := r.client(ctx)
-	target, err := client.Collection.Get(ctx, in.Collection)
-	if _, err := found("Collection", target, err); err != nil {
-		return nil, err
-	}
-	id := gid.New(gid.Connector)
-	create := client.Connector.Create().SetID(id).SetName(name).SetType(kind.Name).
-		SetCollectionID(in.Collection).SetConfig(config).SetNillableGrantID(grant)
-	if len(credentials) > 0 {
-		sealed, err := r.seal(id, credentials)
-		if err != nil {
-			return nil, err
-		}
-		create.SetCredentials(sealed)
-	}
-	if in.Enabled != nil && !*in.Enabled {
-		create.SetEnabled(false).SetStatus(connector.StatusPaused)
-	}
-	wanted, err := wantedSchedule(kind, in.DocSync, in.SchemaSync)
-	if err != nil {
-		return nil, err
-	}
-	schedule, err := r.schedule(wanted, "", "")
-	if err != nil {
-		return nil, err
-	}
-	if schedule != nil {
-		create.SetSyncStrategy(schedule.strategy).SetScheduleInterval(schedule.interval).SetNillableNextSyncAt(schedule.next)
-	}
-	return create.Save(ctx)
-}
-
-func (r *Resolver) seal(id uuid.UUID, credentials map[string]string) ([]byte, error) {
-	sealed, err := credential.NewVault(r.Secrets).Seal(id, credentials)
-	return sealed, apierr.Wrap("seal credentials", err)
-}
-
-func (r *Resolver) updateConnector(ctx context.Context, id uuid.UUID, in model.UpdateConnectorInput) (*ent.Connector, error) {
-	client := r.client(ctx)
-	row, err := client.Connector.Query().Where(connector.ID(id)).ForUpdate().Only(ctx)
-	if _, err := found("Connector", row, err); err != nil {
-		return nil, err
-	}
-	kind, err := r.kind(row.Type)
-	if err != nil {
-		return nil, err
-	}
-	update := client.Connector.UpdateOne(row)
-	if in.Name != nil {
-		name, err := checkName(*in.Name)
-		if err != nil {
-			return nil, err
-		}
-		update.SetName(name)
-	}
-	if err := r.updateSettings(ctx, update, row, kind, in); err != nil {
-		return nil, err
-	}
-	status := row.Status
-	repaired := in.Credentials != nil && status == connector.StatusNeedsAuth ||
-		(in.Credentials != nil || in.Config != nil) && status == connector.StatusError
-	if repaired { // as far as anybody knows before the next sync
-		status = connector.StatusActive
-		update.ClearLastError()
-	}
-	if in.Enabled != nil {
-		update.SetEnabled(*in.Enabled)
-		switch {
-		case !*in.Enabled:
-			status = connector.StatusPaused
-		case status == connector.StatusPaused:
-			status = connector.StatusActive
+	out := make([]sourcefile.Upload, len(files))
+	for i, f := range files {
+		out[i] = sourcefile.Upload{Path: f.Filename, MediaType: f.ContentType, Content: f.File, Size: f.Size}
+		if len(paths) > 0 && paths[i] != "" {
+			out[i].Path = paths[i]
 		}
 	}
-	update.SetStatus(status)
-	wanted, err := wantedSchedule(kind, in.DocSync, in.SchemaSync)
-	if err != nil {
-		return nil, err
-	}
-	schedule, err := r.schedule(wanted, row.SyncStrategy, row.ScheduleInterval)
-	if err != nil {
-		return nil, err
-	}
-	if schedule != nil {
-		update.SetSyncStrategy(schedule.strategy).SetScheduleInterval(schedule.interval)
-		if schedule.next == nil {
-			update.ClearNextSyncAt()
-		} else {
-			update.SetNextSyncAt(*schedule.next)
-		}
-	}
-	after, err := update.Save(ctx)
-	return r.woken(ctx, row, after, err)
-}
-
-func (r *Resolver) updateSettings(ctx context.Context, update *ent.ConnectorUpdateOne, row *ent.Connector, kind connectors.Kind, in model.UpdateConnectorInput) error {
-	if in.Config == nil && in.Credentials == nil {
-		return nil
-	}
-	s, grant, err := r.changedSettings(ctx, row, kind, in.Config, in.Credentials)
-	if err != nil {
-		return err
-	}
-	update.SetConfig(s.Config)
-	repermit(update, row.Config, s.Config)
-	if grant != nil {
-		update.SetGrantID(*grant)
-	} else {
-		update.ClearGrantID()
-	}
-	if in.Credentials == nil {
-		return nil
-	}
-	sealed, err := r.seal(row.ID, s.Credentials)
-	if err != nil {
-		return err
-	}
-	update.SetCredentials(sealed)
-	return nil
-}
-
-// changedSettings are those of a connector with changes merged into them, checked.
-func (r *Resolver) changedSettings(ctx context.Context, row *ent.Connector, kind connectors.Kind, config, given map[string]any) (s connectors.Settings, grant *uuid.UUID, err error) {
-	s.ConnectorID = row.ID.String()
-	if s.Config, err = merged(row.Config, config, asIs); err != nil {
-		return s, nil, err
-	}
-	old, lost := r.opened(ctx, row)
-	if lost != "" && !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(v any) bool { return v != nil }) {
-		return s, nil, lostCredentials(lost)
-	}
-	secrets, grant, named, err := r.granted(ctx, kind.Name, given)
-	if err != nil {
-		return s, nil, err
-	}
-	if s.Credentials, err = merged(old, secrets, asText); err != nil {
-		return s, nil, err
-	}
-	if !named {
-		grant = row.GrantID
-	}
-	if err := staysPut(kind, row.Config, s.Config, old, s.Credentials, given); err != nil {
-		return s, nil, err
-	}
-	if err := r.suits(ctx, kind, s.Config, grant); err != nil {
-		return s, nil, err
-	}
-	s.Token = r.tokens(ctx, grant)
-	return s, grant, checkSettings(kind, s)
-}
-
-// connectors are those that fit what is asked for; nil asks for nothing.
-func (r *Resolver) connectors(ctx context.Context, collectionID *uuid.UUID, status []connector.Status, kindName, matching *string) (*ent.ConnectorQuery, error) {
-	query := r.client(ctx).Connector.Query()
-	if collectionID != nil {
-		query.Where(connector.CollectionID(*collectionID))
-	}
-	if len(status) > 0 {
-		query.Where(connector.StatusIn(status...))
-	}
-	if kindName != nil {
-		kind, err := r.kind(*kindName)
-		if err != nil {
-			return nil, err
-		}
-		query.Where(connector.Type(kind.Name))
-	}
-	if text := sought(matching); text != "" {
-		query.Where(connector.NameContainsFold(text))
-	}
-	return query, nil
-}
-
-func (r *Resolver) connectorExists(ctx context.Context, id uuid.UUID) error {
-	exists, err := r.client(ctx).Connector.Query().Where(connector.ID(id)).Exist(ctx)
-	if err == nil && !exists {
-		err = apierr.NotFound("Connector")
-	}
-	return err
-}
-
-// woken queues the job of a connector whose pause an update ended.
-func (r *Resolver) woken(ctx context.Context, before, after *ent.Connector, err error) (*ent.Connector, error) {
-	if err != nil || before.Status != connector.StatusPaused || after.Status == connector.StatusPaused {
-		return after, err
-	}
-	return after, r.Jobs.Wake(ctx, after.ID)
+	return out, nil
 }

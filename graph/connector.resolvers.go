@@ -7,21 +7,19 @@ package graph
 
 import (
 	"context"
-	"strings"
 
 	"entgo.io/contrib/entgql"
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/graph/model"
+	domain "github.com/magpie-search/magpie/internal/connector"
 )
 
 func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {
-	return &model.DocSync{
-		SyncStrategy:     strings.ToLower(string(obj.SyncStrategy)),
-		ScheduleInterval: obj.ScheduleInterval,
-	}, nil
+	return docSync(obj), nil
 }
 
 func (r *connectorResolver) SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {
@@ -34,19 +32,19 @@ func (r *connectorResolver) LastJob(ctx context.Context, obj *ent.Connector) (*e
 
 func (r *connectorResolver) DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error) {
 	counts, err := loadersOf(ctx).documentCounts.Load(ctx, obj.ID)
-	return &counts, err
+	return documentCounts(counts), err
 }
 
 func (r *connectorResolver) Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error) {
-	return r.webhook(ctx, obj)
+	return r.connectorWebhook(ctx, obj)
 }
 
 func (r *mutationResolver) CreateConnector(ctx context.Context, input model.CreateConnectorInput) (*ent.Connector, error) {
-	return r.createConnector(ctx, input)
+	return r.Connectors.Create(ctx, connectorDraft(input))
 }
 
 func (r *mutationResolver) UpdateConnector(ctx context.Context, id uuid.UUID, input model.UpdateConnectorInput) (*ent.Connector, error) {
-	return r.updateConnector(ctx, id, input)
+	return r.Connectors.Update(ctx, id, connectorChange(input))
 }
 
 func (r *mutationResolver) PauseConnector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
@@ -58,34 +56,31 @@ func (r *mutationResolver) ResumeConnector(ctx context.Context, id uuid.UUID) (*
 }
 
 func (r *mutationResolver) DeleteConnector(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
-	return id, r.deleteConnector(ctx, id)
+	return id, r.Connectors.Delete(ctx, id)
 }
 
 func (r *mutationResolver) TestConnector(ctx context.Context, id uuid.UUID, config map[string]any, credentials map[string]any) (*model.ConnectionTest, error) {
-	return r.testConnector(ctx, id, config, credentials)
+	return connectionTest(r.Connectors.Test(ctx, id, connectorSettings(config, credentials)))
 }
 
 func (r *mutationResolver) TestConnection(ctx context.Context, input model.TestConnectionInput) (*model.ConnectionTest, error) {
-	return r.testConnection(ctx, input.Type, input.Config, input.Credentials)
+	return connectionTest(r.Connectors.TestSettings(ctx, input.Type, connectorSettings(input.Config, input.Credentials)))
 }
 
 func (r *mutationResolver) UploadFiles(ctx context.Context, connectorID uuid.UUID, files []*graphql.Upload, paths []string) ([]*ent.SourceFile, error) {
-	return r.uploadFiles(ctx, connectorID, files, paths)
-}
-
-func (r *mutationResolver) DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
-	if _, err := r.fileConnector(ctx, connectorID); err != nil {
-		return nil, err
-	}
-	return r.Files.Delete(ctx, connectorID, paths)
-}
-
-func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error) {
-	first, last, err := bounded(first, last)
+	list, err := uploads(files, paths)
 	if err != nil {
 		return nil, err
 	}
-	query, err := r.connectors(ctx, collectionID, status, typeArg, matching)
+	return r.Connectors.UploadFiles(ctx, connectorID, list)
+}
+
+func (r *mutationResolver) DeleteFiles(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
+	return r.Connectors.DeleteFiles(ctx, connectorID, paths)
+}
+
+func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error) {
+	query, err := r.Resolver.Connectors.Query(ctx, domain.Filter{Collection: collectionID, Status: status, Kind: typeArg, Text: orEmpty(matching)})
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +88,7 @@ func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uui
 }
 
 func (r *queryResolver) Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error) {
-	row, err := r.client(ctx).Connector.Get(ctx, id)
-	return found("Connector", row, err)
+	return r.Resolver.Connectors.Get(ctx, id)
 }
 
 func (r *queryResolver) ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error) {
@@ -102,11 +96,7 @@ func (r *queryResolver) ConnectorKinds(ctx context.Context) ([]*model.ConnectorK
 }
 
 func (r *queryResolver) SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	query, err := r.sourceFiles(ctx, connectorID, matching)
+	query, err := r.Resolver.Connectors.FilesQuery(ctx, connectorID, orEmpty(matching))
 	if err != nil {
 		return nil, err
 	}

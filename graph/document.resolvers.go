@@ -10,12 +10,14 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/document"
+	domain "github.com/magpie-search/magpie/internal/collection/document"
 )
 
 func (r *documentResolver) Content(ctx context.Context, obj *ent.Document) (string, error) {
-	return r.documentContent(ctx, obj)
+	return documentContent(ctx, obj)
 }
 
 func (r *documentResolver) Summary(ctx context.Context, obj *ent.Document) (string, error) {
@@ -31,22 +33,18 @@ func (r *documentResolver) Source(ctx context.Context, obj *ent.Document) (strin
 }
 
 func (r *documentResolver) AllMetadata(ctx context.Context, obj *ent.Document) (map[string]any, error) {
-	return documentMetadata(obj), nil
+	return domain.Metadata(obj), nil
 }
 
 func (r *mutationResolver) DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error) {
-	return id, r.deleteDocument(ctx, id, connectorID)
+	return id, r.Documents.Delete(ctx, id, connectorID)
 }
 
 func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	return r.documents(ctx, collectionID, connectorID, status, matching).
+	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orEmpty(matching)}).
 		Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
 }
 
 func (r *queryResolver) Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {
-	return r.document(ctx, id, connectorID)
+	return r.Resolver.Documents.Get(ctx, id, connectorID)
 }

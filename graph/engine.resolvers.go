@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/graph/generated"
@@ -17,15 +18,18 @@ import (
 )
 
 func (r *connectorResolver) PendingDeletion(ctx context.Context, obj *ent.Connector) (*model.PendingDeletion, error) {
-	return r.pendingDeletion(ctx, obj)
+	p, err := loadersOf(ctx).pending.Load(ctx, obj.ID)
+	return pendingDeletion(p), err
 }
 
 func (r *connectorResolver) Freshness(ctx context.Context, obj *ent.Connector) (*model.Freshness, error) {
-	return r.freshness(ctx, obj)
+	f, err := loadersOf(ctx).freshness.Load(ctx, obj.ID)
+	return freshness(f), err
 }
 
 func (r *connectorResolver) History(ctx context.Context, obj *ent.Connector) (*model.SyncHistory, error) {
-	return r.history(ctx, obj)
+	h, err := loadersOf(ctx).history.Load(ctx, obj.ID)
+	return syncHistory(h), err
 }
 
 func (r *mutationResolver) PlanSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error) {
@@ -41,7 +45,7 @@ func (r *mutationResolver) DismissDeletion(ctx context.Context, connectorID uuid
 }
 
 func (r *mutationResolver) RestoreDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (*ent.Document, error) {
-	return r.restoreDocument(ctx, id, connectorID)
+	return r.Documents.Restore(ctx, id, connectorID)
 }
 
 func (r *mutationResolver) RestoreDeletions(ctx context.Context, connectorID uuid.UUID, jobID uuid.UUID) (*ent.SyncJob, error) {
@@ -49,15 +53,11 @@ func (r *mutationResolver) RestoreDeletions(ctx context.Context, connectorID uui
 }
 
 func (r *queryResolver) SyncPlan(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*model.SyncPlan, error) {
-	return r.syncPlan(ctx, jobID, connectorID)
+	return syncPlan(r.Jobs.PlanOf(ctx, jobID, connectorID))
 }
 
 func (r *queryResolver) QuarantinedDocuments(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) (*ent.DocumentConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	query, err := r.quarantined(ctx, connectorID, matching)
+	query, err := r.Resolver.Documents.Quarantined(ctx, connectorID, orEmpty(matching))
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,7 @@ func (r *syncJobResolver) Duration(ctx context.Context, obj *ent.SyncJob) (*floa
 }
 
 func (r *syncPlanResolver) Items(ctx context.Context, obj *model.SyncPlan, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) (*ent.PlanItemConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	return r.planItems(ctx, obj, action, matching).Paginate(ctx, after, first, before, last, ent.WithPlanItemOrder(orderBy))
+	return r.Jobs.PlanItems(ctx, obj.Job, action, orEmpty(matching)).Paginate(ctx, after, first, before, last, ent.WithPlanItemOrder(orderBy))
 }
 
 func (r *Resolver) SyncPlan() generated.SyncPlanResolver { return &syncPlanResolver{r} }

@@ -10,13 +10,14 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 func (r *agentResolver) Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error) {
-	return agentCollections(ctx, obj.Collections)
+	return existingCollections(ctx, obj.Collections)
 }
 
 func (r *queryResolver) Node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/rule"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // complexityExceeded is gqlgen's code for an operation that asks for too much.
@@ -112,6 +113,10 @@ func edgeError(err error) *apierr.Error {
 	var invalid *ent.ValidationError
 	var node *gqlerror.Error
 	switch {
+	case errors.Is(err, viewer.ErrNoViewer), errors.Is(err, viewer.ErrNoScope):
+		return &apierr.Error{Code: apierr.Unauthorized, Message: "Session required", Cause: err}
+	case errors.Is(err, viewer.ErrOutOfReach):
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Collection access denied", Cause: err}
 	case errors.As(err, &own) && (own.Code != apierr.Internal || !errors.Is(err, rule.ErrRole)):
 		return own
 	case errors.As(err, &node) && node.Extensions["code"] == "NOT_FOUND": // entgql's word for it

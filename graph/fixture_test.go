@@ -30,8 +30,13 @@ import (
 	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/chat/conversation"
 	"github.com/magpie-search/magpie/internal/chat/summary"
+	"github.com/magpie-search/magpie/internal/collection"
+	"github.com/magpie-search/magpie/internal/collection/document"
+	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
@@ -71,6 +76,9 @@ func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
 type house struct {
 	db       *store.DB
 	box      *secret.Box
+	files    *sourcefile.Files
+	models   *embed.Registry
+	sources  connector.Options // of resolver.Connectors
 	resolver *graph.Resolver
 	queue    *fakeQueue
 	server   http.Handler
@@ -142,19 +150,41 @@ func newHouse(t *testing.T) *house {
 		"google": {ID: "magpie", Secret: "s3cret"},
 	}, Log: log})
 	t.Cleanup(grants.Close)
-	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{BaseURL: "https://magpie.example.com", Log: log})
+	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{
+		BaseURL: "https://magpie.example.com", Attempts: ratelimit.New(ratelimit.Options{}), Log: log,
+	})
 	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
-	h := &house{db: db, box: box, queue: q, resolver: &graph.Resolver{
-		Ent: db.Ent, Accounts: accounts, Keys: keys, Quota: queries, Jobs: jobs, Files: files, Kinds: kinds, Secrets: box,
-		Search: engine, Index: documents, Chat: talk, Answers: answers, News: news, Models: embedders, Summaries: summaries, Runs: runs, People: people.New(db.Ent, accounts, people.Options{Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com"}),
-		Log: log, MinScore: 0.5, Now: time.Now, Analytics: analytics.New(db.Pool, analytics.StoreOptions{}), Grants: grants, SignOn: signOn, SignIns: ratelimit.New(ratelimit.Options{}),
-		Inbox: inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"}), Principals: principals,
-		Agents: agents, Templates: template.NewStore(db.Ent, agents), Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}),
+	limiter := ratelimit.New(ratelimit.Options{})
+	inbox := inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"})
+	events := analytics.New(db.Pool, analytics.StoreOptions{})
+	h := &house{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
+		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
+		GroupsMaxAge: principal.MaxAge, Now: time.Now, Log: log,
 	}}
+	sources := connector.New(h.sources)
+	h.resolver = &graph.Resolver{
+		Ent: db.Ent, Accounts: accounts, Keys: keys, SignOn: signOn,
+		People: people.New(db.Ent, accounts, people.Options{Attempts: limiter, Uploads: files, Dashboard: "https://app.example.com"}),
+		Collections: collection.New(collection.Options{
+			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Now: time.Now,
+		}),
+		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
+		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
+		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
+		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
+		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
+		News: news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
+	}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)
 	h.server = server
 	return h
+}
+
+// changeConnectors replaces the resolver's connectors by some with other options.
+func (h *house) changeConnectors(change func(*connector.Options)) {
+	change(&h.sources)
+	h.resolver.Connectors = connector.New(h.sources)
 }
 
 func addTransports(server *handler.Server) {
@@ -194,13 +224,13 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	n := &tenant{viewer: h.signIn(t, email), email: email}
 	ctx := viewer.With(t.Context(), n.viewer)
-	c, err := h.db.Ent.Collection.Create().SetName("Docs of " + name).SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(ctx)
+	c, err := h.db.Ent.Collection.Create().SetName("Docs of " + name).SetEmbeddingModel(h.models.Default().Model()).Save(ctx)
 	must(err)
 	connector, err := h.db.Ent.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(c.ID).Save(ctx)
 	must(err)
 	n.collection, n.connector = c.ID, connector.ID
 	n.document = h.put(t, n, "guide.md", "Guide of "+name, "The secret word of "+name+" is xylophone, and everything turns around the xylophone.")
-	_, err = h.resolver.Files.Upload(ctx, n.connector, "guide.md", "text/markdown", strings.NewReader("x"), 1)
+	_, err = h.files.Upload(ctx, n.connector, sourcefile.Upload{Path: "guide.md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1})
 	must(err)
 	job, err := h.resolver.Jobs.Start(ctx, n.connector, syncjob.StartOptions{})
 	must(err)
@@ -249,14 +279,14 @@ func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID
 	if err != nil {
 		t.Fatal(err)
 	}
-	vectors, err := h.resolver.Models.Default().Embed(t.Context(), []string{title + "\n" + text}, embed.Passage)
+	vectors, err := h.models.Default().Embed(t.Context(), []string{title + "\n" + text}, embed.Passage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made, err := h.resolver.Index.Put(t.Context(), reach, index.Fence{}, &index.Record{
 		Connector: n.connector, Collection: n.collection, SourceID: path, Path: path, Title: title, Text: text,
 		Language: "en", Hash: []byte(path), Passages: []chunk.Passage{{Text: text, End: len(text)}},
-		Vectors: vectors, Model: h.resolver.Models.Default().Model(), Bytes: int64(len(text)),
+		Vectors: vectors, Model: h.models.Default().Model(), Bytes: int64(len(text)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestTheDefaultCollectionIsTheOldestAtEverySearch(t *testing.T) {
 	// Each collection holds one document, which names it.
 	var ids []uuid.UUID
 	for i := range 3 {
-		c := must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName(fmt.Sprint(i)).SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(system))
+		c := must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName(fmt.Sprint(i)).SetEmbeddingModel(h.models.Default().Model()).Save(system))
 		k := must[*ent.Connector](t)(h.db.Ent.Connector.Create().SetName(fmt.Sprint(i)).SetType("file_upload").SetCollectionID(c.ID).Save(system))
 		place := *ada
 		place.collection, place.connector = c.ID, k.ID

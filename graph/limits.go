@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -40,21 +39,6 @@ func times(n, each int) int {
 		return unlimited
 	}
 	return n * each
-}
-
-// bounded checks the page of a connection and gives one that names none the
-// default size.
-func bounded(first, last *int) (*int, *int, error) {
-	for name, n := range map[string]*int{"first": first, "last": last} {
-		if n != nil && (*n < 1 || *n > maxPage) {
-			return nil, nil, apierr.Invalid(name, fmt.Sprintf("must be between 1 and %d", maxPage))
-		}
-	}
-	if first == nil && last == nil {
-		n := defaultPage
-		first = &n
-	}
-	return first, last, nil
 }
 
 // depthLimit refuses operations whose selections are nested too deeply.

@@ -5,19 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/ent/collection"
-	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
-
-func (r *Resolver) syncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
-	return syncjob.Watch(ctx, r.Jobs, jobID, progressEvent)
-}
 
 func (r *Resolver) connectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error) {
 	return syncjob.WatchConnector(ctx, r.Jobs, connectorID, orZero(after), func(s syncjob.Snapshot) *model.ConnectorSyncEvent {
@@ -30,7 +25,7 @@ func (r *Resolver) connectorSync(ctx context.Context, connectorID uuid.UUID, aft
 }
 
 func (r *Resolver) documentStatus(ctx context.Context, collectionID, connectorID, documentID *uuid.UUID, after *string) (<-chan *model.DocumentStatusEvent, error) {
-	filter, err := r.watchedDocuments(ctx, collectionID, connectorID, documentID)
+	filter, err := r.watchFilter(ctx, collectionID, connectorID, documentID)
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +37,16 @@ func (r *Resolver) documentStatus(ctx context.Context, collectionID, connectorID
 		}
 		from = &cursor
 	}
-	reach, err := scope(ctx)
+	scope, err := viewer.ScopeOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return docwatch.Watch(ctx, r.News, reach, filter, from, documentEvent)
+	return docwatch.Watch(ctx, r.News, scope, filter, from, documentEvent)
 }
 
-// watchedDocuments finds out where the documents are that are to be watched,
-// and that the viewer may see them.
-func (r *Resolver) watchedDocuments(ctx context.Context, collectionID, connectorID, documentID *uuid.UUID) (f docwatch.Filter, err error) {
+// watchFilter returns the filter for the documents of a collection or connector, or
+// for one document, that the viewer may see.
+func (r *Resolver) watchFilter(ctx context.Context, collectionID, connectorID, documentID *uuid.UUID) (f docwatch.Filter, err error) {
 	given := 0
 	for _, id := range []*uuid.UUID{collectionID, connectorID, documentID} {
 		if id != nil {
@@ -62,16 +57,15 @@ func (r *Resolver) watchedDocuments(ctx context.Context, collectionID, connector
 	case given != 1:
 		return f, apierr.Invalid("collectionId", "give one of collectionId, connectorId and documentId")
 	case collectionID != nil:
-		f.Collection, err = r.client(ctx).Collection.Query().Where(collection.ID(*collectionID)).OnlyID(ctx)
-		_, err = found("Collection", &f, err)
+		f.Collection, err = *collectionID, r.Collections.Exists(ctx, *collectionID)
 	case connectorID != nil:
-		row, failure := r.client(ctx).Connector.Query().Where(connector.ID(*connectorID)).Select(connector.FieldID, connector.FieldCollectionID).Only(ctx)
-		if row, err = found("Connector", row, failure); err == nil {
+		row, failure := r.Connectors.Get(ctx, *connectorID)
+		if err = failure; err == nil {
 			f.Collection, f.Connector = row.CollectionID, row.ID
 		}
 	default:
-		row, failure := r.client(ctx).Document.Query().Where(document.ID(*documentID)).Select(document.FieldID, document.FieldCollectionID, document.FieldConnectorID).Only(ctx)
-		if row, err = found("Document", row, failure); err == nil {
+		row, failure := r.Documents.Find(ctx, *documentID)
+		if err = failure; err == nil {
 			f.Collection, f.Document, f.Owner = row.CollectionID, row.ID, row.ConnectorID
 		}
 	}
@@ -93,12 +87,9 @@ func documentEvent(e docwatch.Event) *model.DocumentStatusEvent {
 }
 
 func documentChange(c *index.DocumentChange) *model.DocumentStatusChange {
-	out := &model.DocumentStatusChange{ID: c.Document, Status: document.Status(c.Status)}
+	out := &model.DocumentStatusChange{ID: c.Document, Status: document.Status(c.Status), Failure: nilIfZero(c.Failure)}
 	if c.Connector != uuid.Nil {
 		out.ConnectorID, out.Title, out.Path = &c.Connector, &c.Title, &c.Path
-	}
-	if c.Failure != "" {
-		out.Failure = &c.Failure
 	}
 	return out
 }

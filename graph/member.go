@@ -1,52 +1,13 @@
 package graph
 
 import (
-	"context"
-	"strings"
-
-	"entgo.io/contrib/entgql"
-	"github.com/google/uuid"
-
-	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/graph/model"
-	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/people"
 )
 
-func (r *Resolver) members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int,
-	orderBy []*ent.MemberOrder, text *string, role *model.Role) (*ent.MemberConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	query := r.client(ctx).Membership.Query()
-	if role != nil {
-		query.Where(membership.RoleEQ(membership.Role(*role)))
-	}
-	if text != nil && strings.TrimSpace(*text) != "" {
-		if len(*text) > maxName {
-			return nil, apierr.Invalid("text", "is too long")
-		}
-		part := strings.TrimSpace(*text)
-		query.Where(membership.HasUserWith(user.Or(user.NameContainsFold(part), user.EmailContainsFold(part))))
-	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithMemberOrder(orderBy))
-}
-
-func (r *Resolver) invitations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int,
-	orderBy []*ent.InvitationOrder, status *model.InvitationStatus) (*ent.InvitationConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
-	query := r.client(ctx).Invitation.Query()
-	if status != nil {
-		query = r.People.Narrow(query, string(*status))
-	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithInvitationOrder(orderBy))
+func memberFilter(text *string, role *model.Role) people.MemberFilter {
+	return people.MemberFilter{Text: orEmpty(text), Role: (*membership.Role)(role)}
 }
 
 func createdInvitation(made *people.Invited, err error) (*model.CreatedInvitation, error) {
@@ -56,19 +17,11 @@ func createdInvitation(made *people.Invited, err error) (*model.CreatedInvitatio
 	return &model.CreatedInvitation{Invitation: made.Row, Token: made.Token, URL: made.URL}, nil
 }
 
-func (r *Resolver) acceptInvitation(ctx context.Context, in model.AcceptInvitationInput) (*model.SessionToken, error) {
-	accept := people.Acceptance{Token: in.Token}
-	if in.Name != nil {
-		accept.Name = *in.Name
-	}
-	if in.Password != nil {
-		accept.Password = *in.Password
-	}
-	return sessionToken(r.People.Accept(ctx, accept))
+func acceptance(in model.AcceptInvitationInput) people.Acceptance {
+	return people.Acceptance{Token: in.Token, Name: orEmpty(in.Name), Password: orEmpty(in.Password)}
 }
 
-func (r *Resolver) invitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error) {
-	offer, err := r.People.OfferOf(ctx, token)
+func invitationOffer(offer *people.Offer, err error) (*model.InvitationOffer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -77,28 +30,9 @@ func (r *Resolver) invitationOfToken(ctx context.Context, token string) (*model.
 	}, nil
 }
 
-func (r *Resolver) createPasswordReset(ctx context.Context, member uuid.UUID) (*model.CreatedPasswordReset, error) {
-	made, err := r.People.NewReset(ctx, member)
+func createdPasswordReset(made *people.Reset, err error) (*model.CreatedPasswordReset, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &model.CreatedPasswordReset{Token: made.Token, URL: made.URL, ExpiresAt: made.ExpiresAt}, nil
-}
-
-// deleteWorkspace deletes all of a workspace; its uploaded files once that is
-// certain.
-func (r *Resolver) deleteWorkspace(ctx context.Context, name string) error {
-	connectors, err := r.client(ctx).Connector.Query().Where(connector.HasFiles()).IDs(ctx)
-	if err != nil {
-		return err
-	}
-	blobs, err := r.Files.BlobKeys(ctx, connectors...)
-	if err != nil {
-		return err
-	}
-	if err := r.People.DeleteWorkspace(ctx, name); err != nil {
-		return err
-	}
-	r.afterCommit(ctx, "delete uploaded files", func(ctx context.Context) error { return r.Files.DeleteBlobs(ctx, blobs) })
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/graph/model"
@@ -32,7 +33,7 @@ func (r *mutationResolver) RevokeInvitation(ctx context.Context, id uuid.UUID) (
 }
 
 func (r *mutationResolver) AcceptInvitation(ctx context.Context, input model.AcceptInvitationInput) (*model.SessionToken, error) {
-	return r.acceptInvitation(ctx, input)
+	return sessionToken(r.People.Accept(ctx, acceptance(input)))
 }
 
 func (r *mutationResolver) UpdateMember(ctx context.Context, id uuid.UUID, input model.UpdateMemberInput) (*ent.Membership, error) {
@@ -44,7 +45,7 @@ func (r *mutationResolver) RemoveMember(ctx context.Context, id uuid.UUID) (uuid
 }
 
 func (r *mutationResolver) CreatePasswordReset(ctx context.Context, memberID uuid.UUID) (*model.CreatedPasswordReset, error) {
-	return r.createPasswordReset(ctx, memberID)
+	return createdPasswordReset(r.People.NewReset(ctx, memberID))
 }
 
 func (r *mutationResolver) LeaveWorkspace(ctx context.Context) (bool, error) {
@@ -56,27 +57,29 @@ func (r *mutationResolver) UpdateWorkspace(ctx context.Context, input model.Work
 }
 
 func (r *mutationResolver) DeleteWorkspace(ctx context.Context, input model.WorkspaceInput) (bool, error) {
-	return true, r.deleteWorkspace(ctx, input.Name)
+	return true, r.People.DeleteWorkspace(ctx, input.Name)
 }
 
 func (r *queryResolver) Members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) (*ent.MemberConnection, error) {
-	return r.members(ctx, after, first, before, last, orderBy, text, role)
+	query, err := r.People.Members(ctx, memberFilter(text, role))
+	if err != nil {
+		return nil, err
+	}
+	return query.Paginate(ctx, after, first, before, last, ent.WithMemberOrder(orderBy))
 }
 
 func (r *queryResolver) Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error) {
-	row, err := r.client(ctx).Membership.Get(ctx, id)
-	return found("Member", row, err)
+	return r.People.Member(ctx, id)
 }
 
 func (r *queryResolver) Invitations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) (*ent.InvitationConnection, error) {
-	return r.invitations(ctx, after, first, before, last, orderBy, status)
+	return r.People.Invitations(ctx, string(orZero(status))).Paginate(ctx, after, first, before, last, ent.WithInvitationOrder(orderBy))
 }
 
 func (r *queryResolver) Invitation(ctx context.Context, id uuid.UUID) (*ent.Invitation, error) {
-	row, err := r.client(ctx).Invitation.Get(ctx, id)
-	return found("Invitation", row, err)
+	return r.People.Invitation(ctx, id)
 }
 
 func (r *queryResolver) InvitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error) {
-	return r.invitationOfToken(ctx, token)
+	return invitationOffer(r.People.OfferOf(ctx, token))
 }

@@ -10,16 +10,18 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
 )
 
 func (r *mutationResolver) StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error) {
-	return r.startOAuth(ctx, input)
+	return oauthStart(r.Grants.Begin(ctx, oauth.Start{Provider: input.Provider, Connector: input.ConnectorID, Place: orEmpty(input.RedirectURL)}))
 }
 
 func (r *mutationResolver) FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error) {
-	return r.finishOAuth(ctx, input)
+	return oauthOutcome(r.Grants.Finish(ctx, oauthReturn(input)))
 }
 
 func (r *mutationResolver) RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
@@ -27,9 +29,9 @@ func (r *mutationResolver) RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (
 }
 
 func (r *queryResolver) OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error) {
-	return r.oauthProviders(), nil
+	return oauthProviders(r.Grants), nil
 }
 
 func (r *queryResolver) OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error) {
-	return r.oauthGrants(ctx, after, first, before, last, orderBy, provider)
+	return r.Grants.Query(ctx, orEmpty(provider)).Paginate(ctx, after, first, before, last, ent.WithOAuthGrantOrder(orderBy))
 }

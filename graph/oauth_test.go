@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/testkit/authserver"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -78,6 +78,7 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 		t.Fatal(err)
 	}
 	h.resolver.Grants, h.resolver.Kinds = grants, registry
+	h.changeConnectors(func(o *connector.Options) { o.Grants, o.Kinds = grants, registry })
 	return server
 }
 
@@ -171,7 +172,7 @@ func TestAGrantIsPutOnTheConnectorThatItWasMadeFor(t *testing.T) {
 	h := newHouse(t)
 	server := withOAuth(t, h)
 	ada := h.tenant(t, "ada")
-	row, err := h.db.Ent.Connector.Create().SetName("Drive").SetType("google_drive").SetCollectionID(ada.collection).SetStatus(connector.StatusNeedsAuth).
+	row, err := h.db.Ent.Connector.Create().SetName("Drive").SetType("google_drive").SetCollectionID(ada.collection).SetStatus("NEEDS_AUTH").
 		Save(viewer.With(t.Context(), ada.viewer))
 	if err != nil {
 		t.Fatal(err)

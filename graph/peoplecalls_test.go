@@ -7,6 +7,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -24,15 +25,16 @@ func openHouse(t *testing.T) *house {
 	t.Helper()
 	h := newHouse(t)
 	h.resolver.People = people.New(h.db.Ent, h.resolver.Accounts, people.Options{
-		SignUp: people.SignUpOpen, Attempts: ratelimit.New(ratelimit.Options{}), Dashboard: "https://app.example.com",
+		SignUp: people.SignUpOpen, Attempts: ratelimit.New(ratelimit.Options{}), Uploads: h.files, Dashboard: "https://app.example.com",
 	})
 	kinds := h.resolver.Kinds
 	h.provider = withOAuth(t, h)
 	h.resolver.Kinds = kinds
+	h.changeConnectors(func(o *connector.Options) { o.Kinds = kinds })
 	const base = "https://magpie.example.com"
 	h.provider.Register(authserver.Client{ID: "sign-in", Secret: "s3cret", Redirects: []string{base + signon.CallbackPath}})
 	h.resolver.SignOn = signon.New(h.db.Ent, h.db.Pool, oauth.NewFlows(h.db.Pool, h.box, nil), h.resolver.Accounts, signon.Options{
-		Issuer: h.provider.URL, ClientID: "sign-in", ClientSecret: "s3cret", Name: "Example ID", BaseURL: base, Log: h.resolver.Log,
+		Issuer: h.provider.URL, ClientID: "sign-in", ClientSecret: "s3cret", Name: "Example ID", BaseURL: base, Attempts: ratelimit.New(ratelimit.Options{}), Log: h.resolver.Log,
 	})
 	t.Cleanup(h.resolver.SignOn.Close)
 	return h

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 )
@@ -18,5 +19,5 @@ func (r *connectorResolver) Permissions(ctx context.Context, obj *ent.Connector)
 }
 
 func (r *queryResolver) WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error) {
-	return r.whyVisible(ctx, documentID, user)
+	return documentVisibility(r.Resolver.Documents.Visibility(ctx, documentID, user))
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// QueryLog takes note of what was asked; analytics.Log does. Add never waits.
+// A QueryLog records queries (analytics.Log). Add does not block.
 type QueryLog interface {
 	Add(q analytics.Query)
 }
 
-// asked begins the note of a question; false for those that are not noted:
-// without a log, and on the surface of Magpie itself.
-func (r *Resolver) asked(ctx context.Context, kind analytics.Kind, text string) (analytics.Query, bool) {
+// loggedQuery returns the log record of a query that begins now. ok is false if it
+// is not logged: there is no log, or Magpie itself asks.
+func (r *Resolver) loggedQuery(ctx context.Context, kind analytics.Kind, text string) (q analytics.Query, ok bool) {
 	v, ok := viewer.From(ctx)
 	if r.Queries == nil || !ok || v.Surface != viewer.SurfacePublic && v.Surface != viewer.SurfaceDashboard {
 		return analytics.Query{}, false
 	}
-	q := analytics.Query{
+	q = analytics.Query{
 		Workspace: v.Workspace, Surface: v.Surface, Kind: kind, Text: text, Request: requestid.From(ctx), At: r.Now(),
 	}
 	if v.Kind == viewer.KindKey {
@@ -36,12 +36,12 @@ func (r *Resolver) asked(ctx context.Context, kind analytics.Kind, text string) 
 	return q, true
 }
 
-// noteSearch takes note of a search that was answered.
+// noteSearch logs a search that was answered.
 func (r *Resolver) noteSearch(ctx context.Context, reach viewer.Scope, query search.Query, found *search.Results) {
 	if query.AsYouType {
-		return // the beginning of a question is none
+		return // the question is incomplete
 	}
-	q, ok := r.asked(ctx, analytics.Search, query.Text)
+	q, ok := r.loggedQuery(ctx, analytics.Search, query.Text)
 	if !ok {
 		return
 	}
@@ -56,7 +56,8 @@ func (r *Resolver) noteSearch(ctx context.Context, reach viewer.Scope, query sea
 	r.Queries.Add(q)
 }
 
-// filterNames says which fields filter, not for what.
+// filterNames returns the names of the fields that filter a search, without their
+// values.
 func filterNames(f *search.Filters) []string {
 	var names []string
 	for _, filter := range []struct {
@@ -77,8 +78,9 @@ func filterNames(f *search.Filters) []string {
 	return names
 }
 
-// chatNote is the note of a question while it is answered.
-type chatNote struct {
+// A chatLog is the log record of a chat question while it is answered. A nil
+// chatLog records nothing.
+type chatLog struct {
 	log   QueryLog
 	now   func() time.Time
 	query analytics.Query
@@ -86,17 +88,18 @@ type chatNote struct {
 	once sync.Once
 }
 
-// noteChat begins the note of a chat question; nil where none is taken.
-func (r *Resolver) noteChat(ctx context.Context, in model.ChatInput) *chatNote {
-	q, ok := r.asked(ctx, analytics.Chat, in.Message)
+// logChat begins the log record of a chat question.
+func (r *Resolver) logChat(ctx context.Context, in model.ChatInput) *chatLog {
+	q, ok := r.loggedQuery(ctx, analytics.Chat, in.Message)
 	if !ok {
 		return nil
 	}
 	q.Collection = r.chatCollection(ctx, in.Collection)
-	return &chatNote{log: r.Queries, now: r.Now, query: q}
+	return &chatLog{log: r.Queries, now: r.Now, query: q}
 }
 
-// chatCollection is the one that a question is answered from; zero for all.
+// chatCollection returns the collection that a question is answered from; zero for
+// all.
 func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UUID {
 	v, _ := viewer.From(ctx)
 	switch {
@@ -114,30 +117,31 @@ func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UU
 	return id
 }
 
-// event learns from an event of an answer, and passes it on.
-func (n *chatNote) event(e chat.Event) chat.Event {
-	if n != nil {
-		switch e := e.(type) {
-		case chat.Start:
-			n.query.Conversation = e.Conversation
-		case chat.Sources:
-			n.query.Results = len(e.Sources)
-		case chat.Done:
-			sourced := n.query.Results > 0
-			n.query.Sourced = &sourced
-			n.end()
-		}
+// event completes the record from an event of the answer, and returns the event.
+func (l *chatLog) event(e chat.Event) chat.Event {
+	if l == nil {
+		return e
+	}
+	switch e := e.(type) {
+	case chat.Start:
+		l.query.Conversation = e.Conversation
+	case chat.Sources:
+		l.query.Results = len(e.Sources)
+	case chat.Done:
+		sourced := l.query.Results > 0
+		l.query.Sourced = &sourced
+		l.end()
 	}
 	return e
 }
 
-// end takes the note when the stream ends, whole or broken off.
-func (n *chatNote) end() {
-	if n == nil {
+// end writes the record. The answer may be incomplete.
+func (l *chatLog) end() {
+	if l == nil {
 		return
 	}
-	n.once.Do(func() {
-		n.query.Took = n.now().Sub(n.query.At)
-		n.log.Add(n.query)
+	l.once.Do(func() {
+		l.query.Took = l.now().Sub(l.query.At)
+		l.log.Add(l.query)
 	})
 }

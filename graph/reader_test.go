@@ -76,7 +76,7 @@ func (d *dossier) person(mail string, verified bool) viewer.Viewer {
 func (d *dossier) store(readers ...string) {
 	d.t.Helper()
 	const title, text = "Vermilion dossier", "The quokka lives on the island of vermilion, where it eats grass."
-	models := d.h.resolver.Models.Default()
+	models := d.h.models.Default()
 	vectors, err := models.Embed(d.t.Context(), []string{title + "\n" + text}, embed.Passage)
 	d.must(err)
 	made, err := d.h.resolver.Index.Put(d.t.Context(), d.scope, index.Fence{}, &index.Record{

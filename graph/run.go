@@ -10,23 +10,23 @@ import (
 
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/ent"
-	entagent "github.com/magpie-search/magpie/ent/agent"
 	entrun "github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// maxEvents is how many events of a run are shown at once.
+// maxEvents is the largest number of events of a run in one page.
 const maxEvents = 1000
 
 func (r *Resolver) runAgent(ctx context.Context, in model.RunAgentInput) (<-chan model.AgentEvent, error) {
-	if in.ConversationID != nil && *in.ConversationID == uuid.Nil {
-		return nil, apierr.NotFound("Conversation") // which stands for none further down
+	if namesNothing(in.ConversationID) {
+		return nil, apierr.NotFound("Conversation")
 	}
 	row, err := r.Runs.Start(ctx, run.Input{
 		Agent: in.AgentID, Message: in.Message, Conversation: orZero(in.ConversationID), Admit: r.metered,
-		// A client of REST cannot take up its stream again.
+		// A client of REST cannot resume its stream.
 		AtOnce: isStored(ctx),
 	})
 	if err != nil {
@@ -36,11 +36,7 @@ func (r *Resolver) runAgent(ctx context.Context, in model.RunAgentInput) (<-chan
 }
 
 func (r *Resolver) agentRun(ctx context.Context, id uuid.UUID, after *int) (<-chan model.AgentEvent, error) {
-	var from int64
-	if after != nil {
-		from = int64(*after)
-	}
-	events, err := r.Runs.Watch(ctx, id, from)
+	events, err := r.Runs.Watch(ctx, id, int64(orZero(after)))
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +44,8 @@ func (r *Resolver) agentRun(ctx context.Context, id uuid.UUID, after *int) (<-ch
 }
 
 func (r *Resolver) runs(ctx context.Context, agent uuid.UUID) (*ent.AgentRunQuery, error) {
-	exists, err := r.client(ctx).Agent.Query().Where(entagent.ID(agent)).Exist(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case !exists:
-		return nil, apierr.NotFound("Agent")
-	}
-	return r.client(ctx).AgentRun.Query().Where(entrun.AgentID(agent)), nil
+	_, err := r.Agents.Get(ctx, agent)
+	return r.client(ctx).AgentRun.Query().Where(entrun.AgentID(agent)), err
 }
 
 func (r *Resolver) run(ctx context.Context, id uuid.UUID, agent *uuid.UUID) (*ent.AgentRun, error) {
@@ -64,22 +54,21 @@ func (r *Resolver) run(ctx context.Context, id uuid.UUID, agent *uuid.UUID) (*en
 		query.Where(entrun.AgentID(*agent))
 	}
 	row, err := query.Only(ctx)
-	return found("Run", row, err)
+	return row, lookup.Error("Run", err)
 }
 
 func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limit *int) ([]*model.AgentRunEvent, error) {
-	most, from := maxEvents, 0
+	page := eventPage{after: orZero(after), limit: maxEvents}
 	if limit != nil {
-		if most = *limit; most < 1 || most > maxEvents {
-			return nil, apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", maxEvents))
-		}
+		page.limit = *limit
 	}
-	if after != nil {
-		if from = *after; from < 0 {
-			return nil, apierr.Invalid("after", "must be 0 or more")
-		}
+	if page.limit < 1 || page.limit > maxEvents {
+		return nil, apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", maxEvents))
 	}
-	events, err := loadersOf(ctx).runEvents.of(from, most).Load(ctx, row.ID)
+	if page.after < 0 {
+		return nil, apierr.Invalid("after", "must be 0 or more")
+	}
+	events, err := loadersOf(ctx).runEvents.of(page).Load(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +82,21 @@ func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limi
 	return out, nil
 }
 
-// eventLoaders are the loaders of runs' events, one for each page that an
-// operation asks for.
+// eventPage is a part of a run's events.
+type eventPage struct{ after, limit int }
+
+// eventLoaders are the loaders of events, one for each page that an operation
+// asks for.
 type eventLoaders struct {
-	r *Resolver
+	runs *run.Runs
 
 	mu    sync.Mutex
 	seen  []uuid.UUID
-	pages map[[2]int]*cohort[[]run.Event]
+	pages map[eventPage]*loader[[]run.Event]
 }
 
-// saw notes a run that was read.
-func (l *eventLoaders) saw(id uuid.UUID) {
+// see notes a run that the operation has read.
+func (l *eventLoaders) see(id uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id == uuid.Nil || len(l.seen) == maxSeen {
@@ -112,29 +104,29 @@ func (l *eventLoaders) saw(id uuid.UUID) {
 	}
 	l.seen = append(l.seen, id)
 	for _, page := range l.pages {
-		page.saw(id)
+		page.see(id)
 	}
 }
 
-// of is the loader of so many events behind a number.
-func (l *eventLoaders) of(after, most int) *cohort[[]run.Event] {
+// of returns the loader of a page.
+func (l *eventLoaders) of(p eventPage) *loader[[]run.Event] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	page, ok := l.pages[[2]int{after, most}]
+	page, ok := l.pages[p]
 	if !ok {
-		page = loader(func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]run.Event, error) {
+		page = newLoader(func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]run.Event, error) {
 			v, _ := viewer.From(ctx)
-			return l.r.Runs.EventsOf(ctx, v.Workspace, ids, int64(after), most)
+			return l.runs.EventsOf(ctx, v.Workspace, ids, int64(p.after), p.limit)
 		})
-		l.pages[[2]int{after, most}] = page
+		l.pages[p] = page
 		for _, id := range l.seen {
-			page.saw(id)
+			page.see(id)
 		}
 	}
 	return page
 }
 
-// agentEvent reads an event as it is kept.
+// agentEvent converts a stored event.
 func agentEvent(e run.Event) model.AgentEvent {
 	seq := int(e.Seq)
 	switch e.Type {
@@ -170,7 +162,8 @@ func agentEvent(e run.Event) model.AgentEvent {
 	}
 }
 
-// dataOf reads the data of an event; what cannot be read is empty, and none such is written.
+// dataOf decodes the data of an event, which Magpie itself has encoded. The result
+// is zero if that fails.
 func dataOf[T any](e run.Event) T {
 	var d T
 	_ = json.Unmarshal(e.Data, &d)

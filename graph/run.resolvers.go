@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 )
@@ -23,10 +24,6 @@ func (r *mutationResolver) CancelRun(ctx context.Context, id uuid.UUID) (*ent.Ag
 }
 
 func (r *queryResolver) Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error) {
-	first, last, err := bounded(first, last)
-	if err != nil {
-		return nil, err
-	}
 	query, err := r.runs(ctx, agentID)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/graph/model"
 )
 

@@ -13,21 +13,21 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Options are the limits on operations that come from outside. Stored
-// operations, which Magpie wrote itself, are not bound by them.
+// Options limit operations of clients. Stored operations, which Magpie itself
+// contains, are exempt.
 type Options struct {
 	MaxComplexity int // estimated fields; 0 = 5,000
 	MaxDepth      int // levels of selection; 0 = 10
 	QueryCache    int // bytes of parsed documents kept; 0 = 16 MiB
 }
 
-// The largest page of a connection, and the size of one that names none.
+// The size of a page of a connection: the largest, and the default.
 const (
 	maxPage     = 200
 	defaultPage = 50
 )
 
-// NewSchema is the executable schema over r.
+// NewSchema returns the executable schema whose fields r answers.
 func NewSchema(r *Resolver) graphql.ExecutableSchema {
 	c := generated.Config{Resolvers: r}
 	c.Directives.Surface = surfaceDirective
@@ -36,8 +36,9 @@ func NewSchema(r *Resolver) graphql.ExecutableSchema {
 	return generated.NewExecutableSchema(c)
 }
 
-// NewServer is the GraphQL server over schema, with its limits, transactions
-// and errors, but without transports: the caller adds those it serves.
+// NewServer returns the GraphQL server of a schema, with limits, transactions and
+// error codes, but without transports. It adds interceptors to r.Ent, so that it
+// must be called once.
 func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler.Server {
 	if o.MaxComplexity == 0 {
 		o.MaxComplexity = 5000
@@ -48,7 +49,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	if o.QueryCache == 0 {
 		o.QueryCache = parsedBytes
 	}
-	r.Ent.Intercept(ent.InterceptFunc(remember), ent.InterceptFunc(r.withoutPaths))
+	r.Ent.Intercept(ent.InterceptFunc(observeRows), r.Jobs.HidePaths())
 	if r.defaults == nil {
 		r.defaults = &defaults{}
 	}
@@ -72,8 +73,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	s.Use(writtenResults{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-		// Everything that an operation reads, and whatever it sets going, finds out
-		// by this who may read what.
+		// The policies ask Principals who may read which document.
 		if r.Principals != nil {
 			ctx = viewer.WithPrincipals(ctx, r.Principals)
 		}
@@ -83,9 +83,8 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	return s
 }
 
-// untransacted names the mutations that hash passwords, wait for a network,
-// take a body in or write in a transaction of their own: no other one is held
-// over those.
+// untransacted returns the mutations that run outside a transaction, because they
+// hash passwords, wait for a network, read a body, or open their own transaction.
 func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",

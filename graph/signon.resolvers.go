@@ -12,11 +12,11 @@ import (
 )
 
 func (r *mutationResolver) StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error) {
-	return r.startOIDCSignIn(ctx, redirectURL)
+	return oidcStart(r.SignOn.Start(ctx, orEmpty(redirectURL)))
 }
 
 func (r *mutationResolver) AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error) {
-	return r.answerOIDCSignIn(ctx, input)
+	return oidcAnswer(r.SignOn.Answer(ctx, oidcReturn(input)))
 }
 
 func (r *mutationResolver) FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error) {
@@ -24,5 +24,5 @@ func (r *mutationResolver) FinishOIDCSignIn(ctx context.Context, code string, bi
 }
 
 func (r *queryResolver) SignInMethods(ctx context.Context) (*model.SignInMethods, error) {
-	return r.signInMethods(), nil
+	return signInMethods(r.SignOn), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -62,6 +63,7 @@ func (h *house) withWiki(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.resolver.Kinds = kinds
+	h.changeConnectors(func(o *connector.Options) { o.Kinds = kinds })
 }
 
 type lockedBuffer struct {
@@ -81,6 +83,7 @@ func TestASecretIsShownNowhere(t *testing.T) {
 	h.withWiki(t)
 	log := &lockedBuffer{}
 	h.resolver.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h.changeConnectors(func(o *connector.Options) { o.Log = h.resolver.Log })
 	ada := h.tenant(t, "ada")
 	ran := 0
 	ask := func(query string, variables map[string]any) answer {
@@ -269,7 +272,7 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 				t.Errorf("deleted again: %s", again.body)
 			}
 
-			engine := purge.New(h.resolver.Index, h.resolver.Files, purge.Options{Slice: 1})
+			engine := purge.New(h.resolver.Index, h.files, purge.Options{Slice: 1})
 			wanted, err := engine.Wanted(t.Context())
 			if err != nil || len(wanted) != 1 || wanted[0] != (queue.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
 				t.Fatalf("to delete are %v, %v", wanted, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -88,7 +89,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	t.Helper()
 	system, owner := n.system(t), viewer.With(t.Context(), n.viewer)
 	name := fmt.Sprintf("row-%03d", number)
-	c := must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName(name).SetEmbeddingModel(h.resolver.Models.Default().Model()).Save(owner))
+	c := must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName(name).SetEmbeddingModel(h.models.Default().Model()).Save(owner))
 	connector := must[*ent.Connector](t)(h.db.Ent.Connector.Create().SetName(name).SetType("file_upload").SetCollectionID(c.ID).Save(system))
 	other := *n
 	other.collection, other.connector = c.ID, connector.ID
@@ -107,7 +108,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.SyncItem](t)(h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(job.ID).SetSourceID(name).SetPath(name).SetStatus("INDEXED").Save(system))
 	must[*ent.PlanItem](t)(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(n.plan).SetSourceID(name).SetPath(name).SetAction("ADD").Save(system))
 	h.quarantine(t, n, n.connector, name+" missing.md")
-	must[*ent.SourceFile](t)(h.resolver.Files.Upload(system, n.connector, name+".md", "text/markdown", strings.NewReader("x"), 1))
+	must[*ent.SourceFile](t)(h.files.Upload(system, n.connector, sourcefile.Upload{Path: name + ".md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1}))
 	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.NewKey{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
 	h.peopleOf(t, n, name)
 	must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("Help.").SetCollections([]uuid.UUID{c.ID}).Save(owner))

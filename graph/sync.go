@@ -2,32 +2,21 @@ package graph
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/syncitem"
-	entsyncjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// startedAt is when a worker first took the job, until then when it was queued.
-func startedAt(row *ent.SyncJob) time.Time {
-	if row.StartedAt != nil {
-		return *row.StartedAt
-	}
-	return row.CreatedAt
-}
-
-// syncOptions reads what kind of sync is wanted.
 func syncOptions(in *model.StartSyncInput) (syncjob.StartOptions, error) {
 	if in == nil {
 		return syncjob.StartOptions{}, nil
 	}
 	mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
-	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err //nolint:staticcheck // clients of old still send it
+	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err //nolint:staticcheck // deprecated in the schema, still accepted
 }
 
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
@@ -38,52 +27,82 @@ func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *mod
 	return r.Jobs.Start(ctx, connectorID, o)
 }
 
-func (r *Resolver) syncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
-	query := r.client(ctx).SyncJob.Query().Where(entsyncjob.ID(id))
-	if connectorID != nil {
-		query.Where(entsyncjob.ConnectorID(*connectorID))
+func (r *Resolver) planSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
+	o, err := syncOptions(in)
+	if err != nil {
+		return nil, err
 	}
-	row, err := query.Only(ctx)
-	return found("Sync job", row, err)
+	return r.Jobs.Plan(ctx, connectorID, o)
 }
 
 func (r *Resolver) cancelSync(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
 	if connectorID != nil {
-		if _, err := r.syncJob(ctx, id, connectorID); err != nil {
+		if _, err := r.Jobs.Find(ctx, id, connectorID); err != nil {
 			return nil, err
 		}
 	}
 	return r.Jobs.Cancel(ctx, id)
 }
 
-// syncItems are the lines of a connector's ledger, of all or of one of its jobs.
-func (r *Resolver) syncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID) (*ent.SyncItemQuery, error) {
-	query := r.client(ctx).SyncItem.Query().Where(syncitem.ConnectorID(connectorID))
-	if jobID == nil {
-		return query, r.connectorExists(ctx, connectorID)
-	}
-	if _, err := r.syncJob(ctx, *jobID, &connectorID); err != nil {
+func syncPlan(p *syncjob.PlanResult, err error) (*model.SyncPlan, error) {
+	if err != nil {
 		return nil, err
 	}
-	return query.Where(syncitem.JobID(*jobID)), nil
+	n := p.Counts
+	plan := &model.SyncPlan{Job: p.Job, Counts: &model.SyncPlanCounts{
+		Added: n[planitem.ActionAdd], Modified: n[planitem.ActionModify], Compared: n[planitem.ActionCompare],
+		Unchanged: n[planitem.ActionUnchanged], Skipped: n[planitem.ActionSkip], Failed: n[planitem.ActionFail],
+		Deleted: n[planitem.ActionDelete], Quarantined: n[planitem.ActionQuarantine], Kept: n[planitem.ActionKeep],
+	}}
+	if g := p.Guard; g != nil {
+		plan.Guard = &model.DeletionGuard{Blocked: g.Blocked, Missing: g.Missing, Existing: g.Existing, Threshold: g.Threshold}
+	}
+	return plan, nil
 }
 
-// relay passes what comes in on, changed by convert, until in is closed or ctx
-// ends, and then calls ended. The goroutine ends with either.
-func relay[A, B any](ctx context.Context, in <-chan A, convert func(A) B, ended func()) <-chan B {
-	out := make(chan B)
-	go func() {
-		defer close(out)
-		defer ended()
-		for a := range in {
-			select {
-			case out <- convert(a):
-			case <-ctx.Done():
-				return
-			}
+func pendingDeletion(p *syncjob.PendingDeletion) *model.PendingDeletion {
+	if p == nil {
+		return nil
+	}
+	return &model.PendingDeletion{Documents: p.Documents, Since: p.Since, JobID: p.Job, Existing: p.Existing, Threshold: p.Threshold}
+}
+
+func (r *Resolver) dismissDeletion(ctx context.Context, connectorID uuid.UUID) (*model.DismissedDeletion, error) {
+	n, err := r.Jobs.DismissDeletion(ctx, connectorID)
+	return &model.DismissedDeletion{ConnectorID: connectorID, Documents: n}, err
+}
+
+func freshness(f syncjob.Freshness) *model.Freshness {
+	window := func(w syncjob.FreshnessWindow) *model.FreshnessWindow {
+		out := &model.FreshnessWindow{Changes: w.Changes}
+		if w.Changes > 0 {
+			out.P50, out.P95, out.Max = &w.P50, &w.P95, &w.Max
 		}
-	}()
+		return out
+	}
+	return &model.Freshness{LastDay: window(f.Day), LastWeek: window(f.Week), OldestWaiting: moment(f.OldestWaiting), Waiting: f.Waiting}
+}
+
+func syncHistory(h syncjob.History) *model.SyncHistory {
+	out := &model.SyncHistory{
+		Total: h.Total(), Completed: h.Completed, Partial: h.Partial, Failed: h.Failed, Canceled: h.Canceled,
+		BytesFetched: h.Bytes, Pages: h.Pages, Retried: h.Retried, Added: h.Added, Modified: h.Modified, Deleted: h.Deleted,
+		LastSuccess: moment(h.LastSuccess), LastFailure: moment(h.LastFailure),
+	}
+	if rate, ok := h.SuccessRate(); ok {
+		out.SuccessRate = &rate
+	}
+	if mean, ok := h.MeanDuration(); ok {
+		out.MeanDuration = seconds(mean)
+	}
 	return out
+}
+
+func (r *Resolver) jobDuration(row *ent.SyncJob) *float64 {
+	if took, ok := syncjob.Duration(row, r.Now()); ok {
+		return seconds(took)
+	}
+	return nil
 }
 
 func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
@@ -96,15 +115,10 @@ func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
 		},
 		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
 		ConnectorID: s.Connector, CreatedAt: s.CreatedAt, Attempt: s.Attempt, Revision: s.Revision,
+		Error: nilIfZero(s.Error), FinishedAt: moment(s.FinishedAt),
 	}
 	if e.StartedAt.IsZero() {
 		e.StartedAt = s.CreatedAt
-	}
-	if s.Error != "" {
-		e.Error = &s.Error
-	}
-	if !s.FinishedAt.IsZero() {
-		e.FinishedAt = &s.FinishedAt
 	}
 	return e
 }

@@ -11,10 +11,12 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/graph/model"
+	domain "github.com/magpie-search/magpie/internal/syncjob"
 )
 
 func (r *mutationResolver) StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error) {
@@ -26,47 +28,27 @@ func (r *mutationResolver) CancelSync(ctx context.Context, jobID uuid.UUID, conn
 }
 
 func (r *queryResolver) SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error) {
-	return r.syncJob(ctx, id, connectorID)
+	return r.Jobs.Find(ctx, id, connectorID)
 }
 
 func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error) {
-	first, last, err := bounded(first, last)
+	query, err := r.Jobs.Query(ctx, connectorID, status)
 	if err != nil {
 		return nil, err
-	}
-	if err := r.connectorExists(ctx, connectorID); err != nil {
-		return nil, err
-	}
-	query := r.client(ctx).SyncJob.Query().Where(syncjob.ConnectorID(connectorID))
-	if len(status) > 0 {
-		query.Where(syncjob.StatusIn(status...))
 	}
 	return query.Paginate(ctx, after, first, before, last, ent.WithSyncJobOrder(orderBy))
 }
 
 func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error) {
-	first, last, err := bounded(first, last)
+	query, err := r.Jobs.Items(ctx, connectorID, domain.ItemFilter{Job: jobID, Status: status, Suppressed: suppressed, Text: orEmpty(matching)})
 	if err != nil {
 		return nil, err
-	}
-	query, err := r.syncItems(ctx, connectorID, jobID)
-	if err != nil {
-		return nil, err
-	}
-	if len(status) > 0 {
-		query.Where(syncitem.StatusIn(status...))
-	}
-	if suppressed != nil {
-		query.Where(syncitem.Suppressed(*suppressed))
-	}
-	if text := sought(matching); text != "" {
-		query.Where(syncitem.PathContainsFold(text))
 	}
 	return query.Paginate(ctx, after, first, before, last, ent.WithSyncItemOrder(orderBy))
 }
 
 func (r *subscriptionResolver) SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {
-	return r.syncProgress(ctx, jobID)
+	return domain.Watch(ctx, r.Jobs, jobID, progressEvent)
 }
 
 func (r *syncJobResolver) Progress(ctx context.Context, obj *ent.SyncJob) (*model.SyncProgress, error) {
@@ -81,6 +63,6 @@ func (r *syncJobResolver) Stats(ctx context.Context, obj *ent.SyncJob) (*model.S
 }
 
 func (r *syncJobResolver) StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error) {
-	started := startedAt(obj)
+	started := domain.StartedAt(obj)
 	return &started, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/request/requestid"
@@ -24,8 +25,16 @@ type Event struct {
 	Changes    []Change
 }
 
-// Exec runs a statement: in the transaction of the change, where there is one.
+// Exec runs a statement, in the transaction of the change if there is one.
 type Exec func(ctx context.Context, query string, arguments ...any) error
+
+// ClientExec returns an Exec that runs statements on client.
+func ClientExec(client *ent.Client) Exec {
+	return func(ctx context.Context, query string, arguments ...any) error {
+		_, err := client.ExecContext(ctx, query, arguments...)
+		return err
+	}
+}
 
 // Record writes events of the context's actor down; where Magpie acts by itself
 // nothing is written. An event of no workspace is an error.

@@ -9,9 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
+	entconnector "github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -124,14 +126,18 @@ func (j *Jobs) pendingDeletion(ctx context.Context, connectorID uuid.UUID) (*Pen
 	return found[connectorID], nil
 }
 
-// DismissDeletion keeps the documents in quarantine and says how many they are.
-// Without any it is a conflict.
+// DismissDeletion keeps the documents in quarantine and returns how many they are.
+// It returns a conflict if there are none. The audit log records it.
 func (j *Jobs) DismissDeletion(ctx context.Context, connectorID uuid.UUID) (int, error) {
 	pending, err := j.pendingDeletion(ctx, connectorID)
 	if err != nil {
 		return 0, err
 	}
 	client := transaction.Client(ctx, j.client)
+	connector, err := client.Connector.Query().Where(entconnector.ID(connectorID)).Select(entconnector.FieldName).Only(ctx)
+	if err != nil {
+		return 0, apierr.Wrap("read the connector", err)
+	}
 	err = client.SyncItem.Update().Where(syncitem.ConnectorID(connectorID), syncitem.HoldEQ(syncitem.HoldQuarantined)).
 		SetHold(syncitem.HoldDismissed).Exec(ctx)
 	if err != nil {
@@ -140,5 +146,9 @@ func (j *Jobs) DismissDeletion(ctx context.Context, connectorID uuid.UUID) (int,
 	if _, err := client.ExecContext(ctx, "delete from quarantines where connector_id = $1", connectorID); err != nil {
 		return 0, apierr.Wrap("dismiss a deletion", err)
 	}
-	return pending.Documents, nil
+	err = audit.Record(ctx, audit.ClientExec(client), audit.Event{
+		Action: "deletion.dismiss", TargetKind: "connector", TargetID: connectorID, TargetName: connector.Name,
+		Changes: []audit.Change{{Field: "documents", New: pending.Documents}},
+	})
+	return pending.Documents, apierr.Wrap("record a dismissed deletion", err)
 }

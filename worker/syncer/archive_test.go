@@ -158,7 +158,7 @@ func TestDeletingAnUploadedArchiveDeletesItsDocuments(t *testing.T) {
 	f.row = f.connector("file_upload", nil)
 	f.work()
 	for path, content := range map[string]string{"a.zip": zipped(t, "a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n"), "a.zip2.md": "# Two\n\nThree.\n"} {
-		_, err := files.Upload(f.ctx, f.row.ID, path, "", strings.NewReader(content), int64(len(content)))
+		_, err := files.Upload(f.ctx, f.row.ID, sourcefile.Upload{Path: path, Content: strings.NewReader(content), Size: int64(len(content))})
 		f.must(err)
 	}
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Added: 3, Skipped: 1})

@@ -33,7 +33,7 @@ func TestUploadedFilesAreSynced(t *testing.T) {
 	f.work()
 	upload := func(path, content string) {
 		t.Helper()
-		_, err := files.Upload(f.ctx, f.row.ID, path, "", strings.NewReader(content), int64(len(content)))
+		_, err := files.Upload(f.ctx, f.row.ID, sourcefile.Upload{Path: path, Content: strings.NewReader(content), Size: int64(len(content))})
 		f.must(err)
 	}
 	for _, path := range []string{"a.md", "guides/b.md", "guides/c.md", "d.md", "photo.jpg"} {

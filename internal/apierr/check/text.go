@@ -34,6 +34,16 @@ func Label(field, text string, limit int) (string, error) {
 	return text, nil
 }
 
+// Line returns text with runs of white space replaced by single spaces. It must not
+// be blank or have more than limit characters.
+func Line(field, text string, limit int) (string, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		return "", apierr.Invalid(field, "must not be blank")
+	}
+	return text, maxLength(field, text, limit)
+}
+
 // Description checks an optional description: [MaxDescription] characters of
 // text without NUL.
 func Description(field string, text *string) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/ent/oauthgrant"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -223,6 +224,15 @@ func (g *Grants) expiry(lifetime time.Duration) *time.Time {
 	}
 	at := g.now().Add(lifetime)
 	return &at
+}
+
+// Query returns a query for the grants of a provider; empty for all.
+func (g *Grants) Query(ctx context.Context, provider string) *ent.OAuthGrantQuery {
+	query := transaction.Client(ctx, g.ent).OAuthGrant.Query()
+	if provider != "" {
+		query.Where(oauthgrant.Provider(provider))
+	}
+	return query
 }
 
 // Check reports whether the viewer may put a grant on a connector of a kind. The

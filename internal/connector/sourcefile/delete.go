@@ -25,11 +25,11 @@ const (
 	deletionBatch = 1000
 )
 
-// Delete removes the files at these paths from a connector that the viewer may
-// change, with their documents and what the ledger says of them, in one
-// transaction; contents are deleted once that has committed. It returns the paths
-// that had a file, sorted. Paths without one are no error: a document that is
-// left of one goes too.
+// Delete deletes the files at paths from a connector that the viewer may change.
+// Their documents and ledger entries are marked as deleted in the same
+// transaction; their contents are deleted after it. Delete returns the paths that
+// had a file, sorted. Other paths are no error, and their documents are deleted
+// too.
 func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []string) ([]string, error) {
 	switch {
 	case len(paths) == 0:
@@ -48,7 +48,7 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	deleted, keys := []string{}, []string{}
-	err = f.inTransaction(ctx, step{do: func(ctx context.Context, client *ent.Client) error {
+	err = transaction.In(ctx, f.client, func(ctx context.Context, client *ent.Client) error {
 		var documents []uuid.UUID
 		for batch := range slices.Chunk(paths, deletionBatch) {
 			rows, err := client.SourceFile.Query().
@@ -66,7 +66,7 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 			if _, err := client.SourceFile.Delete().Where(entfile.IDIn(ids...)).Exec(ctx); err != nil {
 				return apierr.Wrap("delete files", err)
 			}
-			// Documents are locked before their lines, as whoever stores them does.
+			// index.Store locks documents before ledger entries, too.
 			found, err := client.Document.Query().
 				Where(document.ConnectorID(connector.ID), document.Or(document.SourceIDIn(batch...), member.Of(batch...)), document.StatusNEQ(document.StatusDeleted)).
 				Order(ent.Asc(document.FieldID)).
@@ -80,20 +80,21 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 				SetStatus(syncitem.StatusDeleted).SetReason("the file was deleted").SetRetryable(false).
 				Exec(ctx)
 			if err != nil {
-				return apierr.Wrap("note deleted files in the ledger", err)
+				return apierr.Wrap("mark files as deleted in the ledger", err)
 			}
 		}
-		return f.forget(ctx, connector, documents)
-	}, after: func(ctx context.Context) error { return f.DeleteBlobs(ctx, keys) }})
+		transaction.AfterCommit(ctx, func(ctx context.Context) { f.logFailure(ctx, f.DeleteBlobs(ctx, keys)) })
+		return f.deleteDocuments(ctx, connector, documents)
+	})
 	if err != nil {
-		return nil, err
+		return nil, apierr.Wrap("delete files", err)
 	}
 	slices.Sort(deleted)
 	return deleted, nil
 }
 
-// forget takes the documents out of the index, in the transaction of ctx.
-func (f *Files) forget(ctx context.Context, connector *ent.Connector, documents []uuid.UUID) error {
+// deleteDocuments deletes documents from the index, in the transaction of ctx.
+func (f *Files) deleteDocuments(ctx context.Context, connector *ent.Connector, documents []uuid.UUID) error {
 	if len(documents) == 0 {
 		return nil
 	}
@@ -110,26 +111,19 @@ func (f *Files) forget(ctx context.Context, connector *ent.Connector, documents 
 	return nil
 }
 
-// BlobKeys returns the keys of all files of connectors that the viewer may see,
-// for DeleteBlobs once the connectors are gone.
-func (f *Files) BlobKeys(ctx context.Context, connectorIDs ...uuid.UUID) ([]string, error) {
-	if len(connectorIDs) == 0 {
-		return nil, nil
-	}
+// WorkspaceBlobKeys returns the blob keys of all files in a workspace, for
+// DeleteBlobs after the workspace has been deleted. It ignores the viewer.
+func (f *Files) WorkspaceBlobKeys(ctx context.Context, workspace uuid.UUID) ([]string, error) {
 	client := transaction.Client(ctx, f.client)
 	var keys []string
 	err := client.SourceFile.Query().
-		Where(entfile.ConnectorIDIn(connectorIDs...)).
-		Select(entfile.FieldBlobKey).Scan(ctx, &keys)
-	if err != nil {
-		return nil, apierr.Wrap("list the blobs of connectors", err)
-	}
-	return keys, nil
+		Where(entfile.WorkspaceID(workspace)).
+		Select(entfile.FieldBlobKey).Scan(viewer.With(ctx, viewer.System(uuid.Nil)), &keys)
+	return keys, apierr.Wrap("list the blobs of a workspace", err)
 }
 
-// DeleteBlobs deletes the contents of files whose rows are gone. It goes on
-// after a failure and returns all of them; the end of the caller's request does
-// not stop it.
+// DeleteBlobs deletes the contents of files whose rows have been deleted. It tries
+// all keys, also after the context has ended, and returns all failures.
 func (f *Files) DeleteBlobs(ctx context.Context, keys []string) error {
 	var failures []error
 	for _, key := range keys {
@@ -142,9 +136,9 @@ func (f *Files) DeleteBlobs(ctx context.Context, keys []string) error {
 	return errors.Join(failures...)
 }
 
-// Purge deletes up to limit files of a connector that is being deleted, their
-// contents first, so that a deletion that is cut off finds them again. It says
-// how many it was. It is for workers: no viewer is asked.
+// Purge deletes up to limit files of a connector that is marked as deleted, and
+// returns how many. It deletes contents before rows, so that it finds them again
+// after a failure. Purge is for workers and ignores the viewer.
 func (f *Files) Purge(ctx context.Context, connectorID uuid.UUID, limit int) (int, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	rows, err := f.client.SourceFile.Query().

@@ -1,7 +1,7 @@
-// Package sourcefile keeps the files that people upload to file_upload
-// connectors: their rows in the database, their bytes in the blob store. It is
-// what connectors/fileupload walks.
+// Package sourcefile stores the files that people upload to file_upload
+// connectors: rows in the database, contents in the blob store. The source of
+// package connectors/fileupload reads them.
 //
 // Allowed imports: ent, connectors (for its errors), connectors/fileupload,
-// internal/connector/blob, internal/apierr, internal/store/transaction and internal/viewer.
+// internal/connector/blob, internal/ingest/member, internal/store, and the leaves.
 package sourcefile

@@ -2,7 +2,6 @@ package sourcefile
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -16,19 +15,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// DefaultMaxBytes is the largest file an upload may bring when the options name
-// no limit: 100 MiB.
+// DefaultMaxBytes is the largest size of a file if Options has no limit: 100 MiB.
 const DefaultMaxBytes = 100 << 20
 
-// DocumentDeleter takes documents out of the index in the transaction that ctx
-// carries (ent.TxFromContext), and says how many it was (SoftDeleteIn of
-// internal/index).
+// A DocumentDeleter deletes documents from the index, in the transaction of ctx,
+// and returns how many it deleted (index.Store.SoftDeleteIn).
 type DocumentDeleter func(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error)
 
 // Options are settings with useful zero values.
 type Options struct {
 	MaxBytes int64        // of one file; zero is DefaultMaxBytes
-	TempDir  string       // where uploads are gathered first; empty is the system's
 	Log      *slog.Logger // nil logs nothing
 }
 
@@ -42,7 +38,7 @@ type Files struct {
 
 var _ fileupload.Files = (*Files)(nil)
 
-// New makes the files of an installation.
+// New returns a Files that keeps contents in blobs.
 func New(client *ent.Client, blobs blob.Store, documents DocumentDeleter, o Options) *Files {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -66,73 +62,16 @@ func (f *Files) connector(ctx context.Context, id uuid.UUID) (*ent.Connector, er
 	return row, nil
 }
 
-// step is one change of the database with what goes with it.
-type step struct {
-	do    func(ctx context.Context, client *ent.Client) error
-	after func(ctx context.Context) error // once it is committed; a failure is logged
-	undo  func(ctx context.Context) error // when it is not; may be nil
-}
-
-// inTransaction takes the step in the transaction that ctx carries, or in one
-// of its own.
-func (f *Files) inTransaction(ctx context.Context, s step) error {
-	if tx := ent.TxFromContext(ctx); tx != nil {
-		return f.join(ctx, tx, s)
-	}
-	tx, err := f.client.Tx(ctx)
+// logFailure logs the failure of a clean-up that no caller waits for.
+func (f *Files) logFailure(ctx context.Context, err error) {
 	if err != nil {
-		return errors.Join(apierr.Wrap("open a transaction", err), s.undone(ctx))
-	}
-	if err := s.do(ent.NewTxContext(ctx, tx), tx.Client()); err != nil {
-		return errors.Join(err, tx.Rollback(), s.undone(ctx))
-	}
-	if err := tx.Commit(); err != nil {
-		return errors.Join(apierr.Wrap("commit", err), s.undone(ctx))
-	}
-	f.logged(ctx, s.after(ctx))
-	return nil
-}
-
-// join takes the step inside somebody else's transaction.
-func (f *Files) join(ctx context.Context, tx *ent.Tx, s step) error {
-	tx.OnCommit(func(next ent.Committer) ent.Committer {
-		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
-			err := next.Commit(ctx, tx)
-			if err != nil {
-				f.logged(ctx, s.undone(ctx))
-			} else {
-				f.logged(ctx, s.after(ctx))
-			}
-			return err // the committer's own
-		})
-	})
-	tx.OnRollback(func(next ent.Rollbacker) ent.Rollbacker {
-		return ent.RollbackFunc(func(ctx context.Context, tx *ent.Tx) error {
-			err := next.Rollback(ctx, tx)
-			f.logged(ctx, s.undone(ctx))
-			return err // the rollbacker's own
-		})
-	})
-	return s.do(ctx, tx.Client())
-}
-
-func (s step) undone(ctx context.Context) error {
-	if s.undo == nil {
-		return nil
-	}
-	return s.undo(ctx)
-}
-
-func (f *Files) logged(ctx context.Context, err error) {
-	if err != nil {
-		f.opt.Log.ErrorContext(ctx, "clean up after files were changed", "error", err)
+		f.opt.Log.ErrorContext(ctx, "clean-up of uploaded files failed", slog.Any("error", err))
 	}
 }
 
-// cleanupTime bounds what is tidied up after a request, whose context may have
-// ended by then.
-const cleanupTime = 30 * time.Second
+// cleanupTimeout bounds a clean-up, which goes on after its request has ended.
+const cleanupTimeout = 30 * time.Second
 
 func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }

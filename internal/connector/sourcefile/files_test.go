@@ -48,9 +48,6 @@ func TestUploadKeepsAFile(t *testing.T) {
 	if empty.Bytes != 0 || f.read("empty.txt") != "" {
 		t.Errorf("an empty file is %+v", empty)
 	}
-	if n := f.kept(f.temp); n != 0 {
-		t.Errorf("%d temporary files are left", n)
-	}
 }
 
 func TestUploadReplacesWhatIsAtThePath(t *testing.T) {
@@ -73,7 +70,7 @@ func TestUploadsToOnePathAtOnceLeaveOneFile(t *testing.T) {
 	for i := range 12 {
 		all.Go(func() {
 			content := fmt.Sprintf("content %d", i)
-			if _, err := f.files.Upload(f.ctx, f.row.ID, "a.md", "", strings.NewReader(content), -1); err != nil {
+			if _, err := f.files.Upload(f.ctx, f.row.ID, sourcefile.Upload{Path: "a.md", Content: strings.NewReader(content), Size: -1}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -122,13 +119,13 @@ func TestUploadRefusals(t *testing.T) {
 			c.content = strings.NewReader("text")
 			c.size = 4
 		}
-		_, err := f.files.Upload(c.ctx, c.connector, "a.md", "", c.content, c.size)
+		_, err := f.files.Upload(c.ctx, c.connector, sourcefile.Upload{Path: "a.md", Content: c.content, Size: c.size})
 		if err == nil || c.want != "" && codeOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if f.kept(f.dir) != 0 || f.kept(f.temp) != 0 {
-		t.Errorf("%d blobs and %d temporary files are left", f.kept(f.dir), f.kept(f.temp))
+	if n := f.kept(f.dir); n != 0 {
+		t.Errorf("%d blobs are left", n)
 	}
 }
 
@@ -144,7 +141,7 @@ func TestUploadInATransactionThatIsRolledBack(t *testing.T) {
 	f.upload("a.md", "old")
 	inside, tx, err := f.db.Ent.OpenTx(f.ctx)
 	f.must(err)
-	_, err = f.files.Upload(inside, f.row.ID, "a.md", "", strings.NewReader("new"), 3)
+	_, err = f.files.Upload(inside, f.row.ID, sourcefile.Upload{Path: "a.md", Content: strings.NewReader("new"), Size: 3})
 	f.must(err)
 	f.must(tx.Rollback())
 	if f.read("a.md") != "old" || f.kept(f.dir) != 1 {
@@ -152,7 +149,7 @@ func TestUploadInATransactionThatIsRolledBack(t *testing.T) {
 	}
 	inside, tx, err = f.db.Ent.OpenTx(f.ctx)
 	f.must(err)
-	_, err = f.files.Upload(inside, f.row.ID, "a.md", "", strings.NewReader("new"), 3)
+	_, err = f.files.Upload(inside, f.row.ID, sourcefile.Upload{Path: "a.md", Content: strings.NewReader("new"), Size: 3})
 	f.must(err)
 	f.must(tx.Commit())
 	if f.read("a.md") != "new" || f.kept(f.dir) != 1 {

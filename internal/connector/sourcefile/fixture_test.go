@@ -32,14 +32,13 @@ type fixture struct {
 	db    *store.DB
 	index *index.Store
 	dir   string
-	temp  string
 	files *sourcefile.Files
 	row   *ent.Connector
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, dir: t.TempDir(), temp: t.TempDir()}
+	f := &fixture{T: t, dir: t.TempDir()}
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 16)
 	f.must(err)
 	t.Cleanup(db.Close)
@@ -54,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 	f.must(err)
 	blobs, err := blob.NewDir(f.dir)
 	f.must(err)
-	f.files = sourcefile.New(db.Ent, blobs, f.softDelete, sourcefile.Options{MaxBytes: 1 << 20, TempDir: f.temp})
+	f.files = sourcefile.New(db.Ent, blobs, f.softDelete, sourcefile.Options{MaxBytes: 1 << 20})
 	return f
 }
 
@@ -78,7 +77,7 @@ func (f *fixture) editor() context.Context {
 
 func (f *fixture) upload(path, content string) *ent.SourceFile {
 	f.Helper()
-	row, err := f.files.Upload(f.ctx, f.row.ID, path, "text/markdown", strings.NewReader(content), int64(len(content)))
+	row, err := f.files.Upload(f.ctx, f.row.ID, sourcefile.Upload{Path: path, MediaType: "text/markdown", Content: strings.NewReader(content), Size: int64(len(content))})
 	f.must(err)
 	return row
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/blob"
 )
 
-// List implements [fileupload.Files] for the viewer in ctx. The migrations give
-// the column of paths the order of bytes.
+// List implements [fileupload.Files] for the viewer in ctx. The database compares
+// paths by bytes.
 func (f *Files) List(ctx context.Context, connectorID, after string, limit int) ([]fileupload.File, error) {
 	id, err := uuid.Parse(connectorID)
 	if err != nil {
@@ -45,8 +45,8 @@ func (f *Files) Stat(ctx context.Context, connectorID string, paths []string) ([
 	return filesOf(rows), nil
 }
 
-// Open implements [fileupload.Files]. The file was listed by this package for
-// the viewer, so its blob key is not checked again.
+// Open implements [fileupload.Files]. It trusts file.BlobKey, which List or Stat
+// returned to the same viewer.
 func (f *Files) Open(ctx context.Context, _ string, file fileupload.File) (io.ReadCloser, error) {
 	content, err := f.blobs.Open(ctx, file.BlobKey)
 	switch {

@@ -12,8 +12,8 @@ import (
 // MaxPathBytes is the longest path a file may have.
 const MaxPathBytes = 1024
 
-// CheckPath reports, as an invalid "paths", why a path cannot be a file's: it is
-// relative, with "/" between its parts, none of which is empty, "." or "..".
+// CheckPath checks the path of a file: relative, with "/" between parts, none of
+// which is empty, "." or "..". The error is an invalid_request for "paths".
 func CheckPath(path string) error {
 	switch {
 	case path == "":

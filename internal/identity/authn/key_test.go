@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -80,7 +81,7 @@ func TestAChangedKeyBindsOnOtherNodesWithinASecond(t *testing.T) {
 		t.Fatal(got)
 	}
 	seven := 7
-	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{RatePerMinute: authn.Change[*int]{Given: true, To: &seven}}); err != nil {
+	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{RatePerMinute: patch.Field[*int]{Given: true, Value: &seven}}); err != nil {
 		t.Fatal(err)
 	}
 	if k, err := other.Authenticate(t.Context(), made.Secret); err != nil || k.RatePerMinute != nil {

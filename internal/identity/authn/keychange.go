@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -58,6 +59,17 @@ func (k *Keys) Create(ctx context.Context, in NewKey) (*CreatedKey, error) {
 		return nil, apierr.Wrap("store the key", err)
 	}
 	return &CreatedKey{Publishable: made.publishable, Secret: made.secret, Row: row}, nil
+}
+
+// Get returns a pair of keys.
+func (k *Keys) Get(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
+	row, err := transaction.Client(ctx, k.ent).APIKey.Get(ctx, id)
+	return row, lookup.Error("API key", err)
+}
+
+// Exists returns not_found if there is no such pair of keys.
+func (k *Keys) Exists(ctx context.Context, id uuid.UUID) error {
+	return lookup.Exists(ctx, "API key", transaction.Client(ctx, k.ent).APIKey.Query().Where(apikey.ID(id)))
 }
 
 // reach are all collections that the settings name.

@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
+	"github.com/magpie-search/magpie/internal/patch"
 )
 
 // The bounds of a key's settings.
 const (
-	maxName        = 200  // characters
 	maxContext     = 8000 // characters
 	maxPlaces      = 100  // hosts, referers
 	maxPlace       = 2000 // bytes of one
@@ -37,36 +37,27 @@ type NewKey struct {
 	ExpiresAt              *time.Time
 }
 
-// Change is a new value for one setting; the zero value leaves it as it is.
-type Change[T any] struct {
-	Given bool
-	To    T
-}
-
-// KeyChange is what is to be different about a pair of keys. Nil clears a
-// setting that need not be there.
+// KeyChange describes what to change about a pair of keys.
 type KeyChange struct {
-	Name                   Change[string]
-	AllCollections         Change[bool]
-	Collections            Change[[]uuid.UUID]
-	Default                Change[*uuid.UUID]
-	Hosts, Referers        Change[[]string]
-	ChatModel, ChatContext Change[*string]
-	RequireSignature       Change[bool]
-	RatePerMinute          Change[*int]
-	ExpiresAt              Change[*time.Time]
+	Name                   patch.Field[string]
+	AllCollections         patch.Field[bool]
+	Collections            patch.Field[[]uuid.UUID]
+	Default                patch.Field[*uuid.UUID]
+	Hosts, Referers        patch.Field[[]string]
+	ChatModel, ChatContext patch.Field[*string]
+	RequireSignature       patch.Field[bool]
+	RatePerMinute          patch.Field[*int]
+	ExpiresAt              patch.Field[*time.Time]
 }
 
 // all is the change that makes a pair from nothing.
 func (in NewKey) all() KeyChange {
 	return KeyChange{
-		Name: given(in.Name), AllCollections: given(in.AllCollections), Collections: given(in.Collections), Default: given(in.Default),
-		Hosts: given(in.Hosts), Referers: given(in.Referers), ChatModel: given(in.ChatModel), ChatContext: given(in.ChatContext),
-		RequireSignature: given(in.RequireSignature), RatePerMinute: given(in.RatePerMinute), ExpiresAt: given(in.ExpiresAt),
+		Name: patch.Set(in.Name), AllCollections: patch.Set(in.AllCollections), Collections: patch.Set(in.Collections), Default: patch.Set(in.Default),
+		Hosts: patch.Set(in.Hosts), Referers: patch.Set(in.Referers), ChatModel: patch.Set(in.ChatModel), ChatContext: patch.Set(in.ChatContext),
+		RequireSignature: patch.Set(in.RequireSignature), RatePerMinute: patch.Set(in.RatePerMinute), ExpiresAt: patch.Set(in.ExpiresAt),
 	}
 }
-
-func given[T any](v T) Change[T] { return Change[T]{Given: true, To: v} }
 
 func settingsOf(row *ent.APIKey) NewKey {
 	return NewKey{
@@ -108,30 +99,22 @@ func (k *Keys) merge(old NewKey, c KeyChange) (NewKey, error) {
 }
 
 // apply checks a new value, which the check may put into its form, and sets it.
-func apply[T any](to *T, c Change[T], check func(*T) error) error {
+func apply[T any](to *T, c patch.Field[T], check func(*T) error) error {
 	if !c.Given {
 		return nil
 	}
 	if check != nil {
-		if err := check(&c.To); err != nil {
+		if err := check(&c.Value); err != nil {
 			return err
 		}
 	}
-	*to = c.To
+	*to = c.Value
 	return nil
 }
 
-func checkName(name *string) error {
-	*name = strings.TrimSpace(*name)
-	switch {
-	case *name == "":
-		return apierr.Invalid("name", "must not be blank")
-	case utf8.RuneCountInString(*name) > maxName:
-		return apierr.Invalid("name", fmt.Sprintf("must have at most %d characters", maxName))
-	case !printable(*name):
-		return apierr.Invalid("name", "must not have control characters")
-	}
-	return nil
+func checkName(name *string) (err error) {
+	*name, err = check.Name("name", *name)
+	return err
 }
 
 func checkCollections(ids *[]uuid.UUID) error {
@@ -183,21 +166,18 @@ func (k *Keys) checkChatModel(name **string) error {
 	case *name == nil:
 	case len(k.chatModels) > 0 && !slices.Contains(k.chatModels, **name):
 		return apierr.Invalid("widgetModelId", "must be one of "+strings.Join(k.chatModels, ", "))
-	case utf8.RuneCountInString(**name) > maxName || !printable(**name):
+	case utf8.RuneCountInString(**name) > check.MaxName || !check.Printable(**name):
 		return apierr.Invalid("widgetModelId", "is no name of a model")
 	}
 	return nil
 }
 
 func checkContext(text **string) error {
-	switch blankIsNil(text); {
-	case *text == nil:
-	case utf8.RuneCountInString(**text) > maxContext:
-		return apierr.Invalid("widgetContext", fmt.Sprintf("must have at most %d characters", maxContext))
-	case !utf8.ValidString(**text) || strings.ContainsRune(**text, 0):
-		return apierr.Invalid("widgetContext", "must be text without NUL characters")
+	blankIsNil(text)
+	if *text == nil {
+		return nil
 	}
-	return nil
+	return check.Length("widgetContext", **text, maxContext)
 }
 
 func checkRate(perMinute **int) error {
@@ -227,10 +207,6 @@ func blankIsNil(text **string) {
 	if *text != nil && strings.TrimSpace(**text) == "" {
 		*text = nil
 	}
-}
-
-func printable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func trimmed(in []string) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/patch"
 )
 
 func TestHostsInAllTheirForms(t *testing.T) {
@@ -207,17 +208,17 @@ func TestSettingsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", what, made.Row.AllowedCollections)
 		}
 		change := authn.KeyChange{ // the same as a change of a key
-			Name: authn.Change[string]{Given: true, To: in.Name}, Collections: authn.Change[[]uuid.UUID]{Given: true, To: in.Collections},
-			AllCollections: authn.Change[bool]{Given: true, To: in.AllCollections}, Default: authn.Change[*uuid.UUID]{Given: true, To: in.Default},
-			Hosts: authn.Change[[]string]{Given: true, To: in.Hosts}, Referers: authn.Change[[]string]{Given: true, To: in.Referers},
-			ChatModel: authn.Change[*string]{Given: true, To: in.ChatModel}, ChatContext: authn.Change[*string]{Given: true, To: in.ChatContext},
-			RatePerMinute: authn.Change[*int]{Given: true, To: in.RatePerMinute},
+			Name: patch.Field[string]{Given: true, Value: in.Name}, Collections: patch.Field[[]uuid.UUID]{Given: true, Value: in.Collections},
+			AllCollections: patch.Field[bool]{Given: true, Value: in.AllCollections}, Default: patch.Field[*uuid.UUID]{Given: true, Value: in.Default},
+			Hosts: patch.Field[[]string]{Given: true, Value: in.Hosts}, Referers: patch.Field[[]string]{Given: true, Value: in.Referers},
+			ChatModel: patch.Field[*string]{Given: true, Value: in.ChatModel}, ChatContext: patch.Field[*string]{Given: true, Value: in.ChatContext},
+			RatePerMinute: patch.Field[*int]{Given: true, Value: in.RatePerMinute},
 		}
 		if _, err := keys.Update(ctx, plain.Row.ID, change); problem(err) != try.want {
 			t.Errorf("%s, changed: %q, not %q (%v)", what, problem(err), try.want, err)
 		}
 	}
-	_, err := keys.Update(ctx, plain.Row.ID, authn.KeyChange{ChatModel: authn.Change[*string]{Given: true, To: text("huge")}})
+	_, err := keys.Update(ctx, plain.Row.ID, authn.KeyChange{ChatModel: patch.Field[*string]{Given: true, Value: text("huge")}})
 	if err == nil || !strings.Contains(apierr.From(err).Message, "small, large") {
 		t.Errorf("the models that there are are not named: %v", err)
 	}
@@ -250,7 +251,7 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.clock.add(2 * time.Hour) // it has expired, and can be changed all the same
-	row, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Name: authn.Change[string]{Given: true, To: " Page "}})
+	row, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Name: patch.Field[string]{Given: true, Value: " Page "}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,8 +267,8 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 		t.Errorf("its status is %s", h.keys.Status(row))
 	}
 	row, err = h.keys.Update(ctx, made.Row.ID, authn.KeyChange{
-		Default: authn.Change[*uuid.UUID]{Given: true}, ChatModel: authn.Change[*string]{Given: true}, ChatContext: authn.Change[*string]{Given: true},
-		RatePerMinute: authn.Change[*int]{Given: true}, ExpiresAt: authn.Change[*time.Time]{Given: true}, Referers: authn.Change[[]string]{Given: true},
+		Default: patch.Field[*uuid.UUID]{Given: true}, ChatModel: patch.Field[*string]{Given: true}, ChatContext: patch.Field[*string]{Given: true},
+		RatePerMinute: patch.Field[*int]{Given: true}, ExpiresAt: patch.Field[*time.Time]{Given: true}, Referers: patch.Field[[]string]{Given: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -279,10 +280,10 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 		t.Errorf("without an end it is %s, %s", got, h.keys.Status(row))
 	}
 	// What goes together is checked in what comes out.
-	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Collections: authn.Change[[]uuid.UUID]{Given: true}}); problem(err) != "invalid_request allowedCollections" {
+	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Collections: patch.Field[[]uuid.UUID]{Given: true}}); problem(err) != "invalid_request allowedCollections" {
 		t.Errorf("no collection at all: %v", err)
 	}
-	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Default: authn.Change[*uuid.UUID]{Given: true, To: &stranger}}); problem(err) != "invalid_request defaultCollection" {
+	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Default: patch.Field[*uuid.UUID]{Given: true, Value: &stranger}}); problem(err) != "invalid_request defaultCollection" {
 		t.Errorf("a default out of reach: %v", err)
 	}
 	if _, err := h.keys.Revoke(ctx, made.Row.ID); err != nil || h.keys.Status(h.row(t, made.Row.ID)) != authn.StatusRevoked {

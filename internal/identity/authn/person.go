@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
 // The longest parts of an email address in bytes (RFC 5321, 4.5.3.1).
@@ -23,7 +24,7 @@ const (
 // is the same in every way of writing the address. The error names the field.
 func CleanEmail(email string) (string, error) {
 	refused := apierr.Invalid("email", "must be an email address")
-	valid := printable(email) // lower case would hide what is no text
+	valid := check.Printable(email) // lower case would hide what is no text
 	email = strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
 	if !valid || strings.ContainsFunc(email, invisible) {
 		return "", refused
@@ -49,14 +50,14 @@ func CleanEmail(email string) (string, error) {
 func CleanName(field, name string, optional bool) (string, error) {
 	name = norm.NFC.String(strings.TrimSpace(name))
 	switch {
-	case !printable(name):
+	case !check.Printable(name):
 		return "", apierr.Invalid(field, "must not have control characters")
 	case name == "" && optional:
 		return "", nil
 	case strings.TrimFunc(name, invisible) == "":
 		return "", apierr.Invalid(field, "must not be blank")
-	case utf8.RuneCountInString(name) > maxName:
-		return "", apierr.Invalid(field, fmt.Sprintf("must have at most %d characters", maxName))
+	case utf8.RuneCountInString(name) > check.MaxName:
+		return "", apierr.Invalid(field, fmt.Sprintf("must have at most %d characters", check.MaxName))
 	}
 	return name, nil
 }

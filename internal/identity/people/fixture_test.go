@@ -57,10 +57,16 @@ func newHouse(t *testing.T, signUp string) *house {
 	h := &house{db: db, clock: &clock{at: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
 	h.accounts = h.node(t)
 	h.People = people.New(db.Ent, h.accounts, people.Options{
-		SignUp: signUp, Dashboard: "https://app.example.com", Attempts: ratelimit.New(ratelimit.Options{Now: h.clock.now}), Now: h.clock.now,
+		SignUp: signUp, Dashboard: "https://app.example.com", Attempts: ratelimit.New(ratelimit.Options{Now: h.clock.now}), Uploads: uploads{}, Now: h.clock.now,
 	})
 	return h
 }
+
+// uploads are those of workspaces without files.
+type uploads struct{}
+
+func (uploads) WorkspaceBlobKeys(context.Context, uuid.UUID) ([]string, error) { return nil, nil }
+func (uploads) DeleteBlobs(context.Context, []string) error                    { return nil }
 
 // node gives the accounts as another process has them.
 func (h *house) node(t *testing.T) *authn.Accounts {

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -48,23 +49,26 @@ func (p *People) Status(row *ent.Invitation) string {
 	}
 }
 
-// Narrow leaves the invitations of a status in a query.
-func (p *People) Narrow(q *ent.InvitationQuery, status string) *ent.InvitationQuery {
-	open := []func(*ent.InvitationQuery) *ent.InvitationQuery{func(q *ent.InvitationQuery) *ent.InvitationQuery {
-		return q.Where(invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil())
-	}}
+// Invitations returns a query for the invitations of a status; empty for all.
+func (p *People) Invitations(ctx context.Context, status string) *ent.InvitationQuery {
+	query := transaction.Client(ctx, p.ent).Invitation.Query()
 	switch status {
 	case Accepted:
-		return q.Where(invitation.AcceptedAtNotNil())
+		query.Where(invitation.AcceptedAtNotNil())
 	case Revoked:
-		return q.Where(invitation.AcceptedAtIsNil(), invitation.RevokedAtNotNil())
+		query.Where(invitation.AcceptedAtIsNil(), invitation.RevokedAtNotNil())
 	case Expired:
-		return open[0](q).Where(invitation.ExpiresAtLTE(p.o.Now()))
+		query.Where(invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil(), invitation.ExpiresAtLTE(p.o.Now()))
 	case Pending:
-		return open[0](q).Where(invitation.ExpiresAtGT(p.o.Now()))
-	default:
-		return q
+		query.Where(invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil(), invitation.ExpiresAtGT(p.o.Now()))
 	}
+	return query
+}
+
+// Invitation returns an invitation.
+func (p *People) Invitation(ctx context.Context, id uuid.UUID) (*ent.Invitation, error) {
+	row, err := transaction.Client(ctx, p.ent).Invitation.Get(ctx, id)
+	return row, lookup.Error("Invitation", err)
 }
 
 // Invite asks an address into the viewer's workspace, in a role up to the

@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,9 +12,62 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
+
+// Profile is the viewer with the workspace of their session.
+type Profile struct {
+	User      *ent.User
+	Workspace *ent.Workspace
+	Role      viewer.Role
+}
+
+// Me returns the profile of the viewer.
+func (p *People) Me(ctx context.Context) (Profile, error) {
+	v, err := own(ctx)
+	if err != nil {
+		return Profile{}, err
+	}
+	client := transaction.Client(ctx, p.ent)
+	person, err := client.User.Get(ctx, v.Subject)
+	if err != nil {
+		return Profile{}, err
+	}
+	workspace, err := client.Workspace.Get(ctx, v.Workspace)
+	return Profile{User: person, Workspace: workspace, Role: v.Role}, err
+}
+
+// MemberFilter selects members. Its zero value selects all.
+type MemberFilter struct {
+	Text string // part of the name or email address, in any case
+	Role *membership.Role
+}
+
+// maxFilterText is the longest text of a filter, in bytes.
+const maxFilterText = 200
+
+// Members returns a query for the members that f selects.
+func (p *People) Members(ctx context.Context, f MemberFilter) (*ent.MembershipQuery, error) {
+	query := transaction.Client(ctx, p.ent).Membership.Query()
+	if f.Role != nil {
+		query.Where(membership.RoleEQ(*f.Role))
+	}
+	if text := strings.TrimSpace(f.Text); text != "" {
+		if len(f.Text) > maxFilterText {
+			return nil, apierr.Invalid("text", "is too long")
+		}
+		query.Where(membership.HasUserWith(user.Or(user.NameContainsFold(text), user.EmailContainsFold(text))))
+	}
+	return query, nil
+}
+
+// Member returns a member.
+func (p *People) Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error) {
+	row, err := transaction.Client(ctx, p.ent).Membership.Get(ctx, id)
+	return row, lookup.Error("Member", err)
+}
 
 // SetRole changes the role of a member of the viewer's workspace. Oneself one
 // can only lower, and not as the last owner.

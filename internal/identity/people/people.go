@@ -28,7 +28,19 @@ const (
 // DefaultInvitation is how long an invitation is open.
 const DefaultInvitation = 7 * 24 * time.Hour
 
-// Options of People. The zero value is useful.
+// Uploads deletes the contents of uploaded files (sourcefile.Files).
+type Uploads interface {
+	// WorkspaceBlobKeys returns the keys of all contents in a workspace.
+	WorkspaceBlobKeys(ctx context.Context, workspace uuid.UUID) ([]string, error)
+	DeleteBlobs(ctx context.Context, keys []string) error
+}
+
+// SignInLog records sign-ins that failed (audit.SignIns).
+type SignInLog interface {
+	Failed(ctx context.Context, email, reason string)
+}
+
+// Options of People. Attempts and Uploads are needed.
 type Options struct {
 	// SignUp is one of the constants; SignUpFirst when empty.
 	SignUp string
@@ -36,8 +48,10 @@ type Options struct {
 	Invitation time.Duration
 	// Dashboard is the address of the front end, without a slash at its end: links begin with it.
 	Dashboard string
-	// Attempts counts wrong passwords; needed.
+	// Attempts counts wrong passwords.
 	Attempts authn.Attempts
+	Uploads  Uploads
+	SignIns  SignInLog        // nil records nothing
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // nil: the system's clock
 }

@@ -79,13 +79,17 @@ func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 	return tokens, err
 }
 
-// SignIn is authn's, for those who do not guess.
+// SignIn opens a session for an email address and its password, as
+// authn.Accounts.SignIn does. It limits attempts and records wrong credentials.
 func (p *People) SignIn(ctx context.Context, email, password string) (authn.Tokens, error) {
 	var tokens authn.Tokens
 	err := p.unguessed(ctx, email, func() (err error) {
 		tokens, err = p.accounts.SignIn(ctx, email, password)
 		return err
 	})
+	if err != nil && p.o.SignIns != nil && apierr.From(err).Code == apierr.InvalidCredentials {
+		p.o.SignIns.Failed(ctx, email, "wrong credentials")
+	}
 	return tokens, err
 }
 

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -123,10 +124,9 @@ func (p *People) RenameWorkspace(ctx context.Context, name string) (*ent.Workspa
 	return renamed, nil
 }
 
-// DeleteWorkspace deletes the viewer's workspace with all that is in it, but for
-// the contents of uploaded files, which are the caller's to delete after the
-// commit. name has to be the workspace's. People who are members of nothing any
-// more are deleted, too.
+// DeleteWorkspace deletes the viewer's workspace and everything in it. name must be
+// the name of the workspace. People who are members of no other workspace are
+// deleted, too. The contents of uploaded files are deleted after the commit.
 func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 	v, _ := viewer.From(ctx)
 	return p.in(ctx, "delete the workspace", func(ctx context.Context, client *ent.Client) error {
@@ -149,6 +149,10 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 			Select(membership.FieldUserID).Scan(ctx, &members); err != nil {
 			return err
 		}
+		blobs, err := p.o.Uploads.WorkspaceBlobKeys(ctx, who.workspace)
+		if err != nil {
+			return err
+		}
 		if err := client.Workspace.DeleteOne(row).Exec(ctx); err != nil {
 			return err
 		}
@@ -157,8 +161,11 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		transaction.AfterCommit(ctx, func(context.Context) {
+		transaction.AfterCommit(ctx, func(ctx context.Context) {
 			p.accounts.Recheck(func(v viewer.Viewer) bool { return v.Workspace == who.workspace })
+			if err := p.o.Uploads.DeleteBlobs(ctx, blobs); err != nil {
+				p.o.Log.ErrorContext(ctx, "uploaded files of a workspace not deleted", slog.Any("workspace", who.workspace), slog.Any("error", err))
+			}
 		})
 		return nil
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/testkit"
@@ -109,7 +110,7 @@ func (h *house) node(t *testing.T, change ...func(*signon.Options)) *signon.Sign
 	must(t, err)
 	o := signon.Options{
 		Issuer: h.server.URL, ClientID: "magpie", ClientSecret: "s3cret", Name: "Example ID", BaseURL: baseURL, Origins: []string{"https://app.example.com"},
-		Log: slog.New(slog.NewTextHandler(&locked{w: h.log}, nil)), Now: h.clock.now,
+		Attempts: ratelimit.New(ratelimit.Options{}), Log: slog.New(slog.NewTextHandler(&locked{w: h.log}, nil)), Now: h.clock.now,
 	}
 	for _, c := range change {
 		c(&o)

@@ -22,6 +22,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/ratelimit"
 )
 
 // Lifetimes of a sign-in on its way.
@@ -54,6 +55,8 @@ type Options struct {
 	// Guests lets people in who are invited; nil lets in those only who have an
 	// account or may join.
 	Guests Guests
+	// Attempts limits how often one client may begin a sign-in.
+	Attempts authn.Attempts
 	// HTTP speaks with the provider; oauth.NewHTTPClient when nil.
 	HTTP *http.Client
 	Log  *slog.Logger
@@ -152,9 +155,16 @@ type Started struct {
 	ExpiresAt time.Time
 }
 
-// Start begins a sign-in. place is where the browser goes in the end; empty for
-// nowhere.
+// startsPerMinute limits the sign-ins that one client may begin, because each
+// takes a row until it ends.
+const startsPerMinute = 30
+
+// Start begins a sign-in. place is the address where the browser goes in the end;
+// empty for none. It returns rate_limited for a client that begins too many.
 func (s *SignOn) Start(ctx context.Context, place string) (Started, error) {
+	if err := s.limitStarts(ctx); err != nil {
+		return Started{}, err
+	}
 	if err := s.configured(); err != nil {
 		return Started{}, err
 	}
@@ -174,6 +184,17 @@ func (s *SignOn) Start(ctx context.Context, place string) (Started, error) {
 	}
 	address := s.config(p.Provider).AuthCodeURL(state, oidc.Nonce(flow.Nonce), oauth2.S256ChallengeOption(flow.Verifier))
 	return Started{Address: address, Binding: binding, ExpiresAt: expires}, nil
+}
+
+func (s *SignOn) limitStarts(ctx context.Context) error {
+	limit, err := s.o.Attempts.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), startsPerMinute, time.Minute)
+	if err != nil {
+		return apierr.Wrap("count the sign-in", err)
+	}
+	if !limit.Allowed {
+		return &apierr.Error{Code: apierr.RateLimited, Message: "Too many attempts to sign in; wait a little", RetryAfter: max(limit.RetryAfter, 1)}
+	}
+	return nil
 }
 
 func hash(text string) []byte {

@@ -1,5 +1,5 @@
-// Package transaction finds the ent transaction that a context carries, so that
-// what domain packages do inside a mutation becomes part of it.
+// Package transaction runs domain code in the ent transaction that a context
+// carries, so that whatever a domain does during a mutation becomes part of it.
 //
 // Allowed imports: ent.
 package transaction
@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 )
 
-// Client is the client of the transaction in ctx, else fallback.
+// Client returns the client of the transaction in ctx, or fallback without one.
 func Client(ctx context.Context, fallback *ent.Client) *ent.Client {
 	if tx := ent.TxFromContext(ctx); tx != nil {
 		return tx.Client()
@@ -19,31 +19,9 @@ func Client(ctx context.Context, fallback *ent.Client) *ent.Client {
 	return fallback
 }
 
-// AfterCommit calls do once the transaction in ctx has committed, and never
-// when it is rolled back; without a transaction it calls do at once. The context
-// that do gets carries no transaction any more.
-func AfterCommit(ctx context.Context, do func(context.Context)) {
-	outside := ent.NewTxContext(ent.NewContext(ctx, nil), nil)
-	tx := ent.TxFromContext(ctx)
-	if tx == nil {
-		do(outside)
-		return
-	}
-	tx.OnCommit(func(next ent.Committer) ent.Committer {
-		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
-			err := next.Commit(ctx, tx)
-			if err == nil {
-				do(outside)
-			}
-			return err
-		})
-	})
-}
-
-// In does something in the transaction of ctx, or, where there is none, in one
-// of its own that is committed when do has succeeded. The context that do gets
-// carries the transaction, so that Client and AfterCommit find it. The error of
-// do is returned as it is.
+// In calls do in the transaction of ctx or, without one, in a new transaction that
+// is committed if do returns nil. The context passed to do carries the
+// transaction. The error of do is returned unchanged.
 func In(ctx context.Context, client *ent.Client, do func(ctx context.Context, client *ent.Client) error) error {
 	if tx := ent.TxFromContext(ctx); tx != nil {
 		return do(ctx, tx.Client())
@@ -54,16 +32,68 @@ func In(ctx context.Context, client *ent.Client, do func(ctx context.Context, cl
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			_ = tx.Rollback() // the panic says more
+			_ = tx.Rollback() // the panic is reported instead
 			panic(cause)
 		}
 	}()
 	if err := do(ent.NewTxContext(ctx, tx), tx.Client()); err != nil {
-		_ = tx.Rollback() // the first error says more
+		_ = tx.Rollback() // the first error is reported
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit a transaction: %w", err)
 	}
 	return nil
+}
+
+// AfterCommit calls do once the transaction in ctx has committed, and not if it
+// fails. Without a transaction it calls do at once. The context passed to do
+// carries no transaction.
+func AfterCommit(ctx context.Context, do func(context.Context)) {
+	tx, outside := ent.TxFromContext(ctx), without(ctx)
+	if tx == nil {
+		do(outside)
+		return
+	}
+	onCommit(tx, func(err error) {
+		if err == nil {
+			do(outside)
+		}
+	})
+}
+
+// AfterRollback calls do once the transaction in ctx has been rolled back or its
+// commit has failed. Without a transaction it does nothing. The context passed to
+// do carries no transaction.
+func AfterRollback(ctx context.Context, do func(context.Context)) {
+	tx, outside := ent.TxFromContext(ctx), without(ctx)
+	if tx == nil {
+		return
+	}
+	onCommit(tx, func(err error) {
+		if err != nil {
+			do(outside)
+		}
+	})
+	tx.OnRollback(func(next ent.Rollbacker) ent.Rollbacker {
+		return ent.RollbackFunc(func(ctx context.Context, tx *ent.Tx) error {
+			err := next.Rollback(ctx, tx)
+			do(outside)
+			return err
+		})
+	})
+}
+
+func onCommit(tx *ent.Tx, do func(error)) {
+	tx.OnCommit(func(next ent.Committer) ent.Committer {
+		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
+			err := next.Commit(ctx, tx)
+			do(err)
+			return err
+		})
+	})
+}
+
+func without(ctx context.Context) context.Context {
+	return ent.NewTxContext(ent.NewContext(ctx, nil), nil)
 }

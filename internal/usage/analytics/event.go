@@ -142,6 +142,28 @@ func (s *Store) Record(ctx context.Context, scope viewer.Scope, key uuid.UUID, e
 	return out, nil
 }
 
+// RecordByKey records events that the viewer, a secret key, sends: one event, or a
+// list of them.
+func (s *Store) RecordByKey(ctx context.Context, one *Event, many []Event) (*Recorded, error) {
+	v, ok := viewer.From(ctx)
+	if !ok || v.Kind != viewer.KindKey || !v.Secret {
+		return nil, apierr.New(apierr.Forbidden, "Secret key required")
+	}
+	place := func(i int) string { return fmt.Sprintf("events[%d].", i) }
+	switch {
+	case one != nil && many != nil:
+		return nil, apierr.Invalid("events", "must not be given together with one event")
+	case one != nil:
+		many, place = []Event{*one}, func(int) string { return "" }
+	}
+	scope, err := v.Scope()
+	if err != nil {
+		return nil, apierr.Wrap("record events", err)
+	}
+	recorded, err := s.Record(ctx, scope, v.Subject, many, place)
+	return &recorded, err
+}
+
 // insert stores events and returns the requests of those that are new.
 func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []Event, now time.Time) (kept []string, err error) {
 	n := len(events)

@@ -84,6 +84,19 @@ func (q *Quota) Close() {
 	q.limits.Close()
 }
 
+// Charge counts one query of the viewer as Take does. Queries of Magpie itself, on
+// the command line or in benchmarks, are free.
+func (q *Quota) Charge(ctx context.Context) error {
+	if v, ok := viewer.From(ctx); ok && v.Surface == viewer.SurfaceInternal {
+		return nil
+	}
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return err
+	}
+	return q.Take(ctx, scope)
+}
+
 // Take counts one query of the scope's workspace; quota_exceeded when that
 // would be one too many. Where there is a limit and PostgreSQL cannot be asked,
 // the query is refused with the error of that.
