@@ -60,7 +60,7 @@ func flow() map[string][]string {
 		"internal/httpx":                {},
 		"internal/index":                with("internal/ingest/chunk", "internal/analysis"),
 		"internal/connector/inbound":    with("ent", "connectors", "internal/connector/credential", "internal/secret", "internal/syncjob"),
-		"internal/ingest":               {"internal/ingest", "internal/model/embed", "internal/analysis"},
+		"internal/ingest":               {"internal/ingest", "internal/model/embed", "internal/analysis", "internal/safetext"},
 		"internal/model/llm":            {"internal/request/breaker", "internal/model/llm"},
 		"internal/ingest/member":        {},
 		"internal/connector/note":       with(),

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 // Anchors gives the headings of one document their fragments.
@@ -44,5 +46,5 @@ func slug(text string) string {
 			b.WriteRune(r)
 		}
 	}
-	return Truncate(b.String(), 200)
+	return safetext.TruncateBytes(b.String(), 200)
 }

@@ -3,7 +3,6 @@ package document
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // BlockKind says what a block is.
@@ -187,15 +186,4 @@ func Fence(code string) string {
 		}
 	}
 	return strings.Repeat("`", longest+1)
-}
-
-// Truncate cuts text to at most n bytes on a rune border.
-func Truncate(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

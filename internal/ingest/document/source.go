@@ -1,6 +1,10 @@
 package document
 
-import "context"
+import (
+	"context"
+	"path"
+	"strings"
+)
 
 // Source is a file as a reader of one format gets it.
 type Source struct {
@@ -15,6 +19,27 @@ type Source struct {
 	// of any other file. The error is that of the inner file, of the same types as a reader's: *UnsupportedError means that
 	// it is not read. It is never nil.
 	Nested func(ctx context.Context, name, mediaType string, content []byte) (*Draft, error)
+}
+
+// BaseName returns the last element of a path. Both slashes and backslashes separate elements.
+func BaseName(name string) string { return path.Base(strings.ReplaceAll(name, "\\", "/")) }
+
+// Extension returns the extension of a file name without its dot, in lower case.
+func Extension(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Ext(BaseName(name)), "."))
+}
+
+// Text is a text file as a reader of a text format gets it.
+type Text struct {
+	// Name is the file's base name; MediaType what the source said, "" when nothing.
+	Name, MediaType string
+	// Format is the short name of the format; Language that of source code and configuration, DocType what the format
+	// speaks for, "" for prose.
+	Format, Language, DocType string
+	// Text is the decoded content: its line ends are \n, it has no control characters.
+	Text string
+	// Limits has its defaults filled in.
+	Limits Limits
 }
 
 // Draft is what a reader finds. A reader gives blocks as they come; empty ones are dropped afterwards.

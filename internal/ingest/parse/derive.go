@@ -7,62 +7,66 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/charset"
+	"github.com/magpie-search/magpie/internal/ingest/parse/language"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// derive fills in what the file does not say about itself.
-func derive(d *document.Document, in Input, form format, found *document.Draft) {
-	place := placeOf(in.Name)
-	if form.open != nil {
-		deriveOffice(d, in, form, found)
+// derive fills in the facts that the file does not state.
+func derive(d *document.Document, in Input, form format, draft *document.Draft) {
+	loc := factsOfPath(in.Name)
+	if form.read != nil {
+		deriveOfficeFacts(d, in, form, draft)
 	}
 	if d.Version == "" {
-		d.Version = place.version
+		d.Version = loc.version
 	}
 	if d.Section == "" {
-		d.Section = place.section
+		d.Section = loc.section
 	}
 	if d.DocType == "" {
-		d.DocType = docType(place, form, found)
+		d.DocType = docType(loc, form, draft)
 	}
 	if d.Title == "" {
-		d.Title = titleOf(in, form, found)
+		d.Title = fallbackTitle(in, form, draft)
 	}
-	deriveLanguage(d, in, place, found)
+	deriveLanguage(d, in, loc, draft)
 	if _, known := d.Metadata["url"]; !known && in.URL != "" {
-		d.Metadata["url"] = document.Truncate(in.URL, maxFactBytes)
+		d.Metadata["url"] = safetext.TruncateBytes(in.URL, maxFactBytes)
 	}
 }
 
-// deriveOffice takes the properties of office files for what they are: a category is a word their author chose, as tags
-// are, and no place in a site; a title that is the name of the file was given by a program.
-func deriveOffice(d *document.Document, in Input, form format, found *document.Draft) {
-	category := found.Meta["category"]
-	if named := firstText(category); named != "" && firstText(found.Meta["section"]) == "" {
+// deriveOfficeFacts corrects the properties of office files: a category is a tag of the author and not a section of a
+// site, and a title that is the name of a file was set by a program.
+func deriveOfficeFacts(d *document.Document, in Input, form format, draft *document.Draft) {
+	category := draft.Meta["category"]
+	if named := firstText(category); named != "" && firstText(draft.Meta["section"]) == "" {
 		d.Section = ""
 		items := make([]any, 0, len(d.Tags))
 		for _, tag := range d.Tags {
 			items = append(items, tag)
 		}
-		d.Tags = tags(items, category)
+		d.Tags = mergeTags(items, category)
 		delete(d.Metadata, "category")
 	}
 	if form.name == "eml" || form.name == "msg" || form.name == "mbox" {
-		return // subjects are written by people, also those that are names of files
+		return // people write the subjects of mails, even those that look like file names
 	}
-	base := baseName(in.Name)
+	base := document.BaseName(in.Name)
 	isFile := func(title string) bool {
-		return strings.EqualFold(title, base) || strings.EqualFold(title, stemOf(base)) || isDocumentName(title)
+		return strings.EqualFold(title, base) || strings.EqualFold(title, stem(base)) || isDocumentFileName(title)
 	}
 	if isFile(d.Title) {
-		if d.Title = document.Truncate(oneLine(found.Title), 500); isFile(d.Title) {
+		if d.Title = safetext.TruncateBytes(strings.Join(strings.Fields(draft.Title), " "), 500); isFile(d.Title) {
 			d.Title = ""
 		}
 	}
 }
 
-// isDocumentName reports the names of files that programs for documents write or read.
-func isDocumentName(title string) bool {
-	switch extensionOf(title) {
+// isDocumentFileName reports whether a title is the name of a file that word processors and similar programs write or
+// read.
+func isDocumentFileName(title string) bool {
+	switch document.Extension(title) {
 	case "doc", "docx", "dot", "dotx", "rtf", "odt", "xls", "xlsx", "ods", "ppt", "pptx", "odp", "pdf", "ps", "eps", "dvi", "tex", "indd",
 		"qxd", "qxp", "fm", "pages", "key", "numbers", "wpd", "pub", "vsd", "vsdx", "dwg", "html", "htm", "txt", "md", "tif", "tiff", "jpg", "jpeg", "png":
 		return true
@@ -70,89 +74,89 @@ func isDocumentName(title string) bool {
 	return false
 }
 
-func deriveLanguage(d *document.Document, in Input, place place, found *document.Draft) {
+func deriveLanguage(d *document.Document, in Input, loc pathFacts, draft *document.Draft) {
 	if d.Language == "" {
-		d.Language = place.language
+		d.Language = loc.language
 	}
 	if d.Language == "" {
-		d.Language = languageCode(in.Language)
+		d.Language = language.Code(in.Language)
 	}
-	if !found.Prose || d.Language != "" && d.Language != "en" || place.language != "" || languageCode(in.Language) != "" {
+	if !draft.Prose || d.Language != "" && d.Language != "en" || loc.language != "" || language.Code(in.Language) != "" {
 		return
 	}
-	detected, reliable := detectLanguage(d)
+	detected, reliable := language.Detect(d)
 	switch {
 	case d.Language != "":
-		// Programs and page templates say English of all they make: a text that is long and clear says more.
-		if reliable && detected != d.Language && isBeyondDoubt(d) {
+		// Programs and page templates declare English for everything, so a long and clear text outweighs them.
+		if reliable && detected != d.Language && language.IsBeyondDoubt(d) {
 			d.Language = detected
 		}
-	case reliable || detected != "" && detected == place.doubtful:
+	case reliable || detected != "" && detected == loc.ambiguousLanguage:
 		d.Language = detected
 	}
 }
 
-// place is what a path says.
-type place struct {
-	folders                    []string // lower case
-	stem                       string   // of the file name, lower case
+// pathFacts holds what the path of a file states.
+type pathFacts struct {
+	folders                    []string // in lower case
+	stem                       string   // of the file name, in lower case
 	language, version, section string
-	doubtful                   string // a folder that may be a language or a word
+	ambiguousLanguage          string // of a folder whose name may also be a word
 }
 
-// placeOf reads a path.
-func placeOf(name string) place {
+// factsOfPath reads a path.
+func factsOfPath(name string) pathFacts {
 	name = strings.Trim(path.Clean(strings.ReplaceAll(name, "\\", "/")), "/")
 	parts := strings.Split(name, "/")
-	p := place{stem: strings.ToLower(stemOf(parts[len(parts)-1]))}
+	p := pathFacts{stem: strings.ToLower(stem(parts[len(parts)-1]))}
 	parts = parts[:len(parts)-1]
 	if suffix := path.Ext(p.stem); suffix != "" {
 		// page.de.md
-		if code := languageFolder(suffix[1:]); code != "" {
+		if code := language.FolderCode(suffix[1:]); code != "" {
 			p.language, p.stem = code, strings.TrimSuffix(p.stem, suffix)
 		}
 	}
-	last := -1 // the last folder that is a language or a version
+	last := -1 // index of the last folder that is a language or a version
 	for i, part := range parts {
 		lower := strings.ToLower(part)
 		p.folders = append(p.folders, lower)
-		framed := i > 0 && (last == i-1 || isGeneral(p.folders[i-1]))
+		isNested := i > 0 && (last == i-1 || isGeneralFolder(p.folders[i-1]))
 		switch {
-		case p.version == "" && isVersionFolder(lower), p.version == "" && framed && isShortNumber(lower):
+		case p.version == "" && isVersionFolder(lower), p.version == "" && isNested && isNumberFolder(lower):
 			p.version, last = strings.TrimPrefix(strings.TrimPrefix(part, "version-"), "release-"), i
-		case p.language != "" || languageFolder(lower) == "":
-		case !isAmbiguous(lower):
-			p.language, last = languageFolder(lower), i
-		case i == 0 || framed:
-			p.doubtful = languageFolder(lower)
+		case p.language != "" || language.FolderCode(lower) == "":
+		case !language.IsAmbiguousFolder(lower):
+			p.language, last = language.FolderCode(lower), i
+		case i == 0 || isNested:
+			p.ambiguousLanguage = language.FolderCode(lower)
 		}
 	}
-	p.section = sectionOf(parts, last)
+	p.section = sectionOfPath(parts, last)
 	return p
 }
 
-// sectionOf is the first folder after the language and version; without such a folder the first one that is neither.
-func sectionOf(parts []string, last int) string {
+// sectionOfPath returns the first folder after the language and version, or else the first folder that is neither.
+func sectionOfPath(parts []string, last int) string {
 	if last+1 < len(parts) && last >= 0 {
 		return parts[last+1]
 	}
 	for i, part := range parts {
 		lower := strings.ToLower(part)
-		if i > last && !isGeneral(lower) && !isVersionFolder(lower) {
+		if i > last && !isGeneralFolder(lower) && !isVersionFolder(lower) {
 			return part
 		}
 	}
 	for i := last - 1; i >= 0; i-- {
 		lower := strings.ToLower(parts[i])
-		if !isGeneral(lower) && !isVersionFolder(lower) && !isShortNumber(lower) && languageFolder(lower) == "" && i > 0 {
+		if !isGeneralFolder(lower) && !isVersionFolder(lower) && !isNumberFolder(lower) && language.FolderCode(lower) == "" && i > 0 {
 			return parts[i]
 		}
 	}
 	return ""
 }
 
-// isGeneral reports names of folders that say nothing about what is in them.
-func isGeneral(folder string) bool {
+// isGeneralFolder reports whether the name of a folder says nothing about its content.
+func isGeneralFolder(folder string) bool {
 	switch folder {
 	case "docs", "doc", "documentation", "content", "contents", "src", "source", "site", "website", "www", "public", "pages",
 		"i18n", "locales", "locale", "lang", "langs", "languages", "translations", "versioned_docs", "versions", "files", "current", "..", ".":
@@ -161,16 +165,16 @@ func isGeneral(folder string) bool {
 	return false
 }
 
-// isVersionFolder recognises v1, v1.2, 1.2, 1.2.3-rc1, version-1.2, latest.
+// isVersionFolder reports whether a folder is named like v1, v1.2, 1.2, 1.2.3-rc1, version-1.2 or latest.
 func isVersionFolder(folder string) bool {
 	switch folder {
 	case "latest", "stable", "next", "nightly", "edge":
 		return true
 	}
 	number := strings.TrimPrefix(strings.TrimPrefix(folder, "version-"), "release-")
-	marked := number != folder
+	isMarked := number != folder
 	if rest, found := strings.CutPrefix(number, "v"); found {
-		number, marked = rest, true
+		number, isMarked = rest, true
 	}
 	digits, dots := 0, 0
 	for i, r := range number {
@@ -180,41 +184,41 @@ func isVersionFolder(folder string) bool {
 		case r == '.' && i > 0:
 			dots++
 		case i > 0 && (r == 'x' || r == '-') && digits > 0:
-			return (marked || dots > 0) && len(number) < 30
+			return (isMarked || dots > 0) && len(number) < 30
 		default:
 			return false
 		}
 	}
-	return digits > 0 && len(number) < 30 && (marked || dots > 0) && !strings.HasSuffix(number, ".")
+	return digits > 0 && len(number) < 30 && (isMarked || dots > 0) && !strings.HasSuffix(number, ".")
 }
 
-func isShortNumber(folder string) bool {
+func isNumberFolder(folder string) bool {
 	return len(folder) <= 2 && folder != "" && strings.Trim(folder, "0123456789") == ""
 }
 
-// docType is the small rule of the package documentation.
-func docType(place place, form format, found *document.Draft) string {
-	if (form.docType == "code" || form.docType == "config") && (found.DocType == "" || found.DocType == form.docType) {
+// docType returns the type of a document, by the rule in the package documentation.
+func docType(loc pathFacts, form format, draft *document.Draft) string {
+	if (form.docType == "code" || form.docType == "config") && (draft.DocType == "" || draft.DocType == form.docType) {
 		return form.docType
 	}
-	if kind := typeOfWords(place.stem); kind != "" {
+	if kind := docTypeOfName(loc.stem); kind != "" {
 		return kind
 	}
-	for i := len(place.folders) - 1; i >= 0; i-- {
-		if kind := typeOfWords(place.folders[i]); kind != "" {
+	for i := len(loc.folders) - 1; i >= 0; i-- {
+		if kind := docTypeOfName(loc.folders[i]); kind != "" {
 			return kind
 		}
 	}
 	switch {
-	case found.DocType != "":
-		return found.DocType
+	case draft.DocType != "":
+		return draft.DocType
 	case form.docType != "":
 		return form.docType
 	}
 	return "document"
 }
 
-func typeOfWords(name string) string {
+func docTypeOfName(name string) string {
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		switch word {
 		case "faq", "faqs":
@@ -246,46 +250,47 @@ func typeOfWords(name string) string {
 	return ""
 }
 
-// titleOf is the source's title, the first heading, a first line that looks like a title, or the file's name made
-// readable. Headings of code and data are names of their parts and no titles.
-func titleOf(in Input, form format, found *document.Draft) string {
-	base := baseName(in.Name)
-	hint := document.Truncate(oneLine(clean(in.Title)), 500)
-	if hint != "" && hint != base && hint != stemOf(base) && hint != in.Name && !isPlaceholder(hint) {
+// fallbackTitle returns the title of a document that states none: the source's title, the first heading, a first line
+// that looks like a title, or the file name made readable. Headings of code and data are names of their parts and no
+// titles.
+func fallbackTitle(in Input, form format, draft *document.Draft) string {
+	base := document.BaseName(in.Name)
+	hint := safetext.TruncateBytes(strings.Join(strings.Fields(charset.Clean(in.Title)), " "), 500)
+	if hint != "" && hint != base && hint != stem(base) && hint != in.Name && !isPlaceholder(hint) {
 		return hint
 	}
-	named := base != "" && base != "." && base != "/"
+	isNamed := base != "" && base != "." && base != "/"
 	switch form.docType {
 	case "code", "config":
-		if named {
-			return document.Truncate(clean(base), 500)
+		if isNamed {
+			return safetext.TruncateBytes(charset.Clean(base), 500)
 		}
 	case "data":
 	default:
-		for i := range found.Blocks[:min(len(found.Blocks), 21)] {
-			if found.Blocks[i].Kind == document.Heading {
-				return document.Truncate(oneLine(found.Blocks[i].Text), 500)
+		for i := range draft.Blocks[:min(len(draft.Blocks), 21)] {
+			if draft.Blocks[i].Kind == document.Heading {
+				return safetext.TruncateBytes(strings.Join(strings.Fields(draft.Blocks[i].Text), " "), 500)
 			}
 		}
-		if title := firstLineTitle(found); title != "" {
+		if title := firstLineTitle(draft); title != "" {
 			return title
 		}
 	}
-	if !named {
+	if !isNamed {
 		return "Untitled"
 	}
-	return humanise(in.Name)
+	return titleOfFileName(in.Name)
 }
 
-// firstLineTitle returns the first paragraph of a text when it looks like a title: one short line with a capital or a
-// figure at its start, of more than one word, that does not end as sentences and salutations do, with more text below.
-func firstLineTitle(found *document.Draft) string {
-	if !found.Prose || len(found.Blocks) < 2 || found.Blocks[0].Kind != document.Paragraph {
+// firstLineTitle returns the first paragraph if it looks like a title: one short line of several words with a capital
+// or a digit at its start, without the end of a sentence or salutation, and with more text below.
+func firstLineTitle(draft *document.Draft) string {
+	if !draft.Prose || len(draft.Blocks) < 2 || draft.Blocks[0].Kind != document.Paragraph {
 		return ""
 	}
-	line := strings.Trim(found.Blocks[0].Text, " *_")
-	runes := utf8.RuneCountInString(line)
-	if runes < 4 || runes >= 100 || strings.ContainsAny(line, "\n|<>{}\\`=") || strings.Contains(line, "://") {
+	line := strings.Trim(draft.Blocks[0].Text, " *_")
+	length := utf8.RuneCountInString(line)
+	if length < 4 || length >= 100 || strings.ContainsAny(line, "\n|<>{}\\`=") || strings.Contains(line, "://") {
 		return ""
 	}
 	first, _ := utf8.DecodeRuneInString(line)
@@ -296,20 +301,20 @@ func firstLineTitle(found *document.Draft) string {
 	if first < 0x2E80 && !strings.Contains(line, " ") || strings.Count(line, " ") > 14 {
 		return ""
 	}
-	return oneLine(line)
+	return strings.Join(strings.Fields(line), " ")
 }
 
-func stemOf(base string) string {
+func stem(base string) string {
 	if stem := strings.TrimSuffix(base, path.Ext(base)); stem != "" {
 		return stem
 	}
 	return base
 }
 
-// humanise makes a title of a file name; a page that is its folder's front page takes the folder's name.
-func humanise(name string) string {
-	name = clean(strings.ReplaceAll(name, "\\", "/"))
-	stem := stemOf(path.Base(name))
+// titleOfFileName makes a title of a file name. The front page of a folder gets the folder's name.
+func titleOfFileName(name string) string {
+	name = charset.Clean(strings.ReplaceAll(name, "\\", "/"))
+	stem := stem(path.Base(name))
 	switch strings.ToLower(strings.TrimLeft(stem, "_")) {
 	case "index", "readme", "default":
 		if folder := path.Base(path.Dir(name)); folder != "." && folder != "/" {
@@ -318,9 +323,9 @@ func humanise(name string) string {
 	}
 	words := strings.FieldsFunc(stem, func(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '+' })
 	if len(words) == 0 {
-		return document.Truncate(stem, 500)
+		return safetext.TruncateBytes(stem, 500)
 	}
 	first, size := utf8.DecodeRuneInString(words[0])
 	words[0] = string(unicode.ToUpper(first)) + words[0][size:]
-	return document.Truncate(strings.Join(words, " "), 500)
+	return safetext.TruncateBytes(strings.Join(words, " "), 500)
 }

@@ -1,20 +1,26 @@
-// Package parse reads the bytes of one file into a Document: a title, what is known about it, and its text as a flat list
-// of blocks (headings, paragraphs, lists, tables, code, quotes) in reading order. One file a format.
+// Package parse reads the bytes of a file into a document: a title, facts, and the text as a flat list of blocks (headings,
+// paragraphs, lists, tables, code, quotations) in reading order. The package itself identifies the format, calls its reader,
+// applies the limits and derives facts. Each format has a package of its own below this one; the table in table.go lists them
+// all.
 //
-// # What a document is taken to be
+// # Formats
 //
-// The format is decided by content first (a PDF named .md is a PDF), then by the file's extension, then by the media type
-// the source gave. A format that is not read is an *UnsupportedError, which is a fact about the file and no fault. Any
-// other error says what is wrong with a file of a format that is read, and where.
+// The content decides the format first (a PDF named .md is a PDF), then the extension, then the media type that the source
+// gave. A format that is not read is an *document.UnsupportedError, which is a fact about the file and no fault. Any other
+// error says what is wrong with a file of a format that is read, and where.
 //
-// # What is derived where the file does not say it
+// # Derived facts
 //
-// Names are seen as folders and a file. A language folder (de, zh-CN) and a version folder (v3.4, 1.2, latest, or a bare
-// number after a language or a general folder) give language and version. The section is the first folder
-// after these, or, where nothing follows them or neither is there, the first folder that is neither and is no general name
-// such as docs. The type of document is, in this order: front matter "type"; faq, glossary, changelog, troubleshooting,
-// api, reference, guide by the words of the file name, then of the folders; code, data or config by format; else
-// "document". A language that nobody names is detected from the text, and stays empty when in doubt.
+// Facts that the file does not state are derived from its path. A folder named after a language (de, zh-CN) gives the
+// language. A folder named after a version (v3.4, 1.2, latest, or a bare number after a language or a general folder) gives the
+// version. The section is the first folder after these. Where no folder follows them, or there are none, it is the first other
+// folder that is no general name such as docs.
 //
-// The package may import the standard library and format libraries; no other package of Magpie.
+// The type of a document comes from, in this order: the front matter field "type"; the words faq, glossary, changelog,
+// troubleshooting, api, reference or guide in the file name, then in the folders; code, data or config by format; else it is
+// "document". If nothing states the language, it is detected from the text, and stays empty in doubt.
+//
+// The package may import internal/ingest/document, and the packages below it. These import each other in one direction only:
+// readers of formats import readers of formats that occur inside their own, and all import the shared packages ascii, charset,
+// compose, datatext, datatree, frontmatter, inline, language, letter, sitetemplate, xmlscan, zipfile and cfb.
 package parse

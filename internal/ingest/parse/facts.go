@@ -9,22 +9,21 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/charset"
+	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
+	"github.com/magpie-search/magpie/internal/ingest/parse/language"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Bounds of what front matter and page heads may put into a document.
-const (
-	maxFacts     = 50
-	maxFactBytes = 1000
-	maxTags      = 50
-	maxName      = 200
-)
+// maxFactBytes is the longest text, in bytes, in a document's metadata.
+const maxFactBytes = 1000
 
-// applyFacts moves what the file says about itself into the document. What has no field of its own goes to Metadata.
-func applyFacts(d *document.Document, found *document.Draft) {
+// applyFacts copies the facts of a draft into the document. Facts without a field of their own go to Metadata.
+func applyFacts(d *document.Document, draft *document.Draft) {
 	used := make(map[string]bool)
 	take := func(keys ...string) any {
 		for _, key := range keys {
-			if value, ok := found.Meta[key]; ok && value != nil && factText(value) != "" {
+			if value, ok := draft.Meta[key]; ok && value != nil && factText(value) != "" {
 				used[key] = true
 				return value
 			}
@@ -33,46 +32,47 @@ func applyFacts(d *document.Document, found *document.Draft) {
 	}
 	date := func(keys ...string) time.Time {
 		for _, key := range keys {
-			if date := dateOf(found.Meta[key]); !date.IsZero() {
+			if date := parseDate(draft.Meta[key]); !date.IsZero() {
 				used[key] = true
 				return date
 			}
 		}
 		return time.Time{}
 	}
-	d.Title = document.Truncate(oneLine(factText(take("title"))), 500)
+	d.Title = safetext.TruncateBytes(strings.Join(strings.Fields(factText(take("title"))), " "), 500)
 	if d.Title == "" || isPlaceholder(d.Title) {
-		if d.Title = document.Truncate(oneLine(found.Title), 500); isPlaceholder(d.Title) {
+		if d.Title = safetext.TruncateBytes(strings.Join(strings.Fields(draft.Title), " "), 500); isPlaceholder(d.Title) {
 			d.Title = ""
 		}
 	}
-	d.Author = document.Truncate(oneLine(factText(take("author", "authors"))), maxName)
-	d.Section = document.Truncate(oneLine(firstText(take("section", "category", "categories"))), maxName)
-	d.Version = document.Truncate(oneLine(factText(take("version"))), maxName)
-	d.Language = languageCode(factText(take("language", "lang", "locale")))
+	d.Author = safetext.TruncateBytes(strings.Join(strings.Fields(factText(take("author", "authors"))), " "), compose.MaxNameBytes)
+	d.Section = safetext.TruncateBytes(strings.Join(strings.Fields(firstText(take("section", "category", "categories"))), " "), compose.MaxNameBytes)
+	d.Version = safetext.TruncateBytes(strings.Join(strings.Fields(factText(take("version"))), " "), compose.MaxNameBytes)
+	d.Language = language.Code(factText(take("language", "lang", "locale")))
 	if d.Language == "" {
-		d.Language = languageCode(found.Language)
+		d.Language = language.Code(draft.Language)
 	}
-	d.DocType = typeName(factText(take("type", "doc_type", "doctype", "content_type")))
-	d.Tags = tags(take("tags"), take("keywords"))
+	d.DocType = docTypeName(factText(take("type", "doc_type", "doctype", "content_type")))
+	d.Tags = mergeTags(take("tags"), take("keywords"))
 	d.CreatedAt = date("date", "created", "created_at", "createdat", "publishdate", "published", "pubdate")
 	d.UpdatedAt = date("updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated")
 	if description := factText(take("description", "summary", "excerpt", "abstract")); description != "" {
-		d.Metadata["description"] = document.Truncate(oneLine(description), 2000)
+		d.Metadata["description"] = safetext.TruncateBytes(strings.Join(strings.Fields(description), " "), 2000)
 	}
-	for _, key := range slices.Sorted(maps.Keys(found.Meta)) {
-		if used[key] && isField(key) || isRepeated(key) || len(d.Metadata) >= maxFacts || len(key) > 100 {
+	for _, key := range slices.Sorted(maps.Keys(draft.Meta)) {
+		if used[key] && isFieldKey(key) || isFieldOnlyKey(key) || len(d.Metadata) >= compose.MaxFacts || len(key) > 100 {
 			continue
 		}
-		if value := fact(found.Meta[key]); value != nil {
+		if value := metadataValue(draft.Meta[key]); value != nil {
 			d.Metadata[key] = value
 		}
 	}
-	maps.Copy(d.Metadata, found.Extra)
+	maps.Copy(d.Metadata, draft.Extra)
 }
 
-// isField reports keys whose value is in a field of Document, where it was of use there.
-func isField(key string) bool {
+// isFieldKey reports whether a key belongs to a field of Document. Its value goes to Metadata only if the field did not
+// take it.
+func isFieldKey(key string) bool {
 	switch key {
 	case "version", "language", "lang", "date", "created", "created_at", "createdat", "publishdate", "published", "pubdate",
 		"updated", "lastmod", "last_modified", "modified", "updated_at", "updatedat", "last_update", "lastupdated":
@@ -81,8 +81,8 @@ func isField(key string) bool {
 	return false
 }
 
-// isRepeated reports keys that are kept in fields of Document only, and description, which has its own rule.
-func isRepeated(key string) bool {
+// isFieldOnlyKey reports whether a key never goes to Metadata: those of fields, and description with its synonyms.
+func isFieldOnlyKey(key string) bool {
 	switch key {
 	case "title", "author", "authors", "section", "tags", "keywords", "description", "summary", "excerpt", "abstract":
 		return true
@@ -90,7 +90,7 @@ func isRepeated(key string) bool {
 	return false
 }
 
-// isPlaceholder reports titles that programs give to documents which have none.
+// isPlaceholder reports whether a title is one that programs give to documents without a title.
 func isPlaceholder(title string) bool {
 	title = strings.ToLower(strings.TrimSpace(title))
 	switch title {
@@ -115,12 +115,12 @@ func isPlaceholder(title string) bool {
 	return false
 }
 
-// fact returns a value as Metadata holds it, nil for what it does not hold.
-func fact(value any) any {
+// metadataValue returns a value in the form of Metadata, or nil.
+func metadataValue(value any) any {
 	switch value := value.(type) {
 	case string:
-		if text := oneLine(value); text != "" {
-			return document.Truncate(text, maxFactBytes)
+		if text := strings.Join(strings.Fields(value), " "); text != "" {
+			return safetext.TruncateBytes(text, maxFactBytes)
 		}
 	case bool, int, int64, float64, uint64:
 		return value
@@ -129,8 +129,8 @@ func fact(value any) any {
 	case []any:
 		var list []string
 		for _, item := range value {
-			if text := factText(item); text != "" && len(list) < maxTags {
-				list = append(list, document.Truncate(oneLine(text), maxName))
+			if text := factText(item); text != "" && len(list) < compose.MaxListItems {
+				list = append(list, safetext.TruncateBytes(strings.Join(strings.Fields(text), " "), compose.MaxNameBytes))
 			}
 		}
 		if len(list) > 0 {
@@ -140,13 +140,13 @@ func fact(value any) any {
 	return nil
 }
 
-// factText returns a value as text: a list joined by commas, the name of an object that has one.
+// factText returns a value as text: a list joined by commas, and an object by its name.
 func factText(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return ""
 	case string:
-		return strings.TrimSpace(clean(value))
+		return strings.TrimSpace(charset.Clean(value))
 	case time.Time:
 		if value.Hour() == 0 && value.Minute() == 0 && value.Second() == 0 {
 			return value.Format(time.DateOnly)
@@ -155,7 +155,7 @@ func factText(value any) string {
 	case []any:
 		var parts []string
 		for _, item := range value {
-			if text := factText(item); text != "" && len(parts) < maxTags {
+			if text := factText(item); text != "" && len(parts) < compose.MaxListItems {
 				parts = append(parts, text)
 			}
 		}
@@ -163,7 +163,7 @@ func factText(value any) string {
 	case map[string]any:
 		for _, key := range []string{"name", "title", "date"} {
 			if text, ok := value[key].(string); ok {
-				return strings.TrimSpace(clean(text))
+				return strings.TrimSpace(charset.Clean(text))
 			}
 		}
 		return ""
@@ -176,7 +176,7 @@ func factText(value any) string {
 	return ""
 }
 
-// firstText is factText of the first item of a list.
+// firstText returns a value as text, and a list by its first item.
 func firstText(value any) string {
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		return factText(list[0])
@@ -184,15 +184,14 @@ func firstText(value any) string {
 	return factText(value)
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// tags joins lists of tags, and texts of tags parted by commas or semicolons, without repetition.
-func tags(values ...any) []string {
+// mergeTags returns tags without repetitions. A value is a list of tags, or a text of tags separated by commas or
+// semicolons.
+func mergeTags(values ...any) []string {
 	var list []string
 	add := func(text string) {
-		text = document.Truncate(oneLine(text), 100)
+		text = safetext.TruncateBytes(strings.Join(strings.Fields(text), " "), 100)
 		same := func(tag string) bool { return strings.EqualFold(tag, text) }
-		if text != "" && len(list) < maxTags && !slices.ContainsFunc(list, same) {
+		if text != "" && len(list) < compose.MaxListItems && !slices.ContainsFunc(list, same) {
 			list = append(list, text)
 		}
 	}
@@ -210,8 +209,8 @@ func tags(values ...any) []string {
 	return list
 }
 
-// typeName accepts a front matter type that is a name and not a layout or a sentence.
-func typeName(text string) string {
+// docTypeName returns a front matter type as a document type, or "" if it is a layout or a sentence.
+func docTypeName(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
 	text = strings.NewReplacer(" ", "_", "-", "_").Replace(text)
 	if text == "" || len(text) > 30 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
@@ -224,10 +223,10 @@ func typeName(text string) string {
 	return text
 }
 
-// dateOf reads a date, zero when it is none.
-func dateOf(value any) time.Time {
+// parseDate returns a value as a date. The date is zero if the value is none.
+func parseDate(value any) time.Time {
 	if date, ok := value.(time.Time); ok {
-		return plausible(date)
+		return plausibleDate(date)
 	}
 	text := factText(value)
 	if text == "" {
@@ -241,17 +240,17 @@ func dateOf(value any) time.Time {
 		"20060102150405", "20060102", "2006.01.02", "2006年1月2日", "2.1.2006", time.ANSIC, time.UnixDate,
 	} {
 		if date, err := time.Parse(layout, text); err == nil {
-			return plausible(date)
+			return plausibleDate(date)
 		}
 	}
 	if date, err := mail.ParseDate(text); err == nil {
-		return plausible(date)
+		return plausibleDate(date)
 	}
 	return time.Time{}
 }
 
-// plausible refuses dates that no document can have and databases may not hold.
-func plausible(date time.Time) time.Time {
+// plausibleDate returns a date in UTC. It is zero for years that no document has and databases may not hold.
+func plausibleDate(date time.Time) time.Time {
 	if date.Year() < 1900 || date.Year() > 2200 {
 		return time.Time{}
 	}

@@ -6,62 +6,85 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/charset"
 )
 
-// headBytes is how much of a file is looked at to tell what it is.
+// headBytes is how much of a file is examined to identify its format.
 const headBytes = 8 << 10
 
-// identify decides the format: by what the content surely is, then by extension, media type, and content again.
+// identify returns the format of a file: by its signature, then by its extension, its media type, and finally by what its text
+// looks like. The error is a *document.UnsupportedError or a *document.EncryptedError.
 func (p *Parser) identify(name, mediaType string, content []byte) (format, error) {
-	named, isNamed := p.formatByExtension(name)
-	if kind := signature(content); kind != "" {
-		return p.signed(kind, named, isNamed, extensionOf(name))
+	named, isNamed := p.formatOfFileName(name)
+	if signed, found := p.signature(content); found {
+		return p.resolve(signed, named)
 	}
 	head := content[:min(len(content), headBytes)]
-	refused := refusedExtension(extensionOf(name))
 	switch {
-	case isBinary(head) && isNamed && named.open != nil:
-		return named, nil // whose reader says what is wrong with it
-	case isBinary(head) && refused != "":
-		return format{}, &document.UnsupportedError{Reason: notSupported(refused)}
-	case isBinary(head):
+	case charset.IsBinary(head) && named.read != nil:
+		return named, nil // the reader reports what is wrong with the file
+	case charset.IsBinary(head) && isNamed && !named.isRead():
+		return format{}, notSupported(named.name)
+	case charset.IsBinary(head):
 		return format{}, &document.UnsupportedError{Reason: "binary content"}
-	case isNamed && named.open != nil && named.strict && !looksLikeHTML(head):
+	case named.read != nil && named.strict && !looksLikeHTML(head):
 		return named, nil
-	case isNamed && (named.open == nil || named.textual):
+	case named.readText != nil || named.textual:
 		return named, nil
 	}
 	if reason, ok := p.Supported(name, mediaType); !ok {
 		return format{}, &document.UnsupportedError{Reason: reason}
 	}
-	if form, found := p.formatByMediaType(mediaType); found && (form.open == nil || form.textual) && form.name != "text" {
+	if form, found := p.formatOfMediaType(mediaType); found && (form.readText != nil || form.textual) && form.name != "text" {
 		return form, nil
 	}
-	if looksLikeHTML(head) {
-		return htmlFormat(), nil
+	guess := "text"
+	switch {
+	case looksLikeHTML(head):
+		guess = "html"
+	case bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))), []byte("<?xml")):
+		guess = "xml"
+	case looksLikeMail(head):
+		guess = "eml"
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))), []byte("<?xml")) {
-		return xmlFormat(), nil
-	}
-	if looksLikeMail(head) {
-		if form, found := p.binary("eml"); found {
-			return form, nil
+	form, _ := p.formatNamed(guess)
+	return form, nil
+}
+
+// resolve returns the format of a file from its signature and its name. The name decides between formats that are plain
+// archives or compound files.
+func (p *Parser) resolve(signed, named format) (format, error) {
+	switch signed.name {
+	case encryptedName:
+		return format{}, &document.EncryptedError{Format: "Office document"}
+	case "zip", "ole":
+		if named.read != nil {
+			return named, nil
+		}
+		if named.name != "" && !named.isRead() {
+			return format{}, notSupported(named.name)
 		}
 	}
-	return textFormat(), nil
+	switch {
+	case signed.isRead():
+		return signed, nil
+	case signed.name == "ole":
+		return format{}, notSupported("application/x-ole-storage")
+	}
+	return format{}, notSupported(signed.name)
 }
 
 func looksLikeHTML(head []byte) bool {
 	return strings.HasPrefix(http.DetectContentType(head), "text/html")
 }
 
-// looksLikeMail reports the header of a mail: lines of "Name: value", among them two that mails have.
+// looksLikeMail reports whether a text begins with lines "Name: value", at least two of which are header fields of mails.
 func looksLikeMail(head []byte) bool {
 	header, _, found := bytes.Cut(bytes.ReplaceAll(head, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
 	if !found {
 		return false
 	}
-	marks := 0
+	fields := 0
 	for line := range bytes.Lines(header) {
 		if line[0] == ' ' || line[0] == '\t' {
 			continue
@@ -72,48 +95,8 @@ func looksLikeMail(head []byte) bool {
 		}
 		switch strings.ToLower(string(name)) {
 		case "from", "received", "return-path", "message-id", "mime-version", "delivered-to":
-			marks++
+			fields++
 		}
 	}
-	return marks >= 2
-}
-
-// signed returns the format that the beginning of a file tells. Archives of one kind may be formats that only the
-// extension tells apart.
-func (p *Parser) signed(kind string, named format, isNamed bool, extension string) (format, error) {
-	switch kind {
-	case "encrypted":
-		return format{}, &document.EncryptedError{Format: "Office document"}
-	case "zip", "ole":
-		if isNamed && named.open != nil {
-			return named, nil
-		}
-		if refused := refusedExtension(extension); refused != "" {
-			return format{}, &document.UnsupportedError{Reason: notSupported(refused)}
-		}
-	}
-	if form, found := p.binary(kind); found {
-		return form, nil
-	}
-	if kind == "ole" {
-		kind = "application/x-ole-storage"
-	}
-	return format{}, &document.UnsupportedError{Reason: notSupported(kind)}
-}
-
-// isBinary reports content that is no text in any encoding that is read.
-func isBinary(head []byte) bool {
-	if _, size := byteOrderMark(head); size > 0 {
-		return false
-	}
-	if bytes.IndexByte(head, 0) >= 0 {
-		return guessWide(head) == ""
-	}
-	controls := 0
-	for _, b := range head {
-		if b < 0x20 && b != '\n' && b != '\r' && b != '\t' && b != '\f' && b != 0x1B && b != '\b' {
-			controls++
-		}
-	}
-	return controls*20 > len(head)
+	return fields >= 2
 }

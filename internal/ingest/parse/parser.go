@@ -13,26 +13,27 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
-// Options sets a parser up. The zero value is useful.
+// Options configures a Parser. The zero value is useful.
 type Options struct {
-	// CacheDir is where machine code that is made at the first use is kept, so that it is made once; nobody else may write
-	// there. "" keeps it in memory.
+	// CacheDir is a folder for machine code that is compiled at the first use. Nobody else may write there. "" keeps the code
+	// in memory.
 	CacheDir string
-	// OCR reads text in images, and in pages of PDF files that are images; nil leaves them unread.
+	// OCR reads the text in images and in scanned pages of PDF files. nil leaves them unread.
 	OCR *ocr.Tesseract
-	// Grace is how long after the end of its context a reader may go on before it is left behind, 2 seconds by default.
+	// Grace is how long a reader may go on after the end of its context before Parse abandons it, 2 seconds by default.
 	Grace time.Duration
 }
 
-// Parser reads files of every format. It is safe for concurrent use.
+// A Parser reads files of every format. It is safe for concurrent use.
 type Parser struct {
 	opt     Options
 	pdf     *pdf.Reader
+	table   []format
 	calls   sync.WaitGroup // of Parse
-	readers sync.WaitGroup // those that were left behind included
+	readers sync.WaitGroup // including abandoned ones
 }
 
-// New makes a parser. Close it when it is no longer used.
+// New returns a parser. The caller must close it.
 func New(opt Options) *Parser {
 	if opt.Grace <= 0 {
 		opt.Grace = 2 * time.Second
@@ -41,11 +42,13 @@ func New(opt Options) *Parser {
 	if opt.OCR != nil {
 		pages.OCR = opt.OCR
 	}
-	return &Parser{opt: opt, pdf: pdf.New(pages)}
+	p := &Parser{opt: opt, pdf: pdf.New(pages)}
+	p.table = p.formats()
+	return p
 }
 
-// Close waits for the calls of Parse that have not returned, and gives back what readers share. A reader that was left
-// behind gets as long as after the end of its context; one that is at work even then keeps what it has, and Close says so.
+// Close waits for running calls of Parse and frees what readers share. An abandoned reader gets the grace period once more. If
+// it still runs then, Close frees nothing and returns an error.
 func (p *Parser) Close() error {
 	p.calls.Wait()
 	idle := make(chan struct{})
@@ -57,20 +60,20 @@ func (p *Parser) Close() error {
 	defer grace.Stop()
 	select {
 	case <-idle:
-		return p.pdf.Close() // says what it was doing
+		return p.pdf.Close()
 	case <-grace.C:
 		return errors.New("close parser: documents whose time was up are still being read")
 	}
 }
 
-// PanicError says that a fault in Magpie was met while a document was read; the document is not to blame.
+// PanicError reports a panic while a document was read. The fault is in Magpie, not in the document.
 type PanicError struct {
-	// Value is what was panicked with, Stack where. They may quote the document: keep them out of logs.
+	// Value is the value of the panic, Stack the stack trace. They may quote the document: keep them out of logs.
 	Value any
 	Stack []byte
 }
 
-// Error says no more than the kind of the fault, since the value may quote the document.
+// Error describes a runtime error. It hides other values, since they may quote the document.
 func (e *PanicError) Error() string {
 	if cause, ok := e.Value.(error); ok {
 		var runtime interface{ RuntimeError() }
@@ -81,21 +84,21 @@ func (e *PanicError) Error() string {
 	return "internal fault while the document was processed"
 }
 
-// watched runs a reader. Its panic is an error, and a reader that does not end soon after the context is left behind, so
-// that one file cannot hold a worker.
-func (p *Parser) watched(ctx context.Context, read func(context.Context) (*document.Document, error)) (*document.Document, error) {
-	type outcome struct {
+// guard runs a reader. It turns a panic into an error, and abandons a reader that does not return soon after the context ends,
+// so that one file cannot block a worker.
+func (p *Parser) guard(ctx context.Context, read func(context.Context) (*document.Document, error)) (*document.Document, error) {
+	type result struct {
 		document *document.Document
 		err      error
 	}
 	p.calls.Add(1)
 	defer p.calls.Done()
-	done := make(chan outcome, 1)
+	done := make(chan result, 1)
 	p.readers.Go(func() {
-		var out outcome
+		var out result
 		defer func() {
 			if value := recover(); value != nil {
-				out = outcome{err: &PanicError{Value: value, Stack: debug.Stack()}}
+				out = result{err: &PanicError{Value: value, Stack: debug.Stack()}}
 			}
 			done <- out
 		}()
@@ -103,21 +106,21 @@ func (p *Parser) watched(ctx context.Context, read func(context.Context) (*docum
 	})
 	select {
 	case out := <-done:
-		return out.document, ended(ctx, out.err)
+		return out.document, contextError(ctx, out.err)
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(p.opt.Grace)
 	defer grace.Stop()
 	select {
 	case out := <-done:
-		return out.document, ended(ctx, out.err)
+		return out.document, contextError(ctx, out.err)
 	case <-grace.C:
 		return nil, fmt.Errorf("parse: %w", ctx.Err())
 	}
 }
 
-// ended gives a reader's error the context's as a cause where that is why it ended.
-func ended(ctx context.Context, err error) error {
+// contextError returns the error of the context if it has ended, since that is why the reader failed.
+func contextError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("parse: %w", ctx.Err())
 	}

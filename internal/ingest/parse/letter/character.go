@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// The alphabets that other code names.
+// The alphabets, in the order of the tables.
 const (
 	latin = iota
 	cyrillic
@@ -17,7 +17,7 @@ const (
 	devanagari
 )
 
-// alphabetOf returns the alphabet a small letter belongs to, -1 for all else.
+// alphabetOf returns the alphabet of a small letter, or -1.
 func alphabetOf(r rune) int {
 	switch {
 	case r < 0x80:
@@ -48,8 +48,8 @@ func alphabetOf(r rune) int {
 	return -1
 }
 
-// kindOf tells what a character is that is in no alphabet.
-func kindOf(c rune) kind {
+// symbolKind returns the kind of a character that is in no alphabet.
+func symbolKind(c rune) kind {
 	switch {
 	case 0xFF10 <= c && c <= 0xFF5A:
 		return wide
@@ -66,11 +66,12 @@ func kindOf(c rune) kind {
 	case unicode.IsSpace(c):
 		return blank
 	}
-	return sign
+	return symbol
 }
 
-// other returns what a character costs that is in no alphabet; that of East Asian ones is added to the languages.
-func (r *Reader) other(c rune, characters *[4]int) int {
+// symbolCost returns the cost of a character that is in no alphabet. The cost of an East Asian character is added to
+// ideographs instead.
+func (r *Scorer) symbolCost(c rune, ideographs *[4]int) int {
 	switch {
 	case c == unicode.ReplacementChar:
 		return costInvalid
@@ -84,7 +85,7 @@ func (r *Reader) other(c rune, characters *[4]int) int {
 	case 0x2010 <= c && c <= 0x203A && c != '‡' && c != '‰', c == '№', c == '™':
 		return costCommon
 	case c == '€':
-		return costInside
+		return costInWord
 	case strings.ContainsRune("　、。「」『』【】・ー〜，．：；？！（）～", c):
 		return costIdeography
 	case 0x3000 <= c && c <= 0x303F, 0xFF01 <= c && c <= 0xFF60:
@@ -92,7 +93,7 @@ func (r *Reader) other(c rune, characters *[4]int) int {
 	case 0xFF61 <= c && c <= 0xFF9F:
 		return costHalfWidth
 	case 0x3040 <= c && c <= 0x30FF, 0x3400 <= c && c <= 0x9FFF, 0xAC00 <= c && c <= 0xD7A3:
-		r.character(c, characters)
+		r.addIdeograph(c, ideographs)
 		return 0
 	case unicode.Is(unicode.Co, c), !unicode.IsGraphic(c):
 		return costControl
@@ -102,11 +103,11 @@ func (r *Reader) other(c rune, characters *[4]int) int {
 	return costSymbol
 }
 
-// character adds the cost of a character in each of the languages that have thousands of them, by the law that the
-// probability of a word falls with its rank.
-func (r *Reader) character(c rune, sums *[4]int) {
+// addIdeograph adds the cost of a character to each language of Scorer.ranks. By Zipf's law, the probability of a
+// character falls with its rank.
+func (r *Scorer) addIdeograph(c rune, sums *[4]int) {
 	for i := range sums {
-		if rank, found := r.common[i][c]; found {
+		if rank, found := r.ranks[i][c]; found {
 			sums[i] += int(unit * math.Log(10*float64(rank+10)))
 			continue
 		}

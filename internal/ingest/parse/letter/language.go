@@ -6,29 +6,29 @@ import (
 	"unicode"
 )
 
-// Detected is the language of a text.
-type Detected struct {
+// Result is the language of a text.
+type Result struct {
 	// Code is an ISO 639-1 code.
 	Code string
-	// Margin is by how much, in nats, the text is more likely in this language than in any other of its script; very
-	// large where the script is written by one language only.
+	// Margin is how much more likely, in nats, the text is in this language than in any other of its script. It is very
+	// large if only one language uses the script.
 	Margin float64
-	// Surprise is the mean cost of a letter, in nats. In the language of a text it is about 2.2; above 3 the text is most
-	// likely in a language that is not known here, or in none.
+	// Surprise is the mean cost of a letter, in nats. It is about 2.2 in the right language. Above 3 the text is
+	// probably in an unknown language, or in none.
 	Surprise float64
-	// Letters is how many letters of the script the text has.
+	// Letters is the number of letters of the script in the text.
 	Letters int
-	// Share is how much of the text's letters are of the script, from 0 to 1.
+	// Share is the share of these among all letters, from 0 to 1.
 	Share float64
 }
 
-// certain is the margin where the script alone decides.
-const certain = 1e6
+// certainMargin is the margin if the script alone decides.
+const certainMargin = 1e6
 
-// Language tells the language of a text from the script most of it is written in, and where several languages share that
-// from its pairs of letters. The code is empty when there are no letters of a script that is known.
-func Language(text string) Detected {
-	counts := scripts(text)
+// Language returns the language of a text. The script with most letters decides, and where several languages share it,
+// the pairs of letters do. The code is empty if the text has no letters of a known script.
+func Language(text string) Result {
+	counts := countScripts(text)
 	best, letters, all := "", 0, 0
 	for _, script := range []string{"Latn", "Cyrl", "Grek", "Hebr", "Arab", "Thai", "Deva", "Hani", "Kana", "Hang", "Geor", "Armn", "Beng", "Guru",
 		"Gujr", "Taml", "Telu", "Knda", "Mlym", "Sinh", "Laoo", "Mymr", "Khmr", "Ethi", "Tibt"} {
@@ -41,37 +41,37 @@ func Language(text string) Detected {
 			best, letters = script, count
 		}
 	}
-	found := Detected{Letters: counts[best], Margin: certain, Surprise: 2}
+	result := Result{Letters: counts[best], Margin: certainMargin, Surprise: 2}
 	if all > 0 {
-		found.Share = float64(letters) / float64(all)
+		result.Share = float64(letters) / float64(all)
 	}
 	switch best {
 	case "Hani", "Kana":
-		found.Letters = counts["Hani"] + counts["Kana"]
-		found.Share = 3 * float64(found.Letters) / float64(all)
-		found.Code = "zh"
-		if counts["Kana"]*12 > found.Letters {
-			found.Code = "ja"
+		result.Letters = counts["Hani"] + counts["Kana"]
+		result.Share = 3 * float64(result.Letters) / float64(all)
+		result.Code = "zh"
+		if counts["Kana"]*12 > result.Letters {
+			result.Code = "ja"
 		}
 	case "Latn":
-		found.byPairs(text, latin)
+		result.detectByPairs(text, latin)
 	case "Cyrl":
-		found.byPairs(text, cyrillic)
+		result.detectByPairs(text, cyrillic)
 	case "Arab":
-		found.byPairs(text, arabic)
-		if strings.Count(text, "ٹ")+strings.Count(text, "ڈ")+strings.Count(text, "ڑ")+strings.Count(text, "ے")+strings.Count(text, "ں") > found.Letters/50 {
-			found.Code, found.Margin, found.Surprise = "ur", certain, 2
+		result.detectByPairs(text, arabic)
+		if strings.Count(text, "ٹ")+strings.Count(text, "ڈ")+strings.Count(text, "ڑ")+strings.Count(text, "ے")+strings.Count(text, "ں") > result.Letters/50 {
+			result.Code, result.Margin, result.Surprise = "ur", certainMargin, 2
 		}
 	case "Deva":
-		found.Code = devanagariLanguage(text)
+		result.Code = devanagariLanguage(text)
 	default:
-		found.Code = languageOfScript(best)
+		result.Code = scriptLanguage(best)
 	}
-	return found
+	return result
 }
 
-// languageOfScript returns the language of a script that is written by one, or mostly by one.
-func languageOfScript(script string) string {
+// scriptLanguage returns the only or main language of a script, or "".
+func scriptLanguage(script string) string {
 	switch script {
 	case "Grek":
 		return "el"
@@ -115,8 +115,8 @@ func languageOfScript(script string) string {
 	return ""
 }
 
-// scripts counts the letters of a text by script.
-func scripts(text string) map[string]int {
+// countScripts counts the letters of each script.
+func countScripts(text string) map[string]int {
 	var latinLetters int
 	counts := make(map[string]int)
 	for _, r := range text {
@@ -139,7 +139,7 @@ func scripts(text string) map[string]int {
 	return counts
 }
 
-// scriptOf names the script of a letter beyond Latin by its block, as ISO 15924 does.
+// scriptOf returns the ISO 15924 code of the script of a letter outside the Latin blocks, or "".
 func scriptOf(r rune) string {
 	blocks := [...]struct {
 		low, high rune
@@ -170,8 +170,8 @@ func scriptOf(r rune) string {
 	return blocks[at].script
 }
 
-// byPairs finds the language of an alphabet by its pairs of letters.
-func (d *Detected) byPairs(text string, number int) {
+// detectByPairs detects the language of a text in an alphabet by its pairs of letters.
+func (d *Result) detectByPairs(text string, number int) {
 	all := alphabets()
 	alphabet := &all[number]
 	codes := alphabet.codes()
@@ -180,7 +180,7 @@ func (d *Detected) byPairs(text string, number int) {
 	for _, r := range text {
 		letter := 0
 		if lower := unicode.ToLower(r); alphabetOf(lower) == number {
-			if letter = alphabet.number(lower); letter == 0 {
+			if letter = alphabet.letterNumber(lower); letter == 0 {
 				for i := range sums {
 					sums[i] += costUnknown
 				}
@@ -188,7 +188,7 @@ func (d *Detected) byPairs(text string, number int) {
 			letters++
 		}
 		if letter > 0 || last > 0 {
-			alphabet.add(sums, last, letter)
+			alphabet.addPair(sums, last, letter)
 		}
 		last = letter
 	}
@@ -211,7 +211,7 @@ func (d *Detected) byPairs(text string, number int) {
 	}
 }
 
-// handicap is the cost of a language that is like another which far more texts are in: a text must have some more of it.
+// handicap returns the cost of a rare language that resembles a frequent one.
 func handicap(code string) int {
 	switch code {
 	case "gl", "af", "sq", "eu", "ga", "cy", "mk", "be":
@@ -222,7 +222,7 @@ func handicap(code string) int {
 	return 0
 }
 
-// devanagariLanguage tells Hindi, Marathi and Nepali apart by their most frequent words.
+// devanagariLanguage distinguishes Hindi, Marathi and Nepali by their most frequent words.
 func devanagariLanguage(text string) string {
 	var counts [3]int
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {

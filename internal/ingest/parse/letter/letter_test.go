@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/letter"
 )
 
-func TestLanguageIsToldByScriptAndLetters(t *testing.T) {
+func TestLanguageIsDetectedByScriptAndLetters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"The wind comes from the north and the crane turns.":          "en",
@@ -29,9 +29,9 @@ func TestLanguageIsToldByScriptAndLetters(t *testing.T) {
 	}
 }
 
-func TestTextCostsLessThanTheSameBytesReadWrongly(t *testing.T) {
+func TestTextCostsLessThanAWrongDecoding(t *testing.T) {
 	t.Parallel()
-	reader := letter.NewReader()
+	scorer := letter.NewScorer()
 	for _, pair := range [][2]string{
 		{"Dévoilé à l'été", "DΓ©voilΓ© Γ  l'Γ©tΓ©"},
 		{"wciąż się obraca", "wci±ż się obraca"},
@@ -40,7 +40,7 @@ func TestTextCostsLessThanTheSameBytesReadWrongly(t *testing.T) {
 		{"größer", "gr”áer"},
 		{"in spite of", "in\u0080spite of"},
 	} {
-		if right, wrong := reader.Cost(pair[0]), reader.Cost(pair[1]); right >= wrong {
+		if right, wrong := scorer.Cost(pair[0]), scorer.Cost(pair[1]); right >= wrong {
 			t.Errorf("%q costs %.1f, %q %.1f", pair[0], right, pair[1], wrong)
 		}
 	}
@@ -53,7 +53,7 @@ func FuzzLanguageAndCost(f *testing.F) {
 		if found := letter.Language(text); found.Share < 0 || found.Share > 1.0001 || found.Letters < 0 {
 			t.Fatalf("%+v", found)
 		}
-		if cost := letter.NewReader().Cost(text); cost < 0 {
+		if cost := letter.NewScorer().Cost(text); cost < 0 {
 			t.Fatalf("cost %f", cost)
 		}
 	})
@@ -70,9 +70,9 @@ func BenchmarkLanguage(b *testing.B) {
 
 func BenchmarkCost(b *testing.B) {
 	text := strings.Repeat("Der alte Hafenkran dreht sich noch immer, wenn der Wind von Norden kommt. ", 28)
-	reader := letter.NewReader()
+	scorer := letter.NewScorer()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		reader.Cost(text)
+		scorer.Cost(text)
 	}
 }

@@ -5,17 +5,17 @@ import (
 	"unicode"
 )
 
-// Reader compares readings of the same bytes. It is for one goroutine.
-type Reader struct {
-	alphabets [alphabetCount]alphabet
-	languages [alphabetCount]int // how many each alphabet has
-	sums      [alphabetCount][maxLanguages]int
-	words     [alphabetCount + 1]int // those of East Asia last
-	// common holds the rank of a character from 0 on in each of the languages with thousands of them.
-	common [4]map[rune]int
+// A Scorer compares decodings of the same bytes by how likely they are text. It is for one goroutine.
+type Scorer struct {
+	alphabets  [alphabetCount]alphabet
+	languages  [alphabetCount]int // number of languages of each alphabet
+	sums       [alphabetCount][maxLanguages]int
+	wordCounts [alphabetCount + 1]int // by alphabet, with East Asian words last
+	// ranks holds the rank of each frequent character, from 0 on, in the languages that use thousands of characters.
+	ranks [4]map[rune]int
 }
 
-// The languages of Reader.common.
+// The languages of Scorer.ranks.
 const (
 	simplified = iota
 	traditional
@@ -23,41 +23,41 @@ const (
 	korean
 )
 
-// NewReader makes a reader, which takes some tenth of a millisecond.
-func NewReader() *Reader {
-	r := &Reader{alphabets: alphabets()}
+// NewScorer returns a Scorer. This takes about a tenth of a millisecond.
+func NewScorer() *Scorer {
+	r := &Scorer{alphabets: alphabets()}
 	for i := range r.alphabets {
 		r.languages[i] = len(r.alphabets[i].codes())
 	}
 	for i, characters := range []string{commonSimplified, commonTraditional, commonJapanese, commonKorean} {
-		r.common[i] = make(map[rune]int, 1200)
+		r.ranks[i] = make(map[rune]int, 1200)
 		rank := 0
 		for _, character := range characters {
-			r.common[i][character] = rank
+			r.ranks[i][character] = rank
 			rank++
 		}
 	}
 	return r
 }
 
-// Costs of what is no letter of an alphabet, in the unit of the tables.
+// Costs of characters that are no letters of an alphabet, in the unit of the tables.
 const (
-	costInvalid    = 30 * unit // a character that decoders put where there was none
-	costControl    = 25 * unit // and code points without meaning
-	costUnknown    = 15 * unit
-	costMixed      = 10 * unit // a letter beside one of another script
-	costSymbol     = 9 * unit
-	costHalfWidth  = 8 * unit
-	costInside     = 7 * unit // a sign within a word
-	costCommon     = 5 * unit // the signs that texts have: quotation marks, dashes
-	costCapital    = 4 * unit // a capital after a small letter
-	costForeign    = 4 * unit // a word in another script than the rest of the text
-	costIdeography = 3 * unit // punctuation of East Asia
-	costBorder     = 4 * unit // a Latin letter and an East Asian character side by side
-	costTouching   = 3 * unit // a sign that touches a word and is none that does
+	costInvalid        = 30 * unit // a replacement character
+	costControl        = 25 * unit // including unassigned code points
+	costUnknown        = 15 * unit
+	costMixed          = 10 * unit // a letter beside one of another script
+	costSymbol         = 9 * unit
+	costHalfWidth      = 8 * unit
+	costInWord         = 7 * unit // a symbol within a word
+	costCommon         = 5 * unit // a common symbol, such as a quotation mark or a dash
+	costCapital        = 4 * unit // a capital after a small letter
+	costForeign        = 4 * unit // a word in another script than most of the text
+	costIdeography     = 3 * unit // East Asian punctuation
+	costBorder         = 4 * unit // a Latin letter beside an East Asian character
+	costTouchingSymbol = 3 * unit // a symbol that touches a word but usually does not
 )
 
-// kinds of characters, for what stands beside what
+// kind is the class of a character, which decides what it may stand beside.
 type kind uint8
 
 const (
@@ -65,93 +65,94 @@ const (
 	alphabetic
 	ideographic
 	wide    // full-width forms of ASCII
-	joining // signs that stand within words: apostrophes, dashes, middle dots
-	opening // signs that stand before a word, or after one too
-	closing // signs that stand after a word
-	sign
+	joining // symbols within words: apostrophes, dashes, middle dots
+	opening // symbols before a word, and some that may follow it too
+	closing // symbols after a word
+	symbol
 )
 
-// Cost is the negative logarithm of the probability of a text, in the language it is most likely in: the smaller, the more
-// likely is it text. Readings of the same bytes can be compared. ASCII that is no letter costs nothing.
-func (r *Reader) Cost(text string) float64 {
+// Cost returns the negative logarithm of the probability of a text, in nats, in its most likely language. Of several
+// decodings of the same bytes, the one with the lowest cost is most likely the right one. ASCII characters that are no
+// letters cost nothing.
+func (r *Scorer) Cost(text string) float64 {
 	r.sums = [alphabetCount][maxLanguages]int{}
-	r.words = [alphabetCount + 1]int{}
-	var characters [4]int
+	r.wordCounts = [alphabetCount + 1]int{}
+	var ideographs [4]int
 	cost := 0
-	current, last := -1, 0 // the alphabet and the number of the letter before
-	small := false
-	var beyond, before kind // of the last two characters
+	alphabet, last := -1, 0 // those of the previous letter
+	afterLower := false
+	var beforePrevious, previous kind // of the last two characters
 	for _, c := range text {
 		lower := c
 		if c >= 0x80 || 'A' <= c && c <= 'Z' {
 			lower = unicode.ToLower(c)
 		}
 		if lower < 0x80 && (lower < 'a' || lower > 'z') {
-			r.end(current, last)
-			current, last, small, beyond, before = -1, 0, false, blank, blank
+			r.endWord(alphabet, last)
+			alphabet, last, afterLower, beforePrevious, previous = -1, 0, false, blank, blank
 			continue
 		}
 		next := alphabetOf(lower)
-		now := alphabetic
+		this := alphabetic
 		if next < 0 {
-			now = kindOf(c)
+			this = symbolKind(c)
 		}
-		cost += beside(beyond, before, now, current != next && current >= 0 && next >= 0)
-		if now == ideographic && before != ideographic {
-			r.words[alphabetCount]++
+		cost += neighbourCost(beforePrevious, previous, this, alphabet != next && alphabet >= 0 && next >= 0)
+		if this == ideographic && previous != ideographic {
+			r.wordCounts[alphabetCount]++
 		}
-		beyond, before = before, now
-		if next != current {
-			r.end(current, last)
-			current, last = next, 0
+		beforePrevious, previous = previous, this
+		if next != alphabet {
+			r.endWord(alphabet, last)
+			alphabet, last = next, 0
 			if next >= 0 {
-				r.words[next]++
+				r.wordCounts[next]++
 			}
 		}
-		if lower != c && small {
+		if lower != c && afterLower {
 			cost += costCapital
 		}
-		small = lower == c && next >= 0
+		afterLower = lower == c && next >= 0
 		if next < 0 {
-			cost += r.other(c, &characters)
+			cost += r.symbolCost(c, &ideographs)
 			continue
 		}
-		number := r.alphabets[next].number(lower)
+		number := r.alphabets[next].letterNumber(lower)
 		if number == 0 {
 			cost += costUnknown
 		} else {
-			r.alphabets[next].add(r.sums[next][:r.languages[next]], last, number)
+			r.alphabets[next].addPair(r.sums[next][:r.languages[next]], last, number)
 		}
 		last = number
 	}
-	r.end(current, last)
-	return float64(cost+r.least()+r.foreign()+slices.Min(characters[:])) / unit
+	r.endWord(alphabet, last)
+	return float64(cost+r.letterCost()+r.foreignCost()+slices.Min(ideographs[:])) / unit
 }
 
-// beside is the cost of a character of one kind after another. Of a sign, beyond is the kind of what stands before it.
-func beside(beyond, before, now kind, scripts bool) int {
+// neighbourCost returns the cost of a character of one kind after one of another.
+func neighbourCost(beforePrevious, previous, this kind, isMixed bool) int {
 	switch {
-	case scripts, before == wide && now == alphabetic, before == alphabetic && now == wide:
+	case isMixed, previous == wide && this == alphabetic, previous == alphabetic && this == wide:
 		return costMixed
-	case before == ideographic && now == alphabetic, before == alphabetic && now == ideographic:
+	case previous == ideographic && this == alphabetic, previous == alphabetic && this == ideographic:
 		return costBorder
-	case before > joining && now == alphabetic && beyond == alphabetic:
-		return costInside
-	case before == sign && now == alphabetic, before == closing && now == alphabetic, before == alphabetic && now == sign:
-		return costTouching
+	case previous > joining && this == alphabetic && beforePrevious == alphabetic:
+		return costInWord
+	case previous == symbol && this == alphabetic, previous == closing && this == alphabetic, previous == alphabetic && this == symbol:
+		return costTouchingSymbol
 	}
 	return 0
 }
 
-// end adds the end of a word.
-func (r *Reader) end(alphabet, last int) {
+// endWord adds the cost of the end of a word.
+func (r *Scorer) endWord(alphabet, last int) {
 	if alphabet >= 0 && last > 0 {
-		r.alphabets[alphabet].add(r.sums[alphabet][:r.languages[alphabet]], last, 0)
+		r.alphabets[alphabet].addPair(r.sums[alphabet][:r.languages[alphabet]], last, 0)
 	}
 }
 
-// least is the cost of the letters, of each script in the language that fits best.
-func (r *Reader) least() int {
+// letterCost returns the cost of the letters: for each script that of the language that fits best.
+func (r *Scorer) letterCost() int {
 	sum := 0
 	for i := range r.sums {
 		sum += slices.Min(r.sums[i][:r.languages[i]])
@@ -159,11 +160,12 @@ func (r *Reader) least() int {
 	return sum
 }
 
-// foreign is the cost of words in other scripts than most. Two are enough to be against chance, more may be on purpose.
-func (r *Reader) foreign() int {
+// foreignCost returns the cost of words in other scripts than most. It counts two words at most, since more may be
+// intended.
+func (r *Scorer) foreignCost() int {
 	words := 0
-	for _, count := range r.words {
+	for _, count := range r.wordCounts {
 		words += count
 	}
-	return min(words-slices.Max(r.words[:]), 2) * costForeign
+	return min(words-slices.Max(r.wordCounts[:]), 2) * costForeign
 }

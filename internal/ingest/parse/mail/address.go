@@ -45,7 +45,7 @@ func addresses(value string) []address {
 		if list, err := mail.ParseAddressList(value); err == nil {
 			found := make([]address, 0, min(len(list), maxKept))
 			for _, a := range list[:min(len(list), maxKept)] {
-				found = append(found, address{name: cleanName(a.Name), address: oneLine(clean(a.Address))})
+				found = append(found, address{name: cleanName(a.Name), address: strings.Join(strings.Fields(clean(a.Address)), " ")})
 			}
 			return found
 		}
@@ -106,12 +106,12 @@ func looseAddress(text string) address {
 	}
 	name := cleanName(decodeWords(text[:open]))
 	mailbox, _, _ := strings.Cut(text[open+1:], ">")
-	return address{name: name, address: oneLine(decodeText([]byte(mailbox), ""))}
+	return address{name: name, address: strings.Join(strings.Fields(decodeText([]byte(mailbox), "")), " ")}
 }
 
 // cleanName takes quotation marks off a name.
 func cleanName(name string) string {
-	name = oneLine(clean(name))
+	name = strings.Join(strings.Fields(clean(name)), " ")
 	for _, mark := range []string{`"`, "'"} {
 		if len(name) > 2 && strings.HasPrefix(name, mark) && strings.HasSuffix(name, mark) {
 			name = strings.TrimSpace(name[1 : len(name)-1])
@@ -139,7 +139,7 @@ const dateLayout = "Mon, 2 Jan 2006 15:04 -0700"
 
 // parseDate reads the date of a mail, zero when it is none.
 func parseDate(value string) time.Time {
-	value = oneLine(value)
+	value = strings.Join(strings.Fields(value), " ")
 	if value == "" || len(value) > 200 {
 		return time.Time{}
 	}

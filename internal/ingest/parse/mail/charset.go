@@ -161,6 +161,3 @@ func isDirt(r rune) bool {
 	}
 	return r == 0x2028 || r == 0x2029 || r == 0xFEFF
 }
-
-// oneLine folds all blanks.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

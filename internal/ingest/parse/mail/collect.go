@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 // collector makes a letter of the parts of a mail.
@@ -67,7 +68,7 @@ func messageID(value string) string {
 	if _, rest, found := strings.Cut(value, "<"); found {
 		value, _, _ = strings.Cut(rest, ">")
 	}
-	return document.Truncate(value, 500)
+	return safetext.TruncateBytes(value, 500)
 }
 
 // collected is what is found in a part.
@@ -138,11 +139,11 @@ func fileName(e *entity) string {
 }
 
 func baseName(name string) string {
-	name = oneLine(clean(name))
+	name = strings.Join(strings.Fields(clean(name)), " ")
 	if at := strings.LastIndexAny(name, `/\`); at >= 0 {
 		name = name[at+1:]
 	}
-	return document.Truncate(name, 200)
+	return safetext.TruncateBytes(name, 200)
 }
 
 // textBody makes a body of a part that is text; false for others.

@@ -25,7 +25,7 @@ type letter struct {
 type fact struct{ label, value string }
 
 func (l *letter) fact(label, value string) {
-	if value = oneLine(value); value != "" {
+	if value = strings.Join(strings.Fields(value), " "); value != "" {
 		l.facts = append(l.facts, fact{label: label, value: value})
 	}
 }

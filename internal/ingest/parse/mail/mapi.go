@@ -189,7 +189,7 @@ func (s *storage) text(id uint16) string {
 // line is text on one line.
 func (s *storage) line(ids ...uint16) string {
 	for _, id := range ids {
-		if text := oneLine(s.text(id)); text != "" {
+		if text := strings.Join(strings.Fields(s.text(id)), " "); text != "" {
 			return text
 		}
 	}

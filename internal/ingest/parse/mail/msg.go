@@ -69,7 +69,7 @@ func (r *messageReader) letter(path string, head, depth int) (*letter, error) {
 	s.page, pageCodePage = s.codePages()
 	l := &letter{subject: s.line(propSubject)}
 	if l.subject == "" {
-		l.subject = oneLine(s.text(propSubjectPrefix) + s.text(propNormalizedSubject))
+		l.subject = strings.Join(strings.Fields(s.text(propSubjectPrefix)+s.text(propNormalizedSubject)), " ")
 	}
 	if l.subject == "" {
 		l.subject = s.line(propTopic)
@@ -260,7 +260,7 @@ func (r *messageReader) attachment(a *storage, depth int) (file, error) {
 			return f, err
 		}
 		f.letter = inner
-		f.name = oneLine(a.text(propDisplayName))
+		f.name = strings.Join(strings.Fields(a.text(propDisplayName)), " ")
 	case method == attachMethodOLE:
 		f.reason = "embedded object"
 	case isTNEF(f.name, f.kind):

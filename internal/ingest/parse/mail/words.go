@@ -8,7 +8,7 @@ import (
 const maxEncodedWord = 4000
 
 // decodeHeader decodes the text of a field on one line.
-func decodeHeader(value string) string { return oneLine(decodeWords(value)) }
+func decodeHeader(value string) string { return strings.Join(strings.Fields(decodeWords(value)), " ") }
 
 // decodeWords replaces the encoded words of RFC 2047. Words of one encoding that follow each other are decoded together,
 // since programs cut characters in two.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/rtf"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 const (
@@ -59,7 +60,7 @@ func (w *writer) add(blocks []document.Block, lower int) error {
 }
 
 func (w *writer) heading(level int, text string) error {
-	text = document.Truncate(oneLine(text), 1000)
+	text = safetext.TruncateBytes(strings.Join(strings.Fields(text), " "), 1000)
 	if text == "" {
 		return nil
 	}
@@ -245,7 +246,7 @@ func (w *writer) read(name string) {
 
 func (w *writer) skip(name, reason string) {
 	if len(w.skipped) < maxSkipped {
-		w.skipped = append(w.skipped, name+": "+document.Truncate(oneLine(reason), 200))
+		w.skipped = append(w.skipped, name+": "+safetext.TruncateBytes(strings.Join(strings.Fields(reason), " "), 200))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/odf"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 type readFunc func(context.Context, document.Source) (*document.Draft, error)
@@ -241,7 +242,7 @@ func TestDeepNestingKeepsTheText(t *testing.T) {
 			content := flat("text", "", strings.Repeat(c.open, depth)+"<text:p>innermost</text:p>"+strings.Repeat(c.shut, depth))
 			draft := mustRead(t, odf.ReadText, content)
 			if got := markdown(draft); strings.Count(got, "innermost") != 1 || len(got) > 1<<20 {
-				t.Errorf("%d bytes, %q", len(got), document.Truncate(got, 300))
+				t.Errorf("%d bytes, %q", len(got), safetext.TruncateBytes(got, 300))
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func (l *line) plain() string {
 		}
 		start = p.end
 	}
-	return oneLine(b.String())
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // clean returns the characters of a text that are seen.
@@ -101,16 +101,14 @@ func clean(text string) string {
 	return string(l.text)
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // folded puts the words of each line one blank apart, without empty lines.
 func folded(text string) string {
 	if !strings.Contains(text, "\n") {
-		return oneLine(text)
+		return strings.Join(strings.Fields(text), " ")
 	}
 	var lines []string
 	for part := range strings.SplitSeq(text, "\n") {
-		if part = oneLine(part); part != "" {
+		if part = strings.Join(strings.Fields(part), " "); part != "" {
 			lines = append(lines, part)
 		}
 	}
@@ -135,7 +133,7 @@ func (l *line) markdown() string {
 			b.WriteString(text)
 		case as.link != "":
 			before, after, _ := strings.Cut(text, core)
-			b.WriteString(before + linked(oneLine(core), as.link) + after)
+			b.WriteString(before + linked(strings.Join(strings.Fields(core), " "), as.link) + after)
 		default:
 			if as.bold {
 				marks += "**"

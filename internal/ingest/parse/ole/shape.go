@@ -151,7 +151,7 @@ func (s *shape) options(rec record) {
 
 // pictureText returns a description of a picture, "" where it is only the name of a file.
 func pictureText(description string) string {
-	text := oneLine(clean(description))
+	text := strings.Join(strings.Fields(clean(description)), " ")
 	lower := strings.ToLower(text)
 	for _, extension := range []string{".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".bmp", ".tif", ".tiff"} {
 		if strings.HasSuffix(lower, extension) {

@@ -242,7 +242,7 @@ func (r *slides) headersFooters(content view) error {
 }
 
 func (r *slides) footer(text string) {
-	text = oneLine(text)
+	text = strings.Join(strings.Fields(text), " ")
 	if key := strings.ToLower(text); text != "" && text != "*" && !r.seen[key] {
 		r.seen[key] = true
 		r.footers = append(r.footers, text)
@@ -389,7 +389,7 @@ func (r *slides) comments(tags view) ([]document.Block, error) {
 			var parts [3]string
 			err := r.each(rec.content, func(part record) error {
 				if part.kind == recordString && part.instance < len(parts) {
-					parts[part.instance] = oneLine(clean(stringOf(part)))
+					parts[part.instance] = strings.Join(strings.Fields(clean(stringOf(part))), " ")
 				}
 				return nil
 			})

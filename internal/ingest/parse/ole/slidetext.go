@@ -1,6 +1,7 @@
 package ole
 
 import (
+	"strings"
 	"unicode/utf16"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
@@ -262,7 +263,7 @@ func (t *slideText) paragraphs(do func(*line, paraStyleRun)) {
 
 // stringOf returns the text of a string record.
 func stringOf(r record) string {
-	return oneLine(cfb.DecodeUTF16(r.content.part(0, maxString)))
+	return strings.Join(strings.Fields(cfb.DecodeUTF16(r.content.part(0, maxString))), " ")
 }
 
 // maxString is how long a string record is that is read, in bytes.

@@ -211,7 +211,7 @@ func (st *story) looseCell() {
 	if st.cells && bytes.HasSuffix(st.line.text, []byte{'\t'}) {
 		st.cells = false
 		st.closeTables(0)
-		text := oneLine(strings.ReplaceAll(strings.TrimRight(string(st.line.text), "\t"), "\t", " | "))
+		text := strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimRight(string(st.line.text), "\t"), "\t", " | ")), " ")
 		if text != "" {
 			st.root.add(document.Block{Kind: document.Paragraph, Text: text})
 		}
@@ -372,7 +372,7 @@ func (st *story) headerLines() {
 					continue
 				}
 			}
-			if part = oneLine(part); part != "" {
+			if part = strings.Join(strings.Fields(part), " "); part != "" {
 				kept = append(kept, part)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 // effort is what reading one file has cost so far, and what of the file could not be read.
@@ -56,6 +57,6 @@ const maxDamage = 20
 // report says in a draft what is missing of it.
 func (e *effort) report(draft *document.Draft) {
 	if len(e.damage) > 0 {
-		draft.Extra["damaged"] = document.Truncate(strings.Join(e.damage, "; "), 500)
+		draft.Extra["damaged"] = safetext.TruncateBytes(strings.Join(e.damage, "; "), 500)
 	}
 }

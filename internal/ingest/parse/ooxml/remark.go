@@ -5,6 +5,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 // remark is a comment on a slide, or an answer to one.
@@ -27,7 +28,7 @@ func (r *slides) readAuthors(relations map[string]Relationship) error {
 					return err
 				}
 				if kind == xmlscan.Start && (s.Name() == "cmAuthor" || s.Name() == "author") && len(r.authors) < maxEntries {
-					r.authors[s.Attr("id")] = document.Truncate(oneLine(s.Attr("name")), maxValue)
+					r.authors[s.Attr("id")] = safetext.TruncateBytes(oneLine(s.Attr("name")), maxValue)
 				}
 			}
 		})

@@ -119,11 +119,11 @@ func (f *file) annotations(ctx context.Context, handle uint64, p *page) {
 				if name == "" {
 					name = value("T")
 				}
-				p.fields = append(p.fields, field{name: oneLine(name), value: content})
+				p.fields = append(p.fields, field{name: strings.Join(strings.Fields(name), " "), value: content})
 			}
 		case kind == text || kind == freeText || kind >= markup && kind <= strikeOut:
 			if content := value("Contents"); content != "" {
-				p.comments = append(p.comments, comment{author: oneLine(value("T")), text: content})
+				p.comments = append(p.comments, comment{author: strings.Join(strings.Fields(value("T")), " "), text: content})
 			}
 		}
 		f.call(ctx, "FPDFPage_CloseAnnot", annotation)

@@ -329,7 +329,7 @@ func (a *assembler) annotations(p *page) {
 	if len(p.fields) > 0 {
 		items := make([]string, 0, len(p.fields))
 		for _, f := range p.fields {
-			value := oneLine(f.value)
+			value := strings.Join(strings.Fields(f.value), " ")
 			if f.name != "" && !strings.ContainsAny(f.name, "[]") {
 				value = f.name + ": " + value
 			}

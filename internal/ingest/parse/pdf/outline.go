@@ -51,7 +51,7 @@ func (f *file) outline(ctx context.Context, pages int) []bookmark {
 		if at.level < maxOutlineDepth {
 			stack = append(stack, entry{f.call(ctx, "FPDFBookmark_GetFirstChild", f.document, at.handle), at.level + 1})
 		}
-		mark := bookmark{title: oneLine(f.wide(ctx, "FPDFBookmark_GetTitle", at.handle)), level: at.level}
+		mark := bookmark{title: strings.Join(strings.Fields(f.wide(ctx, "FPDFBookmark_GetTitle", at.handle)), " "), level: at.level}
 		if mark.title == "" || len(mark.title) > maxHeading || slideName.MatchString(mark.title) {
 			continue
 		}

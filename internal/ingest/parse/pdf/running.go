@@ -86,7 +86,7 @@ func (p *page) runs(l *line, counts map[edge]int, least, many int, body float64)
 		switch {
 		case pages < least, e.text == anyText && pages < 3, large && e.text != "#" && (pages < many || e.offset != math.MinInt):
 		case e.text == anyText:
-			return strings.Trim(oneLine(l.text), "0123456789ivxlc -–|"), true
+			return strings.Trim(strings.Join(strings.Fields(l.text), " "), "0123456789ivxlc -–|"), true
 		default:
 			return strings.Trim(e.text, "# -–|"), true
 		}
@@ -173,7 +173,7 @@ func (p *page) edges(l *line) []edge {
 	}
 	for _, piece := range l.pieces {
 		if len(piece) > 3 {
-			found = append(found, edge{text: oneLine(piece), place: place, offset: math.MinInt})
+			found = append(found, edge{text: strings.Join(strings.Fields(piece), " "), place: place, offset: math.MinInt})
 		}
 	}
 	return append(found, edge{text: strings.Join(words, " "), place: place, offset: math.MinInt})

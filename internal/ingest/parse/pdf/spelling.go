@@ -8,8 +8,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // tidy takes away what does not belong into text: control characters, private characters, marks of byte order.
 func tidy(text string) string {
 	return strings.Map(func(r rune) rune {

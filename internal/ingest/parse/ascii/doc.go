@@ -1,0 +1,4 @@
+// Package ascii classifies ASCII bytes.
+//
+// The package imports nothing.
+package ascii

@@ -1,0 +1,13 @@
+package code
+
+import (
+	"strings"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
+)
+
+// isMinified reports code that a program has put on few lines.
+func isMinified(text string) bool {
+	lines := strings.Count(text, "\n") + 1
+	return len(text) > 5*compose.LongLine && len(text)/lines > 500
+}
