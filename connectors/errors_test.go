@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-func TestBehavioursSurviveWrapping(t *testing.T) {
+func TestMarksSurviveWrapping(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the cause")
 	retryable := fmt.Errorf("walk: %w", connectors.Retryable(cause, 3*time.Second))
@@ -32,7 +32,7 @@ func TestBehavioursSurviveWrapping(t *testing.T) {
 	}
 }
 
-func TestNoErrorHasNoBehaviour(t *testing.T) {
+func TestNilErrorStaysNil(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, connectors.Retryable(nil, time.Second), connectors.NeedsAuth(nil), connectors.Fatal(nil)} {
 		if _, again := connectors.RetryAfterOf(err); err != nil || again || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) {

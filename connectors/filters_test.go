@@ -20,7 +20,7 @@ func filtersOf(t *testing.T, object string) connectors.Filters {
 	return filters
 }
 
-func TestFiltersChooseByPath(t *testing.T) {
+func TestFiltersSelectByPath(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		filters string
@@ -53,7 +53,7 @@ func TestFiltersChooseByPath(t *testing.T) {
 	}
 }
 
-func TestFiltersChooseByDate(t *testing.T) {
+func TestFiltersSelectByDate(t *testing.T) {
 	t.Parallel()
 	day := func(daysAgo int) time.Time { return now.AddDate(0, 0, -daysAgo) }
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 	}
 }
 
-func TestFiltersMadeInCodeWorkAsParsedOnes(t *testing.T) {
+func TestUnparsedFiltersWork(t *testing.T) {
 	t.Parallel()
 	filters := connectors.Filters{Extensions: []string{".MD"}}
 	if ok, reason := filters.Match(connectors.Item{Path: "docs/a.md"}, now); !ok {

@@ -44,13 +44,13 @@ func wiki() connectors.Kind {
 			return nil
 		},
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
-			return opened{settings: s}, nil
+			return recordingSource{settings: s}, nil
 		},
 	}
 }
 
-// opened is a source that only keeps what it was opened with.
-type opened struct {
+// A recordingSource records the settings it was opened with.
+type recordingSource struct {
 	connectors.Source
 	settings connectors.Settings
 }
@@ -127,7 +127,7 @@ func TestValidateNamesTheWrongField(t *testing.T) {
 	}
 }
 
-func TestValidateAcceptsWhatIsRight(t *testing.T) {
+func TestValidateAcceptsValidSettings(t *testing.T) {
 	t.Parallel()
 	for _, config := range []string{
 		`{"address": "a"}`,
@@ -157,7 +157,7 @@ func TestRegistryValidatesAndFillsInDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given, ok := source.(opened)
+	given, ok := source.(recordingSource)
 	if !ok {
 		t.Fatalf("got a %T", source)
 	}
@@ -199,7 +199,7 @@ func TestRegistryIsSortedAndCannotBeChanged(t *testing.T) {
 	}
 }
 
-func TestRegistryRefusesImproperKinds(t *testing.T) {
+func TestRegistryRefusesInvalidKinds(t *testing.T) {
 	t.Parallel()
 	change := func(do func(*connectors.Kind)) connectors.Kind {
 		kind := wiki()

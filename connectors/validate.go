@@ -206,8 +206,8 @@ func toInteger(value any) (int64, bool) {
 	case int64:
 		return number, true
 	case json.Number:
-		whole, err := number.Int64()
-		return whole, err == nil
+		integer, err := number.Int64()
+		return integer, err == nil
 	default:
 		return 0, false
 	}

@@ -22,13 +22,13 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 )
 
-// steering says of each option of each kind whether it decides where credentials
-// go. An option that is new has to be put on one of the two sides.
-func steering() map[string]struct{ steers, others []string } {
+// optionsByDestination lists the options of each kind that decide where credentials
+// are sent, and the others. A new option must be added to one of the two.
+func optionsByDestination() map[string]struct{ steers, others []string } {
 	tables := []string{"database", "includeTables", "excludeTables", "sampleRows", "allowWriteAccess"}
 	return map[string]struct{ steers, others []string }{
 		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
-		// A region and a bucket name hosts of the service's own, and requests are signed: the secret is not sent.
+		// A region and a bucket select hosts of the same service, and requests are signed.
 		"s3":          {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
 		"github":      {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
 		"slack":       {[]string{"apiUrl"}, []string{"channels", "dateRange", "includePrivate", "includeArchived", "includeFiles", "includeBots", "joinPublic", "teamId"}},
@@ -48,9 +48,9 @@ func kinds(t *testing.T, d all.Deps) []connectors.Kind {
 	return registry.Kinds()
 }
 
-func TestEveryOptionThatSteersCredentialsIsMarked(t *testing.T) {
+func TestDestinationOptionsAreMarked(t *testing.T) {
 	t.Parallel()
-	known := steering()
+	known := optionsByDestination()
 	for _, kind := range kinds(t, all.Deps{}) {
 		want, listed := known[kind.Name]
 		if !listed {
@@ -81,7 +81,7 @@ func TestEveryOptionThatSteersCredentialsIsMarked(t *testing.T) {
 	}
 }
 
-func TestWhatMovesCredentials(t *testing.T) {
+func TestChangedDestinations(t *testing.T) {
 	t.Parallel()
 	type config = map[string]any
 	const first, second = "-----BEGIN CERTIFICATE-----\nA\n", "-----BEGIN CERTIFICATE-----\nB\n"
@@ -140,12 +140,12 @@ func TestWhatMovesCredentials(t *testing.T) {
 	}
 }
 
-// secrets are credentials of a kind, whose secret values have a word in them.
+// word is a part of all secret credentials.
 const word = "s3cretword"
 
-// settled are settings of each kind that talks HTTP, with the service at an
+// settingsFor returns settings of a kind that uses HTTP, with the service at an
 // address.
-func settled(t *testing.T, kind, address string) connectors.Settings {
+func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 	t.Helper()
 	s := map[string]connectors.Settings{
 		"confluence": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
@@ -161,16 +161,16 @@ func settled(t *testing.T, kind, address string) connectors.Settings {
 	return s
 }
 
-func talksHTTP(kind connectors.Kind) bool {
+func usesHTTP(kind connectors.Kind) bool {
 	return slices.ContainsFunc(kind.Options, func(o connectors.Option) bool { return o.Format == connectors.FormatURL })
 }
 
-// A service that sends on to another host gets its credentials to that host
-// neither in a header nor in a body or address.
-func TestNoKindSendsItsCredentialsToWhereItIsRedirected(t *testing.T) {
+// The credentials of a service that redirects to another host are not sent there,
+// in a header, a body or a URL.
+func TestCredentialsAreNotSentToRedirects(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds(t, all.Deps{Dial: new(net.Dialer).DialContext}) {
-		if !talksHTTP(kind) {
+		if !usesHTTP(kind) {
 			continue
 		}
 		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
@@ -199,7 +199,7 @@ func TestNoKindSendsItsCredentialsToWhereItIsRedirected(t *testing.T) {
 					http.Redirect(w, r, other.URL+r.URL.RequestURI(), status)
 				}))
 				defer service.Close()
-				check(t, kind, settled(t, kind.Name, service.URL))
+				check(t, kind, settingsFor(t, kind.Name, service.URL))
 				mutex.Lock()
 				defer mutex.Unlock()
 				if asked == 0 || !given {
@@ -210,8 +210,8 @@ func TestNoKindSendsItsCredentialsToWhereItIsRedirected(t *testing.T) {
 	}
 }
 
-// check opens what the settings stand for and asks it; the text of its error is
-// "" for none.
+// check opens a source or database and calls Check. It returns the text of the error
+// and its class, "" for no error.
 func check(t *testing.T, kind connectors.Kind, s connectors.Settings) (text string, class string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -237,11 +237,11 @@ func check(t *testing.T, kind connectors.Kind, s connectors.Settings) (text stri
 	return err.Error(), fmt.Sprint(connectors.IsFatal(err), connectors.IsNeedsAuth(err), retryable)
 }
 
-// Whoever may try addresses learns neither which names an internal network has
-// nor who resolves them.
-func TestNamesThatAreMissingAndNamesThatArePrivateAreAlike(t *testing.T) {
+// A person who tries addresses does not learn which names an internal network has
+// or who resolves them.
+func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 	t.Parallel()
-	server, resolver := names(t, map[string]netip.Addr{"private.example.": netip.MustParseAddr("10.1.2.3")})
+	server, resolver := newResolver(t, map[string]netip.Addr{"private.example.": netip.MustParseAddr("10.1.2.3")})
 	guard := httpx.NewGuardWithResolver(nil, resolver)
 	tried := 0
 	for _, kind := range kinds(t, all.Deps{Dial: guard.DialContext}) {
@@ -251,7 +251,7 @@ func TestNamesThatAreMissingAndNamesThatArePrivateAreAlike(t *testing.T) {
 		tried++
 		at := func(host string) connectors.Settings {
 			if !kind.AttachesDatabase() {
-				return settled(t, kind.Name, "https://"+host)
+				return settingsFor(t, kind.Name, "https://"+host)
 			}
 			return connectors.Settings{Config: map[string]any{"host": host, "database": "a"}, Credentials: map[string]string{"user": "u", "password": "p"}}
 		}
@@ -271,10 +271,10 @@ func TestNamesThatAreMissingAndNamesThatArePrivateAreAlike(t *testing.T) {
 	}
 }
 
-// Without encryption credentials go no farther than the networks that the
-// operator allowed. The address is one for documentation, which nobody has: the
-// dialer says that it is there.
-func TestCredentialsAreNotSentInTheClearOverTheInternet(t *testing.T) {
+// Unencrypted connections with credentials are only made to networks that the
+// operator allowed. The address is reserved for documentation; the dialer claims to
+// have connected to it.
+func TestCredentialsAreNotSentUnencryptedOverTheInternet(t *testing.T) {
 	t.Parallel()
 	var listeners sync.WaitGroup
 	public := func(context.Context, string, string) (net.Conn, error) {
@@ -287,28 +287,29 @@ func TestCredentialsAreNotSentInTheClearOverTheInternet(t *testing.T) {
 				t.Errorf("it was sent: %s", buffer[:n])
 			}
 		})
-		return pretended{ours}, nil
+		return publicConn{ours}, nil
 	}
 	for _, kind := range kinds(t, all.Deps{Dial: public}) {
-		if !talksHTTP(kind) || kind.Name == "s3" { // which signs, and does not send
+		if !usesHTTP(kind) || kind.Name == "s3" { // which signs, and does not send
 			continue
 		}
-		if text, _ := check(t, kind, settled(t, kind.Name, "http://service.example")); !strings.Contains(text, "https://") || !strings.Contains(text, "over http") {
+		if text, _ := check(t, kind, settingsFor(t, kind.Name, "http://service.example")); !strings.Contains(text, "https://") || !strings.Contains(text, "over http") {
 			t.Errorf("%s: %q", kind.Name, text)
 		}
 	}
 	listeners.Wait()
 }
 
-// pretended is a connection to a public address.
-type pretended struct{ net.Conn }
+// A publicConn claims to be a connection to a public address.
+type publicConn struct{ net.Conn }
 
-func (pretended) RemoteAddr() net.Addr {
+func (publicConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("93.184.215.14:80"))
 }
 
-// names is a resolver of a table and the address of its server.
-func names(t *testing.T, table map[string]netip.Addr) (string, *net.Resolver) {
+// newResolver returns a resolver with a table of addresses, and the address of its
+// DNS server.
+func newResolver(t *testing.T, table map[string]netip.Addr) (string, *net.Resolver) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -66,13 +66,13 @@ func openAndRead(t *testing.T, source connectors.Source, item connectors.Item) e
 func (b Breakage) expect(t *testing.T, call string, err error) {
 	t.Helper()
 	after, retryable := connectors.RetryAfterOf(err)
-	wanted := map[Breakage]bool{
+	ok := map[Breakage]bool{
 		Unauthorized: connectors.IsNeedsAuth(err) && !retryable,
 		RateLimited:  retryable && after >= RateLimitedFor-2*time.Second && after <= RateLimitedFor+2*time.Second,
 		Unavailable:  retryable,
 		Truncated:    retryable,
 	}[b]
-	if !wanted || errors.Is(err, connectors.ErrNotFound) {
+	if !ok || errors.Is(err, connectors.ErrNotFound) {
 		t.Errorf("%s when the platform is %s: %v (retryable %v, after %s, needs auth %v)", call, b, err, retryable, after, connectors.IsNeedsAuth(err))
 	}
 }

@@ -81,7 +81,7 @@ func (f *Fake) Put(_ testing.TB, path string, content []byte) {
 	f.Lock()
 	defer f.Unlock()
 	version := fmt.Sprintf("%d-%x", len(content), content[:min(len(content), 16)])
-	if old, there := f.files[path]; there && old.Content != string(content) {
+	if old, exists := f.files[path]; exists && old.Content != string(content) {
 		version += "+" + old.Version[:min(len(old.Version), 100)]
 	}
 	f.files[path] = File{Content: string(content), Version: version}

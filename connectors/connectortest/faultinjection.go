@@ -149,7 +149,7 @@ func occurrences(calls []Exchange) (first, last map[int]bool) {
 	for number, c := range calls {
 		const maxBody = 600
 		sort := hexOrNumber.ReplaceAllString(c.Method+" "+c.URI+"\n"+string(c.Body[:min(maxBody, len(c.Body))]), "#") + http.StatusText(c.Status)
-		if _, met := latest[sort]; !met {
+		if _, exists := latest[sort]; !exists {
 			first[number] = true
 		}
 		latest[sort] = number
@@ -389,7 +389,7 @@ func (s *syncResult) firstWrong(want *syncResult) error {
 func (s *syncResult) firstMissing(want *syncResult) error {
 	if s.errs[partWalk] == nil {
 		for id := range want.items {
-			if _, there := s.items[id]; !there {
+			if _, exists := s.items[id]; !exists {
 				return fmt.Errorf("a complete walk lacks %s, so that it would be deleted", id)
 			}
 		}
@@ -405,7 +405,7 @@ func (s *syncResult) firstMissing(want *syncResult) error {
 		return fmt.Errorf("the groups are %+v, want %+v", s.groups, want.groups)
 	}
 	for id := range want.resolved {
-		if _, there := s.resolved[id]; !there && s.done[partResolve+" "+id] && s.errs[partResolve+" "+id] == nil {
+		if _, exists := s.resolved[id]; !exists && s.done[partResolve+" "+id] && s.errs[partResolve+" "+id] == nil {
 			return fmt.Errorf("Resolve(%s) finds nothing", id)
 		}
 	}

@@ -69,13 +69,13 @@ func openReportsMissingItems(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	setup.Fixture.Put(t, "kept.md", []byte("kept"))
 	setup.Fixture.Put(t, "gone.md", []byte("gone"))
-	gone, kept := itemAt(t, source, "gone.md"), itemAt(t, source, "kept.md")
+	deleted, other := itemAt(t, source, "gone.md"), itemAt(t, source, "kept.md")
 	setup.Fixture.Delete(t, "gone.md")
-	if content, err := readContent(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
+	if content, err := readContent(t.Context(), source, deleted); !errors.Is(err, connectors.ErrNotFound) {
 		t.Errorf("Open of a deleted item = %q, %v; want ErrNotFound", content, err)
 	}
-	gone.Version = ""
-	if content, err := readContent(t.Context(), source, gone); !errors.Is(err, connectors.ErrNotFound) {
+	deleted.Version = ""
+	if content, err := readContent(t.Context(), source, deleted); !errors.Is(err, connectors.ErrNotFound) {
 		t.Errorf("Open of a deleted item without a version = %q, %v; want ErrNotFound", content, err)
 	}
 	for _, id := range []string{
@@ -86,7 +86,7 @@ func openReportsMissingItems(t *testing.T, setup Setup) {
 			t.Errorf("Open of the invented id %.40q returned %d bytes", id, len(content))
 		}
 	}
-	expectContent(t, source, kept, []byte("kept"))
+	expectContent(t, source, other, []byte("kept"))
 }
 
 func openRefusesAnotherVersion(t *testing.T, setup Setup) {

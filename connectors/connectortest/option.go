@@ -25,11 +25,11 @@ func optionsAreChecked(t *testing.T, setup Setup) {
 		}
 		return config
 	}
-	expectRefusal := func(what, field string, config map[string]any, credentials map[string]string) {
+	expectRefusal := func(problem, field string, config map[string]any, credentials map[string]string) {
 		t.Helper()
 		err := setup.Kind.Validate(config, credentials)
 		if wrong, ok := errors.AsType[*connectors.OptionError](err); !ok || wrong.Field != field {
-			t.Errorf("Validate of %s = %v, want an OptionError of the field", field+" "+what, err)
+			t.Errorf("Validate of %s = %v, want an OptionError of the field", field+" "+problem, err)
 		}
 	}
 	for _, option := range setup.Kind.Options {

@@ -117,10 +117,10 @@ func (p *faultProxy) recorded() []Exchange {
 // Dial returns a connection to the proxy, which forwards its requests to
 // address.
 func (p *faultProxy) Dial(ctx context.Context, _, address string) (net.Conn, error) {
-	here, there := net.Pipe()
+	client, server := net.Pipe()
 	select {
-	case p.listener.accept <- &pipeConn{Conn: there, address: address}:
-		return here, nil
+	case p.listener.accept <- &pipeConn{Conn: server, address: address}:
+		return client, nil
 	case <-p.listener.closed:
 		return nil, errors.New("the proxy is closed")
 	case <-ctx.Done():

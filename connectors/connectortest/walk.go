@@ -123,10 +123,10 @@ func changesAreDetected(t *testing.T, setup Setup) {
 	if version := after["changed.md"].Version; version != "" && version == before["changed.md"].Version {
 		t.Errorf("the version %q did not change with the content", version)
 	}
-	if _, still := after["deleted.md"]; still {
+	if _, exists := after["deleted.md"]; exists {
 		t.Error("the deleted item is still listed")
 	}
-	if _, there := after["new.md"]; !there {
+	if _, isListed := after["new.md"]; !isListed {
 		t.Error("the new item is not listed")
 	}
 	expectContent(t, source, after["changed.md"], []byte("other"))
@@ -175,7 +175,7 @@ func unknownCursorsAreHarmless(t *testing.T, setup Setup) {
 			cursor = page.Next
 		}
 	}
-	if again := itemsByPath(t, source); !reflect.DeepEqual(again, known) {
+	if after := itemsByPath(t, source); !reflect.DeepEqual(after, known) {
 		t.Error("the walk differs after unknown cursors")
 	}
 }

@@ -45,12 +45,12 @@ func RunWireFaultInjection(t *testing.T, setup func(t *testing.T) WireFaultInjec
 	if len(want.tables) == 0 || want.rows == nil || len(want.rows.Values) == 0 {
 		t.Fatalf("the correct schema has %d tables, the correct rows are %+v", len(want.tables), want.rows)
 	}
-	for name, fault := range map[string]func(said []byte) []byte{
+	for name, fault := range map[string]func(sent []byte) []byte{
 		"a web page": func([]byte) []byte {
 			return []byte("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" + proxyPage)
 		},
 		"noise":          func([]byte) []byte { return []byte(strings.Repeat("\x00\xff\x10Magpie", 100)) },
-		"the first half": func(said []byte) []byte { return said[:len(said)/2] },
+		"the first half": func(sent []byte) []byte { return sent[:len(sent)/2] },
 		"nothing":        func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	jwtLife   = 9 * time.Minute // GitHub takes ten at most
-	clockSkew = time.Minute
-	renewal   = 5 * time.Minute // before a token's end
+	jwtLifetime = 9 * time.Minute // GitHub accepts at most ten minutes
+	clockSkew   = time.Minute
+	renewBefore = 5 * time.Minute // the end of a token's lifetime
 )
 
-// authority gives the token for requests.
-type authority struct {
+// An authorizer returns the tokens for requests.
+type authorizer struct {
 	token  string
 	grant  func(ctx context.Context, refused string) (string, map[string]string, error)
 	app    *app
 	tokens *installationTokens
 }
 
-// app is an installation of a GitHub App.
+// An app is an installation of a GitHub App.
 type app struct {
 	id, installation string
 	key              *rsa.PrivateKey
-	api              *restapi.Client
+	client           *restapi.Client
 	fingerprint      [sha256.Size]byte
 	now              func() time.Time
 }
 
-// parseKey reads a private key in PEM, also one whose line breaks became "\n" on
-// their way through a form. Its errors do not repeat the text.
+// parseKey parses a private key in PEM, whose line breaks may be written as
+// "\n". Its errors do not repeat the text.
 func parseKey(text string) (*rsa.PrivateKey, error) {
 	if !strings.Contains(strings.TrimSpace(text), "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")
@@ -53,9 +53,9 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// current is the token to use; refused is one that GitHub did not accept. none
-// says that there is no other.
-func (a *authority) current(ctx context.Context, refused string) (token string, none bool, err error) {
+// currentToken returns the token to use. refused is a token that GitHub
+// rejected. none reports whether there is no other.
+func (a *authorizer) currentToken(ctx context.Context, refused string) (token string, isOnly bool, err error) {
 	switch {
 	case a.grant != nil:
 		token, _, err := a.grant(ctx, refused)
@@ -68,19 +68,19 @@ func (a *authority) current(ctx context.Context, refused string) (token string, 
 	}
 }
 
-// authorize is [restapi.Options].Authorize, for the API and for git.
-func (a *authority) authorize(git bool) func(*http.Request, bool) (bool, error) {
+// authorize returns an [restapi.Options].Authorize for the API or for git.
+func (a *authorizer) authorize(git bool) func(*http.Request, bool) (bool, error) {
 	var mutex sync.Mutex
 	last := ""
-	return func(r *http.Request, again bool) (bool, error) {
+	return func(r *http.Request, retry bool) (bool, error) {
 		refused := ""
-		if again {
+		if retry {
 			mutex.Lock()
 			refused = last
 			mutex.Unlock()
 		}
-		token, none, err := a.current(r.Context(), refused)
-		if err != nil || none || again && token == refused {
+		token, isOnly, err := a.currentToken(r.Context(), refused)
+		if err != nil || isOnly || retry && token == refused {
 			return false, err
 		}
 		mutex.Lock()
@@ -95,78 +95,80 @@ func (a *authority) authorize(git bool) func(*http.Request, bool) (bool, error) 
 	}
 }
 
-// installationTokens keeps the tokens of installations until shortly before
-// their end, for all sources of a process: GitHub's ETags go by them.
+// installationTokens caches the tokens of app installations until shortly
+// before they expire. All sources of a process share them, since GitHub's ETags
+// depend on the token.
 type installationTokens struct {
-	mutex sync.Mutex
-	held  map[[sha256.Size]byte]*heldToken
+	mutex  sync.Mutex
+	tokens map[[sha256.Size]byte]*installationToken
 }
 
-type heldToken struct {
-	mutex sync.Mutex
-	token string
-	until time.Time
+type installationToken struct {
+	mutex   sync.Mutex
+	token   string
+	expires time.Time
 }
 
 func newInstallationTokens() *installationTokens {
-	return &installationTokens{held: map[[sha256.Size]byte]*heldToken{}}
+	return &installationTokens{tokens: map[[sha256.Size]byte]*installationToken{}}
 }
 
-// get is a token that is good for some minutes, and another one than refused.
+// get returns a token that is valid for some minutes and is not the refused
+// one.
 func (t *installationTokens) get(ctx context.Context, a *app, refused string) (string, error) {
 	t.mutex.Lock()
-	h := t.held[a.fingerprint]
+	h := t.tokens[a.fingerprint]
 	if h == nil {
-		for key, other := range t.held {
+		for key, other := range t.tokens {
 			if other.mutex.TryLock() {
-				if a.now().After(other.until) {
-					delete(t.held, key)
+				if a.now().After(other.expires) {
+					delete(t.tokens, key)
 				}
 				other.mutex.Unlock()
 			}
 		}
-		h = &heldToken{}
-		t.held[a.fingerprint] = h
+		h = &installationToken{}
+		t.tokens[a.fingerprint] = h
 	}
 	t.mutex.Unlock()
 
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.token != "" && h.token != refused && a.now().Before(h.until) {
+	if h.token != "" && h.token != refused && a.now().Before(h.expires) {
 		return h.token, nil
 	}
-	token, until, err := a.request(ctx)
+	token, until, err := a.requestToken(ctx)
 	if err != nil {
 		return "", err
 	}
-	h.token, h.until = token, until.Add(-renewal)
+	h.token, h.expires = token, until.Add(-renewBefore)
 	return token, nil
 }
 
-// request has GitHub make a token (POST /app/installations/{id}/access_tokens).
-func (a *app) request(ctx context.Context) (string, time.Time, error) {
+// requestToken requests a token (POST /app/installations/{id}/access_tokens).
+func (a *app) requestToken(ctx context.Context) (string, time.Time, error) {
 	now := a.now()
 	assertion, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
-		Issuer: a.id, IssuedAt: jwt.NewNumericDate(now.Add(-clockSkew)), ExpiresAt: jwt.NewNumericDate(now.Add(jwtLife)),
+		Issuer: a.id, IssuedAt: jwt.NewNumericDate(now.Add(-clockSkew)), ExpiresAt: jwt.NewNumericDate(now.Add(jwtLifetime)),
 	}).SignedString(a.key)
 	if err != nil {
 		return "", time.Time{}, connectors.NeedsAuth(errors.New("credentials.privateKey cannot sign"))
 	}
-	var answer struct {
+	var result struct {
 		Token     string    `json:"token"`
 		ExpiresAt time.Time `json:"expires_at"`
 	}
-	_, err = a.api.JSON(ctx, restapi.Request{
+	_, err = a.client.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: "app/installations/" + a.installation + "/access_tokens",
 		Header: http.Header{"Authorization": {"Bearer " + assertion}},
-	}, &answer)
+	}, &result)
 	switch {
 	case errors.Is(err, connectors.ErrNotFound):
 		return "", time.Time{}, connectors.NeedsAuth(fmt.Errorf("the app has no installation %s; correct credentials.%s", a.installation, credentialInstallation))
 	case err != nil:
 		return "", time.Time{}, fmt.Errorf("get a token of the app: %w", err)
-	case answer.Token == "":
+	case result.Token == "":
 		return "", time.Time{}, connectors.Retryable(errors.New("GitHub gave no token for the app"), 0)
 	}
-	return answer.Token, answer.ExpiresAt, nil
+	return result.Token, result.ExpiresAt, nil
 }

@@ -30,8 +30,8 @@ func keyPEM(key *rsa.PrivateKey) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 }
 
-// asApp are the settings of the place with an installed app.
-func (p place) asApp(t testing.TB, life time.Duration) connectors.Settings {
+// asApp returns settings with the credentials of an installed app.
+func (p testServer) asApp(t testing.TB, life time.Duration) connectors.Settings {
 	t.Helper()
 	p.AddApp(githubserver.App{
 		ID: "1234", Installation: "42", Key: &appKey().PublicKey, Life: life,
@@ -42,10 +42,10 @@ func (p place) asApp(t testing.TB, life time.Duration) connectors.Settings {
 	return s
 }
 
-func TestAnAppWorksWithTokensOfItsInstallation(t *testing.T) {
+func TestAppUsesInstallationTokens(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.AddRepo("acme/second", githubserver.RepoOptions{Private: true})
 	p.Put("acme/second", "", "a.md", []byte("a"))
 	p.AddRepo("acme/public", githubserver.RepoOptions{}) // not of the installation
@@ -66,9 +66,9 @@ func TestAnAppWorksWithTokensOfItsInstallation(t *testing.T) {
 		if err := source.Check(t.Context()); err != nil {
 			t.Fatalf("check: %v", err)
 		}
-		items, _ := walked(t, source)
+		items, _ := mustWalk(t, source)
 		for path, item := range items {
-			if _, err := content(t, source, item); err != nil {
+			if _, err := readContent(t, source, item); err != nil {
 				t.Errorf("open %s: %v", path, err)
 			}
 		}
@@ -86,12 +86,12 @@ func TestAnAppWorksWithTokensOfItsInstallation(t *testing.T) {
 	if minted := p.Minted(); minted != 2 {
 		t.Errorf("%d tokens were made after the first was revoked", minted)
 	}
-	// One that ends soon is not used any more.
+	// A token that expires soon is not used.
 	settings = p.asApp(t, time.Minute)
 	settings.Credentials["privateKey"] = strings.ReplaceAll(strings.TrimSpace(settings.Credentials["privateKey"]), "\n", `\n`) // as forms may send it
 	source := open(t, settings)
 	for range 2 {
-		walked(t, source)
+		mustWalk(t, source)
 	}
 	if minted := p.Minted(); minted < 4 {
 		t.Errorf("%d tokens were made of those that last a minute", minted)
@@ -114,10 +114,10 @@ func TestAnAppWorksWithTokensOfItsInstallation(t *testing.T) {
 	}
 }
 
-func TestAGrantIsRenewedWhenItIsRefused(t *testing.T) {
+func TestRejectedGrantTokenIsRenewed(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.AddToken("gho_new", githubserver.Token{Login: "ada", Repos: []string{"acme/*"}})
 	var mutex sync.Mutex
 	var refusals []string
@@ -133,7 +133,7 @@ func TestAGrantIsRenewedWhenItIsRefused(t *testing.T) {
 		}
 		return current, nil, nil
 	}
-	items, _ := walked(t, open(t, settings))
+	items, _ := mustWalk(t, open(t, settings))
 	if len(items) != 7 || len(refusals) != 1 || refusals[0] != "gho_old" {
 		t.Errorf("%d items, refused %q", len(items), refusals)
 	}

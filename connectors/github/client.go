@@ -7,27 +7,25 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// advice is what to do about answers that are none of GitHub's.
-const advice = "check config." + optionAPI + ", and whether a proxy or a login stands between"
+// checkAdvice says what to do about responses that are not GitHub's.
+const checkAdvice = "check config." + optionAPI + ", and whether a proxy or a login stands between"
 
 const (
-	secondaryPause = time.Minute // what GitHub asks for where it names no time
-	maxNote        = 1 << 20
+	secondaryLimitPause = time.Minute // what GitHub asks for where it names no time
 )
 
-// limited reads GitHub's ways to say that too much was asked: the hourly limit
-// with its reset, and the secondary limits.
-func limited(r *http.Response) (time.Duration, bool) {
+// rateLimited detects GitHub's hourly limit, with its reset, and its secondary
+// limits.
+func rateLimited(r *http.Response) (time.Duration, bool) {
 	if r.StatusCode != http.StatusForbidden && r.StatusCode != http.StatusTooManyRequests {
 		return 0, false
 	}
@@ -39,23 +37,24 @@ func limited(r *http.Response) (time.Duration, bool) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	if text := strings.ToLower(string(body)); strings.Contains(text, "secondary rate limit") || strings.Contains(text, "abuse detection") {
-		return secondaryPause, true
+		return secondaryLimitPause, true
 	}
 	return 0, false
 }
 
-// untilReset compares the end of the limit with the server's own clock.
+// untilReset returns the time until the hourly limit is reset.
 func untilReset(header http.Header) time.Duration {
 	reset, err := strconv.ParseInt(header.Get("X-Ratelimit-Reset"), 10, 64)
-	now, dateErr := http.ParseTime(header.Get("Date"))
-	if err != nil || dateErr != nil {
-		return secondaryPause
+	wait, ok := restapi.Until(header, time.Unix(reset, 0))
+	if err != nil || !ok {
+		return secondaryLimitPause
 	}
-	return max(time.Unix(reset, 0).Sub(now)+time.Second, time.Second)
+	return max(wait+time.Second, time.Second)
 }
 
-// explain is GitHub's message about a refusal.
-func explain(body []byte) string {
+// errorMessage returns GitHub's message in the body of an unsuccessful
+// response.
+func errorMessage(body []byte) string {
 	var refusal struct {
 		Message string `json:"message"`
 		Errors  []any  `json:"errors"`
@@ -77,104 +76,54 @@ func explain(body []byte) string {
 	return text
 }
 
-// kept is an answer that is asked for again with its ETag.
-type kept[T any] struct {
-	Asked string `json:"asked"`
-	ETag  string `json:"etag"`
-	Next  string `json:"next"` // the query of the page that follows
-	Data  T      `json:"data"`
+// A cachedResponse is a response in the state.
+type cachedResponse[T any] struct {
+	Request string `json:"asked"`
+	ETag    string `json:"etag"`
+	Next    string `json:"next"` // the query of the next page
+	Data    T      `json:"data"`
 }
 
-// ask gets an answer, of which the note of that name has what is worth keeping:
-// GitHub does not count a request whose answer is that one still. shorten leaves
-// out of the answer what is not worth it; it may be nil. whole is false for an
-// answer from the note. next is the query of the next page, "" for none.
-func ask[T any](ctx context.Context, s *source, note string, r restapi.Request, shorten func(T) T) (data T, next string, whole bool, err error) {
-	asked := r.Path + "?" + r.Query.Encode()
-	var old kept[T]
-	if err := s.recall(ctx, note, &old); err != nil {
+// getCached requests JSON with the ETag of the response in the state: GitHub does
+// not count a request whose response is unchanged. trim, if not nil, removes from
+// the data what is not worth storing. isNew is false for data from the state. next
+// is the query of the next page, "" for none.
+func getCached[T any](ctx context.Context, s *source, key string, r restapi.Request, trim func(T) T) (data T, next string, isNew bool, err error) {
+	request := r.Path + "?" + r.Query.Encode()
+	var cached cachedResponse[T]
+	if _, err := connectors.GetJSON(ctx, s.state, key, &cached); err != nil {
 		return data, "", false, err
 	}
-	if old.ETag != "" && old.Asked == asked {
-		r.Header = http.Header{"If-None-Match": {old.ETag}}
+	if cached.ETag != "" && cached.Request == request {
+		r.Header = http.Header{"If-None-Match": {cached.ETag}}
 	} else {
-		old = kept[T]{}
+		cached = cachedResponse[T]{}
 	}
 	header, changed, err := s.api.JSONIfChanged(ctx, r, &data)
 	switch {
 	case err != nil:
 		return data, "", false, err
 	case !changed:
-		return old.Data, old.Next, false, nil
+		return cached.Data, cached.Next, false, nil
 	}
-	if next, err = nextQuery(header); err != nil {
+	if next, err = restapi.NextLink("GitHub", header); err != nil {
 		return data, "", false, err
 	}
 	if etag := header.Get("Etag"); etag != "" {
-		short := data
-		if shorten != nil {
-			short = shorten(data)
+		trimmed := data
+		if trim != nil {
+			trimmed = trim(data)
 		}
-		err = s.remember(ctx, note, kept[T]{Asked: asked, ETag: etag, Next: next, Data: short})
+		err = connectors.PutJSON(ctx, s.state, key, cachedResponse[T]{Request: request, ETag: etag, Next: next, Data: trimmed})
 	}
 	return data, next, true, err
 }
 
-// recall reads a note; what cannot be read is as if it were not there.
-func (s *source) recall(ctx context.Context, name string, into any) error {
-	if s.notes == nil {
-		return nil
-	}
-	data, err := s.notes.Get(ctx, name)
-	if err != nil {
-		return fmt.Errorf("read a note: %w", err)
-	}
-	_ = json.Unmarshal(data, into)
-	return nil
-}
-
-// remember writes a note, unless it is too long.
-func (s *source) remember(ctx context.Context, name string, data any) error {
-	if s.notes == nil {
-		return nil
-	}
-	text, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("encode a note: %w", err)
-	}
-	if len(text) > maxNote {
-		return nil
-	}
-	if err := s.notes.Put(ctx, name, text); err != nil {
-		return fmt.Errorf("write a note: %w", err)
-	}
-	return nil
-}
-
-var nextLink = regexp.MustCompile(`<([^<>]*)>\s*;[^,]*rel="?next"?`)
-
-// nextQuery is the query of the page that follows, from the Link header; "" at the
-// end. Its address is not followed otherwise: the path is known.
-func nextQuery(header http.Header) (string, error) {
-	match := nextLink.FindStringSubmatch(header.Get("Link"))
-	if match == nil {
-		return "", nil
-	}
-	u, err := url.Parse(match[1])
-	if err == nil && u.RawQuery != "" {
-		_, err = url.ParseQuery(u.RawQuery)
-	}
-	if err != nil || u.RawQuery == "" {
-		return "", connectors.Retryable(errors.New("GitHub names a next page that cannot be"), 0)
-	}
-	return u.RawQuery, nil
-}
-
-// graphql makes a query, whose answer must have some fields, named as in
-// [restapi.Request].RequiredFields. Errors that GraphQL tells inside of a success are told
-// as those of statuses are.
-func (s *source) graphql(ctx context.Context, query string, variables map[string]any, out any, needs ...string) error {
-	var answer struct {
+// graphql makes a GraphQL query, whose data must have the required fields; see
+// [restapi.Request].RequiredFields. Errors in the response are marked as those
+// of a status are.
+func (s *source) graphql(ctx context.Context, query string, variables map[string]any, out any, required ...string) error {
+	var result struct {
 		Data   json.RawMessage `json:"data"`
 		Errors []struct {
 			Type    string `json:"type"`
@@ -183,13 +132,13 @@ func (s *source) graphql(ctx context.Context, query string, variables map[string
 	}
 	header, err := s.api.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: s.config.graphql, Body: map[string]any{"query": query, "variables": variables},
-	}, &answer)
+	}, &result)
 	if err != nil {
 		return err
 	}
-	if len(answer.Errors) > 0 {
-		first := answer.Errors[0]
-		err := fmt.Errorf("GitHub refuses a query: %s", shortened(first.Message, 300))
+	if len(result.Errors) > 0 {
+		first := result.Errors[0]
+		err := fmt.Errorf("GitHub refuses a query: %s", safetext.Truncate(strings.ToValidUTF8(first.Message, "?"), 300))
 		switch first.Type {
 		case "RATE_LIMITED", "RATE_LIMIT":
 			return connectors.Retryable(err, min(untilReset(header), time.Hour))
@@ -203,21 +152,13 @@ func (s *source) graphql(ctx context.Context, query string, variables map[string
 			return connectors.Fatal(err)
 		}
 	}
-	for _, path := range needs {
-		if !restapi.HasField(answer.Data, path) {
-			return connectors.Retryable(fmt.Errorf("GitHub answered a query without %q; %s", path, advice), 0)
+	for _, path := range required {
+		if !restapi.HasField(result.Data, path) {
+			return connectors.Retryable(fmt.Errorf("GitHub answered a query without %q; %s", path, checkAdvice), 0)
 		}
 	}
-	if err := json.Unmarshal(answer.Data, out); err != nil {
-		return connectors.Retryable(errors.New("GitHub answered a query with JSON of another shape; "+advice), 0)
+	if err := json.Unmarshal(result.Data, out); err != nil {
+		return connectors.Retryable(errors.New("GitHub answered a query with JSON of another shape; "+checkAdvice), 0)
 	}
 	return nil
-}
-
-func shortened(text string, most int) string {
-	text = strings.ToValidUTF8(text, "?")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }

@@ -10,90 +10,88 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// addresses are where a GitHub answers.
-type addresses struct {
+// endpoints are the URLs of a GitHub.
+type endpoints struct {
 	rest, graphql string
 	web           *url.URL
 }
 
-// parseAPI reads the address of an API: the public one, that of a company's own
-// GHE.com (https://api.NAME.ghe.com) or of an Enterprise Server, whose path may
-// be left out.
-func parseAPI(text string) (addresses, error) {
-	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return addresses{}, errors.New("must begin with https:// or http://")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return addresses{}, errors.New("must be an address alone: https://github.example.com/api/v3")
+// parseEndpoints parses the URL of an API: that of github.com, of a company at
+// GHE.com (https://api.NAME.ghe.com), or of an Enterprise Server, with or
+// without its path.
+func parseEndpoints(text string) (endpoints, error) {
+	u, err := restapi.ParseBaseURL(strings.TrimRight(strings.TrimSpace(text), "/"), exampleAPI)
+	if err != nil {
+		return endpoints{}, err
 	}
 	root := u.Scheme + "://" + u.Host
 	if host, public := strings.CutPrefix(u.Host, "api."); public && u.Path == "" {
-		return addresses{rest: root, graphql: root + "/graphql", web: &url.URL{Scheme: u.Scheme, Host: host}}, nil
+		return endpoints{rest: root, graphql: root + "/graphql", web: &url.URL{Scheme: u.Scheme, Host: host}}, nil
 	}
 	if u.Path != "" && u.Path != "/api/v3" {
-		return addresses{}, errors.New("must end in /api/v3: https://github.example.com/api/v3")
+		return endpoints{}, errors.New("must end in /api/v3: https://github.example.com/api/v3")
 	}
-	return addresses{rest: root + "/api/v3", graphql: root + "/api/graphql", web: &url.URL{Scheme: u.Scheme, Host: u.Host}}, nil
+	return endpoints{rest: root + "/api/v3", graphql: root + "/api/graphql", web: &url.URL{Scheme: u.Scheme, Host: u.Host}}, nil
 }
 
-// config is what a connector was set up with.
+// A config is the parsed config of a connector.
 type config struct {
-	repos                  []pattern
-	branch                 string
-	paths                  []string
-	content                []string
-	closed, archived, fork bool
-	since                  time.Time
-	addresses
+	repos                   []repoSelector
+	branch                  string
+	paths                   []string
+	content                 []string
+	closed, archived, forks bool
+	since                   time.Time
+	endpoints
 }
 
-func configOf(s connectors.Settings) (config, error) {
+func parseConfig(s connectors.Settings) (config, error) {
 	c := config{
 		branch: s.String(optionBranch), paths: s.Strings(optionPaths), content: s.Strings(optionContent),
-		closed: s.Boolean(optionClosed), archived: s.Boolean(optionArchived), fork: s.Boolean(optionForks),
+		closed: s.Boolean(optionClosed), archived: s.Boolean(optionArchived), forks: s.Boolean(optionForks),
 	}
 	for _, text := range s.Strings(optionRepos) {
-		p, ok := parsePattern(text)
+		p, ok := parseSelector(text)
 		if !ok {
 			return config{}, fmt.Errorf("config.%s is malformed", optionRepos)
 		}
 		c.repos = append(c.repos, p)
 	}
 	var err error
-	if c.addresses, err = parseAPI(s.String(optionAPI)); err != nil {
+	if c.endpoints, err = parseEndpoints(s.String(optionAPI)); err != nil {
 		return config{}, fmt.Errorf("config.%s %w", optionAPI, err)
 	}
 	if text := s.String(optionSince); text != "" {
-		if c.since, err = instant(text); err != nil {
+		if c.since, err = connectors.ParseTime(text); err != nil {
 			return config{}, fmt.Errorf("config.%s %w", optionSince, err)
 		}
 	}
 	return c, nil
 }
 
-func (c config) has(content string) bool { return slices.Contains(c.content, content) }
+func (c config) hasContent(content string) bool { return slices.Contains(c.content, content) }
 
-// wants says whether a file of this path is asked for.
-func (c config) wants(path string) bool {
+// includesPath reports whether the settings include a file.
+func (c config) includesPath(path string) bool {
 	return len(c.paths) == 0 || slices.ContainsFunc(c.paths, func(pattern string) bool { return glob.Match(pattern, path) })
 }
 
-// takes says whether a repository that owner/* brought is asked for.
-func (c config) takes(r repo) bool { return (c.archived || !r.Archived) && (c.fork || !r.Fork) }
+// includesRepo reports whether owner/* includes a repository.
+func (c config) includesRepo(r repo) bool { return (c.archived || !r.Archived) && (c.forks || !r.Fork) }
 
-// branchOf is the branch whose files are taken.
-func (c config) branchOf(r repo) string {
+// followedBranch returns the branch whose files are read.
+func (c config) followedBranch(r repo) string {
 	if c.branch != "" {
 		return c.branch
 	}
 	return r.DefaultBranch
 }
 
-// properPath says whether a text is a path inside of a repository.
-func properPath(path string) bool {
+// isValidPath reports whether a text is a path inside of a repository.
+func isValidPath(path string) bool {
 	if strings.ContainsRune(path, 0) {
 		return false
 	}
@@ -105,8 +103,8 @@ func properPath(path string) bool {
 	return true
 }
 
-// escaped makes a path fit for an address.
-func escaped(path string) string {
+// escapePath escapes the segments of a path for a URL.
+func escapePath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)

@@ -12,25 +12,36 @@ import (
 )
 
 const (
-	listDiscussions = `query($owner:String!,$name:String!,$after:String){repository(owner:$owner,name:$name){
+	listDiscussionsQuery = `query($owner:String!,$name:String!,$after:String){repository(owner:$owner,name:$name){
 discussions(first:100,after:$after,orderBy:{field:CREATED_AT,direction:ASC}){pageInfo{hasNextPage endCursor} nodes{` + discussionFields + `}}}}`
 
 	discussionFields = `number title url createdAt updatedAt closed author{login} category{name} comments{totalCount}`
 
-	lookAtDiscussion = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){discussion(number:$number){` + discussionFields + `}}}`
+	discussionQuery = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){discussion(number:$number){` + discussionFields + `}}}`
 
-	readDiscussion = `query($owner:String!,$name:String!,$number:Int!,$after:String){repository(owner:$owner,name:$name){discussion(number:$number){
+	discussionCommentsQuery = `query($owner:String!,$name:String!,$number:Int!,$after:String){repository(owner:$owner,name:$name){discussion(number:$number){
 number title url createdAt updatedAt closed author{login} category{name} body
 comments(first:50,after:$after){totalCount pageInfo{hasNextPage endCursor} nodes{id body createdAt isAnswer author{login}
 replies(first:50){pageInfo{hasNextPage endCursor} nodes{body createdAt author{login}}}}}}}}`
 
-	readReplies = `query($id:ID!,$after:String){node(id:$id){... on DiscussionComment{
+	repliesQuery = `query($id:ID!,$after:String){node(id:$id){... on DiscussionComment{
 replies(first:100,after:$after){pageInfo{hasNextPage endCursor} nodes{body createdAt author{login}}}}}}`
 )
 
 type pageInfo struct {
 	HasNextPage bool   `json:"hasNextPage"`
 	EndCursor   string `json:"endCursor"`
+}
+
+// next returns the cursor of the next page, "" for none.
+func (p pageInfo) next() (string, error) {
+	if p.HasNextPage && p.EndCursor == "" {
+		return "", connectors.Retryable(errors.New("GitHub names a next page without a cursor"), 0)
+	}
+	if !p.HasNextPage {
+		return "", nil
+	}
+	return p.EndCursor, nil
 }
 
 type reply struct {
@@ -81,11 +92,11 @@ func (d discussion) state() string {
 
 func discussionStage() stage {
 	return stage{
-		name: contentDiscussions,
-		has:  func(c config, r repo) bool { return c.has(contentDiscussions) && r.HasDiscussions },
-		walk: walkDiscussions, least: 100,
+		name:    contentDiscussions,
+		applies: func(c config, r repo) bool { return c.hasContent(contentDiscussions) && r.HasDiscussions },
+		walk:    walkDiscussions, minRoom: 100,
 		check: func(ctx context.Context, s *source, r repo) error {
-			if !s.config.has(contentDiscussions) || !r.HasDiscussions {
+			if !s.config.hasContent(contentDiscussions) || !r.HasDiscussions {
 				return nil
 			}
 			_, err := s.discussions(ctx, r, "")
@@ -100,7 +111,7 @@ type discussionList struct {
 }
 
 func (s *source) discussions(ctx context.Context, r repo, after string) (discussionList, error) {
-	var answer struct {
+	var result struct {
 		Repository *struct {
 			Discussions discussionList `json:"discussions"`
 		} `json:"repository"`
@@ -110,35 +121,36 @@ func (s *source) discussions(ctx context.Context, r repo, after string) (discuss
 		variables["after"] = after
 	}
 	const list = "repository.discussions."
-	err := s.graphql(ctx, listDiscussions, variables, &answer, list+"nodes", list+"pageInfo.hasNextPage")
+	err := s.graphql(ctx, listDiscussionsQuery, variables, &result, list+"nodes", list+"pageInfo.hasNextPage")
 	if err == nil {
-		err = improper(answer.Repository.Discussions.Nodes...)
+		err = checkDiscussions(result.Repository.Discussions.Nodes...)
 	}
 	if err != nil {
-		return discussionList{}, fmt.Errorf("list the discussions of %s (config.%s can leave them out): %w", r.FullName, optionContent, stopped(err, r))
+		return discussionList{}, fmt.Errorf("list the discussions of %s (config.%s can leave them out): %w", r.FullName, optionContent, missingIsFatal(err, r))
 	}
-	return answer.Repository.Discussions, nil
+	return result.Repository.Discussions, nil
 }
 
 func discussionVariables(r repo) map[string]any {
 	return map[string]any{"owner": r.owner(), "name": r.FullName[len(r.owner())+1:]}
 }
 
-func walkDiscussions(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
-	trail, after := splitTrail(p.rest)
+func walkDiscussions(ctx context.Context, s *source, r repo, p position, _ int) (stepResult, error) {
+	loop, after := splitLoop(p.offset)
 	list, err := s.discussions(ctx, r, after)
 	if err != nil {
-		return step{}, err
+		return stepResult{}, err
 	}
-	out := step{more: list.PageInfo.HasNextPage}
+	next, err := list.PageInfo.next()
+	if err != nil {
+		return stepResult{}, err
+	}
+	out := stepResult{more: next != ""}
 	if out.more {
-		if err := trail.Visit("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor); err != nil {
-			return step{}, err
+		if err := loop.Visit("GitHub", "the discussions of "+r.FullName, next); err != nil {
+			return stepResult{}, err
 		}
-		if list.PageInfo.EndCursor == "" || list.PageInfo.EndCursor == after {
-			return step{}, restapi.LoopError("GitHub", "the discussions of "+r.FullName, list.PageInfo.EndCursor)
-		}
-		out.rest = joinTrail(trail, list.PageInfo.EndCursor)
+		out.offset = joinLoop(loop, next)
 	}
 	for _, d := range list.Nodes {
 		if item, ok := s.discussionItem(r, d); ok {
@@ -154,116 +166,108 @@ func (s *source) discussionItem(r repo, d discussion) (connectors.Item, bool) {
 	}
 	number := strconv.Itoa(d.Number)
 	return connectors.Item{
-		ID: idOf(r, kindDiscussion, number), Path: r.FullName + "#" + number, Version: d.version(), Size: -1,
+		ID: itemID(r, kindDiscussion, number), Path: r.FullName + "#" + number, Version: d.version(), Size: -1,
 		Title: d.Title + " #" + number, URL: d.URL, MediaType: "text/markdown", Author: d.Author.login(),
 		CreatedAt: d.CreatedAt.UTC(), ModifiedAt: d.UpdatedAt.UTC(),
 		Metadata: map[string]string{"repository": r.FullName, "kind": "discussion", "state": d.state()},
 	}, true
 }
 
-// improper is an error where something among discussions is none: passed over, it
-// would be taken for deleted.
-func improper(all ...discussion) error {
+// checkDiscussions returns an error if a discussion is invalid. If it were
+// ignored, its document would be deleted.
+func checkDiscussions(all ...discussion) error {
 	for _, d := range all {
 		if d.Number <= 0 || d.UpdatedAt.IsZero() {
-			return connectors.Retryable(errors.New("GitHub lists a discussion that cannot be; "+advice), 0)
+			return connectors.Retryable(errors.New("GitHub lists a discussion that cannot be; "+checkAdvice), 0)
 		}
 	}
 	return nil
 }
 
-type discussionAnswer struct {
+type discussionResult struct {
 	Repository *struct {
 		Discussion *discussion `json:"discussion"`
 	} `json:"repository"`
 }
 
-func (s *source) askDiscussion(ctx context.Context, r repo, query string, number int, after string) (discussion, error) {
+func (s *source) getDiscussion(ctx context.Context, r repo, query string, number int, after string) (discussion, error) {
 	variables := discussionVariables(r)
 	variables["number"] = number
 	if after != "" {
 		variables["after"] = after
 	}
-	var answer discussionAnswer
-	const of = "repository.discussion."
-	needs := []string{of + "number", of + "comments.totalCount"}
-	if query == readDiscussion {
-		needs = append(needs, of+"body", of+"comments.nodes", of+"comments.pageInfo.hasNextPage")
+	var result discussionResult
+	const prefix = "repository.discussion."
+	required := []string{prefix + "number", prefix + "comments.totalCount"}
+	if query == discussionCommentsQuery {
+		required = append(required, prefix+"body", prefix+"comments.nodes", prefix+"comments.pageInfo.hasNextPage")
 	}
-	if err := s.graphql(ctx, query, variables, &answer, needs...); err != nil {
+	if err := s.graphql(ctx, query, variables, &result, required...); err != nil {
 		return discussion{}, err
 	}
-	if err := improper(*answer.Repository.Discussion); err != nil {
+	if err := checkDiscussions(*result.Repository.Discussion); err != nil {
 		return discussion{}, err
 	}
-	return *answer.Repository.Discussion, nil
+	return *result.Repository.Discussion, nil
 }
 
-// readDiscussion makes the document of a discussion, with comments and replies.
+// readDiscussion returns the document of a discussion, with comments and replies.
 func (s *source) readDiscussion(ctx context.Context, r repo, number int) (version string, text []byte, err error) {
 	var first discussion
-	var remarks []remark
-	cut := true
-	after := ""
-	var trail restapi.LoopDetector
-	for page := range maxRemarkPages {
-		d, err := s.askDiscussion(ctx, r, readDiscussion, number, after)
+	var comments []comment
+	complete, err := restapi.Pages("GitHub", "the comments of a discussion", maxCommentPages, func(after string) (next string, err error) {
+		d, err := s.getDiscussion(ctx, r, discussionCommentsQuery, number, after)
 		if err != nil {
-			return "", nil, err
+			return "", err
 		}
-		if page == 0 {
+		if after == "" {
 			first = d
 		}
 		for _, c := range d.Comments.Nodes {
-			word := "Comment"
+			label := "Comment"
 			if c.IsAnswer {
-				word = "Answer"
+				label = "Answer"
 			}
-			remarks = append(remarks, remark{word: word, author: c.Author.login(), at: c.CreatedAt, text: c.Body})
-			more, err := s.replies(ctx, c.ID, c.Replies)
+			comments = append(comments, comment{label: label, author: c.Author.login(), at: c.CreatedAt, text: c.Body})
+			replies, err := s.readReplies(ctx, c.ID, c.Replies)
 			if err != nil {
-				return "", nil, err
+				return "", err
 			}
-			remarks = append(remarks, more...)
+			comments = append(comments, replies...)
 		}
-		after = d.Comments.PageInfo.EndCursor
-		if cut = d.Comments.PageInfo.HasNextPage; !cut {
-			break
-		}
-		if err := trail.Visit("GitHub", "the comments of a discussion", after); err != nil {
-			return "", nil, err
-		}
+		return d.Comments.PageInfo.next()
+	})
+	if err != nil {
+		return "", nil, err
 	}
 	facts := []string{"Discussion in " + r.FullName, first.state(), "by @" + first.Author.login(), "opened " + first.CreatedAt.UTC().Format(time.DateOnly)}
 	if first.Category != nil {
 		facts = append(facts, "category: "+first.Category.Name)
 	}
-	return first.version(), render(first.Title, first.Number, facts, first.Body, remarks, cut), nil
+	return first.version(), renderConversation(first.Title, first.Number, facts, first.Body, comments, !complete), nil
 }
 
-// replies are those of a comment, the first of which are at hand.
-func (s *source) replies(ctx context.Context, id string, first replies) (all []remark, err error) {
-	var trail restapi.LoopDetector
-	for range maxRemarkPages {
-		for _, one := range first.Nodes {
-			all = append(all, remark{word: "Reply", author: one.Author.login(), at: one.CreatedAt, text: one.Body, reply: true})
+// readReplies returns the replies to a comment. first are those that came with the
+// comment.
+func (s *source) readReplies(ctx context.Context, id string, first replies) (comments []comment, err error) {
+	_, err = restapi.Pages("GitHub", "the replies to a comment", maxCommentPages, func(after string) (next string, err error) {
+		page := first
+		if after != "" {
+			var result struct {
+				Node struct {
+					Replies replies `json:"replies"`
+				} `json:"node"`
+			}
+			variables := map[string]any{"id": id, "after": after}
+			if err := s.graphql(ctx, repliesQuery, variables, &result, "node.replies.nodes", "node.replies.pageInfo.hasNextPage"); err != nil {
+				return "", err
+			}
+			page = result.Node.Replies
 		}
-		if !first.PageInfo.HasNextPage {
-			break
+		for _, r := range page.Nodes {
+			comments = append(comments, comment{label: "Reply", author: r.Author.login(), at: r.CreatedAt, text: r.Body, isReply: true})
 		}
-		var answer struct {
-			Node struct {
-				Replies replies `json:"replies"`
-			} `json:"node"`
-		}
-		if err := trail.Visit("GitHub", "the replies to a comment", first.PageInfo.EndCursor); err != nil {
-			return nil, err
-		}
-		variables := map[string]any{"id": id, "after": first.PageInfo.EndCursor}
-		if err := s.graphql(ctx, readReplies, variables, &answer, "node.replies.nodes", "node.replies.pageInfo.hasNextPage"); err != nil {
-			return nil, err
-		}
-		first = answer.Node.Replies
-	}
-	return all, nil
+		return page.PageInfo.next()
+	})
+	return comments, err
 }

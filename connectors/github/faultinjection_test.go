@@ -18,10 +18,10 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
-// talkative is a place in which every list has three entries.
-func talkative(t *testing.T) place {
+// newServerWithLists returns a server in which every list has three entries.
+func newServerWithLists(t *testing.T) testServer {
 	t.Helper()
-	p := newPlace(t)
+	p := newTestServer(t)
 	const r = "acme/handbook"
 	p.AddRepo("acme/second", githubserver.RepoOptions{Private: true, NoIssues: true})
 	p.AddRepo("acme/third", githubserver.RepoOptions{Private: true, NoIssues: true})
@@ -49,8 +49,8 @@ func talkative(t *testing.T) place {
 
 var firstPattern = regexp.MustCompile(`first:\d+`)
 
-// small asks for one entry a page, of GraphQL too.
-func small(r *http.Request) {
+// shrinkPages requests one entry a page, also of GraphQL.
+func shrinkPages(r *http.Request) {
 	connectortest.OneItemPages(r)
 	if !strings.HasSuffix(r.URL.Path, "/graphql") {
 		return
@@ -64,8 +64,8 @@ func small(r *http.Request) {
 	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
 }
 
-// listOf names the lists of GitHub's API. What is asked for once is none.
-func listOf(r *http.Request) string {
+// pagedList returns the name of the list that a request is for.
+func pagedList(r *http.Request) string {
 	if strings.HasSuffix(r.URL.Path, "/graphql") {
 		var asked struct {
 			Query     string
@@ -97,14 +97,14 @@ func listOf(r *http.Request) string {
 
 func TestFaultInjection(t *testing.T) {
 	t.Parallel()
-	for name, settings := range map[string]func(p place) connectors.Settings{
-		"an organisation": func(p place) connectors.Settings { return p.settings(map[string]any{"repos": []any{"acme/*"}}) },
-		"an app": func(p place) connectors.Settings {
+	for name, settings := range map[string]func(p testServer) connectors.Settings{
+		"an organisation": func(p testServer) connectors.Settings { return p.settings(map[string]any{"repos": []any{"acme/*"}}) },
+		"an app": func(p testServer) connectors.Settings {
 			s := p.asApp(t, time.Hour)
 			s.Config["repos"], s.Config["content"] = []any{"acme/handbook"}, []any{"files"}
 			return s
 		},
-		"a person": func(p place) connectors.Settings {
+		"a person": func(p testServer) connectors.Settings {
 			p.AddOwner("ada", "User")
 			for n := range 3 {
 				repo := fmt.Sprintf("ada/notes%d", n)
@@ -117,10 +117,10 @@ func TestFaultInjection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-				p := talkative(t)
+				p := newServerWithLists(t)
 				return connectortest.FaultInjection{
 					Kind: github.Kind, Dial: dial, Settings: settings(p),
-					AbsentNames: []string{"acme/handbook/never.md"}, ShrinkPages: small, PagedList: listOf,
+					AbsentNames: []string{"acme/handbook/never.md"}, ShrinkPages: shrinkPages, PagedList: pagedList,
 				}
 			})
 		})

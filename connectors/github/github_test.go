@@ -18,14 +18,14 @@ import (
 
 func open(t testing.TB, s connectors.Settings) connectors.Source {
 	t.Helper()
-	source, err := opened(t, s)
+	source, err := openSource(t, s)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
 	return source
 }
 
-func opened(t testing.TB, s connectors.Settings) (connectors.Source, error) {
+func openSource(t testing.TB, s connectors.Settings) (connectors.Source, error) {
 	t.Helper()
 	registry, err := connectors.NewRegistry(github.Kind(dial))
 	if err != nil {
@@ -39,8 +39,8 @@ func opened(t testing.TB, s connectors.Settings) (connectors.Source, error) {
 	return source, err
 }
 
-// walked is what a walk names, by path, and what it warns of.
-func walked(t testing.TB, source connectors.Source) (map[string]connectors.Item, []string) {
+// mustWalk returns the items of a walk by path, and its warnings.
+func mustWalk(t testing.TB, source connectors.Source) (map[string]connectors.Item, []string) {
 	t.Helper()
 	items, warnings, err := walk(t, source)
 	if err != nil {
@@ -79,7 +79,7 @@ func walk(t testing.TB, source connectors.Source) (items map[string]connectors.I
 
 func pathsOf(items map[string]connectors.Item) []string { return slices.Sorted(maps.Keys(items)) }
 
-func content(t testing.TB, source connectors.Source, item connectors.Item) (string, error) {
+func readContent(t testing.TB, source connectors.Source, item connectors.Item) (string, error) {
 	t.Helper()
 	body, err := source.Open(t.Context(), item)
 	if err != nil {
@@ -99,8 +99,8 @@ func expectPaths(t testing.TB, items map[string]connectors.Item, want ...string)
 
 var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// fill puts something of everything into a place.
-func fill(p place) (issue, pull, talk int) {
+// addOneOfEverything adds content of every sort to the server's repository.
+func addOneOfEverything(p testServer) (issue, pull, talk int) {
 	const r = "acme/handbook"
 	p.Put(r, "", "README.md", []byte("# Handbook"))
 	p.Put(r, "", "docs/guide.md", []byte("# Guide"))
@@ -130,15 +130,15 @@ func fill(p place) (issue, pull, talk int) {
 	return issue, pull, talk
 }
 
-func TestAllOfARepositoryBecomesDocuments(t *testing.T) {
+func TestEverythingInARepositoryBecomesDocuments(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	source := open(t, p.settings(nil))
 	if err := source.Check(t.Context()); err != nil {
 		t.Errorf("check: %v", err)
 	}
-	items, warnings := walked(t, source)
+	items, warnings := mustWalk(t, source)
 	expectPaths(t, items, "acme/handbook/README.md", "acme/handbook/docs/guide.md", "acme/handbook#1", "acme/handbook#2", "acme/handbook#3",
 		"acme/handbook.wiki/Home.md", "acme/handbook.wiki/On-call.md")
 	if len(warnings) > 0 {
@@ -154,7 +154,7 @@ func TestAllOfARepositoryBecomesDocuments(t *testing.T) {
 		"acme/handbook#3": "# How do we name things? #3\n\nDiscussion in acme/handbook · open · by @ada · opened 2026-03-01 · category: Q&A\n\nIdeas?\n\n" +
 			"## Answer by @bob, 2026-03-01\n\nShort.\n\n### Reply by @ada, 2026-03-01\n\nAnd singular.\n\n## Comment by @eve, 2026-03-01\n\nLong.\n",
 	} {
-		if got, err := content(t, source, items[path]); err != nil || got != want {
+		if got, err := readContent(t, source, items[path]); err != nil || got != want {
 			t.Errorf("%s:\n%s\n%v, want\n%s", path, got, err, want)
 		}
 	}
@@ -178,10 +178,10 @@ func TestAllOfARepositoryBecomesDocuments(t *testing.T) {
 	}
 }
 
-func TestOptionsChooseWhatIsTaken(t *testing.T) {
+func TestOptionsSelectContent(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.Put("acme/handbook", "next", "docs/new.md", []byte("# New"))
 	old := p.OpenThread("acme/handbook", githubserver.Thread{Title: "Old", State: "closed", CreatedAt: day.AddDate(-2, 0, 0)})
 	for name, c := range map[string]struct {
@@ -199,7 +199,7 @@ func TestOptionsChooseWhatIsTaken(t *testing.T) {
 		"pages of a wiki": {map[string]any{"content": []any{"wiki"}}, []string{"acme/handbook.wiki/Home.md", "acme/handbook.wiki/On-call.md"}},
 	} {
 		source := open(t, p.settings(c.config))
-		items, _ := walked(t, source)
+		items, _ := mustWalk(t, source)
 		if got := pathsOf(items); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -207,21 +207,21 @@ func TestOptionsChooseWhatIsTaken(t *testing.T) {
 			t.Errorf("%s: check: %v", name, err)
 		}
 		for path, item := range items {
-			if _, err := content(t, source, item); err != nil {
+			if _, err := readContent(t, source, item); err != nil {
 				t.Errorf("%s: open %s: %v", name, path, err)
 			}
 		}
 	}
-	// Off at GitHub.
+	// Switched off at GitHub.
 	p.Switch("acme/handbook", false, false, false)
-	items, _ := walked(t, open(t, p.settings(nil)))
+	items, _ := mustWalk(t, open(t, p.settings(nil)))
 	expectPaths(t, items, "acme/handbook/README.md", "acme/handbook/docs/guide.md", "acme/handbook#2")
 }
 
-// What did not change costs next to nothing of the hourly limit.
-func TestAnUnchangedRepositoryCostsFewRequests(t *testing.T) {
+// Unchanged content costs almost nothing of the hourly limit.
+func TestUnchangedRepositoryCostsFewRequests(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	for n := range 1000 {
 		p.Put("acme/handbook", "", fmt.Sprintf("docs/%d/page-%04d.md", n%10, n), fmt.Appendf(nil, "# Page %d", n))
 	}
@@ -230,10 +230,10 @@ func TestAnUnchangedRepositoryCostsFewRequests(t *testing.T) {
 	}
 	p.OpenDiscussion("acme/handbook", githubserver.Discussion{Title: "A", Body: "B"})
 	p.PutPage("acme/handbook", "Home.md", []byte("# Home"))
-	first, _ := walked(t, open(t, p.settings(nil)))
+	first, _ := mustWalk(t, open(t, p.settings(nil)))
 	requests, counted := p.Requests()
 	t.Logf("1,000 files, 250 issues and pull requests, a discussion and a wiki: %d requests the first time, %d counted", len(requests), counted)
-	second, _ := walked(t, open(t, p.settings(nil)))
+	second, _ := mustWalk(t, open(t, p.settings(nil)))
 	requests, counted = p.Requests()
 	t.Logf("unchanged: %d requests, %d counted: %q", len(requests), counted, requests)
 	if counted > 1 || len(requests) > 9 {
@@ -247,29 +247,29 @@ func TestAnUnchangedRepositoryCostsFewRequests(t *testing.T) {
 			t.Errorf("%s differs: %+v, %+v", path, item, again)
 		}
 	}
-	// Files alone: nothing is counted at all.
+	// With files only, no request counts.
 	files := p.settings(map[string]any{"content": []any{"files"}})
-	walked(t, open(t, files))
+	mustWalk(t, open(t, files))
 	p.Requests()
-	walked(t, open(t, files))
+	mustWalk(t, open(t, files))
 	requests, counted = p.Requests()
 	t.Logf("1,000 files, unchanged: %d requests, %d counted: %q", len(requests), counted, requests)
 	if counted != 0 || len(requests) != 2 {
 		t.Errorf("unchanged files cost %d requests, %d of them counted", len(requests), counted)
 	}
 	p.Put("acme/handbook", "", "docs/0/page-0000.md", []byte("# Another page"))
-	changed, _ := walked(t, open(t, files))
+	changed, _ := mustWalk(t, open(t, files))
 	if path := "acme/handbook/docs/0/page-0000.md"; changed[path].Version == first[path].Version {
 		t.Error("the change was not seen")
 	}
 }
 
-func TestChangesAreSeenOfEverySort(t *testing.T) {
+func TestChangesOfEverySortAreDetected(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	issue, pull, talk := fill(p)
+	p := newTestServer(t)
+	issue, pull, talk := addOneOfEverything(p)
 	const r = "acme/handbook"
-	before, _ := walked(t, open(t, p.settings(nil)))
+	before, _ := mustWalk(t, open(t, p.settings(nil)))
 	comment := githubserver.Comment{Author: "eve", Body: "News", At: day}
 	p.EditThread(r, issue, func(t *githubserver.Thread) { t.Comments = append(t.Comments, comment) })
 	p.EditThread(r, pull, func(t *githubserver.Thread) { t.Title = "Another title" })
@@ -277,13 +277,13 @@ func TestChangesAreSeenOfEverySort(t *testing.T) {
 	p.PutPage(r, "Home.md", []byte("# Welcome back"))
 	p.DeletePage(r, "On-call.md")
 	source := open(t, p.settings(nil))
-	after, _ := walked(t, source)
+	after, _ := mustWalk(t, source)
 	for _, path := range []string{"acme/handbook#1", "acme/handbook#2", "acme/handbook#3", "acme/handbook.wiki/Home.md"} {
 		if before[path].Version == after[path].Version || before[path].ID != after[path].ID {
 			t.Errorf("%s: %+v, then %+v", path, before[path], after[path])
 		}
-		// What was listed before is no more.
-		if _, err := content(t, source, before[path]); err == nil {
+		// The listed versions are gone.
+		if _, err := readContent(t, source, before[path]); err == nil {
 			t.Errorf("%s: the old version could be read", path)
 		} else if _, retryable := connectors.RetryAfterOf(err); !retryable {
 			t.Errorf("%s: the old version: %v", path, err)
@@ -294,29 +294,29 @@ func TestChangesAreSeenOfEverySort(t *testing.T) {
 	}
 	p.DeleteThread(r, issue)
 	p.DeleteDiscussion(r, talk)
-	last, _ := walked(t, open(t, p.settings(nil)))
+	last, _ := mustWalk(t, open(t, p.settings(nil)))
 	expectPaths(t, last, "acme/handbook/README.md", "acme/handbook/docs/guide.md", "acme/handbook#2", "acme/handbook.wiki/Home.md")
 	for _, path := range []string{"acme/handbook#1", "acme/handbook#3"} {
-		if _, err := content(t, source, after[path]); !errors.Is(err, connectors.ErrNotFound) {
+		if _, err := readContent(t, source, after[path]); !errors.Is(err, connectors.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", path, err)
 		}
 	}
 }
 
-func TestPointersOfLFSAreLeftOut(t *testing.T) {
+func TestLFSPointersAreSkipped(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	p.Put("acme/handbook", "", "model.bin.md", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"))
 	source := open(t, p.settings(nil))
-	items, _ := walked(t, source)
-	if _, err := content(t, source, items["acme/handbook/model.bin.md"]); !connectors.IsSkip(err) || !strings.Contains(err.Error(), "LFS") {
+	items, _ := mustWalk(t, source)
+	if _, err := readContent(t, source, items["acme/handbook/model.bin.md"]); !connectors.IsSkip(err) || !strings.Contains(err.Error(), "LFS") {
 		t.Errorf("got %v, want it to be skipped", err)
 	}
 }
 
-func TestTreesThatAreCutOffAreWalkedByFolder(t *testing.T) {
+func TestTruncatedTreesAreWalkedByFolder(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	var want []string
 	for n := range 60 {
 		path := fmt.Sprintf("%s/page-%02d.md", []string{"a", "a-b", "a.c", "a/b/c", "b", "."}[n%6], n)
@@ -325,12 +325,12 @@ func TestTreesThatAreCutOffAreWalkedByFolder(t *testing.T) {
 		want = append(want, "acme/handbook/"+path)
 	}
 	files := map[string]any{"content": []any{"files"}}
-	whole, _ := walked(t, open(t, p.settings(files)))
+	whole, _ := mustWalk(t, open(t, p.settings(files)))
 	expectPaths(t, whole, want...)
 	p.Truncate("acme/handbook", 30)
 	p.notes.Clear()
 	source := open(t, p.settings(files))
-	parts, _ := walked(t, source)
+	parts, _ := mustWalk(t, source)
 	expectPaths(t, parts, want...)
 	for path, item := range parts {
 		if item.ID != whole[path].ID || item.Version != whole[path].Version || item.Size != whole[path].Size {
@@ -348,10 +348,10 @@ func TestTreesThatAreCutOffAreWalkedByFolder(t *testing.T) {
 	}
 }
 
-func TestRateLimitsSayWhenToComeBack(t *testing.T) {
+func TestRateLimitErrorsHaveADelay(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.Limit(3)
 	_, _, err := walk(t, open(t, p.settings(nil)))
 	if after, ok := connectors.RetryAfterOf(err); !ok || after < 15*time.Minute || after > 25*time.Minute {
@@ -384,10 +384,10 @@ func TestRateLimitsSayWhenToComeBack(t *testing.T) {
 	}
 }
 
-func TestRefusalsSayWhatToDo(t *testing.T) {
+func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	all := map[string]string{"contents": "read", "issues": "read", "pull_requests": "read", "discussions": "read"}
 	for lacking, want := range map[string]string{"contents": "Resource not accessible", "issues": "config.content", "discussions": "config.content", "pull_requests": ""} {
 		rights := maps.Clone(all)
@@ -397,10 +397,10 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		source := open(t, p.settings(nil))
 		items, _, err := walk(t, source)
 		if want == "" {
-			// Pull requests are listed with the issues; only their reviews are refused.
+			// The list of issues includes pull requests; only reviews are refused.
 			if err != nil {
 				t.Errorf("without %s: %v", lacking, err)
-			} else if _, err := content(t, source, items["acme/handbook#2"]); err == nil || connectors.IsNeedsAuth(err) {
+			} else if _, err := readContent(t, source, items["acme/handbook#2"]); err == nil || connectors.IsNeedsAuth(err) {
 				t.Errorf("open without %s: %v", lacking, err)
 			}
 			continue
@@ -427,12 +427,12 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestContentThatBreaksOffIsTriedAgain(t *testing.T) {
+func TestTruncatedContentIsRetryable(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	p.Put("acme/handbook", "", "a.md", []byte(strings.Repeat("line\n", 100)))
 	source := open(t, p.settings(nil))
-	items, _ := walked(t, source)
+	items, _ := mustWalk(t, source)
 	for name, fault := range map[string]githubserver.Fault{
 		"cut off": {Status: 200, Body: "line\n", Cut: true},
 		"short":   {Status: 200, Body: "line\n"},
@@ -440,21 +440,21 @@ func TestContentThatBreaksOffIsTriedAgain(t *testing.T) {
 	} {
 		fault.Match, fault.Times = "GET /api/v3/repos/acme/handbook/contents/", 1
 		p.Fail(fault)
-		text, err := content(t, source, items["acme/handbook/a.md"])
+		text, err := readContent(t, source, items["acme/handbook/a.md"])
 		if _, retryable := connectors.RetryAfterOf(err); !retryable {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
 		p.Heal()
 	}
-	if text, err := content(t, source, items["acme/handbook/a.md"]); err != nil || len(text) != 500 {
+	if text, err := readContent(t, source, items["acme/handbook/a.md"]); err != nil || len(text) != 500 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
 
-// An issue that is deleted while the list is read moves the others up.
-func TestADeletionDuringTheWalkHidesNothing(t *testing.T) {
+// An issue that is deleted while the list is read shifts the others.
+func TestDeletionDuringTheWalkSkipsNothing(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	for n := range 620 {
 		p.OpenThread("acme/handbook", githubserver.Thread{Title: fmt.Sprint("Issue ", n), Body: "Text"})
 	}

@@ -7,13 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/connectors/glob"
 )
 
-// The options and credentials.
+// The names of options and credentials.
 const (
 	optionRepos    = "repos"
 	optionBranch   = "branch"
@@ -32,7 +30,7 @@ const (
 	credentialSecret       = "webhookSecret"
 )
 
-// What becomes documents.
+// The values of the option content.
 const (
 	contentFiles       = "files"
 	contentIssues      = "issues"
@@ -42,14 +40,15 @@ const (
 )
 
 const (
-	publicAPI = "https://api.github.com"
+	publicAPI  = "https://api.github.com"
+	exampleAPI = "https://github.example.com/api/v3"
 
 	// 5,000 requests an hour, the burst included.
 	requestsPerMinute = 80
-	requestsAtOnce    = 200
+	requestBurst      = 200
 )
 
-// Kind is GitHub. All its connections are made by dial.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind {
 	tokens := newInstallationTokens()
 	return connectors.Kind{
@@ -58,7 +57,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Documentation: "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens",
 		Enumerates:    true,
 		OAuth:         "github",
-		RateLimit:     connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestsAtOnce},
+		RateLimit:     connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestBurst},
 		Options:       options(),
 		Credentials:   credentials(),
 		Webhook:       webhook(),
@@ -74,56 +73,48 @@ func options() []connectors.Option {
 	return []connectors.Option{
 		{
 			Name: optionRepos, Title: "Repositories", Type: connectors.TypeStringList, Required: true, Example: "acme/handbook",
-			Help: "As owner/name; owner/* is all repositories of an owner that the credentials reach.", Check: checkRepos,
+			Help: "As owner/name. owner/* is all repositories of an owner that the credentials reach.", Check: connectors.CheckEach(checkRepo),
 		},
 		{
 			Name: optionBranch, Title: "Branch", Type: connectors.TypeString, Example: "main",
-			Help: "Whose files are taken; each repository's default branch when left out.", Check: checkBranch,
+			Help: "The branch whose files are read. Without it, the default branch of each repository.", Check: connectors.CheckString(checkBranch),
 		},
 		{
 			Name: optionPaths, Title: "Paths", Type: connectors.TypeStringList, Format: connectors.FormatPattern, Example: "docs/**",
-			Help: "Patterns of files' paths in their repository, one of which a file must match. They concern nothing but files.", Check: checkPatterns,
+			Help: "Patterns of paths in the repository, one of which a file must match. They apply to files only.", Check: connectors.CheckPatterns,
 		},
 		{
 			Name: optionContent, Title: "Content", Type: connectors.TypeStringList, Default: contents, Choices: contents,
 			Help: "What becomes documents.",
-			Check: func(value any) error {
-				if list, _ := value.([]string); len(list) == 0 {
+			Check: connectors.CheckStrings(func(list []string) error {
+				if len(list) == 0 {
 					return errors.New("name at least one")
 				}
 				return nil
-			},
+			}),
 		},
 		{
-			Name: optionClosed, Title: "Closed ones too", Type: connectors.TypeBoolean, Default: true, Advanced: true,
-			Help: "Whether closed issues, pull requests and discussions are taken.",
+			Name: optionClosed, Title: "Closed", Type: connectors.TypeBoolean, Default: true, Advanced: true,
+			Help: "Include closed issues, pull requests and discussions.",
 		},
 		{
 			Name: optionSince, Title: "Updated since", Type: connectors.TypeString, Format: connectors.FormatDate, Example: "2024-01-31", Advanced: true,
-			Help: "Leaves out issues, pull requests and discussions without a change since this day or time.",
-			Check: func(value any) error {
-				text, _ := value.(string)
-				_, err := instant(text)
-				return err
-			},
+			Help:  "Leaves out issues, pull requests and discussions without a change since this day or time.",
+			Check: connectors.CheckString(func(text string) error { _, err := connectors.ParseTime(text); return err }),
 		},
 		{
 			Name: optionArchived, Title: "Archived repositories", Type: connectors.TypeBoolean, Default: true, Advanced: true,
-			Help: "Whether owner/* takes archived repositories.",
+			Help: "Include archived repositories in owner/*.",
 		},
 		{
 			Name: optionForks, Title: "Forks", Type: connectors.TypeBoolean, Default: false, Advanced: true,
-			Help: "Whether owner/* takes forks of other repositories.",
+			Help: "Include forks of other repositories in owner/*.",
 		},
 		{
 			Name: optionAPI, Title: "Address of the API", Type: connectors.TypeString, Format: connectors.FormatURL, Default: publicAPI, Advanced: true,
 			Destination: true,
-			Help:        "Of a GitHub Enterprise Server: https://github.example.com/api/v3.", Example: "https://github.example.com/api/v3",
-			Check: func(value any) error {
-				text, _ := value.(string)
-				_, err := parseAPI(text)
-				return err
-			},
+			Help:        "For a GitHub Enterprise Server: " + exampleAPI + ".", Example: exampleAPI,
+			Check: connectors.CheckString(func(text string) error { _, err := parseEndpoints(text); return err }),
 		},
 	}
 }
@@ -136,29 +127,25 @@ func credentials() []connectors.Option {
 		},
 		{
 			Name: credentialApp, Title: "App id", Type: connectors.TypeString, Group: "App", Example: "123456",
-			Help: "Of a GitHub App of your own, its number or its client id.", Check: checkWord,
+			Help: "The number or client id of your GitHub App.", Check: connectors.CheckString(checkID),
 		},
 		{
 			Name: credentialInstallation, Title: "Installation id", Type: connectors.TypeString, Group: "App", Example: "12345678",
-			Help: "The number at the end of the installation's address.", Check: checkWord,
+			Help: "The number at the end of the installation's address.", Check: connectors.CheckString(checkID),
 		},
 		{
 			Name: credentialKey, Title: "Private key", Type: connectors.TypeString, Sensitive: true, Multiline: true, Group: "App",
-			Help: "The app's private key, a PEM file.",
-			Check: func(value any) error {
-				text, _ := value.(string)
-				_, err := parseKey(text)
-				return err
-			},
+			Help:  "The app's private key, a PEM file.",
+			Check: connectors.CheckString(func(text string) error { _, err := parseKey(text); return err }),
 		},
 		{
 			Name: credentialSecret, Title: "Webhook secret", Type: connectors.TypeString, Sensitive: true, Group: "Webhooks",
-			Help: "The secret of a webhook that you set up yourself. Magpie makes one of its own where it sets up webhooks.",
+			Help: "The secret of a webhook that you set up yourself. Webhooks that Magpie sets up have a secret of their own.",
 		},
 	}
 }
 
-// checkSettings asks for one way of authorization, and for a whole one.
+// checkSettings requires exactly one complete way of authorization.
 func checkSettings(s connectors.Settings) error {
 	wrong := func(name, message string) error {
 		return &connectors.OptionError{Field: "credentials." + name, Message: message}
@@ -187,77 +174,53 @@ func checkSettings(s connectors.Settings) error {
 }
 
 var (
-	ownerName  = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$`)
-	repoName   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-	singleWord = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+	ownerPattern    = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$`)
+	repoNamePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+	wordPattern     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 )
 
-// pattern is an entry of repos.
-type pattern struct{ owner, name string }
+// A repoSelector is an entry of the option repos.
+type repoSelector struct{ owner, name string }
 
-func (p pattern) all() bool { return p.name == "*" }
+func (p repoSelector) isAll() bool { return p.name == "*" }
 
-func parsePattern(text string) (pattern, bool) {
+func parseSelector(text string) (repoSelector, bool) {
 	owner, name, ok := strings.Cut(strings.TrimSpace(text), "/")
-	if !ok || !ownerName.MatchString(owner) || name != "*" && (!repoName.MatchString(name) || name == "." || name == "..") {
-		return pattern{}, false
+	if !ok || !ownerPattern.MatchString(owner) || name != "*" && (!repoNamePattern.MatchString(name) || name == "." || name == "..") {
+		return repoSelector{}, false
 	}
-	return pattern{owner: owner, name: name}, true
+	return repoSelector{owner: owner, name: name}, true
 }
 
-func checkRepos(value any) error {
-	texts, _ := value.([]string)
-	for _, text := range texts {
-		if _, ok := parsePattern(text); !ok {
-			return fmt.Errorf("has the entry %q: write it as owner/name or owner/*, without an address", text)
-		}
+func checkRepo(text string) error {
+	if _, ok := parseSelector(text); !ok {
+		return fmt.Errorf("has the entry %q: write it as owner/name or owner/*, without an address", text)
 	}
 	return nil
 }
 
-func checkBranch(value any) error {
-	name, _ := value.(string)
-	if !properBranch(name) {
+func checkBranch(name string) error {
+	if !isBranchName(name) {
 		return errors.New("is no name of a branch; write it as main, without refs/heads/")
 	}
 	return nil
 }
 
-// properBranch keeps to git's rules for names of references as far as an address
-// could be misread for them.
-func properBranch(name string) bool {
+// isBranchName follows git's rules for names of references, as far as they
+// matter in a URL.
+func isBranchName(name string) bool {
 	if name == "" || len(name) > 255 || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "@{") {
 		return false
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
 		return false
 	}
-	return properPath(name) && !strings.Contains(name, "..")
+	return isValidPath(name) && !strings.Contains(name, "..")
 }
 
-func checkPatterns(value any) error {
-	texts, _ := value.([]string)
-	for _, text := range texts {
-		if err := glob.Check(text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkWord(value any) error {
-	if text, _ := value.(string); !singleWord.MatchString(text) {
+func checkID(text string) error {
+	if !wordPattern.MatchString(text) {
 		return errors.New("must be the number alone")
 	}
 	return nil
-}
-
-// instant reads a day or a time.
-func instant(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, errors.New("must be a day (2024-01-31) or a time (2024-01-31T08:00:00Z)")
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// The kinds of items, in their ids: the repository's number, the kind, and a
-// path or number. Numbers of repositories stay when they are renamed.
+// The kinds of items in ids. An id is the repository's number, the kind, and a
+// path or number. The number of a repository does not change with its name.
 const (
 	kindFile       = "f"
 	kindIssue      = "i"
@@ -23,7 +24,7 @@ const (
 	kindBranch     = "b" // no item: all files of a branch, for webhooks
 )
 
-func idOf(r repo, kind, rest string) string {
+func itemID(r repo, kind, rest string) string {
 	return strconv.FormatInt(r.ID, 10) + ":" + kind + ":" + rest
 }
 
@@ -38,42 +39,42 @@ func parseID(id string) (repo int64, kind, rest string, ok bool) {
 	return repo, match[2], match[3], true
 }
 
-// numberOf reads the number of an issue, a pull request or a discussion.
-func numberOf(text string) (int, bool) {
+// parseNumber parses the number of an issue, a pull request or a discussion.
+func parseNumber(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n > 0 && strconv.Itoa(n) == text
 }
 
 // Open implements [connectors.Source].
 func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	id, kind, rest, ok := parseID(item.ID)
 	if !ok {
 		return nil, connectors.ErrNotFound
 	}
-	r, err := s.repoOf(ctx, id)
+	r, err := s.repoByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	doing := "read " + r.FullName + "/" + shortened(rest, 200)
-	if kind == kindFile && s.config.has(contentFiles) {
+	action := "read " + r.FullName + "/" + safetext.Truncate(strings.ToValidUTF8(rest, "?"), 200)
+	if kind == kindFile && s.config.hasContent(contentFiles) {
 		content, err := s.openFile(ctx, r, rest, item)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
+			return nil, fmt.Errorf("%s: %w", action, err)
 		}
 		return content, nil
 	}
 	var version string
 	var text []byte
-	number, isNumber := numberOf(rest)
+	number, isNumber := parseNumber(rest)
 	switch {
-	case kind == kindIssue && isNumber && s.config.has(contentIssues), kind == kindPull && isNumber && s.config.has(contentPulls):
+	case kind == kindIssue && isNumber && s.config.hasContent(contentIssues), kind == kindPull && isNumber && s.config.hasContent(contentPulls):
 		version, text, err = s.readThread(ctx, r, kind, number)
-	case kind == kindDiscussion && isNumber && s.config.has(contentDiscussions):
+	case kind == kindDiscussion && isNumber && s.config.hasContent(contentDiscussions):
 		version, text, err = s.readDiscussion(ctx, r, number)
-	case kind == kindWiki && s.config.has(contentWiki):
+	case kind == kindWiki && s.config.hasContent(contentWiki):
 		version, text, err = s.readWiki(ctx, r, rest)
 	default:
 		err = connectors.ErrNotFound
@@ -82,7 +83,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 		err = connectors.Retryable(errChanged, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.ToValidUTF8(doing, "?"), ofItem(err))
+		return nil, fmt.Errorf("%s: %w", action, itemError(err))
 	}
 	return io.NopCloser(bytes.NewReader(text)), nil
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// remark is a comment of any sort.
-type remark struct {
-	word, author, text string
-	about              string // the file that a review comment is about
-	at                 time.Time
-	reply              bool
+// A comment is a comment or review.
+type comment struct {
+	label, author, text string
+	file                string // of a review comment
+	at                  time.Time
+	isReply             bool
 }
 
-func stateOf(t thread) string {
+func threadState(t thread) string {
 	merged := t.MergedAt != "" || t.PullRequest != nil && t.PullRequest.MergedAt != ""
 	switch {
 	case merged:
@@ -28,13 +28,13 @@ func stateOf(t thread) string {
 	}
 }
 
-// renderThread is the document of an issue or a pull request.
-func renderThread(r repo, t thread, pull bool, remarks []remark, cut bool) []byte {
-	what := "Issue"
+// renderThread returns the document of an issue or pull request.
+func renderThread(r repo, t thread, pull bool, comments []comment, truncated bool) []byte {
+	kindName := "Issue"
 	if pull || t.PullRequest != nil {
-		what = "Pull request"
+		kindName = "Pull request"
 	}
-	facts := []string{what + " in " + r.FullName, stateOf(t), "by @" + t.User.login(), "opened " + t.CreatedAt.UTC().Format(time.DateOnly)}
+	facts := []string{kindName + " in " + r.FullName, threadState(t), "by @" + t.User.login(), "opened " + t.CreatedAt.UTC().Format(time.DateOnly)}
 	var labels []string
 	for _, label := range t.Labels {
 		labels = append(labels, label.Name)
@@ -45,39 +45,37 @@ func renderThread(r repo, t thread, pull bool, remarks []remark, cut bool) []byt
 	if t.Milestone != nil && t.Milestone.Title != "" {
 		facts = append(facts, "milestone: "+t.Milestone.Title)
 	}
-	return render(t.Title, t.Number, facts, t.Body, remarks, cut)
+	return renderConversation(t.Title, t.Number, facts, t.Body, comments, truncated)
 }
 
-// render writes a conversation as Markdown: the headings of what people wrote
-// come below those of the document.
-func render(title string, number int, facts []string, body string, remarks []remark, cut bool) []byte {
+// renderConversation returns a conversation as Markdown. Headings of texts are
+// below those of the document.
+func renderConversation(title string, number int, facts []string, body string, comments []comment, truncated bool) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s #%d\n\n%s\n", oneLine(title), number, oneLine(strings.Join(facts, " · ")))
-	if body = tidy(body, 1); body != "" {
+	fmt.Fprintf(&b, "# %s #%d\n\n%s\n", strings.Join(strings.Fields(title), " "), number, strings.Join(strings.Fields(strings.Join(facts, " · ")), " "))
+	if body = shiftHeadings(body, 1); body != "" {
 		b.WriteString("\n" + body + "\n")
 	}
-	for _, c := range remarks {
+	for _, c := range comments {
 		level := "##"
-		if c.reply {
+		if c.isReply {
 			level = "###"
 		}
-		about := ""
-		if c.about != "" {
-			about = " on " + oneLine(c.about)
+		place := ""
+		if c.file != "" {
+			place = " on " + strings.Join(strings.Fields(c.file), " ")
 		}
-		fmt.Fprintf(&b, "\n%s %s by @%s%s, %s\n\n%s\n", level, c.word, oneLine(c.author), about, c.at.UTC().Format(time.DateOnly), tidy(c.text, len(level)))
+		fmt.Fprintf(&b, "\n%s %s by @%s%s, %s\n\n%s\n", level, c.label, strings.Join(strings.Fields(c.author), " "), place, c.at.UTC().Format(time.DateOnly), shiftHeadings(c.text, len(level)))
 	}
-	if cut {
+	if truncated {
 		b.WriteString("\nThere are more comments, which this document leaves out.\n")
 	}
 	return []byte(strings.ToValidUTF8(b.String(), "?"))
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// tidy makes a body part of a document: unix line ends, and headings that many
-// levels deeper, except in blocks of code.
-func tidy(text string, deeper int) string {
+// shiftHeadings returns a text with Unix line ends and headings that are levels
+// deeper, except in code blocks.
+func shiftHeadings(text string, deeper int) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	fence := ""
@@ -100,7 +98,7 @@ func tidy(text string, deeper int) string {
 		}
 	}
 	if fence != "" {
-		lines = append(lines, fence) // one that was left open would swallow what follows
+		lines = append(lines, fence) // close the block, which would include the text that follows
 	}
 	return strings.Join(lines, "\n")
 }

@@ -13,13 +13,13 @@ import (
 
 func TestRenamesKeepIDs(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
-	before, _ := walked(t, open(t, p.settings(nil)))
+	p := newTestServer(t)
+	addOneOfEverything(p)
+	before, _ := mustWalk(t, open(t, p.settings(nil)))
 	p.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*", "umbrella/*"}})
 	p.Rename("acme/handbook", "umbrella/manual")
 	source := open(t, p.settings(nil))
-	after, warnings := walked(t, source)
+	after, warnings := mustWalk(t, source)
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "umbrella/manual") {
 		t.Errorf("warnings %q", warnings)
 	}
@@ -31,24 +31,24 @@ func TestRenamesKeepIDs(t *testing.T) {
 		if moved.ID != item.ID || moved.Version != item.Version {
 			t.Errorf("%s: %+v, then %+v", path, item, moved)
 		}
-		if _, err := content(t, source, moved); err != nil {
+		if _, err := readContent(t, source, moved); err != nil {
 			t.Errorf("open %s: %v", moved.Path, err)
 		}
 	}
 }
 
-// Lost access and a deleted repository look alike, and neither may look like a
+// Missing rights and a deleted repository look alike, and neither may look like a
 // source without documents.
-func TestALostRepositoryIsNoEmptyOne(t *testing.T) {
+func TestUnreachableRepositoryIsNotEmpty(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(p place){
-		"deleted":   func(p place) { p.DeleteRepo("acme/handbook") },
-		"no access": func(p place) { p.AddToken(token, githubserver.Token{Login: "ada"}) },
+	for name, lose := range map[string]func(p testServer){
+		"deleted":   func(p testServer) { p.DeleteRepo("acme/handbook") },
+		"no access": func(p testServer) { p.AddToken(token, githubserver.Token{Login: "ada"}) },
 	} {
-		p := newPlace(t)
-		fill(p)
+		p := newTestServer(t)
+		addOneOfEverything(p)
 		source := open(t, p.settings(nil))
-		walked(t, source)
+		mustWalk(t, source)
 		lose(p)
 		_, _, err := walk(t, open(t, p.settings(nil)))
 		if !connectors.IsFatal(err) || !strings.Contains(err.Error(), "acme/handbook") || errors.Is(err, connectors.ErrNotFound) {
@@ -66,8 +66,8 @@ func TestALostRepositoryIsNoEmptyOne(t *testing.T) {
 			t.Errorf("%s: walk of all: %v", name, err)
 		}
 	}
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.DropBranch("acme/handbook", "main")
 	p.Put("acme/handbook", "other", "a.md", nil)
 	if _, _, err := walk(t, open(t, p.settings(nil))); !connectors.IsFatal(err) || !strings.Contains(err.Error(), "branch main") {
@@ -75,16 +75,16 @@ func TestALostRepositoryIsNoEmptyOne(t *testing.T) {
 	}
 }
 
-func TestAWikiThatIsLostIsNoEmptyOne(t *testing.T) {
+func TestUnreachableWikiIsNotEmpty(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	wiki := map[string]any{"content": []any{"wiki"}}
-	items, _ := walked(t, open(t, p.settings(wiki)))
+	items, _ := mustWalk(t, open(t, p.settings(wiki)))
 	expectPaths(t, items) // it never had a page
-	fill(p)
-	walked(t, open(t, p.settings(wiki)))
+	addOneOfEverything(p)
+	mustWalk(t, open(t, p.settings(wiki)))
 	p.Requests()
-	unchanged, _ := walked(t, open(t, p.settings(wiki)))
+	unchanged, _ := mustWalk(t, open(t, p.settings(wiki)))
 	if requests, counted := p.Requests(); len(unchanged) != 2 || len(requests) != 2 || counted != 0 {
 		t.Errorf("an unchanged wiki cost %q, %d counted", requests, counted)
 	}
@@ -99,13 +99,13 @@ func TestAWikiThatIsLostIsNoEmptyOne(t *testing.T) {
 		t.Errorf("a wiki that is cut off: %v", err)
 	}
 	p.Switch("acme/handbook", true, false, true)
-	items, _ = walked(t, open(t, p.settings(wiki)))
+	items, _ = mustWalk(t, open(t, p.settings(wiki)))
 	expectPaths(t, items)
 }
 
 func TestAllRepositoriesOfAnOwner(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	p.AddOwner("ada", "User")
 	p.AddOwner("bob", "User")
 	p.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*", "ada/*", "bob/shared"}})
@@ -134,26 +134,26 @@ func TestAllRepositoriesOfAnOwner(t *testing.T) {
 		"twice":        {map[string]any{"repos": []any{"acme/site", "acme/*", "ACME/site", "acme/fork"}}, []string{"acme/fork/a.md", "acme/old/a.md", "acme/secret/a.md", "acme/site/a.md"}},
 	} {
 		c.config["content"] = []any{"files"}
-		items, _ := walked(t, open(t, p.settings(c.config)))
+		items, _ := mustWalk(t, open(t, p.settings(c.config)))
 		if got := pathsOf(items); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	p.Put("acme/site", "pages", "site.md", []byte("x"))
-	items, warnings := walked(t, open(t, p.settings(map[string]any{"repos": []any{"acme/*"}, "content": []any{"files"}, "branch": "pages"})))
+	items, warnings := mustWalk(t, open(t, p.settings(map[string]any{"repos": []any{"acme/*"}, "content": []any{"files"}, "branch": "pages"})))
 	expectPaths(t, items, "acme/site/site.md")
 	if len(warnings) != 4 || !strings.Contains(warnings[0], "no branch pages") {
 		t.Errorf("warnings %q", warnings)
 	}
 	all := p.settings(map[string]any{"repos": []any{"acme/*"}, "content": []any{"files"}})
-	walked(t, open(t, all))
+	mustWalk(t, open(t, all))
 	p.DeleteRepo("acme/secret")
-	items, warnings = walked(t, open(t, all))
+	items, warnings = mustWalk(t, open(t, all))
 	expectPaths(t, items, "acme/old/a.md", "acme/site/a.md")
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "acme/secret") {
 		t.Errorf("warnings %q", warnings)
 	}
-	// A list that lacks what is there is no reason to delete it.
+	// A list that lacks an existing repository does not delete its documents.
 	p.Fail(githubserver.Fault{Match: "GET /api/v3/orgs/acme/repos", Status: 200, Body: `[{"id":1,"full_name":"acme/x"}]`})
 	if _, _, err := walk(t, open(t, all)); err == nil {
 		t.Error("a list that is not whole was taken for one")

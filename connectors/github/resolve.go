@@ -4,162 +4,144 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// wanted is a name taken apart. kind is "" for a number that may be an issue, a
-// pull request or a discussion.
-type wanted struct {
+// A parsedName is a parsed name. kind is "" for a number that may be of an
+// issue, a pull request or a discussion.
+type parsedName struct {
 	repo       repo
-	kind, rest string
+	kind, name string
 	byPath     bool
 }
 
-// Resolve implements [connectors.Resolver]. Names are ids and paths, exactly as
-// a walk gives them; besides, what webhooks tell: a page of a wiki by its name
-// without an ending, and a branch, which stands for all its files where it is
-// the one that is followed.
+// Resolve implements [connectors.Resolver]. Names are the ids and paths of a walk
+// and, from webhooks, a wiki page without its extension, and a branch, which stands
+// for all its files if it is the followed one.
 func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, nil, err
 	}
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
 	s.mutex.Lock()
-	repos := s.fresh
+	repos := s.listed
 	s.mutex.Unlock()
 	if repos == nil {
-		if repos, _, err = s.list(ctx); err != nil {
+		if repos, _, err = s.listRepos(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	look := lookUp{source: s, repos: repos, asked: map[int64]bool{}}
-	have := map[string]bool{}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		items, there, err := look.name(ctx, name)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !there {
-			missing = append(missing, name)
-		}
-		for _, item := range items {
-			if !have[item.ID] {
-				have[item.ID] = true
-				found = append(found, item)
-			}
-		}
-	}
-	return found, missing, nil
+	r := resolver{source: s, repos: repos, freshTrees: map[int64]bool{}, freshWikis: map[int64]bool{}}
+	return connectors.ResolveEach(ctx, names, 1, r.resolve)
 }
 
-// lookUp is one call of Resolve: it asks once for what many names are in.
-type lookUp struct {
-	source *source
-	repos  []repo
-	asked  map[int64]bool // repositories whose newest tree is known
-	wikis  map[int64]bool
+// A resolver is one call of Resolve. It loads each tree and wiki once.
+type resolver struct {
+	source     *source
+	repos      []repo
+	freshTrees map[int64]bool // by repository: the tree was loaded by this call
+	freshWikis map[int64]bool
 }
 
-// parse takes a name apart; ok is false for one that names nothing here.
-func (l *lookUp) parse(name string) (w wanted, ok bool) {
+// parse parses a name. ok is false if the name is not of a repository of the
+// connector.
+func (r *resolver) parse(name string) (p parsedName, ok bool) {
 	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return wanted{}, false
+		return parsedName{}, false
 	}
 	if id, kind, rest, isID := parseID(name); isID {
-		for _, r := range l.repos {
-			if r.ID == id {
-				return wanted{repo: r, kind: kind, rest: rest}, true
+		for _, repo := range r.repos {
+			if repo.ID == id {
+				return parsedName{repo: repo, kind: kind, name: rest}, true
 			}
 		}
 	}
-	for _, r := range l.repos {
-		rest, ok := strings.CutPrefix(name, r.FullName)
+	for _, repo := range r.repos {
+		rest, ok := strings.CutPrefix(name, repo.FullName)
 		if !ok || len(rest) < 2 {
 			continue
 		}
 		switch {
 		case rest[0] == '/':
-			return wanted{repo: r, kind: kindFile, rest: rest[1:], byPath: true}, true
+			return parsedName{repo: repo, kind: kindFile, name: rest[1:], byPath: true}, true
 		case rest[0] == '#':
-			return wanted{repo: r, rest: rest[1:], byPath: true}, true
+			return parsedName{repo: repo, name: rest[1:], byPath: true}, true
 		case strings.HasPrefix(rest, ".wiki/"):
-			return wanted{repo: r, kind: kindWiki, rest: strings.TrimPrefix(rest, ".wiki/"), byPath: true}, true
+			return parsedName{repo: repo, kind: kindWiki, name: strings.TrimPrefix(rest, ".wiki/"), byPath: true}, true
 		}
 	}
-	return wanted{}, false
+	return parsedName{}, false
 }
 
-// name finds the items of a name; there says that it is no missing one.
-func (l *lookUp) name(ctx context.Context, name string) (items []connectors.Item, there bool, err error) {
-	w, ok := l.parse(name)
+// resolve returns the items of a name.
+func (r *resolver) resolve(ctx context.Context, name string) ([]connectors.Item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, ok := r.parse(name)
 	if !ok {
-		return nil, false, nil
+		return nil, connectors.ErrNotFound
 	}
-	switch w.kind {
+	switch p.kind {
 	case kindFile:
-		return l.file(ctx, w.repo, w.rest)
+		return r.file(ctx, p.repo, p.name)
 	case kindBranch:
-		items, err := l.branch(ctx, w.repo, w.rest)
-		return items, true, err
+		return r.branch(ctx, p.repo, p.name)
 	case kindWiki:
-		return l.page(ctx, w)
+		return r.wikiPages(ctx, p)
 	case kindDiscussion:
-		return l.discussion(ctx, w)
+		return r.discussion(ctx, p)
 	}
-	items, there, err = l.thread(ctx, w)
-	if err == nil && !there && w.byPath {
-		items, there, err = l.discussion(ctx, w)
+	items, err := r.thread(ctx, p)
+	if errors.Is(err, connectors.ErrNotFound) && p.byPath {
+		return r.discussion(ctx, p)
 	}
-	return items, there, err
+	return items, err
 }
 
-func (l *lookUp) tree(ctx context.Context, r repo) (*tree, error) {
-	t, err := l.source.treeOf(ctx, r, !l.asked[r.ID])
-	l.asked[r.ID] = err == nil
+func (r *resolver) tree(ctx context.Context, repo repo) (*tree, error) {
+	t, err := r.source.loadTree(ctx, repo, !r.freshTrees[repo.ID])
+	r.freshTrees[repo.ID] = err == nil
 	return t, err
 }
 
-func (l *lookUp) file(ctx context.Context, r repo, path string) ([]connectors.Item, bool, error) {
-	s := l.source
-	if !s.config.has(contentFiles) || !properPath(path) || !s.config.wants(path) {
-		return nil, false, nil
+func (r *resolver) file(ctx context.Context, repo repo, path string) ([]connectors.Item, error) {
+	s := r.source
+	if !s.config.hasContent(contentFiles) || !isValidPath(path) || !s.config.includesPath(path) {
+		return nil, connectors.ErrNotFound
 	}
-	t, err := l.tree(ctx, r)
-	if err != nil || t == nil {
-		return nil, false, err
-	}
-	e, ok, err := s.find(ctx, r, t, path)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	item := s.fileItem(r, e)
-	if len(item.ID) > connectors.MaxIDBytes || len(item.Path) > connectors.MaxIDBytes {
-		return nil, false, nil
-	}
-	return []connectors.Item{item}, true, nil
-}
-
-// branch is all files of the branch that is followed, and nothing of another one.
-func (l *lookUp) branch(ctx context.Context, r repo, branch string) (items []connectors.Item, err error) {
-	s := l.source
-	if !s.config.has(contentFiles) || s.config.branchOf(r) != branch {
-		return nil, nil
-	}
-	t, err := l.tree(ctx, r)
-	if err != nil || t == nil {
+	t, err := r.tree(ctx, repo)
+	if err != nil {
 		return nil, err
 	}
-	_, err = s.after(ctx, r, t, t.root, "", "", func(e entry) bool {
-		if item := s.fileItem(r, e); s.config.wants(e.Path) && len(item.ID) <= connectors.MaxIDBytes && len(item.Path) <= connectors.MaxIDBytes {
+	e, ok, err := s.findFile(ctx, repo, t, path)
+	if err != nil {
+		return nil, err
+	}
+	item, isValid := s.fileItem(repo, e)
+	if !ok || !isValid {
+		return nil, connectors.ErrNotFound
+	}
+	return []connectors.Item{item}, nil
+}
+
+// branch returns all files of the followed branch, and nothing for another branch.
+func (r *resolver) branch(ctx context.Context, repo repo, branch string) (items []connectors.Item, err error) {
+	s := r.source
+	if !s.config.hasContent(contentFiles) || s.config.followedBranch(repo) != branch {
+		return nil, nil
+	}
+	t, err := r.tree(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.eachFileAfter(ctx, repo, t, t.root, "", "", func(e entry) bool {
+		if item, ok := s.fileItem(repo, e); ok && s.config.includesPath(e.Path) {
 			items = append(items, item)
 		}
 		return true
@@ -167,66 +149,58 @@ func (l *lookUp) branch(ctx context.Context, r repo, branch string) (items []con
 	return items, err
 }
 
-func (l *lookUp) thread(ctx context.Context, w wanted) ([]connectors.Item, bool, error) {
-	s := l.source
-	number, ok := numberOf(w.rest)
-	asked := s.config.has(contentIssues) && w.repo.HasIssues || s.config.has(contentPulls)
-	if !ok || !asked {
-		return nil, false, nil
+func (r *resolver) thread(ctx context.Context, p parsedName) ([]connectors.Item, error) {
+	s := r.source
+	number, ok := parseNumber(p.name)
+	included := s.config.hasContent(contentIssues) && p.repo.HasIssues || s.config.hasContent(contentPulls)
+	if !ok || !included {
+		return nil, connectors.ErrNotFound
 	}
-	t, pull, err := s.askThread(ctx, w.repo, number)
-	switch {
-	case errors.Is(err, connectors.ErrNotFound):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, fmt.Errorf("look up %s#%d: %w", w.repo.FullName, number, err)
-	case w.kind != "" && pull != (w.kind == kindPull):
-		return nil, false, nil
-	}
-	item, ok := s.threadItem(w.repo, t, pull)
-	if !ok {
-		return nil, false, nil
-	}
-	return []connectors.Item{item}, true, nil
-}
-
-func (l *lookUp) discussion(ctx context.Context, w wanted) ([]connectors.Item, bool, error) {
-	s := l.source
-	number, ok := numberOf(w.rest)
-	if !ok || !s.config.has(contentDiscussions) || !w.repo.HasDiscussions {
-		return nil, false, nil
-	}
-	d, err := s.askDiscussion(ctx, w.repo, lookAtDiscussion, number, "")
-	switch {
-	case errors.Is(err, connectors.ErrNotFound):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, fmt.Errorf("look up %s#%s: %w", w.repo.FullName, strconv.Itoa(number), err)
-	}
-	item, ok := s.discussionItem(w.repo, d)
-	if !ok {
-		return nil, false, nil
-	}
-	return []connectors.Item{item}, true, nil
-}
-
-func (l *lookUp) page(ctx context.Context, w wanted) (items []connectors.Item, there bool, err error) {
-	s := l.source
-	if !s.config.has(contentWiki) {
-		return nil, false, nil
-	}
-	if l.wikis == nil {
-		l.wikis = map[int64]bool{}
-	}
-	state, err := s.wikiOf(ctx, w.repo, !l.wikis[w.repo.ID], false)
+	t, isPull, err := s.getThread(ctx, p.repo, number)
 	if err != nil {
-		return nil, false, err
+		return nil, fmt.Errorf("look up %s#%d: %w", p.repo.FullName, number, err)
 	}
-	l.wikis[w.repo.ID] = true
-	for _, p := range state.pageNamed(w.rest) {
-		if !w.byPath || p.Path == w.rest {
-			items = append(items, wikiItem(w.repo, p))
+	item, ok := s.threadItem(p.repo, t, isPull)
+	if !ok || p.kind != "" && isPull != (p.kind == kindPull) {
+		return nil, connectors.ErrNotFound
+	}
+	return []connectors.Item{item}, nil
+}
+
+func (r *resolver) discussion(ctx context.Context, p parsedName) ([]connectors.Item, error) {
+	s := r.source
+	number, ok := parseNumber(p.name)
+	if !ok || !s.config.hasContent(contentDiscussions) || !p.repo.HasDiscussions {
+		return nil, connectors.ErrNotFound
+	}
+	d, err := s.getDiscussion(ctx, p.repo, discussionQuery, number, "")
+	if err != nil {
+		return nil, fmt.Errorf("look up %s#%d: %w", p.repo.FullName, number, err)
+	}
+	item, ok := s.discussionItem(p.repo, d)
+	if !ok {
+		return nil, connectors.ErrNotFound
+	}
+	return []connectors.Item{item}, nil
+}
+
+func (r *resolver) wikiPages(ctx context.Context, p parsedName) (items []connectors.Item, err error) {
+	s := r.source
+	if !s.config.hasContent(contentWiki) {
+		return nil, connectors.ErrNotFound
+	}
+	w, err := s.loadWiki(ctx, p.repo, !r.freshWikis[p.repo.ID], false)
+	if err != nil {
+		return nil, err
+	}
+	r.freshWikis[p.repo.ID] = true
+	for _, page := range w.pagesNamed(p.name) {
+		if !p.byPath || page.Path == p.name {
+			items = append(items, wikiItem(p.repo, page))
 		}
 	}
-	return items, len(items) > 0, nil
+	if len(items) == 0 {
+		return nil, connectors.ErrNotFound
+	}
+	return items, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +14,12 @@ import (
 )
 
 const (
-	hooksNote    = "hooks"
+	hooksKey     = "hooks"
 	maxHookPages = 5
 )
 
-// hook is a webhook at GitHub.
-type hook struct {
+// A webhookOf is a webhook at GitHub.
+type webhookOf struct {
 	ID     int64    `json:"id"`
 	Name   string   `json:"name"`
 	Active bool     `json:"active"`
@@ -30,38 +29,38 @@ type hook struct {
 	} `json:"config"`
 }
 
-// Subscribe implements [connectors.Subscriber]: a webhook of each repository, or
-// of an organisation where all its repositories are taken. The subscription's id
-// is the address; which webhooks there are is noted.
+// Subscribe implements [connectors.Subscriber]. It creates a webhook for each
+// repository, or for an organisation if all its repositories are included. The
+// id of the subscription is the address. The webhooks are in the state.
 func (s *source) Subscribe(ctx context.Context, address, secret string) (connectors.Subscription, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return connectors.Subscription{}, err
 	}
-	places, err := s.hookPlaces(ctx)
+	lists, err := s.hookPaths(ctx)
 	if err != nil {
 		return connectors.Subscription{}, err
 	}
-	var made []string
-	for _, place := range places {
-		path, err := s.hookAt(ctx, place, address, secret)
+	var hooks []string
+	for _, list := range lists {
+		path, err := s.ensureHook(ctx, list, address, secret)
 		if err != nil {
-			return connectors.Subscription{}, fmt.Errorf("set up a webhook of %s: %w", strings.TrimSuffix(place, "/hooks"), hookError(err))
+			return connectors.Subscription{}, fmt.Errorf("set up a webhook of %s: %w", strings.TrimSuffix(list, "/hooks"), hookError(err))
 		}
-		made = append(made, path)
+		hooks = append(hooks, path)
 	}
-	// Webhooks of what is no longer followed.
+	// Delete webhooks of repositories that are no longer followed.
 	var before []string
-	if err := s.recall(ctx, hooksNote, &before); err != nil {
+	if _, err := connectors.GetJSON(ctx, s.state, hooksKey, &before); err != nil {
 		return connectors.Subscription{}, err
 	}
 	for _, path := range before {
-		if !slices.Contains(made, path) {
-			if err := s.unhook(ctx, path); err != nil && !connectors.IsNeedsAuth(err) {
+		if !slices.Contains(hooks, path) {
+			if err := s.deleteHook(ctx, path); err != nil && !connectors.IsNeedsAuth(err) {
 				return connectors.Subscription{}, err
 			}
 		}
 	}
-	if err := s.remember(ctx, hooksNote, made); err != nil {
+	if err := connectors.PutJSON(ctx, s.state, hooksKey, hooks); err != nil {
 		return connectors.Subscription{}, err
 	}
 	return connectors.Subscription{ID: address}, nil
@@ -69,40 +68,40 @@ func (s *source) Subscribe(ctx context.Context, address, secret string) (connect
 
 // Unsubscribe implements [connectors.Subscriber].
 func (s *source) Unsubscribe(ctx context.Context, sub connectors.Subscription) error {
-	if err := s.ready(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
-	var made []string
-	if err := s.recall(ctx, hooksNote, &made); err != nil {
+	var paths []string
+	if _, err := connectors.GetJSON(ctx, s.state, hooksKey, &paths); err != nil {
 		return err
 	}
-	if len(made) == 0 { // without notes: by the address
-		places, err := s.hookPlaces(ctx)
+	if len(paths) == 0 { // without state
+		lists, err := s.hookPaths(ctx)
 		if err != nil {
 			return err
 		}
-		for _, place := range places {
-			hooks, err := s.hooksTo(ctx, place, sub.ID)
+		for _, list := range lists {
+			hooks, err := s.findHooks(ctx, list, sub.ID)
 			if err != nil {
 				return hookError(err)
 			}
 			for _, h := range hooks {
-				made = append(made, place+"/"+strconv.FormatInt(h.ID, 10))
+				paths = append(paths, list+"/"+strconv.FormatInt(h.ID, 10))
 			}
 		}
 	}
-	for _, path := range made {
-		if err := s.unhook(ctx, path); err != nil {
+	for _, path := range paths {
+		if err := s.deleteHook(ctx, path); err != nil {
 			return err
 		}
 	}
-	if s.notes == nil {
+	if s.state == nil {
 		return nil
 	}
-	return s.notes.DeletePrefix(ctx, hooksNote)
+	return s.state.DeletePrefix(ctx, hooksKey)
 }
 
-func (s *source) unhook(ctx context.Context, path string) error {
+func (s *source) deleteHook(ctx context.Context, path string) error {
 	_, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodDelete, Path: path}, nil)
 	if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 		return fmt.Errorf("delete a webhook: %w", err)
@@ -110,7 +109,7 @@ func (s *source) unhook(ctx context.Context, path string) error {
 	return nil
 }
 
-// hookError says what GitHub hides behind a 404.
+// hookError returns the error that GitHub hides behind a 404.
 func hookError(err error) error {
 	if errors.Is(err, connectors.ErrNotFound) {
 		return connectors.NeedsAuth(errors.New("the credentials may not set up webhooks: a fine-grained token or app needs the permission Webhooks (read and write), a classic token the scope admin:repo_hook or admin:org_hook"))
@@ -118,76 +117,64 @@ func hookError(err error) error {
 	return err
 }
 
-// hookPlaces are the lists of webhooks that cover the config. Those of
-// repositories go by their numbers, which outlive a change of the name.
-func (s *source) hookPlaces(ctx context.Context) ([]string, error) {
-	repos, _, err := s.list(ctx)
+// hookPaths returns the paths of the lists of webhooks that cover the config.
+// Repositories have their numbers, which do not change with names.
+func (s *source) hookPaths(ctx context.Context) ([]string, error) {
+	repos, _, err := s.listRepos(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var places, organisations []string
+	var paths, organisations []string
 	for _, p := range s.config.repos {
-		if !p.all() {
+		if !p.isAll() {
 			continue
 		}
-		var who struct {
+		var user struct {
 			Type string `json:"type"`
 		}
-		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner, RequiredFields: []string{"type"}}, &who); err != nil {
+		if _, err := s.api.JSON(ctx, restapi.Request{Path: "users/" + p.owner, RequiredFields: []string{"type"}}, &user); err != nil {
 			return nil, fmt.Errorf("ask for the owner %s: %w", p.owner, err)
 		}
-		if who.Type == "Organization" {
+		if user.Type == "Organization" {
 			organisations = append(organisations, strings.ToLower(p.owner))
-			places = append(places, "orgs/"+strings.ToLower(p.owner)+"/hooks")
+			paths = append(paths, "orgs/"+strings.ToLower(p.owner)+"/hooks")
 		}
 	}
 	for _, r := range repos {
 		if !slices.Contains(organisations, strings.ToLower(r.owner())) {
-			places = append(places, "repositories/"+strconv.FormatInt(r.ID, 10)+"/hooks")
+			paths = append(paths, "repositories/"+strconv.FormatInt(r.ID, 10)+"/hooks")
 		}
 	}
-	slices.Sort(places)
-	return slices.Compact(places), nil
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
 }
 
-// hooksTo are the webhooks of a list that go to an address.
-func (s *source) hooksTo(ctx context.Context, place, address string) ([]hook, error) {
-	var found []hook
-	query := url.Values{"per_page": {"100"}}
-	var trail restapi.LoopDetector
-	for range maxHookPages {
-		var page []hook
-		header, err := s.api.JSON(ctx, restapi.Request{Path: place, Query: query}, &page)
+// findHooks returns the webhooks of a list that deliver to an address.
+func (s *source) findHooks(ctx context.Context, path, address string) (found []webhookOf, err error) {
+	_, err = restapi.Pages("GitHub", "the webhooks", maxHookPages, func(cursor string) (next string, err error) {
+		var page []webhookOf
+		header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: pageQuery(cursor)}, &page)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		for _, h := range page {
 			if h.ID <= 0 {
-				return nil, connectors.Retryable(errors.New("GitHub lists a webhook that cannot be; "+advice), 0)
+				return "", connectors.Retryable(errors.New("GitHub lists a webhook that cannot be; "+checkAdvice), 0)
 			}
 			if h.Config.URL == address {
 				found = append(found, h)
 			}
 		}
-		next, err := nextQuery(header)
-		if err == nil && next == "" {
-			break
-		}
-		if err == nil {
-			err = trail.Visit("GitHub", "the webhooks", next)
-		}
-		if err != nil {
-			return nil, err
-		}
-		query, _ = url.ParseQuery(next) // it was looked at before
-	}
-	return found, nil
+		return restapi.NextLink("GitHub", header)
+	})
+	return found, err
 }
 
-// hookAt makes the webhook of a list what it is to be, and the only one to its
-// address. The secret is set anew each time: GitHub does not show it.
-func (s *source) hookAt(ctx context.Context, place, address, secret string) (path string, err error) {
-	hooks, err := s.hooksTo(ctx, place, address)
+// ensureHook makes sure that a list has exactly one webhook to an address, with
+// the right events and secret. It always sets the secret since GitHub does not
+// return it.
+func (s *source) ensureHook(ctx context.Context, list, address, secret string) (path string, err error) {
+	hooks, err := s.findHooks(ctx, list, address)
 	if err != nil {
 		return "", err
 	}
@@ -197,18 +184,18 @@ func (s *source) hookAt(ctx context.Context, place, address, secret string) (pat
 	}
 	if len(hooks) == 0 {
 		body["name"] = "web"
-		var made hook
-		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: place, Body: body, RequiredFields: []string{"id"}}, &made); err != nil {
+		var created webhookOf
+		if _, err := s.api.JSON(ctx, restapi.Request{Method: http.MethodPost, Path: list, Body: body, RequiredFields: []string{"id"}}, &created); err != nil {
 			return "", err
 		}
-		return place + "/" + strconv.FormatInt(made.ID, 10), nil
+		return list + "/" + strconv.FormatInt(created.ID, 10), nil
 	}
 	for _, extra := range hooks[1:] {
-		if err := s.unhook(ctx, place+"/"+strconv.FormatInt(extra.ID, 10)); err != nil {
+		if err := s.deleteHook(ctx, list+"/"+strconv.FormatInt(extra.ID, 10)); err != nil {
 			return "", err
 		}
 	}
-	path = place + "/" + strconv.FormatInt(hooks[0].ID, 10)
+	path = list + "/" + strconv.FormatInt(hooks[0].ID, 10)
 	_, err = s.api.JSON(ctx, restapi.Request{Method: http.MethodPatch, Path: path, Body: body}, nil)
 	return path, err
 }

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-// dial reaches loopback, and through the guard, as in production.
+// dial connects through the guard, as in production, and allows loopback.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})
 	return guard.DialContext(ctx, network, address)
@@ -27,54 +27,54 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 
 const token = "github_pat_11AAAAAAA0123456789_abcdefghijklmnopqrstuvwxyz"
 
-// place is a server with the private repository acme/handbook, and a token for it.
-type place struct {
+// testServer is a server with the private repository acme/handbook, and a token for it.
+type testServer struct {
 	*githubserver.Server
 	notes *connectortest.State
 }
 
-func newPlace(t testing.TB) place {
+func newTestServer(t testing.TB) testServer {
 	t.Helper()
 	server := githubserver.New()
 	t.Cleanup(server.Close)
 	server.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*"}})
 	server.AddRepo("acme/handbook", githubserver.RepoOptions{Private: true, Wiki: true, Discussions: true})
-	return place{Server: server, notes: &connectortest.State{}}
+	return testServer{Server: server, notes: &connectortest.State{}}
 }
 
-// settings are those of the one repository; more overrides fields of the config.
-func (p place) settings(more map[string]any) connectors.Settings {
+// settings returns settings for the one repository. more overrides config fields.
+func (p testServer) settings(more map[string]any) connectors.Settings {
 	config := map[string]any{"repos": []any{"acme/handbook"}, "apiUrl": p.API}
 	maps.Copy(config, more)
 	return connectors.Settings{ConnectorID: "test", Config: config, Credentials: map[string]string{"token": token}, State: p.notes}
 }
 
-// rooted shows a source's paths without the repository's name in front, which
-// the suite knows nothing of.
-type rooted struct {
+// A shortPathSource removes the repository's name from paths, since the suite does
+// not know it.
+type shortPathSource struct {
 	connectors.Source
 	root string
 }
 
-func (r rooted) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
+func (r shortPathSource) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
 	page, err := r.Source.Walk(ctx, cursor)
 	page.Items = r.strip(page.Items)
 	return page, err
 }
 
-func (r rooted) strip(items []connectors.Item) []connectors.Item {
+func (r shortPathSource) strip(items []connectors.Item) []connectors.Item {
 	for i := range items {
 		items[i].Path = strings.TrimPrefix(items[i].Path, r.root)
 	}
 	return items
 }
 
-func (r rooted) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+func (r shortPathSource) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
 	item.Path = r.root + item.Path
 	return r.Source.Open(ctx, item)
 }
 
-func (r rooted) Resolve(ctx context.Context, names []string) ([]connectors.Item, []string, error) {
+func (r shortPathSource) Resolve(ctx context.Context, names []string) ([]connectors.Item, []string, error) {
 	whole := make([]string, len(names))
 	for i, name := range names {
 		if whole[i] = r.root + name; id.MatchString(name) {
@@ -88,26 +88,26 @@ func (r rooted) Resolve(ctx context.Context, names []string) ([]connectors.Item,
 	return r.strip(found), missing, err
 }
 
-// id is what the id of a file looks like.
+// id matches the id of a file.
 var id = regexp.MustCompile(`^[0-9]+:f:`)
 
-func (p place) Delete(t testing.TB, path string) {
+func (p testServer) Delete(t testing.TB, path string) {
 	t.Helper()
 	p.Server.Delete("acme/handbook", "", path)
 }
 
-// fixture puts files into a place's repository.
-type fixture struct{ place }
+// A fixture puts files into the server's repository.
+type fixture struct{ testServer }
 
 func (f fixture) Put(t testing.TB, path string, content []byte) {
 	t.Helper()
 	f.Server.Put("acme/handbook", "", path, content)
 }
 
-func TestFilesOfARepositoryAreASource(t *testing.T) {
+func TestFilesOfARepositoryPassTheSuite(t *testing.T) {
 	t.Parallel()
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
-		p := newPlace(t)
+		p := newTestServer(t)
 		kind := github.Kind(dial)
 		open := kind.New
 		kind.New = func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
@@ -115,7 +115,7 @@ func TestFilesOfARepositoryAreASource(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return rooted{Source: source, root: "acme/handbook/"}, nil
+			return shortPathSource{Source: source, root: "acme/handbook/"}, nil
 		}
 		return connectortest.Setup{
 			Kind: kind, Settings: p.settings(nil), Fixture: fixture{p},

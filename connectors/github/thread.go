@@ -15,17 +15,17 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// maxRemarkPages is how many pages of a hundred comments of one sort are read.
-const maxRemarkPages = 30
+// maxCommentPages is the largest number of pages of comments that are read.
+const maxCommentPages = 30
 
-// maxListPages ends a walk through a list that is never the same.
+// maxListPages bounds a walk through a list that keeps changing.
 const maxListPages = 10_000
 
 type account struct {
 	Login string `json:"login"`
 }
 
-// thread is an issue or a pull request, as both their lists and looks tell it.
+// A thread is an issue or a pull request, as GitHub lists and returns it.
 type thread struct {
 	Number      int       `json:"number"`
 	Title       string    `json:"title"`
@@ -33,11 +33,11 @@ type thread struct {
 	StateReason string    `json:"state_reason,omitempty"`
 	HTMLURL     string    `json:"html_url"`
 	User        *account  `json:"user"`
-	Comments    *int      `json:"comments,omitempty"` // the list of pull requests does not tell
+	Comments    *int      `json:"comments,omitempty"` // nil in the list of pull requests
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 	Draft       bool      `json:"draft,omitempty"`
-	MergedAt    string    `json:"merged_at,omitempty"` // in a pull request's own form
+	MergedAt    string    `json:"merged_at,omitempty"` // of a pull request
 	PullRequest *struct {
 		MergedAt string `json:"merged_at,omitempty"`
 	} `json:"pull_request,omitempty"` // in an issue's
@@ -50,21 +50,21 @@ type thread struct {
 	} `json:"milestone,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. What lacks its number, state or
-// time is no issue: passed over, it would be taken for deleted.
+// UnmarshalJSON implements [json.Unmarshaler]. A response without a number,
+// state or time is an error: if it were ignored, its document would be deleted.
 func (t *thread) UnmarshalJSON(data []byte) error {
 	type plain thread
 	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
 		return err
 	}
 	if t.Number <= 0 || t.State == "" || t.UpdatedAt.IsZero() || t.HTMLURL == "" {
-		return errors.New("it is no issue")
+		return errors.New("not an issue")
 	}
 	return nil
 }
 
-// version changes with every edit and comment; the count tells of comments that
-// were deleted.
+// version changes with edits and comments. The number of comments shows deleted
+// ones.
 func (t thread) version() string {
 	version := t.UpdatedAt.UTC().Format(time.RFC3339)
 	if t.Comments != nil {
@@ -83,25 +83,25 @@ func (a *account) login() string {
 func threadStage() stage {
 	return stage{
 		name: "threads",
-		has: func(c config, r repo) bool {
-			return c.has(contentPulls) || c.has(contentIssues) && r.HasIssues
+		applies: func(c config, r repo) bool {
+			return c.hasContent(contentPulls) || c.hasContent(contentIssues) && r.HasIssues
 		},
-		walk: walkThreads, least: 100,
+		walk: walkThreads, minRoom: 100,
 		check: func(ctx context.Context, s *source, r repo) error {
-			if !s.config.has(contentPulls) && (!s.config.has(contentIssues) || !r.HasIssues) {
+			if !s.config.hasContent(contentPulls) && (!s.config.hasContent(contentIssues) || !r.HasIssues) {
 				return nil
 			}
-			var some []thread
-			_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + s.threadList(r)), Query: url.Values{"per_page": {"1"}}}, &some)
+			var page []thread
+			_, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + s.threadList(r)), Query: url.Values{"per_page": {"1"}}}, &page)
 			return threadError(err, r)
 		},
 	}
 }
 
-// threadList is the list to read: that of issues has pull requests too, and
-// tells their comments' number.
+// threadList returns the list to read. That of issues includes pull requests,
+// with their numbers of comments.
 func (s *source) threadList(r repo) string {
-	if s.config.has(contentIssues) && r.HasIssues {
+	if s.config.hasContent(contentIssues) && r.HasIssues {
 		return "issues"
 	}
 	return "pulls"
@@ -111,55 +111,54 @@ func threadError(err error, r repo) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("list the issues and pull requests of %s (config.%s can leave them out): %w", r.FullName, optionContent, stopped(err, r))
+	return fmt.Errorf("list the issues and pull requests of %s (config.%s can leave them out): %w", r.FullName, optionContent, missingIsFatal(err, r))
 }
 
-// walkThreads reads a page of the list. All states are asked for, also where
-// closed ones are left out: a list of open ones would move on under the walk as
-// they are closed, and skip others.
-func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, error) {
+// walkThreads reads a page of the list in all states: a list of open threads
+// would shift while threads are closed, and pages would skip others.
+func walkThreads(ctx context.Context, s *source, r repo, p position, _ int) (stepResult, error) {
 	list := s.threadList(r)
 	query := url.Values{"state": {"all"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {"100"}}
 	if !s.config.since.IsZero() && list == "issues" {
 		query.Set("since", s.config.since.Format(time.RFC3339))
 	}
-	trail, rest := splitTrail(p.rest)
-	if rest != "" {
-		next, err := url.ParseQuery(rest)
+	loop, offset := splitLoop(p.offset)
+	if offset != "" {
+		next, err := url.ParseQuery(offset)
 		if err != nil {
-			return step{}, connectors.Fatal(errors.New("this is no cursor of a walk through GitHub"))
+			return stepResult{}, connectors.ErrCursor
 		}
 		query = next
 	}
-	page, next, whole, err := ask(ctx, s, threadNote(r, p.n), restapi.Request{Path: r.path("/" + list), Query: query}, withoutBodies)
+	page, next, isNew, err := getCached(ctx, s, threadsKey(r, p.steps), restapi.Request{Path: r.path("/" + list), Query: query}, withoutBodies)
 	if err != nil {
-		return step{}, threadError(err, r)
+		return stepResult{}, threadError(err, r)
 	}
-	out := step{more: next != ""}
+	out := stepResult{more: next != ""}
 	if out.more {
-		if err := trail.Visit("GitHub", "the issues and pull requests of "+r.FullName, next); err != nil {
-			return step{}, err
+		if err := loop.Visit("GitHub", "the issues and pull requests of "+r.FullName, next); err != nil {
+			return stepResult{}, err
 		}
-		out.rest = joinTrail(trail, next)
+		out.offset = joinLoop(loop, next)
 	}
-	if p.n > 0 && query.Has("page") {
-		moved, err := s.moved(ctx, r, p.n-1)
+	if p.steps > 0 && query.Has("page") {
+		shifted, err := s.pageShifted(ctx, r, p.steps-1)
 		if err != nil {
-			return step{}, threadError(err, r)
+			return stepResult{}, threadError(err, r)
 		}
-		if p.n > maxListPages {
-			return step{}, connectors.Retryable(fmt.Errorf("the issues and pull requests of %s do not hold still", r.FullName), 0)
+		if p.steps > maxListPages {
+			return stepResult{}, connectors.Retryable(fmt.Errorf("the issues and pull requests of %s keep changing while they are listed", r.FullName), 0)
 		}
 		switch {
-		case moved:
-			out.more, out.rest = true, "" // from the start
-		case len(page) == 0: // the page before named it
-			return step{}, threadError(connectors.Retryable(errors.New("GitHub names a next page, on which there is nothing"), 0), r)
+		case shifted:
+			out.more, out.offset = true, "" // from the start
+		case len(page) == 0: // the previous page has a link to it
+			return stepResult{}, threadError(connectors.Retryable(errors.New("GitHub names a next page, on which there is nothing"), 0), r)
 		}
 	}
 	for _, t := range page {
 		if item, ok := s.threadItem(r, t, list == "pulls"); ok {
-			if whole && t.Comments != nil && *t.Comments == 0 && t.PullRequest == nil {
+			if isNew && t.Comments != nil && *t.Comments == 0 && t.PullRequest == nil {
 				item.Content = renderThread(r, t, false, nil, false)
 			}
 			out.items = append(out.items, item)
@@ -168,20 +167,20 @@ func walkThreads(ctx context.Context, s *source, r repo, p place, _ int) (step, 
 	return out, nil
 }
 
-// splitTrail takes the trail of a list out of its part of a cursor; cursors of
-// earlier versions have none.
-func splitTrail(rest string) (restapi.LoopDetector, string) {
-	if text, after, found := strings.Cut(rest, "|"); found {
-		if trail, ok := restapi.ParseLoopDetector(text); ok {
-			return trail, after
+// splitLoop splits the loop detector from a stage's offset. Cursors of earlier
+// versions have none.
+func splitLoop(offset string) (restapi.LoopDetector, string) {
+	if text, rest, found := strings.Cut(offset, "|"); found {
+		if loop, ok := restapi.ParseLoopDetector(text); ok {
+			return loop, rest
 		}
 	}
-	return restapi.LoopDetector{}, rest
+	return restapi.LoopDetector{}, offset
 }
 
-func joinTrail(trail restapi.LoopDetector, rest string) string { return trail.String() + "|" + rest }
+func joinLoop(loop restapi.LoopDetector, offset string) string { return loop.String() + "|" + offset }
 
-func threadNote(r repo, page int) string { return r.note("threads") + strconv.Itoa(page) }
+func threadsKey(r repo, page int) string { return r.stateKey("threads") + strconv.Itoa(page) }
 
 func withoutBodies(page []thread) []thread {
 	page = slices.Clone(page)
@@ -191,49 +190,49 @@ func withoutBodies(page []thread) []thread {
 	return page
 }
 
-// moved says whether a page of the list ends otherwise than when it was read,
+// pageShifted says whether a page of the list ends otherwise than when it was read,
 // just before the one that follows it: then an issue of it, or before it, was
 // deleted meanwhile, what follows moved up, and one was passed over. GitHub does
 // not count the request for a page that is the same; lists that it gives by
 // cursor, not by number, need none.
-func (s *source) moved(ctx context.Context, r repo, page int) (bool, error) {
-	var old kept[[]thread]
-	if err := s.recall(ctx, threadNote(r, page), &old); err != nil || len(old.Data) == 0 {
+func (s *source) pageShifted(ctx context.Context, r repo, page int) (bool, error) {
+	var old cachedResponse[[]thread]
+	if _, err := connectors.GetJSON(ctx, s.state, threadsKey(r, page), &old); err != nil || len(old.Data) == 0 {
 		return false, err
 	}
-	path, rest, _ := strings.Cut(old.Asked, "?")
-	query, err := url.ParseQuery(rest)
+	path, rawQuery, _ := strings.Cut(old.Request, "?")
+	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return false, nil // a note of another version
+		return false, nil // state of another version
 	}
-	now, _, _, err := ask(ctx, s, threadNote(r, page), restapi.Request{Path: path, Query: query}, withoutBodies)
+	now, _, _, err := getCached(ctx, s, threadsKey(r, page), restapi.Request{Path: path, Query: query}, withoutBodies)
 	if err != nil {
 		return false, err
 	}
 	return len(now) == 0 || now[len(now)-1].Number != old.Data[len(old.Data)-1].Number, nil
 }
 
-// threadItem leaves out what the config does not ask for.
+// threadItem reports false for a thread that the config does not include.
 func (s *source) threadItem(r repo, t thread, pull bool) (connectors.Item, bool) {
 	kind, content, word := kindIssue, contentIssues, "issue"
 	if pull || t.PullRequest != nil {
 		kind, content, word = kindPull, contentPulls, "pull request"
 	}
-	if t.Number <= 0 || !s.config.has(content) || !s.config.closed && t.State != "open" || t.UpdatedAt.Before(s.config.since) {
+	if t.Number <= 0 || !s.config.hasContent(content) || !s.config.closed && t.State != "open" || t.UpdatedAt.Before(s.config.since) {
 		return connectors.Item{}, false
 	}
 	number := strconv.Itoa(t.Number)
 	return connectors.Item{
-		ID: idOf(r, kind, number), Path: r.FullName + "#" + number, Version: t.version(), Size: -1,
+		ID: itemID(r, kind, number), Path: r.FullName + "#" + number, Version: t.version(), Size: -1,
 		Title: t.Title + " #" + number, URL: t.HTMLURL, MediaType: "text/markdown", Author: t.User.login(),
 		CreatedAt: t.CreatedAt.UTC(), ModifiedAt: t.UpdatedAt.UTC(),
-		Metadata: map[string]string{"repository": r.FullName, "kind": word, "state": stateOf(t)},
+		Metadata: map[string]string{"repository": r.FullName, "kind": word, "state": threadState(t)},
 	}, true
 }
 
-// askThread looks at one issue or pull request. Another repository's, to which
-// GitHub leads after a transfer, is none of this one.
-func (s *source) askThread(ctx context.Context, r repo, number int) (thread, bool, error) {
+// getThread returns an issue or pull request. It is ErrNotFound if GitHub
+// redirects to another repository, as after a transfer.
+func (s *source) getThread(ctx context.Context, r repo, number int) (thread, bool, error) {
 	list := s.threadList(r)
 	var t thread
 	if _, err := s.api.JSON(ctx, restapi.Request{Path: r.path("/" + list + "/" + strconv.Itoa(number))}, &t); err != nil {
@@ -249,21 +248,21 @@ func (s *source) askThread(ctx context.Context, r repo, number int) (thread, boo
 	return t, pull, nil
 }
 
-// readThread makes the document of an issue or a pull request.
+// readThread returns the document of an issue or pull request.
 func (s *source) readThread(ctx context.Context, r repo, kind string, number int) (version string, text []byte, err error) {
-	t, pull, err := s.askThread(ctx, r, number)
+	t, pull, err := s.getThread(ctx, r, number)
 	if err == nil && pull != (kind == kindPull) {
 		err = connectors.ErrNotFound
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	var remarks []remark
-	cut := false
+	var comments []comment
+	truncated := false
 	listed := 0
-	read := func(path, word string) error {
-		more, count, rest, err := s.remarks(ctx, r.path(path), word)
-		remarks, listed, cut = append(remarks, more...), listed+count, cut || rest
+	read := func(path, label string) error {
+		page, count, more, err := s.readComments(ctx, r.path(path), label)
+		comments, listed, truncated = append(comments, page...), listed+count, truncated || more
 		return err
 	}
 	if t.Comments == nil || *t.Comments > 0 {
@@ -282,16 +281,14 @@ func (s *source) readThread(ctx context.Context, r repo, kind string, number int
 			return "", nil, err
 		}
 	}
-	slices.SortStableFunc(remarks, func(a, b remark) int { return a.at.Compare(b.at) })
-	return t.version(), renderThread(r, t, pull, remarks, cut), nil
+	slices.SortStableFunc(comments, func(a, b comment) int { return a.at.Compare(b.at) })
+	return t.version(), renderThread(r, t, pull, comments, truncated), nil
 }
 
-// remarks reads comments or reviews: those with a text, and how many there are;
-// cut says that there are more.
-func (s *source) remarks(ctx context.Context, path, word string) (all []remark, count int, cut bool, err error) {
-	query := url.Values{"per_page": {"100"}}
-	var trail restapi.LoopDetector
-	for range maxRemarkPages {
+// readComments reads comments or reviews. It returns those with a text and the
+// number of all. truncated reports whether there are more.
+func (s *source) readComments(ctx context.Context, path, label string) (comments []comment, count int, truncated bool, err error) {
+	complete, err := restapi.Pages("GitHub", path, maxCommentPages, func(cursor string) (next string, err error) {
 		var page []struct {
 			User        *account  `json:"user"`
 			Body        string    `json:"body"`
@@ -300,42 +297,44 @@ func (s *source) remarks(ctx context.Context, path, word string) (all []remark, 
 			State       string    `json:"state"`
 			Path        string    `json:"path"`
 		}
-		header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: query}, &page)
+		header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: pageQuery(cursor)}, &page)
 		if err != nil {
-			return nil, 0, false, err
+			return "", err
 		}
 		count += len(page)
-		for _, c := range page {
-			if c.CreatedAt.IsZero() && c.SubmittedAt.IsZero() && c.State == "" {
-				return nil, 0, false, connectors.Retryable(errors.New("GitHub lists a comment that cannot be; "+advice), 0)
+		for _, p := range page {
+			if p.CreatedAt.IsZero() && p.SubmittedAt.IsZero() && p.State == "" {
+				return "", connectors.Retryable(errors.New("GitHub lists a comment that cannot be; "+checkAdvice), 0)
 			}
-			one := remark{word: word, author: c.User.login(), at: c.CreatedAt, text: c.Body, about: c.Path}
-			if one.at.IsZero() {
-				one.at = c.SubmittedAt
+			c := comment{label: label, author: p.User.login(), at: p.CreatedAt, text: p.Body, file: p.Path}
+			if c.at.IsZero() {
+				c.at = p.SubmittedAt
 			}
-			if word == "Review" {
-				one.word = reviewWord(c.State)
+			if label == "Review" {
+				c.label = reviewLabel(p.State)
 			}
-			if strings.TrimSpace(c.Body) != "" {
-				all = append(all, one)
+			if strings.TrimSpace(p.Body) != "" {
+				comments = append(comments, c)
 			}
 		}
-		next, err := nextQuery(header)
-		if err == nil && next == "" {
-			return all, count, false, nil
-		}
-		if err == nil {
-			err = trail.Visit("GitHub", path, next)
-		}
-		if err != nil {
-			return nil, 0, false, err
-		}
-		query, _ = url.ParseQuery(next) // it was looked at before
+		return restapi.NextLink("GitHub", header)
+	})
+	if err != nil {
+		return nil, 0, false, err
 	}
-	return all, count, true, nil
+	return comments, count, !complete, nil
 }
 
-func reviewWord(state string) string {
+// pageQuery returns the query of a page: that of a next link, or of the first page.
+func pageQuery(cursor string) url.Values {
+	if cursor == "" {
+		return url.Values{"per_page": {"100"}}
+	}
+	query, _ := url.ParseQuery(cursor) // NextLink has parsed it
+	return query
+}
+
+func reviewLabel(state string) string {
 	switch state {
 	case "APPROVED":
 		return "Approval"

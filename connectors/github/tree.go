@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// entry is a file of a tree, or a folder where the tree is a folder's alone.
+// An entry is a file of a tree, or a folder of an incomplete tree.
 type entry struct {
 	Path string `json:"p"`
 	SHA  string `json:"s"`
@@ -25,7 +25,7 @@ type entry struct {
 	Tree bool   `json:"t,omitempty"`
 }
 
-// key puts entries in the order of the whole paths of files.
+// key sorts entries in the order of the complete paths of files.
 func (e entry) key() string {
 	if e.Tree {
 		return e.Path + "/"
@@ -33,25 +33,30 @@ func (e entry) key() string {
 	return e.Path
 }
 
-// tree is what a branch holds.
+// A tree is the tree of a branch. Without a root, it is empty.
 type tree struct {
-	root  string
-	lists map[string][]entry // by the hash of the folder, what is in it
-	whole map[string]bool    // that the list is of all that is below the folder
-	size  int
+	root     string
+	folders  map[string][]entry // by hash of the folder
+	complete map[string]bool    // by hash: the list has all that is below the folder
+	size     int
 }
 
-// maxListed bounds how many entries are kept of a tree that GitHub does not give whole.
-const maxListed = 300_000
+// maxTreeEntries bounds the entries in memory of a tree that GitHub does not
+// list at once.
+const maxTreeEntries = 300_000
 
-// tip asks for the tree of the followed branch; "" for an empty repository, and
-// for one that owner/* brought and that lacks the branch of the config.
-func (s *source) tip(ctx context.Context, r repo) (string, error) {
-	branch := s.config.branchOf(r)
-	if !properBranch(branch) {
+// maxSavedTree is the largest decompressed size of the tree in the state, in bytes.
+const maxSavedTree = 64 << 20
+
+// branchTree returns the hash of the followed branch's tree. It is "" for an
+// empty repository, and if owner/* includes a repository that lacks the branch
+// of the config.
+func (s *source) branchTree(ctx context.Context, r repo) (string, error) {
+	branch := s.config.followedBranch(r)
+	if !isBranchName(branch) {
 		return "", connectors.Fatal(fmt.Errorf("the branch of %s cannot be: correct config.%s", r.FullName, optionBranch))
 	}
-	type answer struct {
+	type branchResponse struct {
 		Commit struct {
 			Commit struct {
 				Tree struct {
@@ -60,8 +65,8 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 			} `json:"commit"`
 		} `json:"commit"`
 	}
-	found, _, _, err := ask[answer](ctx, s, r.note("branch"), restapi.Request{
-		Path: r.path("/branches/" + escaped(branch)), RequiredFields: []string{"commit.commit.tree.sha"},
+	found, _, _, err := getCached[branchResponse](ctx, s, r.stateKey("branch"), restapi.Request{
+		Path: r.path("/branches/" + escapePath(branch)), RequiredFields: []string{"commit.commit.tree.sha"},
 	}, nil)
 	if errors.Is(err, connectors.ErrNotFound) {
 		empty, emptyErr := s.isEmpty(ctx, r)
@@ -69,10 +74,10 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 		case empty:
 			return "", nil
 		case emptyErr != nil:
-			return "", fmt.Errorf("look into the repository %s: %w", r.FullName, stopped(emptyErr, r))
+			return "", fmt.Errorf("look into the repository %s: %w", r.FullName, missingIsFatal(emptyErr, r))
 		}
-		if !s.names(r) {
-			return "", nil // one of an owner's that does not have the branch
+		if !s.isNamed(r) {
+			return "", nil
 		}
 		return "", connectors.Fatal(fmt.Errorf("the repository %s has no branch %s; correct config.%s", r.FullName, branch, optionBranch))
 	}
@@ -80,99 +85,102 @@ func (s *source) tip(ctx context.Context, r repo) (string, error) {
 		return "", fmt.Errorf("ask for the branch %s of %s: %w", branch, r.FullName, err)
 	}
 	sha := found.Commit.Commit.Tree.SHA
-	if !properSHA(sha) {
+	if !isSHA(sha) {
 		return "", connectors.Retryable(errors.New("GitHub names a branch without a tree"), 0)
 	}
 	return sha, nil
 }
 
-func properSHA(text string) bool {
+func isSHA(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// stopped makes an error of one that says that something is not there, where
-// that is no reason to go on without it.
-func stopped(err error, r repo) error {
+// missingIsFatal turns ErrNotFound into a fatal error, where a missing part
+// must not be treated as deleted.
+func missingIsFatal(err error, r repo) error {
 	if errors.Is(err, connectors.ErrNotFound) {
-		return unreached(r.FullName)
+		return errUnreachable(r.FullName)
 	}
 	return err
 }
 
-// treeOf is the newest tree of the followed branch; nil where tip has none.
-// Where again is false, one that was asked for already will do.
-func (s *source) treeOf(ctx context.Context, r repo, again bool) (*tree, error) {
+// loadTree returns the current tree of the followed branch. Without refresh, a
+// tree that was loaded before suffices.
+func (s *source) loadTree(ctx context.Context, r repo, refresh bool) (*tree, error) {
 	s.mutex.Lock()
 	t := s.trees[r.ID]
 	s.mutex.Unlock()
-	if t != nil && !again {
+	if t != nil && !refresh {
 		return t, nil
 	}
-	sha, err := s.tip(ctx, r)
-	if err != nil || sha == "" {
+	sha, err := s.branchTree(ctx, r)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if t != nil && t.root == sha {
+	case sha == "":
+		return &tree{}, nil
+	case t != nil && t.root == sha:
 		return t, nil
 	}
-	t = &tree{root: sha, lists: map[string][]entry{}, whole: map[string]bool{}}
-	if list, err := s.recallTree(ctx, r, sha); err != nil {
+	t = &tree{root: sha, folders: map[string][]entry{}, complete: map[string]bool{}}
+	if list, ok, err := s.loadSavedTree(ctx, r, sha); err != nil {
 		return nil, err
-	} else if list != nil {
-		t.lists[sha], t.whole[sha] = list, true
+	} else if ok {
+		t.folders[sha], t.complete[sha] = list, true
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	clear(s.trees) // one repository after the other
+	clear(s.trees) // repositories are walked one by one
 	s.trees[r.ID] = t
 	return t, nil
 }
 
-// outdated says that what is known of a branch is not the newest.
-func (s *source) outdated(r repo) {
+// forgetTree makes the next loadTree request the branch.
+func (s *source) forgetTree(r repo) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.trees, r.ID)
 }
 
-// folder is what is below a folder of a tree, in the order of whole paths: all
-// of it (whole), or where GitHub cannot give that at once, what is in it.
-func (s *source) folder(ctx context.Context, r repo, t *tree, sha string) (list []entry, whole bool, err error) {
+// folder returns what is below a folder of a tree, sorted by complete paths. If
+// GitHub cannot list that at once, complete is false and list is what is in the
+// folder.
+func (s *source) folder(ctx context.Context, r repo, t *tree, sha string) (list []entry, complete bool, err error) {
 	s.mutex.Lock()
-	list, known := t.lists[sha]
-	whole = t.whole[sha]
+	list, known := t.folders[sha]
+	complete = t.complete[sha]
 	s.mutex.Unlock()
 	if known {
-		return list, whole, nil
+		return list, complete, nil
 	}
-	list, whole, err = s.askTree(ctx, r, sha, true)
-	if err == nil && !whole {
-		if list, whole, err = s.askTree(ctx, r, sha, false); err == nil && !whole {
+	list, complete, err = s.requestTree(ctx, r, sha, true)
+	if err == nil && !complete {
+		if list, complete, err = s.requestTree(ctx, r, sha, false); err == nil && !complete {
 			err = connectors.Fatal(fmt.Errorf("a folder of %s has more entries than GitHub can list", r.FullName))
 		}
-		whole = false
+		complete = false
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	if whole && sha == t.root {
-		if err := s.rememberTree(ctx, r, sha, list); err != nil {
+	if complete && sha == t.root {
+		if err := s.saveTree(ctx, r, sha, list); err != nil {
 			return nil, false, err
 		}
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if t.size += len(list); t.size > maxListed {
-		clear(t.lists)
+	if t.size += len(list); t.size > maxTreeEntries {
+		clear(t.folders)
 		t.size = len(list)
 	}
-	t.lists[sha], t.whole[sha] = list, whole
-	return list, whole, nil
+	t.folders[sha], t.complete[sha] = list, complete
+	return list, complete, nil
 }
 
-// askTree asks for a tree; whole is false when GitHub cut it off.
-func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool) (list []entry, whole bool, err error) {
-	var answer struct {
+// requestTree requests a tree. complete is false if GitHub truncated it.
+func (s *source) requestTree(ctx context.Context, r repo, sha string, recursive bool) (list []entry, complete bool, err error) {
+	var result struct {
 		SHA       string `json:"sha"`
 		Truncated bool   `json:"truncated"`
 		Tree      []struct {
@@ -189,26 +197,26 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 	}
 	_, err = s.api.JSON(ctx, restapi.Request{
 		Path: r.path("/git/trees/" + sha), Query: query, RequiredFields: []string{"sha", "tree", "truncated"},
-	}, &answer)
+	}, &result)
 	if errors.Is(err, connectors.ErrNotFound) { // the branch has just named it
 		err = connectors.Retryable(errors.New("GitHub does not have the tree that it names"), 0)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("list the files of %s: %w", r.FullName, err)
 	}
-	if answer.Truncated {
+	if result.Truncated {
 		return nil, false, nil
 	}
-	if answer.SHA != sha {
-		return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with another tree than was asked for; %s", r.FullName, advice), 0)
+	if result.SHA != sha {
+		return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with another tree than was asked for; %s", r.FullName, checkAdvice), 0)
 	}
-	for _, e := range answer.Tree {
-		if e.Path == "" || e.Mode == "" || e.Type == "" || !properSHA(e.SHA) {
-			return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with a tree whose entries cannot be; %s", r.FullName, advice), 0)
+	for _, e := range result.Tree {
+		if e.Path == "" || e.Mode == "" || e.Type == "" || !isSHA(e.SHA) {
+			return nil, false, connectors.Retryable(fmt.Errorf("list the files of %s: GitHub answered with a tree whose entries cannot be; %s", r.FullName, checkAdvice), 0)
 		}
 		file := e.Type == "blob" && e.Mode != "120000" // no symbolic link
 		folder := e.Type == "tree" && !recursive
-		if !properPath(e.Path) || !file && !folder {
+		if !isValidPath(e.Path) || !file && !folder {
 			continue
 		}
 		list = append(list, entry{Path: e.Path, SHA: e.SHA, Size: e.Size, Tree: folder})
@@ -217,10 +225,10 @@ func (s *source) askTree(ctx context.Context, r repo, sha string, recursive bool
 	return list, true, nil
 }
 
-// after gives files to take in the order of their paths, those that follow a
-// path, until take returns false.
-func (s *source) after(ctx context.Context, r repo, t *tree, sha, prefix, path string, take func(entry) bool) (more bool, err error) {
-	list, whole, err := s.folder(ctx, r, t, sha)
+// eachFileAfter yields the files after a path, sorted by path, until yield
+// returns false; then more is true.
+func (s *source) eachFileAfter(ctx context.Context, r repo, t *tree, sha, prefix, path string, take func(entry) bool) (more bool, err error) {
+	list, complete, err := s.folder(ctx, r, t, sha)
 	if err != nil {
 		return false, err
 	}
@@ -233,8 +241,8 @@ func (s *source) after(ctx context.Context, r repo, t *tree, sha, prefix, path s
 	}
 	for _, e := range list[at:] {
 		e.Path = prefix + e.Path
-		if e.Tree && !whole {
-			more, err := s.after(ctx, r, t, e.SHA, e.Path+"/", path, take)
+		if e.Tree && !complete {
+			more, err := s.eachFileAfter(ctx, r, t, e.SHA, e.Path+"/", path, take)
 			if err != nil || more {
 				return more, err
 			}
@@ -247,21 +255,21 @@ func (s *source) after(ctx context.Context, r repo, t *tree, sha, prefix, path s
 	return false, nil
 }
 
-// find looks up a file.
-func (s *source) find(ctx context.Context, r repo, t *tree, path string) (entry, bool, error) {
+// findFile returns the file at a path.
+func (s *source) findFile(ctx context.Context, r repo, t *tree, path string) (entry, bool, error) {
 	sha, rest := t.root, path
 	for range strings.Count(path, "/") + 1 {
-		list, whole, err := s.folder(ctx, r, t, sha)
+		list, complete, err := s.folder(ctx, r, t, sha)
 		if err != nil {
 			return entry{}, false, err
 		}
 		name, below, deeper := strings.Cut(rest, "/")
-		if whole {
+		if complete {
 			name, deeper = rest, false
 		}
-		wanted := entry{Path: name, Tree: deeper}.key()
-		at, there := slices.BinarySearchFunc(list, wanted, func(e entry, key string) int { return strings.Compare(e.key(), key) })
-		if !there {
+		key := entry{Path: name, Tree: deeper}.key()
+		at, ok := slices.BinarySearchFunc(list, key, func(e entry, key string) int { return strings.Compare(e.key(), key) })
+		if !ok {
 			return entry{}, false, nil
 		}
 		if !deeper {
@@ -274,48 +282,47 @@ func (s *source) find(ctx context.Context, r repo, t *tree, path string) (entry,
 	return entry{}, false, nil
 }
 
-// treeNote is a tree that was listed whole.
-type treeNote struct {
+// A savedTree is a complete tree in the state.
+type savedTree struct {
 	Root string  `json:"root"`
 	List []entry `json:"list"`
 }
 
-func (s *source) recallTree(ctx context.Context, r repo, sha string) ([]entry, error) {
-	if s.notes == nil {
-		return nil, nil
+// loadSavedTree returns the entries of the tree in the state. It reports false if
+// the state has none of this root.
+func (s *source) loadSavedTree(ctx context.Context, r repo, root string) (list []entry, ok bool, err error) {
+	if s.state == nil {
+		return nil, false, nil
 	}
-	data, err := s.notes.Get(ctx, r.note("tree"))
+	data, err := s.state.Get(ctx, r.stateKey("tree"))
 	if err != nil {
-		return nil, fmt.Errorf("read a note: %w", err)
+		return nil, false, fmt.Errorf("read the saved tree: %w", err)
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, nil // no note, or none of this version
+		return nil, false, nil
 	}
-	var note treeNote
-	if err := json.NewDecoder(io.LimitReader(unpacked, 64<<20)).Decode(&note); err != nil || note.Root != sha {
-		return nil, nil // no note, or none of this version
+	var saved savedTree
+	if err := json.NewDecoder(io.LimitReader(unpacked, maxSavedTree)).Decode(&saved); err != nil || saved.Root != root {
+		return nil, false, nil
 	}
-	if note.List == nil {
-		note.List = []entry{}
-	}
-	return note.List, nil
+	return saved.List, true, nil
 }
 
-func (s *source) rememberTree(ctx context.Context, r repo, sha string, list []entry) error {
-	if s.notes == nil {
+func (s *source) saveTree(ctx context.Context, r repo, sha string, list []entry) error {
+	if s.state == nil {
 		return nil
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if err := errors.Join(json.NewEncoder(w).Encode(treeNote{Root: sha, List: list}), w.Close()); err != nil {
-		return fmt.Errorf("encode a note: %w", err)
+	if err := errors.Join(json.NewEncoder(w).Encode(savedTree{Root: sha, List: list}), w.Close()); err != nil {
+		return fmt.Errorf("encode the tree: %w", err)
 	}
-	if packed.Len() > maxNote {
+	if packed.Len() > connectors.MaxStateValue {
 		return nil
 	}
-	if err := s.notes.Put(ctx, r.note("tree"), packed.Bytes()); err != nil {
-		return fmt.Errorf("write a note: %w", err)
+	if err := s.state.Put(ctx, r.stateKey("tree"), packed.Bytes()); err != nil {
+		return fmt.Errorf("save the tree: %w", err)
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package github
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -18,12 +15,12 @@ import (
 )
 
 const (
-	// From this many commits on, GitHub may have left some out of a push.
-	fullPush = 20
-	maxItems = 1000
+	// A push with this many commits may be incomplete.
+	maxPushCommits = 20
+	maxItems       = 1000
 )
 
-// events are those that a webhook is asked to tell of.
+// events returns the events of a webhook.
 func events() []string {
 	return []string{
 		"push", "pull_request", "pull_request_review", "pull_request_review_comment", "issues", "issue_comment",
@@ -32,15 +29,15 @@ func events() []string {
 }
 
 func webhook() *connectors.Webhook {
-	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: keysOf, Route: route, Verify: verify, Parse: read}
+	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: webhookKeys, Route: route, Verify: verify, Parse: parseDelivery}
 }
 
-// keysOf are repositories ("acme/handbook"), owners ("acme/*") and the
+// webhookKeys returns repositories ("acme/handbook"), owners ("acme/*") and the
 // installation of an app ("installation:123").
-func keysOf(s connectors.Settings) []string {
+func webhookKeys(s connectors.Settings) []string {
 	var keys []string
 	for _, text := range s.Strings(optionRepos) {
-		if p, ok := parsePattern(text); ok {
+		if p, ok := parseSelector(text); ok {
 			keys = append(keys, strings.ToLower(p.owner+"/"+p.name))
 		}
 	}
@@ -68,7 +65,7 @@ type hookCommit struct {
 	Removed  []string `json:"removed"`
 }
 
-// payload is what is read of the bodies of all events.
+// A payload has the fields of all events.
 type payload struct {
 	Action       string    `json:"action"`
 	Repository   *hookRepo `json:"repository"`
@@ -118,8 +115,9 @@ type payload struct {
 	} `json:"pages"`
 }
 
-// parse reads a delivery in either of the two forms that GitHub sends.
-func parse(header http.Header, body []byte) (event string, p payload, err error) {
+// decodePayload decodes a delivery in either of the two forms that GitHub
+// sends.
+func decodePayload(header http.Header, body []byte) (event string, p payload, err error) {
 	event = header.Get("X-Github-Event")
 	if event == "" {
 		return "", p, fmt.Errorf("%w: no header X-GitHub-Event", connectors.ErrDelivery)
@@ -137,10 +135,10 @@ func parse(header http.Header, body []byte) (event string, p payload, err error)
 	return event, p, nil
 }
 
-// route reads what a delivery is about. A repository that was renamed or handed
-// on is still known by its old name.
+// route returns the keys of a delivery. A repository that was renamed or
+// transferred is also known by its old name.
 func route(header http.Header, body []byte) ([]string, error) {
-	_, p, err := parse(header, body)
+	_, p, err := decodePayload(header, body)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +147,8 @@ func route(header http.Header, body []byte) ([]string, error) {
 		keys = append(keys, strings.ToLower(owner+"/"+name), strings.ToLower(owner+"/*"))
 	}
 	if p.Repository != nil {
-		full, ok := parsePattern(p.Repository.FullName)
-		if !ok || full.all() {
+		full, ok := parseSelector(p.Repository.FullName)
+		if !ok || full.isAll() {
 			return nil, fmt.Errorf("%w: its repository has no proper name", connectors.ErrDelivery)
 		}
 		add(full.owner, full.name)
@@ -176,25 +174,19 @@ func route(header http.Header, body []byte) ([]string, error) {
 	return slices.Compact(keys), nil
 }
 
-// verify implements GitHub's "Validating webhook deliveries".
+// verify checks the signature, as described in GitHub's "Validating webhook
+// deliveries".
 func verify(secret string, header http.Header, body []byte, _ time.Time) error {
-	sent, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
-	signature, err := hex.DecodeString(sent)
-	if !ok || err != nil || secret == "" {
+	signature, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+	if !ok {
 		return connectors.ErrSignature
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = mac.Write(body)
-	if !hmac.Equal(signature, mac.Sum(nil)) {
-		return connectors.ErrSignature
-	}
-	return nil
+	return connectors.VerifyHMAC(secret, signature, body)
 }
 
-// read says what a delivery tells. Items are named by their ids; which of them
-// are there, and wanted, is asked of GitHub later.
-func read(header http.Header, body []byte) (connectors.Delivery, error) {
-	event, p, err := parse(header, body)
+// parseDelivery returns the ids that a delivery names.
+func parseDelivery(header http.Header, body []byte) (connectors.Delivery, error) {
+	event, p, err := decodePayload(header, body)
 	if err != nil {
 		return connectors.Delivery{}, err
 	}
@@ -213,35 +205,35 @@ func read(header http.Header, body []byte) (connectors.Delivery, error) {
 	if r.ID <= 0 {
 		return connectors.Delivery{}, fmt.Errorf("%w: its repository has no id", connectors.ErrDelivery)
 	}
-	thread := func(kind string, t *hookThread) {
+	addThread := func(kind string, t *hookThread) {
 		if t != nil && t.Number > 0 {
-			d.Items, d.ChangedAt = append(d.Items, idOf(r, kind, strconv.Itoa(t.Number))), t.UpdatedAt
+			d.Items, d.ChangedAt = append(d.Items, itemID(r, kind, strconv.Itoa(t.Number))), t.UpdatedAt
 		}
 	}
 	switch event {
 	case "push":
-		readPush(&d, r, p)
+		parsePush(&d, r, p)
 	case "repository":
 		d.AllChanged = true
 	case "pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread":
-		thread(kindPull, p.PullRequest)
+		addThread(kindPull, p.PullRequest)
 	case "issues":
-		thread(kindIssue, p.Issue)
+		addThread(kindIssue, p.Issue)
 		if moved := p.Changes.NewRepository; p.Action == "transferred" && moved != nil && moved.ID > 0 && p.Changes.NewIssue != nil {
-			d.Items = append(d.Items, idOf(repo{ID: moved.ID}, kindIssue, strconv.Itoa(p.Changes.NewIssue.Number)))
+			d.Items = append(d.Items, itemID(repo{ID: moved.ID}, kindIssue, strconv.Itoa(p.Changes.NewIssue.Number)))
 		}
 	case "issue_comment":
 		kind := kindIssue
 		if p.Issue != nil && len(p.Issue.PullRequest) > 0 && string(p.Issue.PullRequest) != "null" {
 			kind = kindPull
 		}
-		thread(kind, p.Issue)
+		addThread(kind, p.Issue)
 	case "discussion", "discussion_comment":
-		thread(kindDiscussion, p.Discussion)
+		addThread(kindDiscussion, p.Discussion)
 	case "gollum":
 		for _, page := range p.Pages[:min(len(p.Pages), maxItems)] {
 			if page.PageName != "" {
-				d.Items = append(d.Items, idOf(r, kindWiki, page.PageName))
+				d.Items = append(d.Items, itemID(r, kindWiki, page.PageName))
 			}
 		}
 	}
@@ -254,10 +246,10 @@ func read(header http.Header, body []byte) (connectors.Delivery, error) {
 	return d, nil
 }
 
-// readPush names the files of a push. Where it does not say them all, the whole
-// source is looked at if it was to the default branch, else the files of that
-// branch, should it be the one that a connector follows.
-func readPush(d *connectors.Delivery, r repo, p payload) {
+// parsePush adds the files of a push. If the push does not name them all, it
+// adds the whole source for the default branch, and all files of the branch
+// otherwise.
+func parsePush(d *connectors.Delivery, r repo, p payload) {
 	branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
 	if !ok || branch == "" {
 		return // a tag
@@ -276,9 +268,9 @@ func readPush(d *connectors.Delivery, r repo, p payload) {
 		}
 	}
 	switch {
-	case !p.Created && !p.Deleted && !p.Forced && len(p.Commits) < fullPush && p.Size <= len(p.Commits) && len(files) <= maxItems:
+	case !p.Created && !p.Deleted && !p.Forced && len(p.Commits) < maxPushCommits && p.Size <= len(p.Commits) && len(files) <= maxItems:
 		for path := range files {
-			if id := idOf(r, kindFile, path); len(id) <= connectors.MaxIDBytes {
+			if id := itemID(r, kindFile, path); len(id) <= connectors.MaxIDBytes {
 				d.Items = append(d.Items, id)
 			}
 		}
@@ -286,6 +278,6 @@ func readPush(d *connectors.Delivery, r repo, p payload) {
 	case branch == p.Repository.DefaultBranch:
 		d.AllChanged = true
 	default:
-		d.Items = []string{idOf(r, kindBranch, branch)}
+		d.Items = []string{itemID(r, kindBranch, branch)}
 	}
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
-// recordings is where payloads that GitHub sent lie, where they are at hand.
+// recordings is the folder of recorded payloads, if it exists.
 const recordings = "../../../shared/webhooks"
 
-func delivered(event string) http.Header {
+func deliveryHeader(event string) http.Header {
 	return http.Header{"X-Github-Event": {event}, "X-Github-Delivery": {"72d3162e-cc78-11e3-81ab-4c9367dc0958"}, "Content-Type": {"application/json"}}
 }
 
-func hook(t testing.TB) *connectors.Webhook {
+func webhookOf(t testing.TB) *connectors.Webhook {
 	t.Helper()
 	webhook := github.Kind(dial).Webhook
 	if webhook == nil || webhook.Secret != "webhookSecret" {
@@ -38,12 +38,12 @@ func hook(t testing.TB) *connectors.Webhook {
 	return webhook
 }
 
-// The example of GitHub's "Validating webhook deliveries".
-func TestThePublishedSignatureIsAccepted(t *testing.T) {
+// The example in GitHub's "Validating webhook deliveries".
+func TestDocumentedSignatureIsAccepted(t *testing.T) {
 	t.Parallel()
 	const secret, body = "It's a Secret to Everybody", "Hello, World!"
 	const signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
-	verify := hook(t).Verify
+	verify := webhookOf(t).Verify
 	if err := verify(secret, http.Header{"X-Hub-Signature-256": {signature}}, []byte(body), time.Time{}); err != nil {
 		t.Errorf("the published example: %v", err)
 	}
@@ -83,26 +83,26 @@ func TestThePublishedSignatureIsAccepted(t *testing.T) {
 	}
 }
 
-func TestAPushNamesItsFiles(t *testing.T) {
+func TestPushNamesItsFiles(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("testdata/push.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := delivered("push")
+	form := deliveryHeader("push")
 	form.Set("Content-Type", "application/x-www-form-urlencoded")
 	for name, c := range map[string]struct {
 		header http.Header
 		body   []byte
 	}{
-		"json": {delivered("push"), body},
+		"json": {deliveryHeader("push"), body},
 		"form": {form, []byte(url.Values{"payload": {string(body)}}.Encode())},
 	} {
-		keys, err := hook(t).Route(c.header, c.body)
+		keys, err := webhookOf(t).Route(c.header, c.body)
 		if want := []string{"acme/*", "acme/handbook", "installation:42"}; err != nil || !slices.Equal(keys, want) {
 			t.Errorf("%s: keys %q, %v", name, keys, err)
 		}
-		d, err := hook(t).Parse(c.header, c.body)
+		d, err := webhookOf(t).Parse(c.header, c.body)
 		if want := []string{"1007:f:README.md", "1007:f:docs/new.md", "1007:f:docs/old.md"}; err != nil || d.AllChanged || !slices.Equal(d.Items, want) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
@@ -126,7 +126,7 @@ func TestAPushNamesItsFiles(t *testing.T) {
 		"a tag":                 {`"ref":"refs/tags/v1","created":true`, false, nil},
 		"nothing":               {`"ref":"refs/heads/main","commits":[]`, false, nil},
 	} {
-		d, err := hook(t).Parse(delivered("push"), []byte(`{"repository":{"id":7,"full_name":"acme/x","default_branch":"main"},`+c.fields+`}`))
+		d, err := webhookOf(t).Parse(deliveryHeader("push"), []byte(`{"repository":{"id":7,"full_name":"acme/x","default_branch":"main"},`+c.fields+`}`))
 		if err != nil || d.AllChanged != c.all || !slices.Equal(d.Items, c.items) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
@@ -156,7 +156,7 @@ func TestEventsNameTheirItems(t *testing.T) {
 		`{"action":"created",` + repository + `}`:                  {"star", false, nil},
 		`{"action":"transferred","issue":{"number":3,"updated_at":"2026-03-01T09:00:00Z"},"changes":{"new_issue":{"number":1},"new_repository":{"id":8}},` + repository + `}`: {"issues", false, []string{"7:i:3", "8:i:1"}},
 	} {
-		d, err := hook(t).Parse(delivered(c.event), []byte(body))
+		d, err := webhookOf(t).Parse(deliveryHeader(c.event), []byte(body))
 		if err != nil || d.AllChanged != c.all || !slices.Equal(d.Items, c.items) {
 			t.Errorf("%s: %+v, %v", body, d, err)
 		}
@@ -164,34 +164,34 @@ func TestEventsNameTheirItems(t *testing.T) {
 			t.Errorf("%s: at %v", body, d.ChangedAt)
 		}
 	}
-	keys, err := hook(t).Route(delivered("repository"), []byte(`{"action":"renamed","changes":{"repository":{"name":{"from":"Old"}}},`+repository+`}`))
+	keys, err := webhookOf(t).Route(deliveryHeader("repository"), []byte(`{"action":"renamed","changes":{"repository":{"name":{"from":"Old"}}},`+repository+`}`))
 	if want := []string{"acme/*", "acme/old", "acme/x"}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("renamed: %q, %v", keys, err)
 	}
-	keys, err = hook(t).Route(delivered("repository"), []byte(`{"action":"transferred","changes":{"owner":{"from":{"user":{"login":"Ada"}}}},`+repository+`}`))
+	keys, err = webhookOf(t).Route(deliveryHeader("repository"), []byte(`{"action":"transferred","changes":{"owner":{"from":{"user":{"login":"Ada"}}}},`+repository+`}`))
 	if want := []string{"acme/*", "acme/x", "ada/*", "ada/x"}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("transferred: %q, %v", keys, err)
 	}
 }
 
-func TestWhatIsNoDeliveryIsRefused(t *testing.T) {
+func TestOtherRequestsAreNoDeliveries(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "null", "[]", "{", "text", `{"repository":{"full_name":"../x"}}`, `{"repository":{"full_name":"acme/*"}}`, `{"repository":7}`, `{}`, `{"action":"x"}`} {
-		if keys, err := hook(t).Route(delivered("push"), []byte(body)); !errors.Is(err, connectors.ErrDelivery) {
+		if keys, err := webhookOf(t).Route(deliveryHeader("push"), []byte(body)); !errors.Is(err, connectors.ErrDelivery) {
 			t.Errorf("%q: %q, %v", body, keys, err)
 		}
 	}
-	if _, err := hook(t).Route(http.Header{}, []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
+	if _, err := webhookOf(t).Route(http.Header{}, []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
 		t.Errorf("without an event: %v", err)
 	}
-	if _, err := hook(t).Parse(delivered("push"), []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
+	if _, err := webhookOf(t).Parse(deliveryHeader("push"), []byte(`{"repository":{"full_name":"acme/x"}}`)); !errors.Is(err, connectors.ErrDelivery) {
 		t.Errorf("a repository without an id: %v", err)
 	}
 }
 
-func TestKeysAreThoseOfTheSettings(t *testing.T) {
+func TestKeysComeFromTheSettings(t *testing.T) {
 	t.Parallel()
-	keys := hook(t).Keys(connectors.Settings{
+	keys := webhookOf(t).Keys(connectors.Settings{
 		Config: map[string]any{"repos": []any{"Acme/Handbook", "umbrella/*"}}, Credentials: map[string]string{"installationId": "42"},
 	})
 	if want := []string{"acme/handbook", "umbrella/*", "installation:42"}; !slices.Equal(keys, want) {
@@ -199,8 +199,8 @@ func TestKeysAreThoseOfTheSettings(t *testing.T) {
 	}
 }
 
-// Payloads that GitHub sent.
-func TestRecordedPayloadsAreRead(t *testing.T) {
+// Payloads of GitHub.
+func TestRecordedPayloadsAreParsed(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob(filepath.Join(recordings, "github", "*", "*.json"))
 	for _, file := range files {
@@ -209,12 +209,12 @@ func TestRecordedPayloadsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		event, name := filepath.Base(filepath.Dir(file)), filepath.Base(file)
-		header := delivered(event)
-		keys, err := hook(t).Route(header, body)
+		header := deliveryHeader(event)
+		keys, err := webhookOf(t).Route(header, body)
 		if err != nil || len(keys) == 0 || !slices.ContainsFunc(keys, func(k string) bool { return strings.HasSuffix(k, "/*") || strings.HasPrefix(k, "installation:") }) {
 			t.Errorf("%s/%s: keys %q, %v", event, name, keys, err)
 		}
-		d, err := hook(t).Parse(header, body)
+		d, err := webhookOf(t).Parse(header, body)
 		if err != nil || d.ID == "" {
 			t.Errorf("%s/%s: %+v, %v", event, name, d, err)
 		}
@@ -258,14 +258,14 @@ func FuzzDelivery(f *testing.F) {
 	})
 }
 
-// What webhooks name is found, and what is gone is missed.
-func TestWhatWebhooksNameIsFound(t *testing.T) {
+// Items that webhooks name are found, deleted ones are missing.
+func TestItemsOfWebhooksAreResolved(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	fill(p)
+	p := newTestServer(t)
+	addOneOfEverything(p)
 	p.Put("acme/handbook", "next", "only-next.md", []byte("x"))
 	source := open(t, p.settings(nil))
-	items, _ := walked(t, source)
+	items, _ := mustWalk(t, source)
 	id := strings.TrimSuffix(items["acme/handbook/README.md"].ID, ":f:README.md")
 	moved := p.OpenThread("acme/handbook", githubserver.Thread{Title: "Moved", MovedTo: "acme/other"})
 	resolver := open(t, p.settings(nil)).(connectors.Resolver)
@@ -274,7 +274,7 @@ func TestWhatWebhooksNameIsFound(t *testing.T) {
 		id + ":w:On-call": "acme/handbook.wiki/On-call.md", id + ":w:On-call.md": "acme/handbook.wiki/On-call.md",
 		"acme/handbook#1": "acme/handbook#1", "acme/handbook#2": "acme/handbook#2", "acme/handbook#3": "acme/handbook#3",
 		"acme/handbook.wiki/Home.md": "acme/handbook.wiki/Home.md",
-		// Neither there, nor of this connector, nor written as it is.
+		// Deleted, of another connector, or in another spelling.
 		id + ":f:only-next.md": "", id + ":f:gone.md": "", id + ":f:../x": "", id + ":f:docs/link.md": "", id + ":f:vendor/lib": "", id + ":i:2": "", id + ":p:1": "", id + ":i:3": "", id + ":d:1": "",
 		id + ":i:01": "", id + ":i:999": "", id + ":d:999": "", id + ":w:None": "", id + fmt.Sprint(":i:", moved): "", "99:f:README.md": "", "99:i:1": "", "acme/handbook.wiki/Home": "",
 		"acme/Handbook/README.md": "", "acme/handbook#": "", "acme/handbook#x": "", "acme/other/README.md": "", id + ":x:1": "", id + ":f:": "",
@@ -301,7 +301,7 @@ func TestWhatWebhooksNameIsFound(t *testing.T) {
 
 func TestWebhooksAreSetUpAndRepaired(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestServer(t)
 	p.AddRepo("acme/site", githubserver.RepoOptions{})
 	p.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*", "acme/site"}})
 	const address, secret = "https://magpie.example.com/webhooks/connectors/github/1", "a-secret-of-magpie"
@@ -329,12 +329,12 @@ func TestWebhooksAreSetUpAndRepaired(t *testing.T) {
 			t.Errorf("hooks %+v, subscription %+v", p.Hooks("acme/site"), sub)
 		}
 	}
-	// What is followed no longer is told of no longer.
+	// Webhooks of repositories that are no longer followed are deleted.
 	subscribe(p.settings(nil), secret)
 	if len(p.Hooks("acme/site")) != 1 || len(p.Hooks("acme/handbook")) != 1 {
 		t.Errorf("hooks %+v and %+v", p.Hooks("acme/site"), p.Hooks("acme/handbook"))
 	}
-	// All of an organisation: one webhook.
+	// All repositories of an organisation have one webhook.
 	sub := subscribe(p.settings(map[string]any{"repos": []any{"acme/*"}}), secret)
 	if len(p.Hooks("acme")) != 1 || len(p.Hooks("acme/handbook")) != 0 {
 		t.Errorf("hooks %+v and %+v", p.Hooks("acme"), p.Hooks("acme/handbook"))

@@ -11,19 +11,20 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/connectors/github/gitwire"
+	"github.com/magpie-search/magpie/connectors/gitwire"
 	"github.com/magpie-search/magpie/connectors/restapi"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 const (
-	wikiPack     = 64 << 20
-	wikiInflated = 256 << 20
-	wikiFiles    = 20_000
+	maxWikiPack     = 64 << 20
+	maxWikiInflated = 256 << 20
+	maxWikiFiles    = 20_000
 )
 
-// wiki is the newest state of a repository's wiki.
+// A wiki is the current state of a repository's wiki.
 type wiki struct {
-	Head  string     `json:"head"` // "" for a wiki that never had a page
+	Head  string     `json:"head"` // "" for a wiki without pages
 	Pages []wikiPage `json:"pages"`
 }
 
@@ -32,13 +33,13 @@ type wikiPage struct {
 	SHA  string `json:"s"`
 	Size int64  `json:"n"`
 
-	content []byte // nil for pages from a note
+	content []byte // nil for pages from the state
 }
 
-// name is how a page is called: the file's name without its ending.
+// name returns the name of a page: the file's name without its extension.
 func (p wikiPage) name() string { return strings.TrimSuffix(path.Base(p.Path), path.Ext(p.Path)) }
 
-// isPage leaves out pictures, and the bars and feet that stand on every page.
+// isPage excludes images, sidebars and footers.
 func isPage(file string) bool {
 	if strings.HasPrefix(path.Base(file), "_") {
 		return false
@@ -49,11 +50,11 @@ func isPage(file string) bool {
 
 func wikiStage() stage {
 	return stage{
-		name: contentWiki,
-		has:  func(c config, r repo) bool { return c.has(contentWiki) && r.HasWiki },
-		walk: walkWiki, least: 1,
+		name:    contentWiki,
+		applies: func(c config, r repo) bool { return c.hasContent(contentWiki) && r.HasWiki },
+		walk:    walkWiki, minRoom: 1,
 		check: func(ctx context.Context, s *source, r repo) error {
-			if !s.config.has(contentWiki) || !r.HasWiki {
+			if !s.config.hasContent(contentWiki) || !r.HasWiki {
 				return nil
 			}
 			_, _, err := s.wikiTip(ctx, r)
@@ -62,21 +63,21 @@ func wikiStage() stage {
 	}
 }
 
-func walkWiki(ctx context.Context, s *source, r repo, p place, room int) (step, error) {
-	w, err := s.wikiOf(ctx, r, p.rest == "", false)
+func walkWiki(ctx context.Context, s *source, r repo, p position, room int) (stepResult, error) {
+	w, err := s.loadWiki(ctx, r, p.offset == "", false)
 	if err != nil {
-		return step{}, err
+		return stepResult{}, err
 	}
-	var out step
+	var out stepResult
 	for _, page := range w.Pages {
 		switch {
-		case page.Path <= p.rest:
+		case page.Path <= p.offset:
 		case len(out.items) == room:
 			out.more = true
 			return out, nil
 		default:
 			out.items = append(out.items, wikiItem(r, page))
-			out.rest = page.Path
+			out.offset = page.Path
 		}
 	}
 	return out, nil
@@ -84,16 +85,16 @@ func walkWiki(ctx context.Context, s *source, r repo, p place, room int) (step, 
 
 func wikiItem(r repo, p wikiPage) connectors.Item {
 	return connectors.Item{
-		ID: idOf(r, kindWiki, p.Path), Path: r.FullName + ".wiki/" + p.Path, Version: p.SHA, Size: p.Size, Content: p.content,
+		ID: itemID(r, kindWiki, p.Path), Path: r.FullName + ".wiki/" + p.Path, Version: p.SHA, Size: p.Size, Content: p.content,
 		Title: strings.ReplaceAll(p.name(), "-", " "), URL: r.HTMLURL + "/wiki/" + url.PathEscape(p.name()),
 		Metadata: map[string]string{"repository": r.FullName, "kind": "wiki page"},
 	}
 }
 
-// wikiTip asks where the wiki is at. One that never had a page is no repository
-// yet: then there is none.
-func (s *source) wikiTip(ctx context.Context, r repo) (tip gitwire.Tip, there bool, err error) {
-	response, err := s.web.Do(ctx, restapi.Request{
+// wikiTip returns the newest commit of a wiki. exists is false for a wiki that
+// never had a page, which has no repository.
+func (s *source) wikiTip(ctx context.Context, r repo) (tip gitwire.Tip, exists bool, err error) {
+	response, err := s.git.Do(ctx, restapi.Request{
 		Path: r.FullName + ".wiki.git/info/refs", Query: url.Values{"service": {"git-upload-pack"}},
 		Header: http.Header{"Accept": {gitwire.AdvertisementType}, "User-Agent": {"git/2.0 (Magpie)"}},
 	})
@@ -104,21 +105,21 @@ func (s *source) wikiTip(ctx context.Context, r repo) (tip gitwire.Tip, there bo
 		return gitwire.Tip{}, false, fmt.Errorf("read the wiki of %s (config.%s can leave it out): %w", r.FullName, optionContent, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := gitAnswer(response, gitwire.AdvertisementType); err != nil {
+	if err := checkGitResponse(response, gitwire.AdvertisementType); err != nil {
 		return gitwire.Tip{}, false, gitError(ctx, r, err)
 	}
 	tip, err = gitwire.ReadTip(response.Body)
 	return tip, err == nil, gitError(ctx, r, err)
 }
 
-// gitAnswer refuses what is no answer of git's protocol; clients have to look at
-// the media type (gitprotocol-http).
-func gitAnswer(response *http.Response, mediaType string) error {
+// checkGitResponse returns an error if a response is not of git's protocol,
+// whose clients must check the media type (gitprotocol-http).
+func checkGitResponse(response *http.Response, mediaType string) error {
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%w: it has the status %d; %s", gitwire.ErrMalformed, response.StatusCode, advice)
+		return fmt.Errorf("%w: it has the status %d; %s", gitwire.ErrMalformed, response.StatusCode, checkAdvice)
 	}
 	if got := response.Header.Get("Content-Type"); got != mediaType {
-		return fmt.Errorf("%w, but of the type %q; %s", gitwire.ErrMalformed, shortened(got, 100), advice)
+		return fmt.Errorf("%w, but of the type %q; %s", gitwire.ErrMalformed, safetext.Truncate(strings.ToValidUTF8(got, "?"), 100), checkAdvice)
 	}
 	return nil
 }
@@ -130,63 +131,63 @@ func gitError(ctx context.Context, r repo, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, gitwire.ErrTooLarge):
-		return connectors.Fatal(fmt.Errorf("the wiki of %s is larger than %d MiB; leave wikis out of config.%s", r.FullName, wikiPack>>20, optionContent))
+		return connectors.Fatal(fmt.Errorf("the wiki of %s is larger than %d MiB; leave wikis out of config.%s", r.FullName, maxWikiPack>>20, optionContent))
 	default:
 		return connectors.Retryable(fmt.Errorf("read the wiki of %s: %w", r.FullName, err), 0)
 	}
 }
 
-// wikiOf is the newest state of a wiki, from the note where nothing changed.
-// Where again is false, one that was asked for already will do; content asks for
-// the pages' texts.
-func (s *source) wikiOf(ctx context.Context, r repo, again, content bool) (*wiki, error) {
+// loadWiki returns the current wiki, from the state if it is unchanged. Without
+// refresh, a wiki that was loaded before suffices. With withContent, the pages
+// have their contents.
+func (s *source) loadWiki(ctx context.Context, r repo, refresh, withContent bool) (*wiki, error) {
 	s.wikiMutex.Lock()
 	defer s.wikiMutex.Unlock()
 	s.mutex.Lock()
-	held := s.wikis[r.ID]
+	current := s.wikis[r.ID]
 	s.mutex.Unlock()
-	enough := func(w *wiki) bool {
-		return !content || !slices.ContainsFunc(w.Pages, func(p wikiPage) bool { return p.content == nil })
+	sufficient := func(w *wiki) bool {
+		return !withContent || !slices.ContainsFunc(w.Pages, func(p wikiPage) bool { return p.content == nil })
 	}
-	if held != nil && !again && enough(held) {
-		return held, nil
+	if current != nil && !refresh && sufficient(current) {
+		return current, nil
 	}
 	if !r.HasWiki {
 		return &wiki{}, nil
 	}
-	tip, there, err := s.wikiTip(ctx, r)
+	tip, exists, err := s.wikiTip(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	var old wiki
-	if err := s.recall(ctx, r.note("wiki"), &old); err != nil {
+	var saved wiki
+	if _, err := connectors.GetJSON(ctx, s.state, r.stateKey("wiki"), &saved); err != nil {
 		return nil, err
 	}
-	if held == nil || held.Head != tip.Commit {
-		held = &old
+	if current == nil || current.Head != tip.Commit {
+		current = &saved
 	}
 	switch {
-	case !there && old.Head != "":
-		// A wiki that had pages has a repository for ever.
+	case !exists && saved.Head != "":
+		// The repository of a wiki that had pages is never deleted.
 		return nil, connectors.NeedsAuth(fmt.Errorf("the credentials do not reach the wiki of %s any more; give them the right to read contents, or leave wikis out of config.%s", r.FullName, optionContent))
-	case tip.Commit == "" && old.Head != "":
-		return nil, connectors.Retryable(fmt.Errorf("the wiki of %s had pages, and git names no state of it; %s", r.FullName, advice), 0)
+	case tip.Commit == "" && saved.Head != "":
+		return nil, connectors.Retryable(fmt.Errorf("the wiki of %s had pages, and git names no state of it; %s", r.FullName, checkAdvice), 0)
 	case tip.Commit == "":
-		held = &wiki{}
-	case held.Head == tip.Commit && enough(held):
+		current = &wiki{}
+	case current.Head == tip.Commit && sufficient(current):
 	default:
-		if held, err = s.fetchWiki(ctx, r, tip); err != nil {
+		if current, err = s.fetchWiki(ctx, r, tip); err != nil {
 			return nil, err
 		}
-		if err := s.remember(ctx, r.note("wiki"), held); err != nil {
+		if err := connectors.PutJSON(ctx, s.state, r.stateKey("wiki"), current); err != nil {
 			return nil, err
 		}
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	clear(s.wikis) // one at a time, for the memory
-	s.wikis[r.ID] = held
-	return held, nil
+	clear(s.wikis) // only one is kept in memory
+	s.wikis[r.ID] = current
+	return current, nil
 }
 
 func (s *source) fetchWiki(ctx context.Context, r repo, tip gitwire.Tip) (*wiki, error) {
@@ -194,25 +195,25 @@ func (s *source) fetchWiki(ctx context.Context, r repo, tip gitwire.Tip) (*wiki,
 	if err != nil {
 		return nil, gitError(ctx, r, err)
 	}
-	response, err := s.web.Do(ctx, restapi.Request{
+	response, err := s.git.Do(ctx, restapi.Request{
 		Method: http.MethodPost, Path: r.FullName + ".wiki.git/git-upload-pack", RawBody: body,
-		Header: http.Header{"Content-Type": {gitwire.RequestType}, "Accept": {gitwire.AnswerType}, "User-Agent": {"git/2.0 (Magpie)"}},
+		Header: http.Header{"Content-Type": {gitwire.RequestType}, "Accept": {gitwire.ResponseType}, "User-Agent": {"git/2.0 (Magpie)"}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the wiki of %s: %w", r.FullName, stopped(err, r))
+		return nil, fmt.Errorf("read the wiki of %s: %w", r.FullName, missingIsFatal(err, r))
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := gitAnswer(response, gitwire.AnswerType); err != nil {
+	if err := checkGitResponse(response, gitwire.ResponseType); err != nil {
 		return nil, gitError(ctx, r, err)
 	}
-	files, err := tip.ReadFiles(response.Body, gitwire.Limits{Pack: wikiPack, Inflated: wikiInflated, Files: wikiFiles})
+	files, err := tip.ReadFiles(response.Body, gitwire.Limits{Pack: maxWikiPack, Inflated: maxWikiInflated, Files: maxWikiFiles})
 	if err != nil {
 		return nil, gitError(ctx, r, err)
 	}
 	w := &wiki{Head: tip.Commit}
 	for _, f := range files {
-		// What the server left out for its size is no page that people wrote.
-		if isPage(f.Path) && properPath(f.Path) && f.Content != nil && len(f.Path) <= connectors.MaxIDBytes-300 {
+		// Files without content are larger than gitwire requests.
+		if isPage(f.Path) && isValidPath(f.Path) && f.Content != nil && len(f.Path) <= connectors.MaxIDBytes-300 {
 			w.Pages = append(w.Pages, wikiPage{Path: strings.ToValidUTF8(f.Path, "?"), SHA: f.Hash, Size: int64(len(f.Content)), content: f.Content})
 		}
 	}
@@ -222,7 +223,7 @@ func (s *source) fetchWiki(ctx context.Context, r repo, tip gitwire.Tip) (*wiki,
 }
 
 func (s *source) readWiki(ctx context.Context, r repo, file string) (version string, text []byte, err error) {
-	w, err := s.wikiOf(ctx, r, false, true)
+	w, err := s.loadWiki(ctx, r, false, true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -234,8 +235,8 @@ func (s *source) readWiki(ctx context.Context, r repo, file string) (version str
 	return "", nil, connectors.ErrNotFound
 }
 
-// pageNamed finds pages as webhooks name them: by their names alone.
-func (w *wiki) pageNamed(name string) []wikiPage {
+// pagesNamed returns the pages with a name, as webhooks name them, or path.
+func (w *wiki) pagesNamed(name string) []wikiPage {
 	var found []wikiPage
 	for _, p := range w.Pages {
 		if p.Path == name || p.name() == name {

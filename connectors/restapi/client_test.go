@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 )
 
-func client(t *testing.T, o restapi.Options, handler http.HandlerFunc) *restapi.Client {
+func newClient(t *testing.T, o restapi.Options, handler http.HandlerFunc) *restapi.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -31,10 +31,10 @@ func client(t *testing.T, o restapi.Options, handler http.HandlerFunc) *restapi.
 	return c
 }
 
-func TestAnAnswerIsRead(t *testing.T) {
+func TestResponseIsDecoded(t *testing.T) {
 	t.Parallel()
 	waits := 0
-	c := client(t, restapi.Options{
+	c := newClient(t, restapi.Options{
 		Header: http.Header{"X-Version": {"7"}},
 		Wait:   func(context.Context) error { waits++; return nil },
 	}, func(w http.ResponseWriter, r *http.Request) {
@@ -60,9 +60,9 @@ func TestAnAnswerIsRead(t *testing.T) {
 	}
 }
 
-func TestFailuresSayWhatToDo(t *testing.T) {
+func TestStatusErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	c := client(t, restapi.Options{
+	c := newClient(t, restapi.Options{
 		ErrorMessage: func(body []byte) string { return string(body) },
 		RateLimited: func(r *http.Response) (time.Duration, bool) {
 			return time.Minute, r.StatusCode == http.StatusForbidden && r.Header.Get("X-Remaining") == "0"
@@ -101,11 +101,11 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestARefusedAuthorizationIsRenewedOnce(t *testing.T) {
+func TestRejectedAuthorizationIsRenewedOnce(t *testing.T) {
 	t.Parallel()
 	good, renewals := "new", 0
 	token := "old"
-	c := client(t, restapi.Options{Authorize: func(r *http.Request, refused bool) (bool, error) {
+	c := newClient(t, restapi.Options{Authorize: func(r *http.Request, refused bool) (bool, error) {
 		if refused {
 			renewals++
 			if token == "new" {
@@ -129,7 +129,7 @@ func TestARefusedAuthorizationIsRenewedOnce(t *testing.T) {
 	}
 }
 
-func TestTheAuthorizationStaysWithThePlatform(t *testing.T) {
+func TestAuthorizationIsOnlySentToThePlatform(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" || r.Header.Get("X-Key") != "" {
@@ -137,7 +137,7 @@ func TestTheAuthorizationStaysWithThePlatform(t *testing.T) {
 		}
 	}))
 	t.Cleanup(other.Close)
-	c := client(t, restapi.Options{
+	c := newClient(t, restapi.Options{
 		Header: http.Header{"X-Key": {"secret"}},
 		Authorize: func(r *http.Request, _ bool) (bool, error) {
 			r.Header.Set("Authorization", "Bearer secret")
@@ -154,7 +154,7 @@ func TestTheAuthorizationStaysWithThePlatform(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReachedOrRead(t *testing.T) {
+func TestUnreachablePlatforms(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "example.com", "ftp://example.com", "https://", "::"} {
 		if _, err := restapi.New(base, nil, restapi.Options{}); !connectors.IsFatal(err) {
@@ -168,7 +168,7 @@ func TestWhatCannotBeReachedOrRead(t *testing.T) {
 	if _, err := refusing.JSON(t.Context(), restapi.Request{}, nil); !connectors.IsFatal(err) {
 		t.Error(err)
 	}
-	html := client(t, restapi.Options{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
+	html := newClient(t, restapi.Options{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
 	var out map[string]any
 	if _, err := html.JSON(t.Context(), restapi.Request{}, &out); err == nil || !strings.Contains(err.Error(), "not the JSON") {
 		t.Error(err)
@@ -180,9 +180,9 @@ func TestWhatCannotBeReachedOrRead(t *testing.T) {
 	}
 }
 
-func TestRawBodiesAndLimitsToldInBodies(t *testing.T) {
+func TestRawBodiesAndRateLimitsInBodies(t *testing.T) {
 	t.Parallel()
-	c := client(t, restapi.Options{RateLimited: func(r *http.Response) (time.Duration, bool) {
+	c := newClient(t, restapi.Options{RateLimited: func(r *http.Response) (time.Duration, bool) {
 		body, err := io.ReadAll(r.Body)
 		return time.Minute, err == nil && strings.Contains(string(body), "too much")
 	}, ErrorMessage: func(body []byte) string { return string(body) }}, func(w http.ResponseWriter, r *http.Request) {

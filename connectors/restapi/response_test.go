@@ -14,16 +14,16 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// answering serves at each path what the test says.
-func answering(t *testing.T, answers map[string]http.HandlerFunc) *restapi.Client {
+// newClientWithResponses returns a client of a platform with a handler at each path.
+func newClientWithResponses(t *testing.T, answers map[string]http.HandlerFunc) *restapi.Client {
 	t.Helper()
-	return client(t, restapi.Options{Advice: "config.apiUrl"}, func(w http.ResponseWriter, r *http.Request) {
+	return newClient(t, restapi.Options{Advice: "config.apiUrl"}, func(w http.ResponseWriter, r *http.Request) {
 		name, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/api/"))
 		answers[name](w, r)
 	})
 }
 
-func says(status int, kind, body string) http.HandlerFunc {
+func respondWith(status int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
@@ -31,32 +31,32 @@ func says(status int, kind, body string) http.HandlerFunc {
 	}
 }
 
-func TestAnAnswerIsWhatWasAskedFor(t *testing.T) {
+func TestUnexpectedResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	const page, login = "<!doctype html><p>Please wait</p>", `<html><form action="/x"><input type="password"></form></html>`
 	answers := map[string]http.HandlerFunc{
-		"good":             says(200, "application/json", `{"list":[],"paging":{"page":1}}`),
-		"made":             says(201, "application/vnd.platform+json", `{"list":[],"paging":{"page":1}}`),
-		"a page":           says(200, "text/html; charset=utf-8", page),
-		"a page as JSON":   says(200, "application/json", page),
-		"JSON as a page":   says(200, "text/html", `{"list":[],"paging":{"page":1}}`),
-		"a login":          says(200, "text/html", login),
-		"nothing":          says(200, "application/json", " \n"),
+		"good":             respondWith(200, "application/json", `{"list":[],"paging":{"page":1}}`),
+		"made":             respondWith(201, "application/vnd.platform+json", `{"list":[],"paging":{"page":1}}`),
+		"a page":           respondWith(200, "text/html; charset=utf-8", page),
+		"a page as JSON":   respondWith(200, "application/json", page),
+		"JSON as a page":   respondWith(200, "text/html", `{"list":[],"paging":{"page":1}}`),
+		"a login":          respondWith(200, "text/html", login),
+		"nothing":          respondWith(200, "application/json", " \n"),
 		"no content":       func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
-		"accepted":         says(202, "application/json", `{"list":[],"paging":{"page":1}}`),
-		"a part":           says(206, "application/json", `{"list":[],"paging":{"page":1}}`),
-		"cut off":          says(200, "application/json", `{"list":[],"pag`),
-		"two":              says(200, "application/json", `{"list":[],"paging":{"page":1}}{}`),
-		"an empty object":  says(200, "application/json", `{}`),
-		"an error":         says(200, "application/json", `{"error":"internal"}`),
-		"a null":           says(200, "application/json", `{"list":null,"paging":{"page":1}}`),
-		"without a number": says(200, "application/json", `{"list":[],"paging":{}}`),
-		"a list":           says(200, "application/json", `[]`),
-		"null":             says(200, "application/json", `null`),
-		"a text":           says(200, "application/json", `"ok"`),
-		"another type":     says(200, "application/json", `{"list":{"a":1},"paging":{"page":1}}`),
+		"accepted":         respondWith(202, "application/json", `{"list":[],"paging":{"page":1}}`),
+		"a part":           respondWith(206, "application/json", `{"list":[],"paging":{"page":1}}`),
+		"cut off":          respondWith(200, "application/json", `{"list":[],"pag`),
+		"two":              respondWith(200, "application/json", `{"list":[],"paging":{"page":1}}{}`),
+		"an empty object":  respondWith(200, "application/json", `{}`),
+		"an error":         respondWith(200, "application/json", `{"error":"internal"}`),
+		"a null":           respondWith(200, "application/json", `{"list":null,"paging":{"page":1}}`),
+		"without a number": respondWith(200, "application/json", `{"list":[],"paging":{}}`),
+		"a list":           respondWith(200, "application/json", `[]`),
+		"null":             respondWith(200, "application/json", `null`),
+		"a text":           respondWith(200, "application/json", `"ok"`),
+		"another type":     respondWith(200, "application/json", `{"list":{"a":1},"paging":{"page":1}}`),
 	}
-	c := answering(t, answers)
+	c := newClientWithResponses(t, answers)
 	for name := range answers {
 		var out struct {
 			List   []string
@@ -90,14 +90,14 @@ func TestAnAnswerIsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestAContentIsWhole(t *testing.T) {
+func TestDownloadsAreComplete(t *testing.T) {
 	t.Parallel()
 	const text = "what is in the file"
-	c := answering(t, map[string]http.HandlerFunc{
-		"file":    says(200, "application/octet-stream", text),
-		"page":    says(200, "text/html", text),
-		"nothing": says(200, "application/octet-stream", ""),
-		"part":    says(206, "application/octet-stream", text),
+	c := newClientWithResponses(t, map[string]http.HandlerFunc{
+		"file":    respondWith(200, "application/octet-stream", text),
+		"page":    respondWith(200, "text/html", text),
+		"nothing": respondWith(200, "application/octet-stream", ""),
+		"part":    respondWith(206, "application/octet-stream", text),
 		"chunks": func(w http.ResponseWriter, _ *http.Request) {
 			for _, part := range []string{text[:5], text[5:]} {
 				_, _ = io.WriteString(w, part)
@@ -139,7 +139,7 @@ func TestAContentIsWhole(t *testing.T) {
 	}
 }
 
-func TestATrailNoticesEveryCircle(t *testing.T) {
+func TestLoopDetectorFindsEveryLoop(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, circle int }{{0, 1}, {0, 2}, {1, 1}, {1, 2}, {3, 5}, {10, 1}, {100, 7}, {0, 50}} {
 		var trail restapi.LoopDetector

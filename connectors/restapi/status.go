@@ -70,8 +70,8 @@ func (c *Client) statusError(response *http.Response) error {
 	if message != "" {
 		message = ": " + message
 	}
-	describe := func(what string) {
-		failure.text = fmt.Sprintf("%s %s (%d)%s", c.opt.Platform, what, response.StatusCode, message)
+	describe := func(problem string) {
+		failure.text = fmt.Sprintf("%s %s (%d)%s", c.opt.Platform, problem, response.StatusCode, message)
 	}
 	after := RetryAfter(response.Header)
 	if c.opt.RateLimited != nil {

@@ -36,8 +36,8 @@ func parseDateRange(text string) (dateRange, error) {
 	}
 	const years = 100
 	unit := text[len(text)-1]
-	most := map[byte]int{'h': years * 366 * 24, 'd': years * 366, 'w': years * 52, 'm': years * 12, 'y': years}[unit]
-	if count > most {
+	limit := map[byte]int{'h': years * 366 * 24, 'd': years * 366, 'w': years * 52, 'm': years * 12, 'y': years}[unit]
+	if count > limit {
 		return dateRange{}, errDateRange
 	}
 	switch unit {

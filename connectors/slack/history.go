@@ -36,7 +36,7 @@ type segment struct {
 
 type historyPage struct {
 	Messages []json.RawMessage `json:"messages"`
-	More     bool              `json:"has_more"`
+	HasMore  bool              `json:"has_more"`
 }
 
 // history returns whole days of messages from until back, as many as one response
@@ -68,7 +68,7 @@ func (c *client) history(ctx context.Context, ch channel, until, from time.Time)
 			return segment{}, connectors.Retryable(fmt.Errorf("Slack answered with messages of #%s from another time than was asked for; %s", ch.Name, checkAdvice), 0) //nolint:staticcheck // a name
 		}
 		s.messages = sortMessages(append(s.messages, messages...))
-		if !page.More {
+		if !page.HasMore {
 			return s, nil
 		}
 		args.Set("cursor", cursor)
@@ -113,7 +113,7 @@ func (c *client) replies(ctx context.Context, ch channel, root string) ([]*messa
 			return nil, err
 		}
 		messages = append(messages, decodeMessages(page.Messages)...)
-		if !page.More || len(messages) >= maxMessages {
+		if !page.HasMore || len(messages) >= maxMessages {
 			break
 		}
 		args.Set("cursor", cursor)
@@ -139,7 +139,7 @@ func reduceLimit(err error, args url.Values) bool {
 // missing or repeated. Ignoring it would lose messages.
 func checkNextPage(page historyPage, cursor string, args url.Values, loop *restapi.LoopDetector) error {
 	switch {
-	case !page.More:
+	case !page.HasMore:
 		return nil
 	case cursor == "":
 		return connectors.Retryable(errors.New("Slack says that there is more of a conversation, and not where"), 0) //nolint:staticcheck // a name

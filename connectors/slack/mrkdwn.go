@@ -178,14 +178,14 @@ func escapeLineStart(line string) string {
 // plainText converts marks to plain text and entities to characters, for code.
 func plainText(text string, n nameResolver) string {
 	return entities.Replace(markPattern.ReplaceAllStringFunc(text, func(mark string) string {
-		what, label, labelled := strings.Cut(mark[1:len(mark)-1], "|")
+		target, label, labelled := strings.Cut(mark[1:len(mark)-1], "|")
 		switch {
-		case strings.HasPrefix(what, "@") || strings.HasPrefix(what, "#") || strings.HasPrefix(what, "!"):
-			return mentionText(what, label, n)
+		case strings.HasPrefix(target, "@") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "!"):
+			return mentionText(target, label, n)
 		case labelled:
 			return label
 		default:
-			return what
+			return target
 		}
 	}))
 }
@@ -199,17 +199,17 @@ func codeSpan(code string) string {
 
 // convertMark converts a mark without its brackets.
 func convertMark(mark string, n nameResolver) string {
-	what, label, _ := strings.Cut(mark, "|")
-	if strings.HasPrefix(what, "@") || strings.HasPrefix(what, "#") || strings.HasPrefix(what, "!") {
-		return escape(mentionText(what, label, n))
+	target, label, _ := strings.Cut(mark, "|")
+	if strings.HasPrefix(target, "@") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "!") {
+		return escape(mentionText(target, label, n))
 	}
-	return markdownLink(entities.Replace(what), entities.Replace(label))
+	return markdownLink(entities.Replace(target), entities.Replace(label))
 }
 
 // mentionText returns the name of a mentioned user, channel or group.
-func mentionText(what, label string, n nameResolver) string {
+func mentionText(target, label string, n nameResolver) string {
 	label = entities.Replace(label)
-	switch id := what[1:]; what[0] {
+	switch id := target[1:]; target[0] {
 	case '@':
 		return "@" + n.personName(id)
 	case '#':

@@ -140,8 +140,8 @@ func messageTitle(m *message, n nameResolver) string {
 		return "Thread" // the text announces the deletion
 	}
 	if text == "" || (isFromBot(m) && len(m.blocks) > 0) {
-		if made, _ := blocksMarkdown(m.blocks, n); made != "" {
-			text = strings.NewReplacer("**", "", "~~", "", "`", "", `\`, "").Replace(made)
+		if markdown, _ := blocksMarkdown(m.blocks, n); markdown != "" {
+			text = strings.NewReplacer("**", "", "~~", "", "`", "", `\`, "").Replace(markdown)
 		}
 	} else {
 		text = strings.NewReplacer("*", "", "`", "").Replace(plainText(text, n))
@@ -165,13 +165,13 @@ func messageTitle(m *message, n nameResolver) string {
 }
 
 // truncateTitle truncates a line to a number of characters, between words.
-func truncateTitle(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
+func truncateTitle(line string, limit int) string {
+	if utf8.RuneCountInString(line) <= limit {
 		return line
 	}
-	runes := []rune(line)[:most-1]
+	runes := []rune(line)[:limit-1]
 	cut := string(runes)
-	if at := strings.LastIndexByte(cut, ' '); at > most/2 {
+	if at := strings.LastIndexByte(cut, ' '); at > limit/2 {
 		cut = cut[:at]
 	}
 	return strings.TrimRight(cut, " ,;:.-") + "…"
@@ -187,7 +187,7 @@ func renderDay(c channel, day time.Time, messages []*message, n nameResolver) st
 	var out strings.Builder
 	fmt.Fprintf(&out, "# #%s, %s\n", escape(c.Name), day.Format("2 January 2006"))
 	var last time.Time
-	said := false
+	hasText := false
 	for _, m := range messages {
 		line := ""
 		if isRoot(m) {
@@ -198,13 +198,13 @@ func renderDay(c channel, day time.Time, messages []*message, n nameResolver) st
 		if line == "" {
 			continue
 		}
-		if !said || m.sentAt.Sub(last) > conversationGap {
+		if !hasText || m.sentAt.Sub(last) > conversationGap {
 			fmt.Fprintf(&out, "\n## %s\n", m.sentAt.Format("15:04 MST"))
 		}
-		last, said = m.sentAt, true
+		last, hasText = m.sentAt, true
 		out.WriteString("\n" + line + "\n")
 	}
-	if !said {
+	if !hasText {
 		return ""
 	}
 	return out.String()

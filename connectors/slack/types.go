@@ -241,12 +241,12 @@ func parseTimestamp(ts string) (time.Time, bool) {
 	if !timestampPattern.MatchString(ts) {
 		return time.Time{}, false
 	}
-	whole, part, _ := strings.Cut(ts, ".")
-	seconds, err := strconv.ParseInt(whole, 10, 64)
+	secondsText, microsText, _ := strings.Cut(ts, ".")
+	seconds, err := strconv.ParseInt(secondsText, 10, 64)
 	if err != nil {
 		return time.Time{}, false
 	}
-	micros, err := strconv.ParseInt(part, 10, 64)
+	micros, err := strconv.ParseInt(microsText, 10, 64)
 	if err != nil {
 		return time.Time{}, false
 	}

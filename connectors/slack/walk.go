@@ -220,23 +220,23 @@ func (s *source) startChannel(ctx context.Context, c channel) (walkCursor, error
 
 // walkedRecently reports whether a channel, or the files, had a full walk recently
 // with the same settings, so that a walk of the recent window suffices.
-func (s *source) walkedRecently(ctx context.Context, what, name string) (bool, error) {
+func (s *source) walkedRecently(ctx context.Context, part, name string) (bool, error) {
 	if !s.hasState || s.settings.FullWalk {
 		return false, nil
 	}
 	var last walkRecord
-	if ok, err := connectors.GetJSON(ctx, s.state, walkedPrefix+what, &last); err != nil || !ok {
+	if ok, err := connectors.GetJSON(ctx, s.state, walkedPrefix+part, &last); err != nil || !ok {
 		return false, err
 	}
 	age := s.now().Sub(time.Unix(last.WalkedAt, 0))
 	return last.Name == name && last.ConfigHash == s.configHash && age >= 0 && age < fullWalkInterval, nil
 }
 
-func (s *source) recordWalk(ctx context.Context, full bool, what, name string) error {
+func (s *source) recordWalk(ctx context.Context, full bool, part, name string) error {
 	if !s.hasState || !full {
 		return nil
 	}
-	return connectors.PutJSON(ctx, s.state, walkedPrefix+what, walkRecord{WalkedAt: s.now().Unix(), Name: name, ConfigHash: s.configHash})
+	return connectors.PutJSON(ctx, s.state, walkedPrefix+part, walkRecord{WalkedAt: s.now().Unix(), Name: name, ConfigHash: s.configHash})
 }
 
 // readSegment returns the segment at the cursor. It is read again only if the last

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magpie-search/magpie/connectors/github/gitwire"
+	"github.com/magpie-search/magpie/connectors/gitwire"
 )
 
 var wide = gitwire.Limits{Pack: 1 << 20, Inflated: 8 << 20, Files: 100}
@@ -32,7 +32,7 @@ func tip(t testing.TB) gitwire.Tip {
 	return tip
 }
 
-func TestWhatGitSaysIsRead(t *testing.T) {
+func TestRecordedResponsesAreParsed(t *testing.T) {
 	t.Parallel()
 	at := tip(t)
 	if at.Commit != "d774e37b1e30e2a76c21735ad5b0f2b057523b4f" {
@@ -58,7 +58,7 @@ func TestWhatGitSaysIsRead(t *testing.T) {
 			t.Errorf("%s: the content is not that of its hash", f.Path)
 		}
 	}
-	// A link is no file; the pages are made of deltas.
+	// A link is not a file; the pages are deltas.
 	if want := []string{"Home.md", "Page-1.md", "Page-2.md", "Page-3.md", "Page-4.md", "big.png", "empty.md", "guide/Deep.md"}; !slices.Equal(paths, want) {
 		t.Errorf("the files are %v, want %v", paths, want)
 	}
@@ -67,7 +67,7 @@ func TestWhatGitSaysIsRead(t *testing.T) {
 	}
 }
 
-func TestLimitsHold(t *testing.T) {
+func TestLimitsAreEnforced(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]gitwire.Limits{
 		"pack":     {Pack: 1000, Inflated: 8 << 20, Files: 100},
@@ -81,7 +81,7 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
-func TestAnythingCutOffOrChangedIsRefused(t *testing.T) {
+func TestTruncatedAndChangedPacksAreRefused(t *testing.T) {
 	t.Parallel()
 	whole := recorded(t, "answer")
 	for end := range len(whole) {
@@ -105,7 +105,7 @@ func TestAnythingCutOffOrChangedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnEmptyRepositoryHasNoTip(t *testing.T) {
+func TestEmptyRepositoryHasNoCommit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"001e# service=git-upload-pack\n00000000",
@@ -121,7 +121,7 @@ func TestAnEmptyRepositoryHasNoTip(t *testing.T) {
 	}
 }
 
-func TestWhatAServerRefusesIsSaid(t *testing.T) {
+func TestServerErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"002bERR upload-pack: not our ref d774e37b1e30", "0008NAK\n0019\x03not our ref \x1b[31mred"} {
 		_, err := tip(t).ReadFiles(strings.NewReader(text), wide)
@@ -131,7 +131,7 @@ func TestWhatAServerRefusesIsSaid(t *testing.T) {
 	}
 }
 
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	f.Add(recorded(f, "answer"))
 	f.Add([]byte("0008NAK\n000e\x01PACK\x00\x00\x00\x020000"))
 	at := tip(f)
@@ -143,7 +143,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzPack makes the checksum right, so that what is behind it is reached.
+// FuzzPack sets a valid checksum, so that the parser behind it is reached.
 func FuzzPack(f *testing.F) {
 	whole := recorded(f, "answer")
 	pack := whole[bytes.Index(whole, []byte("PACK")):]

@@ -10,32 +10,33 @@ import (
 	"strings"
 )
 
-// The media types of the protocol's bodies.
+// The media types of the protocol.
 const (
 	RequestType       = "application/x-git-upload-pack-request"
-	AnswerType        = "application/x-git-upload-pack-result"
+	ResponseType      = "application/x-git-upload-pack-result"
 	AdvertisementType = "application/x-git-upload-pack-advertisement"
 )
 
 const (
-	maxLines  = 100_000 // of an advertisement
-	blobLimit = 1 << 20 // of a file that is asked for, where the server knows filters
-	zeroHash  = "0000000000000000000000000000000000000000"
+	maxReferences = 100_000 // of an advertisement
+	maxBlobSize   = 1 << 20 // of a requested file, if the server supports filters
+	zeroHash      = "0000000000000000000000000000000000000000"
 )
 
-// ErrMalformed is what is no answer of the protocol.
+// ErrMalformed says that a response is not of git's protocol.
 var ErrMalformed = errors.New("the answer is not git's")
 
-// Tip is what a repository's HEAD is at.
+// A Tip is the HEAD of a repository.
 type Tip struct {
-	// Commit is the hash of the commit, "" for a repository without any.
+	// Commit is the hash of the commit, "" for an empty repository.
 	Commit string
 
 	capabilities map[string]bool
 }
 
-// line reads a packet; flush says that it is the empty one that ends a section.
-func line(r *bufio.Reader) (data []byte, flush bool, err error) {
+// readPacket reads a packet. flush reports whether it is the empty packet that
+// ends a section.
+func readPacket(r *bufio.Reader) (data []byte, flush bool, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, false, fmt.Errorf("%w: cut off", ErrMalformed)
@@ -54,24 +55,24 @@ func line(r *bufio.Reader) (data []byte, flush bool, err error) {
 	return data, false, nil
 }
 
-func packet(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
+func formatPacket(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 
-// ReadTip reads the answer to GET info/refs?service=git-upload-pack.
+// ReadTip parses the response to GET info/refs?service=git-upload-pack.
 func ReadTip(body io.Reader) (Tip, error) {
 	r := bufio.NewReader(body)
-	first, _, err := line(r)
+	first, _, err := readPacket(r)
 	if err != nil {
 		return Tip{}, err
 	}
 	if strings.TrimSpace(string(first)) != "# service=git-upload-pack" {
 		return Tip{}, ErrMalformed
 	}
-	if _, flush, err := line(r); err != nil || !flush {
+	if _, flush, err := readPacket(r); err != nil || !flush {
 		return Tip{}, ErrMalformed
 	}
 	tip := Tip{capabilities: map[string]bool{}}
-	for at := range maxLines {
-		data, flush, err := line(r)
+	for at := range maxReferences {
+		data, flush, err := readPacket(r)
 		if err != nil {
 			return Tip{}, err
 		}
@@ -88,7 +89,7 @@ func ReadTip(body io.Reader) (Tip, error) {
 			text = reference
 		}
 		hash, name, ok := strings.Cut(text, " ")
-		if !ok || !properHash(hash) {
+		if !ok || !isHash(hash) {
 			return Tip{}, ErrMalformed
 		}
 		if name == "HEAD" && hash != zeroHash {
@@ -98,10 +99,10 @@ func ReadTip(body io.Reader) (Tip, error) {
 	return Tip{}, fmt.Errorf("%w: it names too many branches", ErrMalformed)
 }
 
-func properHash(text string) bool { return regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(text) }
+func isHash(text string) bool { return regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(text) }
 
-// Request is the body of POST git-upload-pack that asks for the newest commit
-// alone, without large files where the server can leave them out.
+// Request returns the body of POST git-upload-pack. It requests the newest
+// commit only, without large files if the server supports filters.
 func (t Tip) Request() ([]byte, error) {
 	if t.Commit == "" || !t.capabilities["side-band-64k"] || !t.capabilities["shallow"] {
 		return nil, fmt.Errorf("%w: it does not offer what is needed", ErrMalformed)
@@ -115,16 +116,16 @@ func (t Tip) Request() ([]byte, error) {
 	filter := ""
 	if t.capabilities["filter"] {
 		words = append(words, "filter")
-		filter = packet(fmt.Sprintf("filter blob:limit=%d\n", blobLimit))
+		filter = formatPacket(fmt.Sprintf("filter blob:limit=%d\n", maxBlobSize))
 	}
-	return []byte(packet("want "+t.Commit+" "+strings.Join(words, " ")+" agent=magpie\n") + packet("deepen 1\n") + filter + "0000" + packet("done\n")), nil
+	return []byte(formatPacket("want "+t.Commit+" "+strings.Join(words, " ")+" agent=magpie\n") + formatPacket("deepen 1\n") + filter + "0000" + formatPacket("done\n")), nil
 }
 
-// readPack reads the answer to a request up to its pack.
-func readPack(body io.Reader, most int) ([]byte, error) {
+// readPack returns the pack of a response.
+func readPack(body io.Reader, maxBytes int) ([]byte, error) {
 	r := bufio.NewReaderSize(body, 64<<10)
 	for shallow := true; ; {
-		data, flush, err := line(r)
+		data, flush, err := readPacket(r)
 		if err != nil {
 			return nil, err
 		}
@@ -134,20 +135,20 @@ func readPack(body io.Reader, most int) ([]byte, error) {
 			shallow = false
 		case strings.HasPrefix(text, "shallow ") || strings.HasPrefix(text, "unshallow "):
 		case strings.HasPrefix(text, "ERR "):
-			return nil, errors.New("git says: " + printable(text[4:]))
+			return nil, errors.New("git says: " + serverMessage(text[4:]))
 		case text == "NAK":
-			return demultiplex(r, most)
+			return demultiplex(r, maxBytes)
 		default:
 			return nil, ErrMalformed
 		}
 	}
 }
 
-// demultiplex takes the pack out of the bands of an answer.
-func demultiplex(r *bufio.Reader, most int) ([]byte, error) {
+// demultiplex returns the pack in the side bands of a response.
+func demultiplex(r *bufio.Reader, maxBytes int) ([]byte, error) {
 	var pack []byte
 	for {
-		data, flush, err := line(r)
+		data, flush, err := readPacket(r)
 		switch {
 		case err != nil:
 			return nil, err
@@ -158,21 +159,21 @@ func demultiplex(r *bufio.Reader, most int) ([]byte, error) {
 		}
 		switch data[0] {
 		case 1:
-			if len(pack)+len(data)-1 > most {
+			if len(pack)+len(data)-1 > maxBytes {
 				return nil, ErrTooLarge
 			}
 			pack = append(pack, data[1:]...)
 		case 2: // progress
 		case 3:
-			return nil, errors.New("git says: " + printable(string(data[1:])))
+			return nil, errors.New("git says: " + serverMessage(string(data[1:])))
 		default:
 			return nil, ErrMalformed
 		}
 	}
 }
 
-// printable makes a server's words fit for a message.
-func printable(text string) string {
+// serverMessage returns a server's message in a form that is safe in an error.
+func serverMessage(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if strconv.IsPrint(r) {
 			return r

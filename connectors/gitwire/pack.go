@@ -12,22 +12,23 @@ import (
 	"strings"
 )
 
-// Limits bound what is read. The zero value of a field is none of it.
+// Limits bound a repository.
 type Limits struct {
-	// Pack is how many bytes come over the wire, Inflated how many they may become.
+	// Pack is the largest compressed size in bytes, Inflated the largest size
+	// of all contents.
 	Pack, Inflated int
-	// Files is how many files there may be.
+	// Files is the largest number of files.
 	Files int
 }
 
-// ErrTooLarge says that a repository is beyond the limits.
+// ErrTooLarge says that a repository exceeds the limits.
 var ErrTooLarge = errors.New("the repository is too large")
 
-// File is a file of the newest commit.
+// A File is a file of the newest commit.
 type File struct {
-	// Path is slash separated; Hash is git's of the content.
+	// Path is slash-separated. Hash is git's hash of the content.
 	Path, Hash string
-	// Content is nil for a file that the server left out for its size.
+	// Content is nil if the server left the file out because of its size.
 	Content []byte
 }
 
@@ -39,30 +40,30 @@ const (
 	maxObjects = 500_000
 )
 
-// object is one of a pack: base and its delta, or content.
+// An object is an object of a pack: a content, or a delta and its base.
 type object struct {
-	kind    int
-	content []byte
-	at      int    // from the beginning of the pack
-	offset  int    // of the base, likewise
-	base    string // the base's hash
-	done    bool
+	kind       int
+	content    []byte
+	offset     int // in the pack
+	baseOffset int
+	baseHash   string
+	resolved   bool
 }
 
 type pack struct {
 	objects []*object
 	byHash  map[string]*object
-	left    int // bytes that may still be inflated
+	budget  int // bytes that may still be produced
 }
 
-// ReadFiles reads the answer to [Tip].Request: the ordinary files of the commit,
-// in git's order, without symbolic links and submodules.
+// ReadFiles parses the response to [Tip.Request]. It returns the regular files
+// of the commit, in git's order, without symbolic links and submodules.
 func (t Tip) ReadFiles(body io.Reader, limits Limits) ([]File, error) {
 	data, err := readPack(body, limits.Pack)
 	if err != nil {
 		return nil, err
 	}
-	p, err := parse(data, limits.Inflated)
+	p, err := parsePack(data, limits.Inflated)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (t Tip) ReadFiles(body io.Reader, limits Limits) ([]File, error) {
 	if !ok {
 		return nil, ErrMalformed
 	}
-	files, err := p.files(nil, root, "", limits.Files, 0)
+	files, err := p.listFiles(nil, root, "", limits.Files, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +88,8 @@ func (t Tip) ReadFiles(body io.Reader, limits Limits) ([]File, error) {
 	return files, nil
 }
 
-// parse reads a pack of version 2.
-func parse(data []byte, most int) (*pack, error) {
+// parsePack parses a pack of version 2.
+func parsePack(data []byte, maxInflated int) (*pack, error) {
 	const head, tail = 12, sha1.Size
 	if len(data) < head+tail || string(data[:4]) != "PACK" || binary.BigEndian.Uint32(data[4:]) != 2 {
 		return nil, fmt.Errorf("%w: no pack", ErrMalformed)
@@ -96,11 +97,11 @@ func parse(data []byte, most int) (*pack, error) {
 	if sum := sha1.Sum(data[:len(data)-tail]); !bytes.Equal(sum[:], data[len(data)-tail:]) { //nolint:gosec // as git does
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrMalformed)
 	}
-	p := &pack{byHash: map[string]*object{}, left: most}
+	p := &pack{byHash: map[string]*object{}, budget: maxInflated}
 	count, at := binary.BigEndian.Uint32(data[8:]), head
 	data = data[:len(data)-tail]
 	for range count {
-		o, end, err := p.read(data, at)
+		o, end, err := p.readObject(data, at)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +116,9 @@ func parse(data []byte, most int) (*pack, error) {
 	return p, p.resolve()
 }
 
-// read reads the object at an offset and says where it ends.
-func (p *pack) read(data []byte, at int) (*object, int, error) {
+// readObject parses the object at an offset. It returns the offset of the next
+// one.
+func (p *pack) readObject(data []byte, at int) (*object, int, error) {
 	cut := fmt.Errorf("%w: cut off", ErrMalformed)
 	start := at
 	if at >= len(data) {
@@ -124,7 +126,7 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 	}
 	b := data[at]
 	at++
-	o := &object{kind: int(b >> 4 & 7), at: start}
+	o := &object{kind: int(b >> 4 & 7), offset: start}
 	size := uint64(b & 15)
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if at >= len(data) || shift > 40 {
@@ -134,18 +136,18 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 		at++
 		size |= uint64(b&0x7f) << shift
 	}
-	if size > uint64(max(p.left, 0)) {
+	if size > uint64(max(p.budget, 0)) {
 		return nil, 0, ErrTooLarge
 	}
-	p.left -= int(size)
+	p.budget -= int(size)
 	switch o.kind {
 	case typeCommit, typeTree, typeBlob, typeTag:
-		o.done = true
+		o.resolved = true
 	case typeHash:
 		if at+sha1.Size > len(data) {
 			return nil, 0, cut
 		}
-		o.base = hex.EncodeToString(data[at : at+sha1.Size])
+		o.baseHash = hex.EncodeToString(data[at : at+sha1.Size])
 		at += sha1.Size
 	case typeOffset:
 		back := 0
@@ -163,7 +165,7 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 				break
 			}
 		}
-		o.offset = start - back
+		o.baseOffset = start - back
 	default:
 		return nil, 0, fmt.Errorf("%w: an object of an unknown type", ErrMalformed)
 	}
@@ -182,19 +184,19 @@ func (p *pack) read(data []byte, at int) (*object, int, error) {
 	return o, len(data) - source.Len(), nil
 }
 
-// resolve makes contents of deltas and names all objects: those that are whole
-// first, then whatever they are the base of, wherever it stands in the pack.
+// resolve applies deltas and registers all objects: first the complete objects,
+// and then those that are based on them, wherever they are in the pack.
 func (p *pack) resolve() error {
 	byOffset, byHash := map[int][]*object{}, map[string][]*object{}
 	var ready []*object
 	for _, o := range p.objects {
 		switch {
-		case o.done:
+		case o.resolved:
 			ready = append(ready, o)
 		case o.kind == typeOffset:
-			byOffset[o.offset] = append(byOffset[o.offset], o)
+			byOffset[o.baseOffset] = append(byOffset[o.baseOffset], o)
 		default:
-			byHash[o.base] = append(byHash[o.base], o)
+			byHash[o.baseHash] = append(byHash[o.baseHash], o)
 		}
 	}
 	for settled := 0; settled < len(p.objects); settled++ {
@@ -202,30 +204,30 @@ func (p *pack) resolve() error {
 			return fmt.Errorf("%w: a change without what it changes", ErrMalformed)
 		}
 		o := ready[settled]
-		hash := p.name(o)
-		for _, d := range append(byOffset[o.at], byHash[hash]...) {
-			if d.done {
+		hash := p.register(o)
+		for _, d := range append(byOffset[o.offset], byHash[hash]...) {
+			if d.resolved {
 				continue
 			}
-			content, err := p.apply(o.content, d.content)
+			content, err := p.applyDelta(o.content, d.content)
 			if err != nil {
 				return err
 			}
-			d.kind, d.content, d.done = o.kind, content, true
+			d.kind, d.content, d.resolved = o.kind, content, true
 			ready = append(ready, d)
 		}
 	}
 	return nil
 }
 
-func (p *pack) name(o *object) string {
+func (p *pack) register(o *object) string {
 	kinds := map[int]string{typeCommit: "commit", typeTree: "tree", typeBlob: "blob", typeTag: "tag"}
 	hash := Hash(kinds[o.kind], o.content)
 	p.byHash[hash] = o
 	return hash
 }
 
-// Hash is git's name of an object: "blob" is the kind of a file's content.
+// Hash returns git's hash of an object. The kind of a file's content is "blob".
 func Hash(kind string, content []byte) string {
 	h := sha1.New() //nolint:gosec // as git does
 	_, _ = fmt.Fprintf(h, "%s %d\x00", kind, len(content))
@@ -233,21 +235,21 @@ func Hash(kind string, content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// apply makes a content of a base and a delta.
-func (p *pack) apply(base, delta []byte) ([]byte, error) {
+// applyDelta returns the content that a delta makes of its base.
+func (p *pack) applyDelta(base, delta []byte) ([]byte, error) {
 	bad := fmt.Errorf("%w: a change that cannot be made", ErrMalformed)
-	from, delta, ok := length(delta)
+	from, delta, ok := readLength(delta)
 	if !ok || from != len(base) {
 		return nil, bad
 	}
-	to, delta, ok := length(delta)
+	to, delta, ok := readLength(delta)
 	switch {
 	case !ok:
 		return nil, bad
-	case to > p.left:
+	case to > p.budget:
 		return nil, ErrTooLarge
 	}
-	p.left -= to
+	p.budget -= to
 	var out []byte
 	for len(delta) > 0 {
 		code := delta[0]
@@ -286,8 +288,8 @@ func (p *pack) apply(base, delta []byte) ([]byte, error) {
 	return out, nil
 }
 
-// length reads a length at the beginning of a delta.
-func length(delta []byte) (value int, rest []byte, ok bool) {
+// readLength parses a length at the start of a delta.
+func readLength(delta []byte) (value int, rest []byte, ok bool) {
 	for shift := 0; shift <= 35; shift += 7 {
 		if len(delta) == 0 {
 			return 0, nil, false
@@ -302,13 +304,13 @@ func length(delta []byte) (value int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// files adds what is in a tree.
-func (p *pack) files(files []File, hash, folder string, most, depth int) ([]File, error) {
+// listFiles appends the files of a tree.
+func (p *pack) listFiles(files []File, hash, folder string, maxFiles, depth int) ([]File, error) {
 	tree := p.byHash[hash]
 	if tree == nil || tree.kind != typeTree || depth > maxDepth {
 		return nil, fmt.Errorf("%w: a folder is not in it", ErrMalformed)
 	}
-	if p.left -= len(tree.content); p.left < 0 {
+	if p.budget -= len(tree.content); p.budget < 0 {
 		return nil, ErrTooLarge // folders that hold each other many times over
 	}
 	for rest := tree.content; len(rest) > 0; {
@@ -322,17 +324,17 @@ func (p *pack) files(files []File, hash, folder string, most, depth int) ([]File
 		switch mode {
 		case "40000":
 			var err error
-			if files, err = p.files(files, child, folder+name+"/", most, depth+1); err != nil {
+			if files, err = p.listFiles(files, child, folder+name+"/", maxFiles, depth+1); err != nil {
 				return nil, err
 			}
 		case "100644", "100755", "100664":
-			if len(files) == most {
+			if len(files) == maxFiles {
 				return nil, ErrTooLarge
 			}
 			file := File{Path: folder + name, Hash: child}
 			if blob := p.byHash[child]; blob != nil && blob.kind == typeBlob {
 				file.Content = append([]byte(nil), blob.content...)
-				if p.left -= len(file.Content); p.left < 0 {
+				if p.budget -= len(file.Content); p.budget < 0 {
 					return nil, ErrTooLarge // one content under many names
 				}
 				if file.Content == nil {
