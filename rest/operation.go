@@ -11,6 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
 //go:embed ops/*.graphql
@@ -19,7 +21,7 @@ var stored embed.FS
 // operation is one stored operation, ready to run.
 type operation struct {
 	name      string
-	source    string // the whole file: the operation with its fragments
+	source    string // the document: the file with the shared fragments
 	stream    bool   // a subscription
 	shape     *shape // of the data object
 	variables map[string]*ast.VariableDefinition
@@ -35,13 +37,18 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 	if err != nil {
 		return nil, fmt.Errorf("list the stored operations: %w", err)
 	}
+	fragments, err := storedop.LoadFragments()
+	if err != nil {
+		return nil, fmt.Errorf("stored operations: %w", err)
+	}
 	operations := make(map[string]*operation)
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		document, err := parser.ParseQuery(&ast.Source{Name: name, Input: string(text)})
+		source := fragments.Complete(string(text))
+		document, err := parser.ParseQuery(&ast.Source{Name: name, Input: source})
 		if err != nil {
 			return nil, fmt.Errorf("stored operations in %s: %w", name, err)
 		}
@@ -64,7 +71,7 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 				return nil, fmt.Errorf("stored operation %s: %w", o.Name, err)
 			}
 			made := &operation{
-				name: o.Name, source: string(text), stream: o.Operation == ast.Subscription, shape: s,
+				name: o.Name, source: source, stream: o.Operation == ast.Subscription, shape: s,
 				variables: make(map[string]*ast.VariableDefinition),
 			}
 			for _, v := range o.VariableDefinitions {

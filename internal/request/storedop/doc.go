@@ -1,4 +1,7 @@
-// Package storedop marks a context as running one of Magpie's own stored
-// GraphQL operations, as REST does: limits on depth, complexity and
-// introspection bind outside queries only. It imports nothing of Magpie.
+// Package storedop is about stored operations: the GraphQL operations that
+// Magpie itself executes, for REST and for its commands. It marks the contexts of
+// stored operations, to which the limits of outside queries do not apply, and it
+// has the fragments that stored operations share.
+//
+// Allowed imports: the standard library.
 package storedop
