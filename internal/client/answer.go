@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"time"
@@ -6,17 +6,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// The rows that operations answer with, as commands print them. Their JSON is
-// what --json prints.
+// The types of the answers. Commands print them with --json, so their JSON is
+// part of the command line's interface.
 
-type collectionStats struct {
+// CollectionStats counts the contents of a collection.
+type CollectionStats struct {
 	Documents    int        `json:"documentCount"`
 	Embeddings   int        `json:"embeddingCount"`
 	StorageBytes int64      `json:"storageBytes"`
 	LastSync     *time.Time `json:"lastSync"`
 }
 
-type collectionRow struct {
+// A Collection is a collection of documents.
+type Collection struct {
 	ID             uuid.UUID       `json:"id"`
 	Name           string          `json:"name"`
 	Description    *string         `json:"description"`
@@ -24,11 +26,12 @@ type collectionRow struct {
 	NextModel      *string         `json:"nextEmbeddingModel"`
 	CreatedAt      time.Time       `json:"createdAt"`
 	UpdatedAt      time.Time       `json:"updatedAt"`
-	Stats          collectionStats `json:"stats"`
+	Stats          CollectionStats `json:"stats"`
 	ConnectorIDs   []uuid.UUID     `json:"connectorIds,omitempty"`
 }
 
-type connectorRow struct {
+// A Connector is a source that fills a collection.
+type Connector struct {
 	ID         uuid.UUID `json:"id"`
 	Name       string    `json:"name"`
 	Type       string    `json:"type"`
@@ -49,7 +52,8 @@ type connectorRow struct {
 	CreatedAt  time.Time  `json:"createdAt"`
 }
 
-type kindOption struct {
+// An Option is a setting or a credential of a kind of connectors.
+type Option struct {
 	Name      string   `json:"name"`
 	Title     string   `json:"title"`
 	Help      string   `json:"help"`
@@ -61,17 +65,19 @@ type kindOption struct {
 	Choices   []string `json:"choices"`
 }
 
-type kindRow struct {
-	Name         string       `json:"name"`
-	Title        string       `json:"title"`
-	Description  string       `json:"description"`
-	Aliases      []string     `json:"aliases"`
-	AcceptsFiles bool         `json:"acceptsFiles"`
-	Options      []kindOption `json:"options"`
-	Credentials  []kindOption `json:"credentials"`
+// A Kind is a kind of connectors.
+type Kind struct {
+	Name         string   `json:"name"`
+	Title        string   `json:"title"`
+	Description  string   `json:"description"`
+	Aliases      []string `json:"aliases"`
+	AcceptsFiles bool     `json:"acceptsFiles"`
+	Options      []Option `json:"options"`
+	Credentials  []Option `json:"credentials"`
 }
 
-type fileRow struct {
+// A File is an uploaded file of a connector.
+type File struct {
 	ID        uuid.UUID `json:"id"`
 	Path      string    `json:"path"`
 	MediaType string    `json:"mediaType"`
@@ -80,13 +86,15 @@ type fileRow struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-type jobProgress struct {
+// JobProgress counts the items that a job has listed, read and stored.
+type JobProgress struct {
 	Collected int `json:"collected"`
 	Parsed    int `json:"parsed"`
 	Indexed   int `json:"indexed"`
 }
 
-type jobStats struct {
+// JobStats counts the items of a job by their outcome.
+type JobStats struct {
 	Added     int `json:"added"`
 	Modified  int `json:"modified"`
 	Deleted   int `json:"deleted"`
@@ -95,28 +103,39 @@ type jobStats struct {
 	Errors    int `json:"errors"`
 }
 
-// settled is how many items have come to an end.
-func (s jobStats) settled() int {
+// Finished returns the number of items with an outcome. Deletions do not count.
+func (s JobStats) Finished() int {
 	return s.Added + s.Modified + s.Unchanged + s.Skipped + s.Errors
 }
 
-type jobRow struct {
+// A Job is a sync job.
+type Job struct {
 	ID          uuid.UUID   `json:"id"`
 	ConnectorID uuid.UUID   `json:"connectorID,omitzero"`
 	Status      string      `json:"status"`
 	Mode        string      `json:"mode,omitempty"`
 	Cause       string      `json:"cause,omitempty"`
-	Progress    jobProgress `json:"progress"`
-	Stats       jobStats    `json:"stats"`
+	Progress    JobProgress `json:"progress"`
+	Stats       JobStats    `json:"stats"`
 	Warnings    []string    `json:"warnings"`
 	Error       *string     `json:"error"`
 	StartedAt   time.Time   `json:"startedAt"`
 	FinishedAt  *time.Time  `json:"finishedAt"`
 }
 
-func (j jobRow) ended() bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
+// Ended reports whether the job is over.
+func (j Job) Ended() bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
 
-type itemRow struct {
+// Failure returns the error of a failed job, or "".
+func (j Job) Failure() string {
+	if j.Error == nil {
+		return ""
+	}
+	return *j.Error
+}
+
+// An Item is a ledger entry: an item of a source and its outcome.
+type Item struct {
 	Path       string     `json:"path"`
 	Status     string     `json:"status"`
 	Reason     *string    `json:"reason"`
@@ -126,7 +145,8 @@ type itemRow struct {
 	UpdatedAt  time.Time  `json:"updatedAt"`
 }
 
-type keyRow struct {
+// A Key is a pair of API keys without their secrets.
+type Key struct {
 	ID                 uuid.UUID   `json:"id"`
 	Name               string      `json:"name"`
 	Status             string      `json:"status"`
@@ -152,7 +172,15 @@ type keyRow struct {
 	UpdatedAt          time.Time   `json:"updatedAt"`
 }
 
-type hitRow struct {
+// A CreatedKey is a new pair of API keys. It is the only answer with the secrets.
+type CreatedKey struct {
+	PublishableKey string `json:"publishableKey"`
+	SecretKey      string `json:"secretKey"`
+	APIKey         Key    `json:"apiKey"`
+}
+
+// A Hit is a search result.
+type Hit struct {
 	ID           uuid.UUID      `json:"id"`
 	DocumentID   uuid.UUID      `json:"documentId"`
 	Title        string         `json:"title"`
@@ -172,49 +200,37 @@ type hitRow struct {
 	Metadata     map[string]any `json:"metadata"`
 }
 
-type searchAnswer struct {
-	Total   int      `json:"total"`
-	Limit   int      `json:"limit"`
-	Offset  int      `json:"offset"`
-	TookMs  float64  `json:"tookMs"`
-	Results []hitRow `json:"results"`
+// SearchResults is a page of search results.
+type SearchResults struct {
+	Total   int     `json:"total"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+	TookMs  float64 `json:"tookMs"`
+	Results []Hit   `json:"results"`
 }
 
-type chatSource struct {
+// A ChatSource is a document that an answer cites.
+type ChatSource struct {
 	ID    uuid.UUID `json:"id"`
 	Title string    `json:"title"`
 	URL   *string   `json:"url"`
 }
 
-type chatUsage struct {
+// ChatUsage counts the tokens of an answer.
+type ChatUsage struct {
 	Prompt     int `json:"promptTokens"`
 	Completion int `json:"completionTokens"`
 	Total      int `json:"totalTokens"`
 }
 
-type chatEvent struct {
+// A ChatEvent is one event of an answer. Kind is its GraphQL type.
+type ChatEvent struct {
 	Kind           string       `json:"kind"`
 	ConversationID uuid.UUID    `json:"conversationId,omitzero"`
 	Delta          string       `json:"delta,omitempty"`
-	Sources        []chatSource `json:"sources,omitempty"`
+	Sources        []ChatSource `json:"sources,omitempty"`
 	Questions      []string     `json:"questions,omitempty"`
-	Usage          *chatUsage   `json:"usage,omitempty"`
+	Usage          *ChatUsage   `json:"usage,omitempty"`
 	Code           string       `json:"code,omitempty"`
 	Message        string       `json:"message,omitempty"`
-}
-
-// text is what a possible text prints as.
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// moment is what a possible time prints as.
-func moment(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return t.Local().Format("2006-01-02 15:04")
 }

@@ -1,213 +1,144 @@
-package command
+package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/magpie-search/magpie/cmd/magpie/console"
 )
 
-// examplesShown is how many items are named for each reason.
-const examplesShown = 3
+// maxExamples is how many items a Problem names.
+const maxExamples = 3
 
-// filled is a collection that one connector fills.
-type filled struct {
-	collection collectionRow
-	connector  connectorRow
-}
-
-// ensure finds a collection and the connector in it by their names, and makes
-// what is missing. The settings of an existing connector are brought up to date.
-func ensure(ctx context.Context, s *session, collection, description, connector, kind string, settings variables) (filled, error) {
-	var f filled
-	collections, err := every[collectionRow](ctx, s, "ListCollections", nil, 0)
+// Mirror makes the uploaded files of a connector equal to the files of a folder:
+// it uploads new and changed files and deletes the others.
+func (c *Client) Mirror(ctx context.Context, connector uuid.UUID, folder string, r Reporter) (UploadResult, error) {
+	files, skipped, err := Scan(folder)
 	if err != nil {
-		return f, err
-	}
-	for _, row := range collections {
-		if row.Name == collection {
-			f.collection = row
-		}
-	}
-	if f.collection.ID == uuid.Nil {
-		if f.collection, err = createCollection(ctx, s, variables{"name": collection, "description": description}); err != nil {
-			return f, err
-		}
-	}
-	connectors, err := every[connectorRow](ctx, s, "ListConnectors", variables{"collection": f.collection.ID}, 0)
-	if err != nil {
-		return f, err
-	}
-	for _, row := range connectors {
-		if row.Name != connector || row.Type != kind {
-			continue
-		}
-		f.connector = row
-		if len(settings) > 0 {
-			f.connector, err = updateConnector(ctx, s, row.ID, settings)
-		}
-		return f, err
-	}
-	input := merged(settings)
-	input["name"], input["type"], input["collection"] = connector, kind, f.collection.ID
-	f.connector, err = createConnector(ctx, s, input)
-	return f, err
-}
-
-// mirror makes the uploaded files of a connector those of a folder: new and
-// changed ones are uploaded, those that are gone are deleted.
-func mirror(ctx context.Context, c *console.Console, s *session, connector uuid.UUID, folder string) (uploadOutcome, error) {
-	files, left, err := gather(folder)
-	if err != nil {
-		return uploadOutcome{}, err
+		return UploadResult{}, err
 	}
 	if len(files) == 0 {
-		return uploadOutcome{}, fmt.Errorf("there is no file in %s", folder)
+		return UploadResult{}, fmt.Errorf("there is no file in %s", folder)
 	}
-	present, err := listFiles(ctx, s, connector)
+	uploaded, err := c.Files(ctx, connector)
 	if err != nil {
-		return uploadOutcome{}, err
+		return UploadResult{}, err
 	}
-	here := make(map[string]bool, len(files))
+	onDisk := make(map[string]bool, len(files))
 	for _, file := range files {
-		here[file.path] = true
+		onDisk[file.Path] = true
 	}
-	var gone []string
-	for _, row := range present {
-		if !here[row.Path] {
-			gone = append(gone, row.Path)
+	var missing []string
+	for _, row := range uploaded {
+		if !onDisk[row.Path] {
+			missing = append(missing, row.Path)
 		}
 	}
-	if len(gone) > 0 {
-		if _, err := deleteFiles(ctx, s, connector, gone); err != nil {
-			return uploadOutcome{}, err
+	if len(missing) > 0 {
+		if _, err := c.DeleteFiles(ctx, connector, missing); err != nil {
+			return UploadResult{}, err
 		}
 	}
-	outcome, err := upload(ctx, c, s, connector, files)
-	for _, l := range left {
-		outcome.Refused = append(outcome.Refused, refusedFile{l.path, l.reason})
-	}
-	return outcome, err
+	result, err := c.Upload(ctx, connector, files, r)
+	result.Refused = append(result.Refused, skipped...)
+	return result, err
 }
 
-// report is what syncing a folder gave.
-type report struct {
+// A FolderSync is the result of uploading and syncing a folder.
+type FolderSync struct {
 	Folder     string        `json:"folder"`
 	Collection uuid.UUID     `json:"collectionId"`
 	Connector  uuid.UUID     `json:"connectorId"`
-	Upload     uploadOutcome `json:"upload"`
+	Upload     UploadResult  `json:"upload"`
 	UploadTime time.Duration `json:"uploadNanoseconds"`
-	Job        jobRow        `json:"job"`
+	Job        Job           `json:"job"`
 	SyncTime   time.Duration `json:"syncNanoseconds"`
 	Passages   int           `json:"passages"`
-	Trouble    []reason      `json:"trouble"`
+	Problems   []Problem     `json:"trouble"`
 }
 
-// reason is why items were skipped or failed, with some of them.
-type reason struct {
+// A Problem is a reason why items were skipped or failed, with examples.
+type Problem struct {
 	Status   string   `json:"status"`
 	Reason   string   `json:"reason"`
 	Count    int      `json:"count"`
 	Examples []string `json:"examples"`
 }
 
-// syncFolder uploads a folder into a collection of its own and syncs it.
-func syncFolder(ctx context.Context, c *console.Console, s *session, folder, name string, input variables) (report, error) {
-	rep := report{Folder: folder}
-	f, err := ensure(ctx, s, name, "The files of "+folder, "Files of "+name, "file_upload", nil)
+// SyncFolder uploads a folder into the collection of a name, which it creates
+// when there is none, and syncs it in a mode. The result holds what was done before an error.
+func (c *Client) SyncFolder(ctx context.Context, folder, collection, mode string, r Reporter) (FolderSync, error) {
+	result := FolderSync{Folder: folder}
+	connector, err := c.EnsureConnector(ctx, Variables{"name": collection, "description": "The files of " + folder}, "Files of "+collection, "file_upload", nil)
 	if err != nil {
-		return rep, err
+		return result, err
 	}
-	rep.Collection, rep.Connector = f.collection.ID, f.connector.ID
-	began := time.Now()
-	if rep.Upload, err = mirror(ctx, c, s, f.connector.ID, folder); err != nil {
-		return rep, err
+	result.Collection, result.Connector = connector.Collection.ID, connector.ID
+	start := time.Now()
+	if result.Upload, err = c.Mirror(ctx, connector.ID, folder, r); err != nil {
+		return result, err
 	}
-	rep.UploadTime = time.Since(began)
-	began = time.Now()
-	job, err := startSync(ctx, s, f.connector.ID, input)
+	result.UploadTime = time.Since(start)
+	start = time.Now()
+	job, err := c.StartSync(ctx, connector.ID, Variables{"syncMode": mode})
 	if err != nil {
-		return rep, err
+		return result, err
 	}
-	if rep.Job, err = watch(ctx, c, s, job.ID); err != nil {
-		return rep, err
+	if result.Job, err = c.Watch(ctx, job.ID, r); err != nil {
+		return result, err
 	}
-	rep.SyncTime = time.Since(began)
-	row, err := getCollection(ctx, s, f.collection.ID)
+	result.SyncTime = time.Since(start)
+	row, err := c.Collection(ctx, result.Collection)
 	if err != nil {
-		return rep, err
+		return result, err
 	}
-	rep.Passages = row.Stats.Embeddings
-	if rep.Trouble, err = reasons(ctx, s, f.connector.ID, job.ID); err != nil {
-		return rep, err
+	result.Passages = row.Stats.Embeddings
+	if result.Problems, err = c.problems(ctx, connector.ID, job.ID); err != nil {
+		return result, err
 	}
-	if rep.Job.Status == "FAILED" {
-		return rep, fmt.Errorf("the sync failed: %s", text(rep.Job.Error))
+	if result.Job.Status == "FAILED" {
+		return result, fmt.Errorf("the sync failed: %s", result.Job.Failure())
 	}
-	if rep.Job.Status == "CANCELED" {
-		return rep, errors.New("the sync was canceled")
+	if result.Job.Status == "CANCELED" {
+		return result, errors.New("the sync was canceled")
 	}
-	return rep, nil
+	return result, nil
 }
 
-// reasons groups what a job skipped and what failed by why.
-func reasons(ctx context.Context, s *session, connector, job uuid.UUID) ([]reason, error) {
-	items, err := listItems(ctx, s, connector, job, []string{"skipped", "failed"}, 0)
+// problems groups the items that a job skipped and those that failed by reason,
+// the most frequent reason first.
+func (c *Client) problems(ctx context.Context, connector, job uuid.UUID) ([]Problem, error) {
+	items, err := c.Items(ctx, connector, job, []string{"skipped", "failed"}, 0)
 	if err != nil {
 		return nil, err
 	}
-	byReason := map[string]*reason{}
+	type key struct{ status, reason string }
+	groups := make(map[key]*Problem)
 	for _, item := range items {
-		why := text(item.Reason)
-		key := item.Status + "\x00" + why
-		if byReason[key] == nil {
-			byReason[key] = &reason{Status: item.Status, Reason: why}
+		k := key{status: item.Status}
+		if item.Reason != nil {
+			k.reason = *item.Reason
 		}
-		group := byReason[key]
+		if groups[k] == nil {
+			groups[k] = &Problem{Status: k.status, Reason: k.reason}
+		}
+		group := groups[k]
 		group.Count++
-		if len(group.Examples) < examplesShown {
+		if len(group.Examples) < maxExamples {
 			group.Examples = append(group.Examples, item.Path)
 		}
 	}
-	groups := make([]reason, 0, len(byReason))
-	for _, group := range byReason {
-		groups = append(groups, *group)
+	problems := make([]Problem, 0, len(groups))
+	for _, group := range groups {
+		problems = append(problems, *group)
 	}
-	sort.Slice(groups, func(i, j int) bool {
-		if groups[i].Count != groups[j].Count {
-			return groups[i].Count > groups[j].Count
-		}
-		return groups[i].Status+groups[i].Reason < groups[j].Status+groups[j].Reason
+	slices.SortFunc(problems, func(a, b Problem) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Status+a.Reason, b.Status+b.Reason))
 	})
-	return groups, nil
-}
-
-// print says what a sync of a folder gave: rates, and what is missing and why.
-func (rep report) print(c *console.Console) {
-	c.Note("%s", summary(rep.Job))
-	if seconds := rep.SyncTime.Seconds(); seconds > 0 {
-		stored := rep.Job.Stats.Added + rep.Job.Stats.Modified
-		line := fmt.Sprintf("%.0f files/s", float64(rep.Job.Progress.Collected)/seconds)
-		if stored > 0 && rep.Job.Stats.Unchanged == 0 {
-			line += fmt.Sprintf(", %.0f passages/s (%d passages)", float64(rep.Passages)/seconds, rep.Passages)
-		}
-		c.Note("%s; the sync took %s", line, console.Duration(rep.SyncTime))
-	}
-	for _, refused := range rep.Upload.Refused {
-		c.Note("  not uploaded: %s: %s", refused.Path, refused.Reason)
-	}
-	for _, group := range rep.Trouble {
-		c.Note("  %s %d: %s", lower(group.Status), group.Count, group.Reason)
-		for _, example := range group.Examples {
-			c.Note("      %s", example)
-		}
-	}
-	for _, warning := range rep.Job.Warnings {
-		c.Note("  warning: %s", warning)
-	}
+	return problems, nil
 }

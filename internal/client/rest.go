@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"bufio"
@@ -15,14 +15,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// api calls the public REST interface the way a customer's program does.
-type api struct {
-	baseURL, key string
-	client       http.Client
+// REST calls the public REST API with an API key, as a customer's program does.
+type REST struct {
+	BaseURL string
+	Key     string
+	Client  http.Client
 }
 
-// publicHit is a search result on the public surface.
-type publicHit struct {
+// A PublicHit is a search result of the public API.
+type PublicHit struct {
 	ID          uuid.UUID  `json:"id"`
 	DocumentID  uuid.UUID  `json:"document_id"`
 	Title       string     `json:"title"`
@@ -35,67 +36,87 @@ type publicHit struct {
 	UpdatedAt   *time.Time `json:"updated_at"`
 }
 
-type publicSearch struct {
-	Results []publicHit `json:"results"`
+// PublicResults is a page of search results of the public API.
+type PublicResults struct {
+	Results []PublicHit `json:"results"`
 	Total   int         `json:"total"`
 	Limit   int         `json:"limit"`
 	Offset  int         `json:"offset"`
 	TookMs  float64     `json:"took_ms"`
 }
 
-func (a *api) post(ctx context.Context, path string, body any, accept string) (*http.Response, error) {
+// post sends a JSON body. The caller closes the body of the response, whose
+// status is 200 OK.
+func (c *REST) post(ctx context.Context, path string, body any, accept string) (*http.Response, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.baseURL+path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.BaseURL+path, bytes.NewReader(content))
 	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
+		return nil, fmt.Errorf("create the request: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", accept)
-	request.Header.Set("X-Service-Key", a.key)
-	response, err := a.client.Do(request)
+	request.Header.Set("X-Service-Key", c.Key)
+	response, err := c.Client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", path, err)
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
-	defer func() { _ = response.Body.Close() }() // was read as far as it is of use
+	defer func() { _ = response.Body.Close() }() // only read
 	var failed struct {
 		Error struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&failed) // the status says enough
+	_ = json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&failed) // the status is enough
 	return nil, fmt.Errorf("%s answered %d %s: %s", path, response.StatusCode, failed.Error.Code, failed.Error.Message)
 }
 
-// search asks POST /v1/docs/search.
-func (a *api) search(ctx context.Context, query map[string]any) (publicSearch, error) {
-	response, err := a.post(ctx, "/v1/docs/search", query, "application/json")
+const searchPath = "/v1/docs/search"
+
+// Search asks POST /v1/docs/search.
+func (c *REST) Search(ctx context.Context, query map[string]any) (PublicResults, error) {
+	response, err := c.post(ctx, searchPath, query, "application/json")
 	if err != nil {
-		return publicSearch{}, err
+		return PublicResults{}, err
 	}
-	defer func() { _ = response.Body.Close() }() // was read
+	defer func() { _ = response.Body.Close() }() // only read
 	var answer struct {
-		Data publicSearch `json:"data"`
+		Data PublicResults `json:"data"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return publicSearch{}, fmt.Errorf("read the search's answer: %w", err)
+		return PublicResults{}, fmt.Errorf("read the search's answer: %w", err)
 	}
 	return answer.Data, nil
 }
 
-// chat asks POST /v1/chat/stream and calls each with every event's name and data.
-func (a *api) chat(ctx context.Context, message string, each func(event string, data []byte) error) error {
-	response, err := a.post(ctx, "/v1/chat/stream", map[string]any{"message": message}, "text/event-stream")
+// SearchJSON is like Search with an encoded query and the encoded answer.
+func (c *REST) SearchJSON(ctx context.Context, query json.RawMessage) ([]byte, error) {
+	response, err := c.post(ctx, searchPath, query, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // only read
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the search's answer: %w", err)
+	}
+	return content, nil
+}
+
+// Chat asks POST /v1/chat/stream and calls each with the name and the data of
+// every event.
+func (c *REST) Chat(ctx context.Context, message string, each func(event string, data []byte) error) error {
+	response, err := c.post(ctx, "/v1/chat/stream", map[string]any{"message": message}, "text/event-stream")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // was read
+	defer func() { _ = response.Body.Close() }() // only read
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
 	event := ""
@@ -116,11 +137,11 @@ func (a *api) chat(ctx context.Context, message string, each func(event string, 
 	return errors.Join(lines.Err(), errors.New("the answer broke off"))
 }
 
-// hits are the results in the form that is printed.
-func (p publicSearch) hits() searchAnswer {
-	out := searchAnswer{Total: p.Total, Limit: p.Limit, Offset: p.Offset, TookMs: p.TookMs}
+// Convert returns the results as those of the GraphQL API.
+func (p PublicResults) Convert() SearchResults {
+	out := SearchResults{Total: p.Total, Limit: p.Limit, Offset: p.Offset, TookMs: p.TookMs}
 	for _, hit := range p.Results {
-		out.Results = append(out.Results, hitRow{
+		out.Results = append(out.Results, Hit{
 			ID: hit.ID, DocumentID: hit.DocumentID, Title: hit.Title, URL: hit.URL, Snippet: hit.Snippet, Score: hit.Score,
 			Version: hit.Version, Language: hit.Language, HeadingPath: hit.HeadingPath, UpdatedAt: hit.UpdatedAt,
 		})

@@ -1,4 +1,4 @@
-package command
+package client
 
 import (
 	"context"
@@ -16,32 +16,43 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/magpie-search/magpie/cmd/magpie/console"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
-// uploadsAtOnce hides the wait for the disk at the other end.
-const uploadsAtOnce = 8
+// maxUploads is the number of uploads at a time. More than one hides the latency
+// of the disk that stores them.
+const maxUploads = 8
 
-// diskFile is a file that is to be uploaded.
-type diskFile struct {
-	path string // the uploaded file's, slash separated
-	name string // on this machine
-	size int64
+// An Upload is the content of a file as a variable of an operation.
+type Upload struct {
+	Content     io.ReadSeeker
+	Name        string
+	Size        int64
+	ContentType string
 }
 
-// leftOut is what is not uploaded, and why.
-type leftOut struct{ path, reason string }
+// A DiskFile is a file on this machine to upload.
+type DiskFile struct {
+	Path string // of the uploaded file, slash-separated
+	Name string // on this machine
+	Size int64
+}
 
-// gather lists the files at and below a path in their order. Links, devices and
-// the folders of version control are left out below it; the path itself may be a
-// link to a file or a folder.
-func gather(root string) (files []diskFile, left []leftOut, err error) {
+// A RefusedFile is a file that was not uploaded.
+type RefusedFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Scan lists the regular files at and below a path in lexical order, and the
+// other files with the reason why they are skipped. Links are not followed below
+// the path, and the folders of version control are left out; the path itself may
+// be a link.
+func Scan(root string) (files []DiskFile, skipped []RefusedFile, err error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", root, err)
@@ -53,9 +64,9 @@ func gather(root string) (files []diskFile, left []leftOut, err error) {
 		if !info.Mode().IsRegular() {
 			return nil, nil, fmt.Errorf("%s is no regular file", root)
 		}
-		return []diskFile{{path: filepath.Base(root), name: root, size: info.Size()}}, nil, nil
+		return []DiskFile{{Path: filepath.Base(root), Name: root, Size: info.Size()}}, nil, nil
 	}
-	if root, err = filepath.EvalSymlinks(root); err != nil { // a walk follows none
+	if root, err = filepath.EvalSymlinks(root); err != nil { // WalkDir does not follow a link
 		return nil, nil, fmt.Errorf("read the folder: %w", err)
 	}
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -63,7 +74,7 @@ func gather(root string) (files []diskFile, left []leftOut, err error) {
 		path := filepath.ToSlash(relative)
 		switch {
 		case err != nil:
-			left = append(left, leftOut{path, "it cannot be read"})
+			skipped = append(skipped, RefusedFile{path, "it cannot be read"})
 			if entry != nil && entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -76,98 +87,104 @@ func gather(root string) (files []diskFile, left []leftOut, err error) {
 			}
 			return nil
 		case !entry.Type().IsRegular():
-			left = append(left, leftOut{path, "it is no regular file"})
+			skipped = append(skipped, RefusedFile{path, "it is no regular file"})
 			return nil
 		case !utf8.ValidString(path):
-			left = append(left, leftOut{fmt.Sprintf("%q", path), "its name is not UTF-8"})
+			skipped = append(skipped, RefusedFile{fmt.Sprintf("%q", path), "its name is not UTF-8"})
 			return nil
 		}
 		info, err := entry.Info()
 		if err != nil {
-			left = append(left, leftOut{path, "it cannot be read"})
+			skipped = append(skipped, RefusedFile{path, "it cannot be read"})
 			return nil
 		}
-		files = append(files, diskFile{path: path, name: name, size: info.Size()})
+		files = append(files, DiskFile{Path: path, Name: name, Size: info.Size()})
 		return nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", root, err)
 	}
-	return files, left, nil
+	return files, skipped, nil
 }
 
-// uploadOutcome says what became of an upload.
-type uploadOutcome struct {
+// An UploadResult is the outcome of an upload of several files.
+type UploadResult struct {
 	Uploaded  int           `json:"uploaded"`
 	Unchanged int           `json:"unchanged"`
 	Bytes     int64         `json:"bytes"`
-	Refused   []refusedFile `json:"refused"`
+	Refused   []RefusedFile `json:"refused"`
 }
 
-type refusedFile struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
-
-func (o uploadOutcome) print(c *console.Console) {
-	c.Note("Uploaded %s (%s), %d were there already.", console.Count(o.Uploaded, "file"), size(o.Bytes), o.Unchanged)
-	for _, refused := range o.Refused {
-		c.Warn("not uploaded: %s: %s", refused.Path, refused.Reason)
+// Files lists the uploaded files of a connector by path.
+func (c *Client) Files(ctx context.Context, connector uuid.UUID) ([]File, error) {
+	type answer struct {
+		Connector Page[File] `json:"connector"`
 	}
+	return ListFrom(ctx, c, "ListFiles", Variables{"connector": connector}, 0,
+		func(a *answer) *Connection[File] { return &a.Connector.Page })
 }
 
-// upload stores files with a connector, those left out that are there already
-// with the same content. A file that is refused does not stop the others.
-func upload(ctx context.Context, c *console.Console, s *session, connector uuid.UUID, files []diskFile) (uploadOutcome, error) {
-	outcome := uploadOutcome{Refused: []refusedFile{}}
-	present, err := listFiles(ctx, s, connector)
+// DeleteFiles deletes uploaded files and returns the paths of those that existed.
+func (c *Client) DeleteFiles(ctx context.Context, connector uuid.UUID, paths []string) ([]string, error) {
+	var answer struct {
+		Deleted []string `json:"deleted"`
+	}
+	err := c.Do(ctx, "DeleteFiles", Variables{"connector": connector, "paths": paths}, &answer)
+	return answer.Deleted, err
+}
+
+// Upload uploads files to a connector and leaves out those that it has with the
+// same content. A refused file does not stop the others.
+func (c *Client) Upload(ctx context.Context, connector uuid.UUID, files []DiskFile, r Reporter) (UploadResult, error) {
+	result := UploadResult{Refused: []RefusedFile{}}
+	uploaded, err := c.Files(ctx, connector)
 	if err != nil {
-		return outcome, err
+		return result, err
 	}
-	known := make(map[string]fileRow, len(present))
-	for _, row := range present {
+	known := make(map[string]File, len(uploaded))
+	for _, row := range uploaded {
 		known[row.Path] = row
 	}
-	progress := c.Progress("upload")
+	progress := r.Progress("upload")
 	defer progress.Done("")
-	var mutex sync.Mutex // of outcome and progress
+	var mutex sync.Mutex // of result and progress
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(uploadsAtOnce)
+	group.SetLimit(maxUploads)
 	for _, file := range files {
 		if groupCtx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			row, found := known[file.path]
-			same := found && row.Bytes == file.size && sameContent(file.name, row.SHA256)
+			row, found := known[file.Path]
+			unchanged := found && row.Bytes == file.Size && hasHash(file.Name, row.SHA256)
 			var err error
-			if !same {
-				err = uploadOne(groupCtx, s, connector, file)
+			if !unchanged {
+				err = c.uploadOne(groupCtx, connector, file)
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
 			switch {
-			case same:
-				outcome.Unchanged++
+			case unchanged:
+				result.Unchanged++
 			case err == nil:
-				outcome.Uploaded++
-				outcome.Bytes += file.size
-			case refusal(err):
-				outcome.Refused = append(outcome.Refused, refusedFile{file.path, describe(err)})
+				result.Uploaded++
+				result.Bytes += file.Size
+			case isRefusal(err):
+				result.Refused = append(result.Refused, RefusedFile{file.Path, Message(err)})
 			default:
-				return fmt.Errorf("upload %s: %w", file.path, err)
+				return fmt.Errorf("upload %s: %w", file.Path, err)
 			}
-			progress.Show(outcome.Uploaded+outcome.Unchanged+len(outcome.Refused), len(files), "")
+			progress.Show(result.Uploaded+result.Unchanged+len(result.Refused), len(files), "")
 			return nil
 		})
 	}
 	err = errors.Join(group.Wait(), ctx.Err())
-	slices.SortFunc(outcome.Refused, func(a, b refusedFile) int { return strings.Compare(a.Path, b.Path) })
-	return outcome, err
+	slices.SortFunc(result.Refused, func(a, b RefusedFile) int { return strings.Compare(a.Path, b.Path) })
+	return result, err
 }
 
-// refusal reports whether an error concerns one file and not the others.
-func refusal(err error) bool {
+// isRefusal reports whether an error concerns one file and not the others.
+func isRefusal(err error) bool {
 	var edge *apierr.Error
 	if errors.As(err, &edge) {
 		return edge.Code == apierr.InvalidRequest || edge.Code == apierr.TooLarge || edge.Code == apierr.UnsupportedMediaType
@@ -175,25 +192,26 @@ func refusal(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
-func uploadOne(ctx context.Context, s *session, connector uuid.UUID, file diskFile) error {
-	content, err := namedfile.Open(file.name)
+func (c *Client) uploadOne(ctx context.Context, connector uuid.UUID, file DiskFile) error {
+	content, err := namedfile.Open(file.Name)
 	if err != nil {
 		return fmt.Errorf("open the file: %w", err)
 	}
-	defer func() { _ = content.Close() }() // was only read
-	media := mime.TypeByExtension(strings.ToLower(filepath.Ext(file.name)))
-	return s.do(ctx, "UploadFiles", variables{
-		"connector": connector, "paths": []string{file.path},
-		"files": []graphql.Upload{{File: content, Filename: filepath.Base(file.path), Size: file.size, ContentType: media}},
+	defer func() { _ = content.Close() }() // opened for reading
+	media := mime.TypeByExtension(strings.ToLower(filepath.Ext(file.Name)))
+	return c.Do(ctx, "UploadFiles", Variables{
+		"connector": connector, "paths": []string{file.Path},
+		"files": []Upload{{Content: content, Name: filepath.Base(file.Path), Size: file.Size, ContentType: media}},
 	}, nil)
 }
 
-func sameContent(name, sum string) bool {
+// hasHash reports whether the content of a file has a SHA-256 in hexadecimal.
+func hasHash(name, sum string) bool {
 	content, err := namedfile.Open(name)
 	if err != nil {
-		return false // the upload says why
+		return false // uploadOne returns the error
 	}
-	defer func() { _ = content.Close() }() // was only read
+	defer func() { _ = content.Close() }() // opened for reading
 	digest := sha256.New()
 	if _, err := io.Copy(digest, content); err != nil {
 		return false

@@ -41,7 +41,8 @@ type S3 struct {
 	// Region is what requests have to be signed for.
 	Region string
 
-	child *child
+	objects string // the folder of the buckets
+	child   *child
 }
 
 // StartS3 starts a real S3 server over a folder and returns when it answers.
@@ -75,7 +76,7 @@ func StartS3(ctx context.Context, o S3Options) (*S3, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &S3{Endpoint: "http://" + address, AccessKey: rand.Text()[:20], SecretKey: rand.Text() + rand.Text()[:14], Region: s3Region}
+		s := &S3{Endpoint: "http://" + address, AccessKey: rand.Text()[:20], SecretKey: rand.Text() + rand.Text()[:14], Region: s3Region, objects: objects}
 		s.child, err = startChild(filepath.Join(dir, "server.log"),
 			[]string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey},
 			o.Program, "--port", address, "--region", s3Region, "--health", s3Health, "--quiet",
@@ -113,6 +114,15 @@ func (s *S3) ping(ctx context.Context) error {
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the s3 server answers %s", response.Status)
+	}
+	return nil
+}
+
+// MakeBucket creates a bucket unless it exists.
+func (s *S3) MakeBucket(name string) error {
+	// The server serves each folder among its objects as a bucket.
+	if err := os.MkdirAll(filepath.Join(s.objects, name), 0o700); err != nil {
+		return fmt.Errorf("create a bucket: %w", err)
 	}
 	return nil
 }

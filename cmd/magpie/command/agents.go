@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type agentsCommand struct {
@@ -45,8 +47,8 @@ type agentsList struct{}
 
 // Run lists the agents.
 func (agentsList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		rows, err := every[agentRow](r, s, "ListAgents", nil, 0)
+	return r.operate(func(api *client.Client) error {
+		rows, err := client.List[agentRow](r, api, "ListAgents", nil, 0)
 		if err != nil {
 			return err
 		}
@@ -89,8 +91,8 @@ func (c agentsCreate) Run(r *runtime) error {
 	if prompt == "" && c.Template == "" {
 		return errors.New("give --prompt, --prompt-file or --template")
 	}
-	return r.operate(func(s *session) error {
-		input := variables{"name": c.Name}
+	return r.operate(func(api *client.Client) error {
+		input := client.Variables{"name": c.Name}
 		optional(input, "systemPrompt", prompt)
 		optional(input, "description", c.Description)
 		optional(input, "startMessage", c.Greeting)
@@ -99,15 +101,15 @@ func (c agentsCreate) Run(r *runtime) error {
 			input["tools"] = c.Tool
 		}
 		if len(c.Collection) > 0 {
-			ids, err := collectionIDs(r, s, c.Collection)
+			ids, err := collectionIDs(r, api, c.Collection)
 			if err != nil {
 				return err
 			}
 			input["collections"] = ids
 		}
-		operation, v := "CreateAgent", variables{"input": input}
+		operation, v := "CreateAgent", client.Variables{"input": input}
 		if c.Template != "" {
-			template, err := templateOf(r, s, c.Template)
+			template, err := templateOf(r, api, c.Template)
 			if err != nil {
 				return err
 			}
@@ -116,7 +118,7 @@ func (c agentsCreate) Run(r *runtime) error {
 		var answer struct {
 			Agent agentRow `json:"agent"`
 		}
-		if err := s.do(r, operation, v, &answer); err != nil {
+		if err := api.Do(r, operation, v, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Agent, func() { r.console.Printf("%s\n", answer.Agent.ID) })
@@ -141,8 +143,8 @@ type agentsShow struct {
 
 // Run shows the agent.
 func (c agentsShow) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		row, err := agentOf(r, s, c.Agent)
+	return r.operate(func(api *client.Client) error {
+		row, err := agentOf(r, api, c.Agent)
 		if err != nil {
 			return err
 		}
@@ -170,15 +172,15 @@ type agentsDelete struct {
 
 // Run deletes the agent.
 func (c agentsDelete) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		row, err := agentOf(r, s, c.Agent)
+	return r.operate(func(api *client.Client) error {
+		row, err := agentOf(r, api, c.Agent)
 		if err != nil {
 			return err
 		}
 		if !c.Yes {
 			return fmt.Errorf("this deletes %q with its memories, runs and conversations; say it again with --yes", row.Name)
 		}
-		if err := s.do(r, "DeleteAgent", variables{"id": row.ID}, nil); err != nil {
+		if err := api.Do(r, "DeleteAgent", client.Variables{"id": row.ID}, nil); err != nil {
 			return err
 		}
 		return r.console.Result(map[string]uuid.UUID{"deleted": row.ID}, func() { r.console.Note("Deleted %s.", row.Name) })
@@ -186,10 +188,10 @@ func (c agentsDelete) Run(r *runtime) error {
 }
 
 // agentOf finds an agent by its id or its name.
-func agentOf(ctx context.Context, s *session, wanted string) (agentRow, error) {
+func agentOf(ctx context.Context, api *client.Client, wanted string) (agentRow, error) {
 	id, err := uuid.Parse(wanted)
 	if err != nil {
-		rows, err := every[agentRow](ctx, s, "ListAgents", nil, 0)
+		rows, err := client.List[agentRow](ctx, api, "ListAgents", nil, 0)
 		if err != nil {
 			return agentRow{}, err
 		}
@@ -200,7 +202,7 @@ func agentOf(ctx context.Context, s *session, wanted string) (agentRow, error) {
 	var answer struct {
 		Agent agentRow `json:"agent"`
 	}
-	err = s.do(ctx, "GetAgent", variables{"id": id}, &answer)
+	err = api.Do(ctx, "GetAgent", client.Variables{"id": id}, &answer)
 	return answer.Agent, err
 }
 
@@ -222,9 +224,9 @@ type agentsTemplates struct {
 
 // Run lists the templates, or shows one.
 func (c agentsTemplates) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		if c.Template != "" {
-			row, err := templateOf(r, s, c.Template)
+			row, err := templateOf(r, api, c.Template)
 			if err != nil {
 				return err
 			}
@@ -234,9 +236,9 @@ func (c agentsTemplates) Run(r *runtime) error {
 				r.console.Printf("\n%s\n", row.SystemPrompt)
 			})
 		}
-		v := variables{}
+		v := client.Variables{}
 		optional(v, "category", c.Category)
-		rows, err := every[templateRow](r, s, "ListAgentTemplates", v, 0)
+		rows, err := client.List[templateRow](r, api, "ListAgentTemplates", v, 0)
 		if err != nil {
 			return err
 		}
@@ -251,8 +253,8 @@ func (c agentsTemplates) Run(r *runtime) error {
 }
 
 // templateOf finds a template by its id or its name.
-func templateOf(ctx context.Context, s *session, wanted string) (templateRow, error) {
-	rows, err := every[templateRow](ctx, s, "ListAgentTemplates", nil, 0)
+func templateOf(ctx context.Context, api *client.Client, wanted string) (templateRow, error) {
+	rows, err := client.List[templateRow](ctx, api, "ListAgentTemplates", nil, 0)
 	if err != nil {
 		return templateRow{}, err
 	}

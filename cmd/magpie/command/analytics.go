@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type analyticsCommand struct {
@@ -58,14 +60,14 @@ type analyticsRow struct {
 
 // Run prints what was asked.
 func (c analyticsCommand) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		if c.Days < 1 {
 			return errors.New("--days must be 1 or more")
 		}
 		now := time.Now().UTC()
-		v := variables{"first": c.First, "to": now.Format(time.RFC3339), "from": now.AddDate(0, 0, 1-c.Days).Format(time.RFC3339)}
+		v := client.Variables{"first": c.First, "to": now.Format(time.RFC3339), "from": now.AddDate(0, 0, 1-c.Days).Format(time.RFC3339)}
 		if c.Collection != "" {
-			id, err := collectionID(r, s, c.Collection)
+			id, err := collectionID(r, api, c.Collection)
 			if err != nil {
 				return err
 			}
@@ -77,7 +79,7 @@ func (c analyticsCommand) Run(r *runtime) error {
 		var answer struct {
 			Analytics analyticsRow `json:"analytics"`
 		}
-		if err := s.do(r, "Analytics", v, &answer); err != nil {
+		if err := api.Do(r, "Analytics", v, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Analytics, func() { printAnalytics(r, &answer.Analytics) })

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type auditCommand struct {
@@ -63,8 +65,8 @@ func (s auditSet) String() string {
 
 // Run prints entries of the audit log.
 func (c auditCommand) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		filter := variables{}
+	return r.operate(func(api *client.Client) error {
+		filter := client.Variables{}
 		for name, value := range map[string]string{"actor": c.Actor, "action": c.Action, "targetKind": c.TargetKind, "matching": c.Matching} {
 			if value != "" {
 				filter[name] = value
@@ -76,7 +78,7 @@ func (c auditCommand) Run(r *runtime) error {
 		if c.Days > 0 {
 			filter["from"] = time.Now().AddDate(0, 0, -c.Days).Format(time.RFC3339)
 		}
-		rows, err := every[auditRow](r, s, "AuditLog", variables{"filter": filter}, max(c.Limit, 0))
+		rows, err := client.List[auditRow](r, api, "AuditLog", client.Variables{"filter": filter}, max(c.Limit, 0))
 		if err != nil {
 			return err
 		}

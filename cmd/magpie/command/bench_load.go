@@ -1,17 +1,12 @@
 package command
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
-	"time"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
 	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
 type benchLoadCommand struct {
@@ -25,21 +20,6 @@ type benchLoadCommand struct {
 	URL       string  `placeholder:"URL" help:"A Magpie that runs already, instead of one of the bench's own."`
 	Key       string  `placeholder:"KEY" help:"A secret key of it, without a rate limit."`
 	Keep      bool    `help:"Keep the data, in bench-load of the data folder."`
-}
-
-// loadBench is what was measured.
-type loadBench struct {
-	Machine  bench.Machine   `json:"machine"`
-	Text     benchText       `json:"text"`
-	URL      string          `json:"url,omitempty"` // of somebody else's Magpie
-	Passages int             `json:"passages,omitempty"`
-	Asked    int             `json:"questions"`
-	Search   bench.Latencies `json:"search"`
-	// First and Whole are the answers' first events and ends, when there were streams.
-	First *bench.Latencies `json:"streamsFirstEvent,omitempty"`
-	Whole *bench.Latencies `json:"streams,omitempty"`
-	// Memory is the server's after all, in bytes; 0 when it does not tell.
-	Memory float64 `json:"rssBytes,omitempty"`
 }
 
 func (c *benchLoadCommand) check() error {
@@ -58,155 +38,56 @@ func (c *benchLoadCommand) check() error {
 	return nil
 }
 
-// Run loads a server: its own, whose data it deletes at the end, or a given one.
-// Errors of the server are the command's, once they are printed.
+// Run measures a server that it starts, whose data it deletes at the end, or the
+// server at --url. It fails after printing the result if the server failed.
 func (c benchLoadCommand) Run(r *runtime) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	machine := bench.ThisMachine() // before it is busy with this
+	machine := bench.ThisMachine() // before the load of the benchmark
 	text, err := c.read(r)
 	if err != nil {
 		return err
 	}
-	result := &loadBench{Machine: machine, Text: text, URL: c.URL}
-	questions := bench.Questions(text.pages, c.Questions, benchSeed)
-	if result.Asked = len(questions); result.Asked == 0 {
-		return errors.New("no question can be made of the text")
-	}
+	o := bench.LoadOptions{Clients: c.Clients, Duration: seconds(c.Seconds), Streams: c.Streams, Passages: c.Passages, Questions: c.Questions}
+	var result *bench.LoadResult
 	if c.URL != "" {
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: max(c.Clients, c.Streams, idleConnections)}}
-		defer client.CloseIdleConnections()
-		err = c.load(r, &benchServer{url: strings.TrimRight(c.URL, "/"), client: client}, c.Key, questions, result)
+		result, err = bench.MeasureLoadOf(r, c.URL, c.Key, text, o)
 	} else {
-		err = c.own(r, questions, result)
-	}
-	if err == nil {
-		err = r.Err()
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.console.Result(result, func() { result.print(r.console) }); err != nil {
-		return err
-	}
-	return result.failure()
-}
-
-// own fills a Magpie and loads its server, which is a process of its own.
-func (c *benchLoadCommand) own(r *runtime, questions []string, result *loadBench) (err error) {
-	b, err := openBenchStack(r, "bench-load")
-	defer func() { err = errors.Join(err, b.close(r, c.Keep)) }()
-	if err != nil {
-		return err
-	}
-	target, err := b.target(r)
-	if err != nil {
-		return err
-	}
-	filler := newFiller(b, target, result.Text.pages)
-	if _, err := filler.until(r, r.console, c.Passages); err != nil {
-		return err
-	}
-	_, result.Passages = filler.stored()
-	if err := b.tidy(r); err != nil {
-		return err
-	}
-	server, err := b.serve(r)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	return c.load(r, server, target.key, questions, result)
-}
-
-// load searches, first a little that is not counted, then streams answers.
-func (c *benchLoadCommand) load(r *runtime, server *benchServer, key string, questions []string, result *loadBench) error {
-	caller := newCaller(server, key)
-	bodies := make([][]byte, len(questions))
-	for i, question := range questions {
-		body, err := json.Marshal(searchBody(question, benchMinScore, bench.Filter{}))
-		if err != nil {
-			return fmt.Errorf("write the question: %w", err)
-		}
-		bodies[i] = body
-	}
-	ask := func(ctx context.Context, turn int) (int, error) {
-		content, err := caller.raw(ctx, bodies[turn%len(bodies)])
-		return bytes.Count(content, []byte(`"document_id":`)), err
-	}
-	length := time.Duration(c.Seconds * float64(time.Second))
-	if warm := bench.Load(r, min(c.Clients, 2), min(length/10, 5*time.Second), ask); warm.Errors > 0 {
-		return fmt.Errorf("warm up: %s", warm.Error)
-	}
-	result.Search = bench.Load(r, c.Clients, length, ask)
-	if c.Streams > 0 {
-		result.stream(r, caller, c.Streams, questions)
-	}
-	if metrics, err := bench.ReadMetrics(r, server.client, server.url); err == nil { // others may not be told
-		result.Memory = metrics.RSS()
-	}
-	return nil
-}
-
-// stream asks for so many answers at once and reads each to its end.
-func (b *loadBench) stream(ctx context.Context, caller *api, streams int, questions []string) {
-	first := make([]time.Duration, streams) // each stream writes its own
-	whole := bench.Load(ctx, streams, 0, func(ctx context.Context, turn int) (int, error) {
-		began, events, last := time.Now(), 0, ""
-		err := caller.chat(ctx, questions[turn%len(questions)]+"?", func(event string, _ []byte) error {
-			if events++; events == 1 {
-				first[turn] = time.Since(began)
-			}
-			last = event
-			return nil
+		err = withBenchStack(r, "bench-load", c.Keep, func(s *bench.Stack) error {
+			result, err = bench.MeasureLoad(r, s, text, o)
+			return err
 		})
-		if err == nil && last != "done" {
-			err = fmt.Errorf("the answer ended with the event %q", last)
-		}
-		return events, err
-	})
-	began := make([]time.Duration, 0, streams)
-	for _, taken := range first {
-		if taken > 0 {
-			began = append(began, taken)
-		}
 	}
-	summary := bench.Summarise(began)
-	summary.Clients = streams
-	b.First, b.Whole = &summary, &whole
+	if err != nil {
+		return err
+	}
+	result.Machine = machine
+	if err := r.console.Result(result, func() { printLoad(r.console, result) }); err != nil {
+		return err
+	}
+	return result.Failure()
 }
 
-// failure is the error of a run in which the server made one.
-func (b *loadBench) failure() error {
-	if b.Search.Errors > 0 {
-		return fmt.Errorf("%s of searches, the first: %s", console.Count(b.Search.Errors, "error"), b.Search.Error)
-	}
-	if b.Whole != nil && b.Whole.Errors > 0 {
-		return fmt.Errorf("%s of streams, the first: %s", console.Count(b.Whole.Errors, "error"), b.Whole.Error)
-	}
-	return nil
-}
-
-func (b *loadBench) print(c *console.Console) {
-	describeMachine(c, b.Machine, b.Text)
+func printLoad(c *console.Console, b *bench.LoadResult) {
+	printMachine(c, b.Machine, b.Text)
 	if b.URL != "" {
-		c.Printf("%s, %s\n", b.URL, console.Count(b.Asked, "question"))
+		c.Printf("%s, %s\n", b.URL, humanize.Count(b.Questions, "question"))
 	} else {
-		c.Printf("%s, %s; the clients run on the same machine as the server, in another process\n", console.Count(b.Passages, "passage"), console.Count(b.Asked, "question"))
+		c.Printf("%s, %s; the clients run on the same machine as the server, in another process\n", humanize.Count(b.Passages, "passage"), humanize.Count(b.Questions, "question"))
 	}
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }
 	row := func(what string, l *bench.Latencies, failed string) []string {
-		return []string{what, fmt.Sprint(l.Clients), fmt.Sprint(l.Calls), fmt.Sprintf("%.0f", l.PerSecond), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.Longest), failed}
+		return []string{what, fmt.Sprint(l.Clients), fmt.Sprint(l.Calls), fmt.Sprintf("%.0f", l.PerSecond),
+			milliseconds(l.P50), milliseconds(l.P95), milliseconds(l.P99), milliseconds(l.Longest), failed}
 	}
 	rows := [][]string{row("searches", &b.Search, fmt.Sprint(b.Search.Errors))}
-	if b.Whole != nil {
-		first := row("answers, first event", b.First, "")
+	if b.Streams != nil {
+		first := row("answers, first event", b.FirstEvent, "")
 		first[3] = ""
-		rows = append(rows, first, row("answers, whole", b.Whole, fmt.Sprint(b.Whole.Errors)))
+		rows = append(rows, first, row("answers, whole", b.Streams, fmt.Sprint(b.Streams.Errors)))
 	}
 	c.Table([]string{"WHAT", "AT ONCE", "CALLS", "A SECOND", "P50 ms", "P95 ms", "P99 ms", "LONGEST ms", "ERRORS"}, rows, "")
-	if b.Memory > 0 {
-		c.Printf("the server has %.1f MiB of memory\n", b.Memory/(1<<20))
+	if b.RSS > 0 {
+		c.Printf("the server has %s of memory\n", mebibytes(b.RSS))
 	}
 }

@@ -7,70 +7,81 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/devstack"
-	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// benchStack is a Magpie to measure: private services in a folder of their own,
-// an application in this process that writes, and `magpie serve` in a process of
-// its own that answers, so that its memory is its own and it can be started anew.
+// benchStack is a Magpie to measure with private services in a folder of its own.
 type benchStack struct {
 	folder   *local.Folder
 	claim    *local.Claim
 	services *stack.Services
 	app      *wire.App
-	session  *session
-	scope    viewer.Scope
-
-	program   string
-	arguments []string
-	settings  []string // of the server, as entries of its environment
 }
 
-// openBenchStack starts the services and connects to them; data that an earlier
-// run kept there is deleted. It must be closed, also after an error.
-func openBenchStack(r *runtime, name string) (*benchStack, error) {
+// withBenchStack runs a benchmark on a new Magpie in a folder below the data
+// folder. It deletes an earlier run's data first, and this run's data at the end
+// unless keep is set.
+func withBenchStack(r *runtime, name string, keep bool, measure func(*bench.Stack) error) (err error) {
 	parent, err := r.folder()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	folder, err := local.Make(filepath.Join(parent.Path(), name))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := &benchStack{folder: folder}
-	if b.program, err = os.Executable(); err != nil {
-		return b, fmt.Errorf("find this program: %w", err)
+	defer func() { err = errors.Join(err, b.close(r, keep)) }()
+	s, err := b.open(r)
+	if err != nil {
+		return err
 	}
-	if b.claim, err = folder.Claim(r); err != nil {
-		return b, err
+	return measure(s)
+}
+
+// open starts the services and connects to them.
+func (b *benchStack) open(r *runtime) (s *bench.Stack, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	if err := devstack.Remove(r, servicesOf(folder)); err != nil {
-		return b, err
+	if b.claim, err = b.folder.Claim(r); err != nil {
+		return nil, err
+	}
+	if err := devstack.Remove(r, servicesOf(b.folder)); err != nil {
+		return nil, err
 	}
 	c, err := r.benchSettings(nil)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	c.DatabaseURL, c.RedisURL = "", "" // whatever is set: the data of a bench goes nowhere else
+	c.DatabaseURL, c.RedisURL = "", "" // a benchmark never writes to a given database
 	if err := r.console.Step("PostgreSQL and Redis answer", func() error {
-		b.services, err = stack.OpenServices(r, folder, c, r.logger(c))
+		b.services, err = stack.OpenServices(r, b.folder, c, r.logger(c))
 		return err
 	}); err != nil {
-		return b, err
+		return nil, err
 	}
-	return b, b.connect(r)
+	s = &bench.Stack{
+		Programs: bench.Programs{Dir: b.folder.Path(), Path: program},
+		OwnerURL: b.services.OwnerURL, Display: reporter{r.console},
+	}
+	if r.Config != "" {
+		s.Arguments = []string{"--config", r.Config}
+	}
+	return s, b.connect(r, s)
 }
 
 func (r *runtime) benchSettings(further map[string]string) (*config.Config, error) {
@@ -79,7 +90,8 @@ func (r *runtime) benchSettings(further map[string]string) (*config.Config, erro
 	return config.Load(source)
 }
 
-func (b *benchStack) connect(r *runtime) error {
+// connect opens the application in this process and completes s.
+func (b *benchStack) connect(r *runtime, s *bench.Stack) error {
 	secrets, err := b.folder.Secrets()
 	if err != nil {
 		return err
@@ -93,35 +105,47 @@ func (b *benchStack) connect(r *runtime) error {
 		return err
 	}
 	for name, value := range settings {
-		b.settings = append(b.settings, name+"="+value)
+		s.Settings = append(s.Settings, name+"="+value)
 	}
-	b.settings = append(b.settings, "DRAIN_TIME="+c.DrainTime.String(), "SHUTDOWN_TIMEOUT="+c.ShutdownTimeout.String(), "LOG_LEVEL="+c.LogLevel.String())
-	if r.Config != "" {
-		b.arguments = append(b.arguments, "--config", r.Config)
-	}
+	s.Settings = append(s.Settings, "DRAIN_TIME="+c.DrainTime.String(), "SHUTDOWN_TIMEOUT="+c.ShutdownTimeout.String(), "LOG_LEVEL="+c.LogLevel.String())
 	if err := r.console.Step("the database schema is current", func() error { return store.Migrate(r, c.OwnerURL()) }); err != nil {
 		return err
 	}
 	if b.app, err = wire.Open(r, c, r.logger(c)); err != nil {
 		return err
 	}
-	if _, err := b.app.Accounts.CreateOwner(r, stack.WorkspaceName, secrets.AdminEmail, "Admin", secrets.AdminPassword); err != nil {
-		return fmt.Errorf("make the workspace: %w", err)
-	}
-	workspace, err := chooseWorkspace(r, b.app.DB.Ent, "")
+	person, err := b.app.Accounts.CreateOwner(r, stack.WorkspaceName, secrets.AdminEmail, "Admin", secrets.AdminPassword)
 	if err != nil {
+		return fmt.Errorf("create the workspace: %w", err)
+	}
+	s.Admin = bench.Login{ID: person.ID, Email: secrets.AdminEmail, Password: secrets.AdminPassword}
+	if s.Workspace, err = chooseWorkspace(r, b.app.DB.Ent, ""); err != nil {
 		return err
 	}
-	b.session = newSession(b.app, workspace)
-	b.scope, err = viewer.System(workspace).Scope()
-	return err
+	if s.Scope, err = viewer.System(s.Workspace).Scope(); err != nil {
+		return fmt.Errorf("reach the workspace: %w", err)
+	}
+	if s.Client, err = newClient(b.app, s.Workspace); err != nil {
+		return err
+	}
+	s.Parser, s.Embedder, s.Index = b.app.Parser, b.app.Models.Default(), b.app.Index
+	s.BuildIndexes = b.app.BuildIndexes
+	s.StartJob = func(ctx context.Context, connector uuid.UUID) (uuid.UUID, error) {
+		job, err := b.app.Jobs.Start(viewer.With(ctx, viewer.System(s.Workspace)), connector, syncjob.StartOptions{})
+		if err != nil {
+			return uuid.Nil, err
+		}
+		return job.ID, nil
+	}
+	s.ClaimJob = func(ctx context.Context, job uuid.UUID, attempt int) error {
+		_, err := b.app.Jobs.Claim(ctx, queue.Sync{JobID: job, Attempt: attempt})
+		return err
+	}
+	return nil
 }
 
-// close ends everything and, unless it is to be kept, deletes the data.
+// close stops everything and deletes the data unless keep is set.
 func (b *benchStack) close(r *runtime, keep bool) error {
-	if b == nil {
-		return nil
-	}
 	ctx := context.WithoutCancel(r)
 	var failures []error
 	if b.app != nil {
@@ -131,7 +155,7 @@ func (b *benchStack) close(r *runtime, keep bool) error {
 		failures = append(failures, b.services.Stop(ctx))
 	}
 	if b.claim == nil {
-		return errors.Join(failures...) // the folder is somebody else's
+		return errors.Join(failures...) // another process has the folder
 	}
 	failures = append(failures, b.claim.Release())
 	if keep {
@@ -142,51 +166,13 @@ func (b *benchStack) close(r *runtime, keep bool) error {
 	return errors.Join(failures...)
 }
 
-// benchTarget is a collection to measure and the key that reaches it.
-type benchTarget struct {
-	collection, connector uuid.UUID
-	key                   string
-}
-
-// benchCollection is the name of the collection that is measured.
-const benchCollection = "Bench"
-
-func (b *benchStack) target(ctx context.Context) (benchTarget, error) {
-	f, err := ensure(ctx, b.session, benchCollection, "Generated documents", "Generator", "file_upload", nil)
-	if err != nil {
-		return benchTarget{}, err
+// removeAll deletes a folder with its services.
+func removeAll(ctx context.Context, folder *local.Folder) error {
+	if err := purge(ctx, folder, servicesOf(folder)); err != nil {
+		return err
 	}
-	created, err := createKey(ctx, b.session, variables{
-		"name": "Bench", "allowedHosts": []string{"*"}, "allowedCollections": []uuid.UUID{f.collection.ID},
-		"defaultCollection": f.collection.ID, "rateLimitPerMinute": 0,
-	})
-	return benchTarget{collection: f.collection.ID, connector: f.connector.ID, key: created.SecretKey}, err
-}
-
-// tidy does what workers and PostgreSQL do in quiet hours: statistics, and the
-// indexes of large collections.
-func (b *benchStack) tidy(ctx context.Context) (err error) {
-	for {
-		err := b.app.BuildIndexes(ctx)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, index.ErrBuilding) {
-			return err
-		}
-		select { // the worker of this process is at it
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	owner, err := pgx.Connect(ctx, b.services.OwnerURL)
-	if err != nil {
-		return fmt.Errorf("connect as the owner: %w", err)
-	}
-	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
-	if _, err := owner.Exec(ctx, "vacuum analyze"); err != nil {
-		return fmt.Errorf("analyze the tables: %w", err)
+	if err := os.RemoveAll(folder.Path()); err != nil {
+		return fmt.Errorf("delete the data of the benchmark: %w", err)
 	}
 	return nil
 }

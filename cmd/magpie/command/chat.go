@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type chatCommand struct {
@@ -18,22 +19,22 @@ type chatCommand struct {
 
 // Run asks and prints the answer as it comes. With --json each event is a line.
 func (c chatCommand) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input := variables{"message": strings.Join(c.Message, " ")}
+	return r.operate(func(api *client.Client) error {
+		input := client.Variables{"message": strings.Join(c.Message, " ")}
 		if c.Conversation != uuid.Nil {
 			input["conversationId"] = c.Conversation
 		}
 		if c.Collection != "" {
-			id, err := collectionID(r, s, c.Collection)
+			id, err := collectionID(r, api, c.Collection)
 			if err != nil {
 				return err
 			}
 			input["collection"] = id
 		}
 		printer := answerPrinter{console: r.console}
-		return s.subscribe(r, "Chat", variables{"input": input}, func(data json.RawMessage) error {
+		return api.Subscribe(r, "Chat", client.Variables{"input": input}, func(data json.RawMessage) error {
 			var answer struct {
-				Event chatEvent `json:"event"`
+				Event client.ChatEvent `json:"event"`
 			}
 			if err := json.Unmarshal(data, &answer); err != nil {
 				return fmt.Errorf("read the answer: %w", err)
@@ -57,7 +58,7 @@ type answerPrinter struct {
 	begun   bool
 }
 
-func (p *answerPrinter) print(event chatEvent) error {
+func (p *answerPrinter) print(event client.ChatEvent) error {
 	switch event.Kind {
 	case "ChatContent":
 		p.begun = true
@@ -94,7 +95,7 @@ func (p *answerPrinter) end() {
 	p.begun = false
 }
 
-func failure(event chatEvent) error {
+func failure(event client.ChatEvent) error {
 	if event.Kind != "StreamError" {
 		return nil
 	}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
 type collectionsCommand struct {
@@ -22,8 +25,8 @@ type collectionsList struct{}
 
 // Run lists the collections.
 func (collectionsList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		rows, err := every[collectionRow](r, s, "ListCollections", nil, 0)
+	return r.operate(func(api *client.Client) error {
+		rows, err := client.List[client.Collection](r, api, "ListCollections", nil, 0)
 		if err != nil {
 			return err
 		}
@@ -31,7 +34,7 @@ func (collectionsList) Run(r *runtime) error {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
 				table = append(table, []string{row.ID.String(), row.Name, strconv.Itoa(row.Stats.Documents),
-					strconv.Itoa(row.Stats.Embeddings), size(row.Stats.StorageBytes), moment(row.Stats.LastSync)})
+					strconv.Itoa(row.Stats.Embeddings), humanize.Bytes(row.Stats.StorageBytes), moment(row.Stats.LastSync)})
 			}
 			r.console.Table([]string{"ID", "NAME", "DOCUMENTS", "PASSAGES", "SIZE", "LAST SYNC"}, table,
 				"There is no collection yet; make one with `magpie collections create NAME`.")
@@ -47,24 +50,16 @@ type collectionsCreate struct {
 
 // Run makes the collection.
 func (c collectionsCreate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input := variables{"name": c.Name}
+	return r.operate(func(api *client.Client) error {
+		input := client.Variables{"name": c.Name}
 		optional(input, "description", c.Description)
 		optional(input, "embeddingModel", c.Model)
-		row, err := createCollection(r, s, input)
+		row, err := api.CreateCollection(r, input)
 		if err != nil {
 			return err
 		}
 		return r.console.Result(row, func() { r.console.Printf("%s\n", row.ID) })
 	})
-}
-
-func createCollection(ctx context.Context, s *session, input variables) (collectionRow, error) {
-	var answer struct {
-		Collection collectionRow `json:"collection"`
-	}
-	err := s.do(ctx, "CreateCollection", variables{"input": input}, &answer)
-	return answer.Collection, err
 }
 
 type collectionsShow struct {
@@ -74,17 +69,17 @@ type collectionsShow struct {
 
 // Run shows the collection.
 func (c collectionsShow) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		id, err := collectionID(r, s, c.Collection)
+	return r.operate(func(api *client.Client) error {
+		id, err := collectionID(r, api, c.Collection)
 		if err != nil {
 			return err
 		}
 		if c.Recount {
-			if err := s.do(r, "RefreshCollectionStats", variables{"id": id}, nil); err != nil {
+			if err := api.Do(r, "RefreshCollectionStats", client.Variables{"id": id}, nil); err != nil {
 				return err
 			}
 		}
-		row, err := getCollection(r, s, id)
+		row, err := api.Collection(r, id)
 		if err != nil {
 			return err
 		}
@@ -96,19 +91,11 @@ func (c collectionsShow) Run(r *runtime) error {
 			r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"description", text(row.Description)},
 				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"changing to", text(row.NextModel)},
 				[2]string{"documents", strconv.Itoa(row.Stats.Documents)},
-				[2]string{"passages", strconv.Itoa(row.Stats.Embeddings)}, [2]string{"size", size(row.Stats.StorageBytes)},
+				[2]string{"passages", strconv.Itoa(row.Stats.Embeddings)}, [2]string{"size", humanize.Bytes(row.Stats.StorageBytes)},
 				[2]string{"last sync", moment(row.Stats.LastSync)}, [2]string{"connectors", strings.Join(connectors, " ")},
 				[2]string{"made", moment(&row.CreatedAt)})
 		})
 	})
-}
-
-func getCollection(ctx context.Context, s *session, id uuid.UUID) (collectionRow, error) {
-	var answer struct {
-		Collection collectionRow `json:"collection"`
-	}
-	err := s.do(ctx, "GetCollection", variables{"id": id}, &answer)
-	return answer.Collection, err
 }
 
 type collectionsUpdate struct {
@@ -120,8 +107,8 @@ type collectionsUpdate struct {
 
 // Run changes the collection.
 func (c collectionsUpdate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input := variables{}
+	return r.operate(func(api *client.Client) error {
+		input := client.Variables{}
 		optional(input, "name", c.Name)
 		optional(input, "embeddingModel", c.Model)
 		switch {
@@ -134,14 +121,14 @@ func (c collectionsUpdate) Run(r *runtime) error {
 		if len(input) == 0 {
 			return errNothing
 		}
-		id, err := collectionID(r, s, c.Collection)
+		id, err := collectionID(r, api, c.Collection)
 		if err != nil {
 			return err
 		}
 		var answer struct {
-			Collection collectionRow `json:"collection"`
+			Collection client.Collection `json:"collection"`
 		}
-		if err := s.do(r, "UpdateCollection", variables{"id": id, "input": input}, &answer); err != nil {
+		if err := api.Do(r, "UpdateCollection", client.Variables{"id": id, "input": input}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Collection, func() {
@@ -160,12 +147,12 @@ type collectionsDelete struct {
 
 // Run deletes the collection.
 func (c collectionsDelete) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		id, err := collectionID(r, s, c.Collection)
+	return r.operate(func(api *client.Client) error {
+		id, err := collectionID(r, api, c.Collection)
 		if err != nil {
 			return err
 		}
-		row, err := getCollection(r, s, id)
+		row, err := api.Collection(r, id)
 		if err != nil {
 			return err
 		}
@@ -173,7 +160,7 @@ func (c collectionsDelete) Run(r *runtime) error {
 			return fmt.Errorf("this deletes %q with %d connectors and %d documents; say it again with --yes",
 				row.Name, len(row.ConnectorIDs), row.Stats.Documents)
 		}
-		if err := s.do(r, "DeleteCollection", variables{"id": id}, nil); err != nil {
+		if err := api.Do(r, "DeleteCollection", client.Variables{"id": id}, nil); err != nil {
 			return err
 		}
 		return r.console.Result(map[string]uuid.UUID{"deleted": id}, func() { r.console.Note("Deleted %s.", row.Name) })
@@ -181,15 +168,15 @@ func (c collectionsDelete) Run(r *runtime) error {
 }
 
 // collectionID finds a collection by its id or its name.
-func collectionID(ctx context.Context, s *session, wanted string) (uuid.UUID, error) {
+func collectionID(ctx context.Context, api *client.Client, wanted string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(wanted); err == nil {
 		return id, nil
 	}
-	rows, err := every[collectionRow](ctx, s, "ListCollections", nil, 0)
+	rows, err := client.List[client.Collection](ctx, api, "ListCollections", nil, 0)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("collection", wanted, rows, func(c collectionRow) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("collection", wanted, rows, func(c client.Collection) (string, uuid.UUID) { return c.Name, c.ID })
 }
 
 // byName finds the one row of a name.
@@ -214,22 +201,8 @@ func byName[T any](what, wanted string, rows []T, of func(T) (string, uuid.UUID)
 var errNothing = errors.New("give something to change; --help lists what can be")
 
 // optional adds an input that was given.
-func optional(input variables, name, value string) {
+func optional(input client.Variables, name, value string) {
 	if value != "" {
 		input[name] = value
-	}
-}
-
-// size is a number of bytes for people.
-func size(bytes int64) string {
-	switch {
-	case bytes < 1<<10:
-		return fmt.Sprintf("%d B", bytes)
-	case bytes < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
-	case bytes < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-	default:
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 	}
 }

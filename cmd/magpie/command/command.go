@@ -2,18 +2,15 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
-	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
@@ -119,7 +116,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	}
 	parsed, err := parser.Parse(arguments)
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", describe(err))
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", client.Message(err))
 		return 2
 	}
 	r := &runtime{Context: ctx, globals: g.globals, streams: streams}
@@ -127,7 +124,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 		err = parsed.Run(r)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", describe(err))
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", client.Message(err))
 		return 1
 	}
 	return 0
@@ -179,38 +176,5 @@ func (r *runtime) logger(c *config.Config) *slog.Logger {
 func (r *runtime) drivers(log *slog.Logger) {
 	if r.streams.Drivers != nil {
 		r.streams.Drivers(log)
-	}
-}
-
-// describe makes one line of an error. What callers from outside are not told
-// is what the person at the shell needs.
-func describe(err error) string {
-	text := err.Error()
-	var edge *apierr.Error
-	if errors.As(err, &edge) {
-		text = edge.Message
-		if edge.Code == apierr.Internal || edge.Code == apierr.Unavailable {
-			text = innermost(edge)
-		}
-	}
-	if errors.Is(err, context.Canceled) {
-		text = "interrupted"
-	}
-	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
-}
-
-// innermost is the text of the error that an edge's error hides from callers.
-func innermost(edge *apierr.Error) string {
-	var cause error = edge
-	for {
-		var hidden *apierr.Error
-		switch inner := errors.Unwrap(cause); {
-		case errors.As(cause, &hidden) && hidden.Cause != nil:
-			cause = hidden.Cause
-		case errors.As(cause, new(*gqlerror.Error)) && inner != nil:
-			cause = inner
-		default:
-			return cause.Error()
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
@@ -30,16 +31,16 @@ type connectorsList struct {
 
 // Run lists the connectors.
 func (c connectorsList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		v := variables{}
+	return r.operate(func(api *client.Client) error {
+		v := client.Variables{}
 		if c.Collection != "" {
-			id, err := collectionID(r, s, c.Collection)
+			id, err := collectionID(r, api, c.Collection)
 			if err != nil {
 				return err
 			}
 			v["collection"] = id
 		}
-		rows, err := every[connectorRow](r, s, "ListConnectors", v, 0)
+		rows, err := client.List[client.Connector](r, api, "ListConnectors", v, 0)
 		if err != nil {
 			return err
 		}
@@ -63,8 +64,8 @@ type connectorsKinds struct{}
 
 // Run lists the kinds.
 func (connectorsKinds) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		kinds, err := connectorKinds(r, s)
+	return r.operate(func(api *client.Client) error {
+		kinds, err := api.Kinds(r)
 		if err != nil {
 			return err
 		}
@@ -72,10 +73,10 @@ func (connectorsKinds) Run(r *runtime) error {
 			for _, kind := range kinds {
 				r.console.Printf("%s  %s\n", r.console.Bold(kind.Name), kind.Description)
 				for _, option := range kind.Options {
-					r.console.Printf("  --option %s%s  %s\n", shellWord(option.Name+"="+option.sample()), option.needed(), option.Help)
+					r.console.Printf("  --option %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
 				}
 				for _, option := range kind.Credentials {
-					r.console.Printf("  --credential %s%s  %s\n", shellWord(option.Name+"="+option.sample()), option.needed(), option.Help)
+					r.console.Printf("  --credential %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
 				}
 			}
 		})
@@ -94,15 +95,15 @@ type connectorSettings struct {
 
 // input is what the settings say for a connector of a kind, which is asked for
 // where there are options.
-func (c connectorSettings) input(r *runtime, s *session, kind func() (string, error)) (variables, error) {
-	input := variables{}
-	var known []kindOption
+func (c connectorSettings) input(r *runtime, api *client.Client, kind func() (string, error)) (client.Variables, error) {
+	input := client.Variables{}
+	var known []client.Option
 	if len(c.Option) > 0 {
 		name, err := kind()
 		if err != nil {
 			return nil, err
 		}
-		if known, err = optionsOf(r, s, name); err != nil {
+		if known, err = optionsOf(r, api, name); err != nil {
 			return nil, err
 		}
 	}
@@ -131,9 +132,9 @@ func (c connectorSettings) input(r *runtime, s *session, kind func() (string, er
 	switch c.Schedule {
 	case "":
 	case "manual":
-		input["docSync"] = variables{"syncStrategy": "manual"}
+		input["docSync"] = client.Variables{"syncStrategy": "manual"}
 	default:
-		input["docSync"] = variables{"syncStrategy": "scheduled", "scheduleInterval": c.Schedule}
+		input["docSync"] = client.Variables{"syncStrategy": "scheduled", "scheduleInterval": c.Schedule}
 	}
 	return input, nil
 }
@@ -163,30 +164,22 @@ type connectorsCreate struct {
 
 // Run makes the connector.
 func (c connectorsCreate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input, err := c.input(r, s, func() (string, error) { return c.Type, nil })
+	return r.operate(func(api *client.Client) error {
+		input, err := c.input(r, api, func() (string, error) { return c.Type, nil })
 		if err != nil {
 			return err
 		}
-		collection, err := collectionID(r, s, c.Collection)
+		collection, err := collectionID(r, api, c.Collection)
 		if err != nil {
 			return err
 		}
 		input["name"], input["type"], input["collection"], input["enabled"] = c.Name, c.Type, collection, !c.Disabled
-		row, err := createConnector(r, s, input)
+		row, err := api.CreateConnector(r, input)
 		if err != nil {
 			return err
 		}
 		return r.console.Result(row, func() { r.console.Printf("%s\n", row.ID) })
 	})
-}
-
-func createConnector(ctx context.Context, s *session, input variables) (connectorRow, error) {
-	var answer struct {
-		Connector connectorRow `json:"connector"`
-	}
-	err := s.do(ctx, "CreateConnector", variables{"input": input}, &answer)
-	return answer.Connector, err
 }
 
 type connectorsShow struct {
@@ -195,8 +188,8 @@ type connectorsShow struct {
 
 // Run shows the connector.
 func (c connectorsShow) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		row, err := getConnector(r, s, id)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		row, err := api.Connector(r, id)
 		if err != nil {
 			return err
 		}
@@ -204,15 +197,7 @@ func (c connectorsShow) Run(r *runtime) error {
 	})
 }
 
-func getConnector(ctx context.Context, s *session, id uuid.UUID) (connectorRow, error) {
-	var answer struct {
-		Connector connectorRow `json:"connector"`
-	}
-	err := s.do(ctx, "GetConnector", variables{"id": id}, &answer)
-	return answer.Connector, err
-}
-
-func (r *runtime) showConnector(row connectorRow) error {
+func (r *runtime) showConnector(row client.Connector) error {
 	return r.console.Result(row, func() {
 		config, err := json.Marshal(row.Config)
 		if err != nil {
@@ -236,9 +221,9 @@ type connectorsUpdate struct {
 
 // Run changes the connector.
 func (c connectorsUpdate) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		input, err := c.input(r, s, func() (string, error) {
-			row, err := getConnector(r, s, id)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		input, err := c.input(r, api, func() (string, error) {
+			row, err := api.Connector(r, id)
 			return row.Type, err
 		})
 		if err != nil {
@@ -254,20 +239,12 @@ func (c connectorsUpdate) Run(r *runtime) error {
 		if len(input) == 0 {
 			return errNothing
 		}
-		row, err := updateConnector(r, s, id, input)
+		row, err := api.UpdateConnector(r, id, input)
 		if err != nil {
 			return err
 		}
 		return r.showConnector(row)
 	})
-}
-
-func updateConnector(ctx context.Context, s *session, id uuid.UUID, input variables) (connectorRow, error) {
-	var answer struct {
-		Connector connectorRow `json:"connector"`
-	}
-	err := s.do(ctx, "UpdateConnector", variables{"id": id, "input": input}, &answer)
-	return answer.Connector, err
 }
 
 type connectorsTest struct {
@@ -276,7 +253,7 @@ type connectorsTest struct {
 
 // Run tries the connection; one that does not work is a failure.
 func (c connectorsTest) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
 		var answer struct {
 			Test struct {
 				OK      bool           `json:"ok"`
@@ -284,7 +261,7 @@ func (c connectorsTest) Run(r *runtime) error {
 				Details map[string]any `json:"details"`
 			} `json:"test"`
 		}
-		if err := s.do(r, "TestConnector", variables{"id": id}, &answer); err != nil {
+		if err := api.Do(r, "TestConnector", client.Variables{"id": id}, &answer); err != nil {
 			return err
 		}
 		if err := r.console.Result(answer.Test, func() {
@@ -308,15 +285,15 @@ type connectorsDelete struct {
 
 // Run deletes the connector.
 func (c connectorsDelete) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		row, err := getConnector(r, s, id)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		row, err := api.Connector(r, id)
 		if err != nil {
 			return err
 		}
 		if !c.Yes {
 			return fmt.Errorf("this deletes the connector %q with its documents and files; say it again with --yes", row.Name)
 		}
-		if err := s.do(r, "DeleteConnector", variables{"id": id}, nil); err != nil {
+		if err := api.Do(r, "DeleteConnector", client.Variables{"id": id}, nil); err != nil {
 			return err
 		}
 		return r.console.Result(map[string]uuid.UUID{"deleted": id}, func() { r.console.Note("Deleted %s.", row.Name) })
@@ -324,24 +301,24 @@ func (c connectorsDelete) Run(r *runtime) error {
 }
 
 // withConnector operates on a connector given by its id or name.
-func (r *runtime) withConnector(wanted string, do func(*session, uuid.UUID) error) error {
-	return r.operate(func(s *session) error {
-		id, err := connectorID(r, s, wanted)
+func (r *runtime) withConnector(wanted string, do func(*client.Client, uuid.UUID) error) error {
+	return r.operate(func(api *client.Client) error {
+		id, err := connectorID(r, api, wanted)
 		if err != nil {
 			return err
 		}
-		return do(s, id)
+		return do(api, id)
 	})
 }
 
 // connectorID finds a connector by its id or its name.
-func connectorID(ctx context.Context, s *session, wanted string) (uuid.UUID, error) {
+func connectorID(ctx context.Context, api *client.Client, wanted string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(wanted); err == nil {
 		return id, nil
 	}
-	rows, err := every[connectorRow](ctx, s, "ListConnectors", nil, 0)
+	rows, err := client.List[client.Connector](ctx, api, "ListConnectors", nil, 0)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("connector", wanted, rows, func(c connectorRow) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("connector", wanted, rows, func(c client.Connector) (string, uuid.UUID) { return c.Name, c.ID })
 }

@@ -1,6 +1,10 @@
 package command
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
+)
 
 type connectorsPause struct {
 	Connector string `arg:"" help:"Id or name."`
@@ -8,7 +12,13 @@ type connectorsPause struct {
 
 // Run pauses the connector.
 func (c connectorsPause) Run(r *runtime) error {
-	return r.switchConnector(c.Connector, "PauseConnector")
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		row, err := api.PauseConnector(r, id)
+		if err != nil {
+			return err
+		}
+		return r.showConnector(row)
+	})
 }
 
 type connectorsResume struct {
@@ -17,18 +27,11 @@ type connectorsResume struct {
 
 // Run ends the pause.
 func (c connectorsResume) Run(r *runtime) error {
-	return r.switchConnector(c.Connector, "ResumeConnector")
-}
-
-// switchConnector calls an operation on a connector and shows what it is then.
-func (r *runtime) switchConnector(wanted, operation string) error {
-	return r.withConnector(wanted, func(s *session, id uuid.UUID) error {
-		var answer struct {
-			Connector connectorRow `json:"connector"`
-		}
-		if err := s.do(r, operation, variables{"id": id}, &answer); err != nil {
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		row, err := api.ResumeConnector(r, id)
+		if err != nil {
 			return err
 		}
-		return r.showConnector(answer.Connector)
+		return r.showConnector(row)
 	})
 }

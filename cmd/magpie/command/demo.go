@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/magpie-search/magpie/cmd/magpie/local"
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/connector/blob"
 	"github.com/magpie-search/magpie/internal/devstack"
 )
@@ -48,14 +49,22 @@ func (c demoCommand) Run(r *runtime) error {
 	if err != nil {
 		return err
 	}
-	s := newSession(d.App, d.Workspace)
-	if err = keepDemo(r, s, d, docs); err == nil {
-		err = c.tell(r, s, folder, docs, false)
-	}
+	err = c.inNew(r, d, folder, docs)
 	return errors.Join(err, d.Stop(context.WithoutCancel(r)))
 }
 
-func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) error {
+func (c demoCommand) inNew(r *runtime, d *stack.Dev, folder *local.Folder, docs string) error {
+	api, err := newClient(d.App, d.Workspace)
+	if err != nil {
+		return err
+	}
+	if err := keepDemo(r, api, d, docs); err != nil {
+		return err
+	}
+	return c.tell(r, api, folder, docs, false)
+}
+
+func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) (err error) {
 	run, err := folder.Await(r)
 	if err != nil {
 		return err
@@ -68,23 +77,28 @@ func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) er
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, app.Close()) }()
 	workspace, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
-	if err == nil {
-		err = c.tell(r, newSession(app, workspace), folder, docs, true)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, app.Close())
+	api, err := newClient(app, workspace)
+	if err != nil {
+		return err
+	}
+	return c.tell(r, api, folder, docs, true)
 }
 
 // tell goes through the story.
-func (c demoCommand) tell(r *runtime, s *session, folder *local.Folder, docs string, up bool) error {
+func (c demoCommand) tell(r *runtime, api *client.Client, folder *local.Folder, docs string, up bool) error {
 	dev, err := devOf(folder)
 	if err != nil {
 		return err
 	}
-	if err := c.bucket(r, s, folder, docs); err != nil {
+	if err := c.bucket(r, api, folder, docs); err != nil {
 		return err
 	}
-	caller := &api{baseURL: dev.BaseURL, key: dev.SecretKey}
+	caller := &client.REST{BaseURL: dev.BaseURL, Key: dev.SecretKey}
 	if err := c.search(r, caller); err != nil {
 		return err
 	}
@@ -101,7 +115,7 @@ func (c demoCommand) tell(r *runtime, s *session, folder *local.Folder, docs str
 }
 
 // bucket puts the documents into a bucket of a real S3 server and syncs it.
-func (c demoCommand) bucket(r *runtime, s *session, folder *local.Folder, docs string) (err error) {
+func (c demoCommand) bucket(r *runtime, api *client.Client, folder *local.Folder, docs string) (err error) {
 	var server *devstack.S3
 	if err := r.console.Step("an S3 server answers (the first time it is built)", func() (err error) {
 		server, err = devstack.StartS3(r, devstack.S3Options{Dir: folder.S3()})
@@ -110,22 +124,23 @@ func (c demoCommand) bucket(r *runtime, s *session, folder *local.Folder, docs s
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(r))) }()
-	if err := r.console.Step("the documents are in its bucket "+bucketName, func() error { return fillBucket(r, server, folder, docs) }); err != nil {
+	if err := r.console.Step("the documents are in its bucket "+bucketName, func() error { return fillBucket(r, server, docs) }); err != nil {
 		return err
 	}
-	f, err := ensure(r, s, s3Collection, "The demo documents from a bucket", "Demo bucket", "s3", variables{
-		"config":      variables{"bucket": bucketName, "region": server.Region, "endpoint": server.Endpoint},
-		"credentials": variables{"accessKeyId": server.AccessKey, "secretAccessKey": server.SecretKey},
+	collection := client.Variables{"name": s3Collection, "description": "The demo documents from a bucket"}
+	connector, err := api.EnsureConnector(r, collection, "Demo bucket", "s3", client.Variables{
+		"config":      client.Variables{"bucket": bucketName, "region": server.Region, "endpoint": server.Endpoint},
+		"credentials": client.Variables{"accessKeyId": server.AccessKey, "secretAccessKey": server.SecretKey},
 	})
 	if err != nil {
 		return err
 	}
-	var job jobRow
+	var job client.Job
 	if err := r.console.Step("the bucket is synced", func() error {
-		if job, err = startSync(r, s, f.connector.ID, variables{"syncMode": "auto"}); err != nil {
+		if job, err = api.StartSync(r, connector.ID, client.Variables{"syncMode": "auto"}); err != nil {
 			return err
 		}
-		job, err = watch(r, r.console, s, job.ID)
+		job, err = api.Watch(r, job.ID, reporter{r.console})
 		return err
 	}); err != nil {
 		return err
@@ -137,10 +152,9 @@ func (c demoCommand) bucket(r *runtime, s *session, folder *local.Folder, docs s
 	return nil
 }
 
-func fillBucket(ctx context.Context, server *devstack.S3, folder *local.Folder, docs string) (err error) {
-	// The server takes a folder among its objects for a bucket.
-	if err := os.MkdirAll(filepath.Join(folder.S3(), "objects", bucketName), 0o700); err != nil {
-		return fmt.Errorf("make the bucket: %w", err)
+func fillBucket(ctx context.Context, server *devstack.S3, docs string) (err error) {
+	if err := server.MakeBucket(bucketName); err != nil {
+		return err
 	}
 	bucket, err := blob.NewS3(blob.S3Config{
 		Endpoint: server.Endpoint, Region: server.Region, Bucket: bucketName,
@@ -150,7 +164,7 @@ func fillBucket(ctx context.Context, server *devstack.S3, folder *local.Folder, 
 		return fmt.Errorf("open the bucket: %w", err)
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	files, _, err := gather(docs)
+	files, _, err := client.Scan(docs)
 	if err != nil {
 		return err
 	}
@@ -162,43 +176,43 @@ func fillBucket(ctx context.Context, server *devstack.S3, folder *local.Folder, 
 	return nil
 }
 
-func putFile(ctx context.Context, bucket *blob.S3, file diskFile) error {
-	content, err := os.Open(file.name)
+func putFile(ctx context.Context, bucket *blob.S3, file client.DiskFile) error {
+	content, err := os.Open(file.Name)
 	if err != nil {
 		return fmt.Errorf("open a demo document: %w", err)
 	}
 	defer func() { _ = content.Close() }() // was only read
-	if err := bucket.Put(ctx, file.path, content, file.size); err != nil {
-		return fmt.Errorf("put %s into the bucket: %w", file.path, err)
+	if err := bucket.Put(ctx, file.Path, content, file.Size); err != nil {
+		return fmt.Errorf("put %s into the bucket: %w", file.Path, err)
 	}
 	return nil
 }
 
-func (c demoCommand) search(r *runtime, caller *api) error {
+func (c demoCommand) search(r *runtime, caller *client.REST) error {
 	r.console.Note("")
 	r.console.Note("POST /v1/docs/search  %q", demoQuery)
 	r.console.Note("")
 	began := time.Now()
-	found, err := caller.search(r, map[string]any{"query": demoQuery, "limit": 3, "highlight": true})
+	found, err := caller.Search(r, map[string]any{"query": demoQuery, "limit": 3, "highlight": true})
 	if err != nil {
 		return err
 	}
 	if found.Total == 0 {
 		return fmt.Errorf("the search for %q found nothing", demoQuery)
 	}
-	printHits(r.console, found.hits())
+	printHits(r.console, found.Convert())
 	r.console.Note("over HTTP: %.1f ms", float64(time.Since(began).Microseconds())/1000)
 	return nil
 }
 
-func (c demoCommand) chat(r *runtime, caller *api) error {
+func (c demoCommand) chat(r *runtime, caller *client.REST) error {
 	r.console.Note("")
 	r.console.Note("POST /v1/chat/stream  %q", demoQuestion)
 	r.console.Note("")
 	printer := answerPrinter{console: r.console}
 	kinds := map[string]string{"content": "ChatContent", "sources": "ChatSources", "follow_up": "ChatFollowUp"}
-	return caller.chat(r, demoQuestion, func(name string, data []byte) error {
-		var event chatEvent
+	return caller.Chat(r, demoQuestion, func(name string, data []byte) error {
+		var event client.ChatEvent
 		if name == "error" {
 			return fmt.Errorf("the answer broke off: %s", data)
 		}

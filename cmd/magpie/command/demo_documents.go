@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/console"
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 )
@@ -26,39 +27,39 @@ func moduleRoot() (string, error) { return devstack.ModuleRoot() }
 
 // keepDemo syncs the demo documents, makes sure of the keys to them, and
 // describes the running stack in dev.json.
-func keepDemo(ctx context.Context, s *session, d *stack.Dev, docs string) error {
+func keepDemo(ctx context.Context, api *client.Client, d *stack.Dev, docs string) error {
 	say := d.Console()
 	docs, err := demoFolder(docs)
 	if err != nil {
 		return err
 	}
-	var rep report
+	var synced client.FolderSync
 	if err := say.Step("the demo documents are synced", func() error {
-		rep, err = syncFolder(ctx, say, s, docs, demoCollection, variables{"syncMode": "auto"})
+		synced, err = api.SyncFolder(ctx, docs, demoCollection, "auto", reporter{say})
 		return err
 	}); err != nil {
 		return err
 	}
-	say.Note("  %s", summary(rep.Job))
-	secrets, err := demoKeys(ctx, s, d, rep.Collection)
+	say.Note("  %s", summary(synced.Job))
+	secrets, err := demoKeys(ctx, api, d, synced.Collection)
 	if err != nil {
 		return err
 	}
 	return d.Folder().SaveDev(local.Dev{
 		BaseURL: d.BaseURL, GraphQLURL: d.BaseURL + "/graphql",
 		AdminEmail: secrets.AdminEmail, AdminPassword: secrets.AdminPassword,
-		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: rep.Collection,
+		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: synced.Collection,
 	})
 }
 
 // demoKeys returns the secrets with a pair of keys that reach the demo
 // collection alone: the kept pair while it is valid, else a new one.
-func demoKeys(ctx context.Context, s *session, d *stack.Dev, collection uuid.UUID) (local.Secrets, error) {
+func demoKeys(ctx context.Context, api *client.Client, d *stack.Dev, collection uuid.UUID) (local.Secrets, error) {
 	secrets := d.Secrets
 	if secrets.KeyCollection == collection && valid(ctx, d.App.Keys, secrets.PublishableKey) && valid(ctx, d.App.Keys, secrets.SecretKey) {
 		return secrets, nil
 	}
-	created, err := createKey(ctx, s, variables{
+	created, err := api.CreateKey(ctx, client.Variables{
 		"name": demoKeyName, "allowedHosts": []string{"localhost", "127.0.0.1"},
 		"allowedCollections": []uuid.UUID{collection}, "defaultCollection": collection,
 	})

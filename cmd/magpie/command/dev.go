@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
@@ -40,15 +39,18 @@ func (c devCommand) Run(r *runtime) error {
 }
 
 func (c devCommand) work(r *runtime, d *stack.Dev) error {
-	s := newSession(d.App, d.Workspace)
+	api, err := newClient(d.App, d.Workspace)
+	if err != nil {
+		return err
+	}
 	if c.Demo {
-		if err := keepDemo(r, s, d, c.DemoDocs); err != nil {
+		if err := keepDemo(r, api, d, c.DemoDocs); err != nil {
 			return err
 		}
 	}
 	if c.Corpus != "" {
-		rep, err := syncFolder(r, r.console, s, c.Corpus, filepath.Base(c.Corpus), variables{"syncMode": "auto"})
-		if printErr := r.console.Result(rep, func() { rep.print(r.console) }); err != nil || printErr != nil {
+		synced, err := api.SyncFolder(r, c.Corpus, filepath.Base(c.Corpus), "auto", reporter{r.console})
+		if printErr := r.console.Result(synced, func() { printFolder(r.console, synced) }); err != nil || printErr != nil {
 			return errors.Join(err, printErr)
 		}
 		if c.Once {
@@ -95,8 +97,6 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 		},
 	})
 }
-
-func lower(status string) string { return strings.ToLower(status) }
 
 // demoFolder finds the demo documents: given, or those of the checkout.
 func demoFolder(given string) (string, error) {

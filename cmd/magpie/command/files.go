@@ -1,11 +1,14 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/client"
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
 type filesCommand struct {
@@ -20,27 +23,19 @@ type filesList struct {
 
 // Run lists the files.
 func (c filesList) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		rows, err := listFiles(r, s, id)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		rows, err := api.Files(r, id)
 		if err != nil {
 			return err
 		}
 		return r.console.Result(rows, func() {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
-				table = append(table, []string{row.Path, size(row.Bytes), row.MediaType, moment(&row.UpdatedAt)})
+				table = append(table, []string{row.Path, humanize.Bytes(row.Bytes), row.MediaType, moment(&row.UpdatedAt)})
 			}
 			r.console.Table([]string{"PATH", "SIZE", "TYPE", "CHANGED"}, table, "There are no files.")
 		})
 	})
-}
-
-func listFiles(ctx context.Context, s *session, connector uuid.UUID) ([]fileRow, error) {
-	type answer struct {
-		Connector pages[fileRow] `json:"connector"`
-	}
-	return everyOf(ctx, s, "ListFiles", variables{"connector": connector}, 0,
-		func(a *answer) *connection[fileRow] { return &a.Connector.Page })
 }
 
 type filesUpload struct {
@@ -51,32 +46,39 @@ type filesUpload struct {
 
 // Run uploads the files.
 func (c filesUpload) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		var all []diskFile
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		var all []client.DiskFile
 		for _, path := range c.Paths {
-			found, left, err := gather(path)
+			found, skipped, err := client.Scan(path)
 			if err != nil {
 				return err
 			}
-			for _, l := range left {
-				r.console.Warn("left out: %s: %s", l.path, l.reason)
+			for _, file := range skipped {
+				r.console.Warn("left out: %s: %s", file.Path, file.Reason)
 			}
 			all = append(all, found...)
 		}
 		if prefix := strings.Trim(c.Prefix, "/"); prefix != "" {
 			for i := range all {
-				all[i].path = prefix + "/" + all[i].path
+				all[i].Path = prefix + "/" + all[i].Path
 			}
 		}
 		if len(all) == 0 {
 			return errors.New("there is no file to upload")
 		}
-		outcome, err := upload(r, r.console, s, id, all)
+		result, err := api.Upload(r, id, all, reporter{r.console})
 		if err != nil {
 			return err
 		}
-		return r.console.Result(outcome, func() { outcome.print(r.console) })
+		return r.console.Result(result, func() { printUpload(r.console, result) })
 	})
+}
+
+func printUpload(c *console.Console, result client.UploadResult) {
+	c.Note("Uploaded %s (%s), %d were there already.", humanize.Count(result.Uploaded, "file"), humanize.Bytes(result.Bytes), result.Unchanged)
+	for _, refused := range result.Refused {
+		c.Warn("not uploaded: %s: %s", refused.Path, refused.Reason)
+	}
 }
 
 type filesDelete struct {
@@ -86,8 +88,8 @@ type filesDelete struct {
 
 // Run deletes the files.
 func (c filesDelete) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		deleted, err := deleteFiles(r, s, id, c.Paths)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		deleted, err := api.DeleteFiles(r, id, c.Paths)
 		if err != nil {
 			return err
 		}
@@ -100,12 +102,4 @@ func (c filesDelete) Run(r *runtime) error {
 			}
 		})
 	})
-}
-
-func deleteFiles(ctx context.Context, s *session, connector uuid.UUID, paths []string) ([]string, error) {
-	var answer struct {
-		Deleted []string `json:"deleted"`
-	}
-	err := s.do(ctx, "DeleteFiles", variables{"connector": connector, "paths": paths}, &answer)
-	return answer.Deleted, err
 }

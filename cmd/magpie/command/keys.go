@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type keysCommand struct {
@@ -24,33 +26,33 @@ type keysList struct{}
 
 // Run lists the keys.
 func (keysList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		rows, err := every[keyRow](r, s, "ListKeys", nil, 0)
+	return r.operate(func(api *client.Client) error {
+		rows, err := client.List[client.Key](r, api, "ListKeys", nil, 0)
 		if err != nil {
 			return err
 		}
 		return r.console.Result(rows, func() {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
-				table = append(table, []string{row.ID.String(), row.Name, row.hints(), row.reach(),
-					strings.Join(row.AllowedHosts, " "), row.state(), moment(row.LastUsedAt)})
+				table = append(table, []string{row.ID.String(), row.Name, keyHints(row), keyReach(row),
+					strings.Join(row.AllowedHosts, " "), keyState(row), moment(row.LastUsedAt)})
 			}
 			r.console.Table([]string{"ID", "NAME", "KEYS", "REACH", "HOSTS", "STATE", "LAST USED"}, table, "There is no API key yet.")
 		})
 	})
 }
 
-func (k keyRow) hints() string { return k.PublishableHint + "… " + k.SecretHint + "…" }
+func keyHints(k client.Key) string { return k.PublishableHint + "… " + k.SecretHint + "…" }
 
-func (k keyRow) reach() string {
+func keyReach(k client.Key) string {
 	if k.AllCollections {
 		return "all collections"
 	}
 	return fmt.Sprintf("%d collections", len(k.AllowedCollections))
 }
 
-// state is the status, and what else somebody must know.
-func (k keyRow) state() string {
+// keyState returns the status of a pair and whether it has leaked.
+func keyState(k client.Key) string {
 	state := strings.ToLower(k.Status)
 	if state == "active" {
 		state = "valid"
@@ -67,19 +69,19 @@ type keysShow struct {
 
 // Run shows one pair.
 func (c keysShow) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
-			Key keyRow `json:"key"`
+			Key client.Key `json:"key"`
 		}
-		if err := s.do(r, "GetKey", variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "GetKey", client.Variables{"id": c.ID}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
 	})
 }
 
-func (r *runtime) showKey(k keyRow) {
-	reach := k.reach()
+func (r *runtime) showKey(k client.Key) {
+	reach := keyReach(k)
 	if !k.AllCollections {
 		ids := make([]string, len(k.AllowedCollections))
 		for i, id := range k.AllowedCollections {
@@ -105,7 +107,7 @@ func (r *runtime) showKey(k keyRow) {
 		leaked = moment(k.LeakedAt) + " on " + strconv.Quote(text(k.LeakedOrigin)) + "; rotate the keys"
 	}
 	r.console.Pairs([][2]string{
-		{"id", k.ID.String()}, {"name", k.Name}, {"state", k.state()}, {"keys", k.hints()}, {"collections", reach}, {"default collection", preset},
+		{"id", k.ID.String()}, {"name", k.Name}, {"state", keyState(k)}, {"keys", keyHints(k)}, {"collections", reach}, {"default collection", preset},
 		{"hosts", strings.Join(k.AllowedHosts, " ")}, {"referers", strings.Join(k.AllowedReferers, " ")}, {"signature", signed}, {"rate limit", rate},
 		{"chat model", text(k.WidgetModelID)}, {"chat context", text(k.WidgetContext)},
 		{"created", moment(&k.CreatedAt)}, {"expires", moment(k.ExpiresAt)}, {"revoked", moment(k.RevokedAt)}, {"last used", moment(k.LastUsedAt)},
@@ -129,18 +131,18 @@ type keysCreate struct {
 
 // Run makes the pair of keys.
 func (c keysCreate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		if c.AllCollections == (len(c.Collection) > 0) {
 			return errors.New("give --collection, or --all-collections")
 		}
-		input := variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature}
-		reach, err := collectionIDs(r, s, c.Collection)
+		input := client.Variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature}
+		reach, err := collectionIDs(r, api, c.Collection)
 		if err != nil {
 			return err
 		}
 		input["allowedCollections"] = reach
 		if c.Default != "" {
-			id, err := collectionID(r, s, c.Default)
+			id, err := collectionID(r, api, c.Default)
 			if err != nil {
 				return err
 			}
@@ -157,7 +159,7 @@ func (c keysCreate) Run(r *runtime) error {
 		}
 		optional(input, "widgetModelId", c.Model)
 		optional(input, "widgetContext", c.Context)
-		created, err := createKey(r, s, input)
+		created, err := api.CreateKey(r, input)
 		if err != nil {
 			return err
 		}
@@ -165,10 +167,10 @@ func (c keysCreate) Run(r *runtime) error {
 	})
 }
 
-func collectionIDs(ctx context.Context, s *session, wanted []string) ([]uuid.UUID, error) {
+func collectionIDs(ctx context.Context, api *client.Client, wanted []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, 0, len(wanted))
 	for _, name := range wanted {
-		id, err := collectionID(ctx, s, name)
+		id, err := collectionID(ctx, api, name)
 		if err != nil {
 			return nil, err
 		}
@@ -180,13 +182,7 @@ func collectionIDs(ctx context.Context, s *session, wanted []string) ([]uuid.UUI
 // after is the time in a while, as an operation takes it.
 func after(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
 
-type createdKey struct {
-	PublishableKey string `json:"publishableKey"`
-	SecretKey      string `json:"secretKey"`
-	APIKey         keyRow `json:"apiKey"`
-}
-
-func (r *runtime) showCreated(created createdKey) error {
+func (r *runtime) showCreated(created client.CreatedKey) error {
 	return r.console.Result(created, func() {
 		r.console.Pairs([2]string{"id", created.APIKey.ID.String()}, [2]string{"publishable key", created.PublishableKey},
 			[2]string{"secret key", created.SecretKey})
@@ -195,14 +191,6 @@ func (r *runtime) showCreated(created createdKey) error {
 			r.console.Note("The old ones work until %s.", moment(until))
 		}
 	})
-}
-
-func createKey(ctx context.Context, s *session, input variables) (createdKey, error) {
-	var answer struct {
-		Created createdKey `json:"created"`
-	}
-	err := s.do(ctx, "CreateKey", variables{"input": input}, &answer)
-	return answer.Created, err
 }
 
 // keysUpdate changes settings. An empty text clears one that need not be there.
@@ -223,8 +211,8 @@ type keysUpdate struct {
 
 // Run changes the pair.
 func (c keysUpdate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input, err := c.input(r, s)
+	return r.operate(func(api *client.Client) error {
+		input, err := c.input(r, api)
 		if err != nil {
 			return err
 		}
@@ -232,17 +220,17 @@ func (c keysUpdate) Run(r *runtime) error {
 			return errors.New("give something to change")
 		}
 		var answer struct {
-			Key keyRow `json:"key"`
+			Key client.Key `json:"key"`
 		}
-		if err := s.do(r, "UpdateKey", variables{"id": c.ID, "input": input}, &answer); err != nil {
+		if err := api.Do(r, "UpdateKey", client.Variables{"id": c.ID, "input": input}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
 	})
 }
 
-func (c keysUpdate) input(ctx context.Context, s *session) (variables, error) {
-	input := variables{}
+func (c keysUpdate) input(ctx context.Context, api *client.Client) (client.Variables, error) {
+	input := client.Variables{}
 	optional(input, "name", c.Name)
 	if len(c.Host) > 0 {
 		input["allowedHosts"] = c.Host
@@ -256,7 +244,7 @@ func (c keysUpdate) input(ctx context.Context, s *session) (variables, error) {
 	case c.AllCollections:
 		input["allowAllCollections"] = true
 	case len(c.Collection) > 0:
-		reach, err := collectionIDs(ctx, s, c.Collection)
+		reach, err := collectionIDs(ctx, api, c.Collection)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +253,7 @@ func (c keysUpdate) input(ctx context.Context, s *session) (variables, error) {
 	if c.Default != nil {
 		input["defaultCollection"] = nil
 		if *c.Default != "" {
-			id, err := collectionID(ctx, s, *c.Default)
+			id, err := collectionID(ctx, api, *c.Default)
 			if err != nil {
 				return nil, err
 			}
@@ -284,7 +272,7 @@ func (c keysUpdate) input(ctx context.Context, s *session) (variables, error) {
 	return input, c.limits(input)
 }
 
-func (c keysUpdate) limits(input variables) error {
+func (c keysUpdate) limits(input client.Variables) error {
 	switch c.RatePerMinute {
 	case "":
 	case "default":
@@ -318,18 +306,18 @@ type keysRotate struct {
 
 // Run rotates the pair.
 func (c keysRotate) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		if c.Overlap%time.Minute != 0 {
 			return errors.New("--overlap must be whole minutes")
 		}
-		v := variables{"id": c.ID, "overlapMinutes": int(c.Overlap / time.Minute)}
+		v := client.Variables{"id": c.ID, "overlapMinutes": int(c.Overlap / time.Minute)}
 		if c.Expires != 0 {
 			v["expiresAt"] = after(c.Expires)
 		}
 		var answer struct {
-			Created createdKey `json:"created"`
+			Created client.CreatedKey `json:"created"`
 		}
-		if err := s.do(r, "RotateKey", v, &answer); err != nil {
+		if err := api.Do(r, "RotateKey", v, &answer); err != nil {
 			return err
 		}
 		return r.showCreated(answer.Created)
@@ -342,11 +330,11 @@ type keysRevoke struct {
 
 // Run ends the pair of keys.
 func (c keysRevoke) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
-			Key keyRow `json:"key"`
+			Key client.Key `json:"key"`
 		}
-		if err := s.do(r, "RevokeKey", variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "RevokeKey", client.Variables{"id": c.ID}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.console.Note("Revoked %s.", answer.Key.Name) })

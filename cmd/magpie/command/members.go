@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 // memberRow is a person in a workspace.
@@ -34,9 +35,9 @@ type invitationRow struct {
 }
 
 // memberOf finds a member by email address.
-func memberOf(r *runtime, s *session, email string) (memberRow, error) {
+func memberOf(r *runtime, api *client.Client, email string) (memberRow, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
-	rows, err := every[memberRow](r, s, "ListMembers", variables{"text": email}, 0)
+	rows, err := client.List[memberRow](r, api, "ListMembers", client.Variables{"text": email}, 0)
 	if err != nil {
 		return memberRow{}, err
 	}
@@ -52,8 +53,8 @@ type usersList struct{}
 
 // Run lists the members.
 func (usersList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		rows, err := every[memberRow](r, s, "ListMembers", nil, 0)
+	return r.operate(func(api *client.Client) error {
+		rows, err := client.List[memberRow](r, api, "ListMembers", nil, 0)
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ type usersInvite struct {
 
 // Run invites somebody.
 func (c usersInvite) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
 			Invited struct {
 				Invitation invitationRow `json:"invitation"`
@@ -82,8 +83,8 @@ func (c usersInvite) Run(r *runtime) error {
 				URL        string        `json:"url"`
 			} `json:"invited"`
 		}
-		input := variables{"email": c.Email, "role": strings.ToUpper(c.Role)}
-		if err := s.do(r, "InviteMember", variables{"input": input}, &answer); err != nil {
+		input := client.Variables{"email": c.Email, "role": strings.ToUpper(c.Role)}
+		if err := api.Do(r, "InviteMember", client.Variables{"input": input}, &answer); err != nil {
 			return err
 		}
 		made := answer.Invited
@@ -101,12 +102,12 @@ type usersInvited struct {
 
 // Run lists invitations.
 func (c usersInvited) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		v := variables{}
+	return r.operate(func(api *client.Client) error {
+		v := client.Variables{}
 		if c.Status != "all" {
 			v["status"] = strings.ToUpper(c.Status)
 		}
-		rows, err := every[invitationRow](r, s, "ListInvitations", v, 0)
+		rows, err := client.List[invitationRow](r, api, "ListInvitations", v, 0)
 		if err != nil {
 			return err
 		}
@@ -126,11 +127,11 @@ type usersUninvite struct {
 
 // Run revokes an invitation.
 func (c usersUninvite) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
 			Invitation invitationRow `json:"invitation"`
 		}
-		if err := s.do(r, "RevokeInvitation", variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "RevokeInvitation", client.Variables{"id": c.ID}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Invitation, func() { r.console.Printf("%s is not invited any more.\n", answer.Invitation.Email) })
@@ -144,15 +145,15 @@ type usersRole struct {
 
 // Run changes a role.
 func (c usersRole) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		member, err := memberOf(r, s, c.Email)
+	return r.operate(func(api *client.Client) error {
+		member, err := memberOf(r, api, c.Email)
 		if err != nil {
 			return err
 		}
 		var answer struct {
 			Member memberRow `json:"member"`
 		}
-		if err := s.do(r, "UpdateMember", variables{"id": member.ID, "input": variables{"role": strings.ToUpper(c.Role)}}, &answer); err != nil {
+		if err := api.Do(r, "UpdateMember", client.Variables{"id": member.ID, "input": client.Variables{"role": strings.ToUpper(c.Role)}}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Member, func() {
@@ -168,15 +169,15 @@ type usersRemove struct {
 
 // Run takes a member out.
 func (c usersRemove) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		member, err := memberOf(r, s, c.Email)
+	return r.operate(func(api *client.Client) error {
+		member, err := memberOf(r, api, c.Email)
 		if err != nil {
 			return err
 		}
 		if !c.Yes {
 			return fmt.Errorf("this takes %s out of the workspace, with their conversations; give --yes to do it", member.User.Email)
 		}
-		if err := s.do(r, "RemoveMember", variables{"id": member.ID}, nil); err != nil {
+		if err := api.Do(r, "RemoveMember", client.Variables{"id": member.ID}, nil); err != nil {
 			return err
 		}
 		return r.console.Result(member, func() { r.console.Printf("%s is no member any more.\n", member.User.Email) })
@@ -189,8 +190,8 @@ type usersReset struct {
 
 // Run makes a link.
 func (c usersReset) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		member, err := memberOf(r, s, c.Email)
+	return r.operate(func(api *client.Client) error {
+		member, err := memberOf(r, api, c.Email)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (c usersReset) Run(r *runtime) error {
 				ExpiresAt time.Time `json:"expiresAt"`
 			} `json:"reset"`
 		}
-		if err := s.do(r, "CreatePasswordReset", variables{"id": member.ID}, &answer); err != nil {
+		if err := api.Do(r, "CreatePasswordReset", client.Variables{"id": member.ID}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Reset, func() {
@@ -269,8 +270,8 @@ type workspacesRename struct {
 
 // Run renames the chosen workspace.
 func (c workspacesRename) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		return s.do(r, "UpdateWorkspace", variables{"input": variables{"name": c.Name}}, nil)
+	return r.operate(func(api *client.Client) error {
+		return api.Do(r, "UpdateWorkspace", client.Variables{"input": client.Variables{"name": c.Name}}, nil)
 	})
 }
 
@@ -281,10 +282,10 @@ type workspacesDelete struct {
 
 // Run deletes the chosen workspace.
 func (c workspacesDelete) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		if !c.Yes {
 			return errors.New("this deletes the workspace with all its collections, connectors and documents; give --yes to do it")
 		}
-		return s.do(r, "DeleteWorkspace", variables{"input": variables{"name": c.Name}}, nil)
+		return api.Do(r, "DeleteWorkspace", client.Variables{"input": client.Variables{"name": c.Name}}, nil)
 	})
 }

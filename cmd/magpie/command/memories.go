@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 // agentsMemories are those that are everybody's: what an agent learnt with a
@@ -37,19 +39,19 @@ type memoriesList struct {
 
 // Run lists the memories.
 func (c memoriesList) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		agent, err := agentOf(r, s, c.Agent)
+	return r.operate(func(api *client.Client) error {
+		agent, err := agentOf(r, api, c.Agent)
 		if err != nil {
 			return err
 		}
-		v := variables{"agent": agent.ID}
+		v := client.Variables{"agent": agent.ID}
 		optional(v, "kind", strings.ToUpper(c.Kind))
 		var rows []memoryRow
 		if c.Search == "" {
-			rows, err = every[memoryRow](r, s, "ListAgentMemories", v, 0)
+			rows, err = client.List[memoryRow](r, api, "ListAgentMemories", v, 0)
 		} else {
 			v["query"], v["limit"] = c.Search, c.Limit
-			rows, err = searchMemories(r, s, v)
+			rows, err = searchMemories(r, api, v)
 		}
 		if err != nil {
 			return err
@@ -68,14 +70,14 @@ func (c memoriesList) Run(r *runtime) error {
 	})
 }
 
-func searchMemories(r *runtime, s *session, v variables) ([]memoryRow, error) {
+func searchMemories(r *runtime, api *client.Client, v client.Variables) ([]memoryRow, error) {
 	var answer struct {
 		Found []struct {
 			Memory memoryRow `json:"memory"`
 			Score  float64   `json:"score"`
 		} `json:"found"`
 	}
-	if err := s.do(r, "SearchAgentMemories", v, &answer); err != nil {
+	if err := api.Do(r, "SearchAgentMemories", v, &answer); err != nil {
 		return nil, err
 	}
 	rows := make([]memoryRow, len(answer.Found))
@@ -95,15 +97,15 @@ type memoriesAdd struct {
 
 // Run adds the memory.
 func (c memoriesAdd) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		agent, err := agentOf(r, s, c.Agent)
+	return r.operate(func(api *client.Client) error {
+		agent, err := agentOf(r, api, c.Agent)
 		if err != nil {
 			return err
 		}
 		var answer struct {
 			Memory memoryRow `json:"memory"`
 		}
-		if err := s.do(r, "CreateAgentMemory", variables{"agent": agent.ID, "input": variables{
+		if err := api.Do(r, "CreateAgentMemory", client.Variables{"agent": agent.ID, "input": client.Variables{
 			"content": c.Content, "kind": strings.ToUpper(c.Kind), "importance": c.Importance, "shared": true,
 		}}, &answer); err != nil {
 			return err
@@ -118,8 +120,8 @@ type memoriesDelete struct {
 
 // Run deletes the memory.
 func (c memoriesDelete) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		if err := s.do(r, "DeleteAgentMemory", variables{"id": c.ID}, nil); err != nil {
+	return r.operate(func(api *client.Client) error {
+		if err := api.Do(r, "DeleteAgentMemory", client.Variables{"id": c.ID}, nil); err != nil {
 			return err
 		}
 		return r.console.Result(map[string]uuid.UUID{"deleted": c.ID}, func() { r.console.Note("Deleted.") })

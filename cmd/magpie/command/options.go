@@ -8,20 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-func connectorKinds(ctx context.Context, s *session) ([]kindRow, error) {
-	var answer struct {
-		Kinds []kindRow `json:"kinds"`
-	}
-	err := s.do(ctx, "ConnectorKinds", nil, &answer)
-	return answer.Kinds, err
-}
+	"github.com/magpie-search/magpie/internal/client"
+)
 
 // optionsOf are the options of a kind, none of one that does not exist: the
 // server says so.
-func optionsOf(ctx context.Context, s *session, kind string) ([]kindOption, error) {
-	kinds, err := connectorKinds(ctx, s)
+func optionsOf(ctx context.Context, api *client.Client, kind string) ([]client.Option, error) {
+	kinds, err := api.Kinds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +27,8 @@ func optionsOf(ctx context.Context, s *session, kind string) ([]kindOption, erro
 	return nil, nil
 }
 
-// sample is a value that the option takes, as it is written on a command line.
-func (o kindOption) sample() string {
+// example returns a value of an option as it is written on a command line.
+func example(o client.Option) string {
 	switch {
 	case o.Example != nil && *o.Example != "":
 		return *o.Example
@@ -59,7 +53,7 @@ func (o kindOption) sample() string {
 	}
 }
 
-func (o kindOption) needed() string {
+func required(o client.Option) string {
 	if o.Required {
 		return " (needed)"
 	}
@@ -76,7 +70,7 @@ func shellWord(text string) string {
 
 // readOptions reads NAME=VALUE pairs over a JSON object, by the types of the
 // known options. One that is not known is taken as the JSON that it is, or as text.
-func readOptions(pairs []string, object string, known []kindOption) (map[string]any, error) {
+func readOptions(pairs []string, object string, known []client.Option) (map[string]any, error) {
 	values, err := jsonObject(object, "--option")
 	if err != nil {
 		return nil, err
@@ -88,7 +82,7 @@ func readOptions(pairs []string, object string, known []kindOption) (map[string]
 			return nil, err
 		}
 		kind := ""
-		if at := slices.IndexFunc(known, func(o kindOption) bool { return o.Name == name }); at >= 0 {
+		if at := slices.IndexFunc(known, func(o client.Option) bool { return o.Name == name }); at >= 0 {
 			kind = known[at].Type
 		}
 		read := optionValue(kind, value)

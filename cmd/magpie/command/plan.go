@@ -10,43 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/client"
+	"github.com/magpie-search/magpie/internal/humanize"
 )
-
-type planRow struct {
-	Job    jobRow `json:"job"`
-	Counts struct {
-		Added       int `json:"added"`
-		Modified    int `json:"modified"`
-		Compared    int `json:"compared"`
-		Unchanged   int `json:"unchanged"`
-		Skipped     int `json:"skipped"`
-		Failed      int `json:"failed"`
-		Deleted     int `json:"deleted"`
-		Quarantined int `json:"quarantined"`
-		Kept        int `json:"kept"`
-	} `json:"counts"`
-	Guard *struct {
-		Blocked   bool `json:"blocked"`
-		Missing   int  `json:"missing"`
-		Existing  int  `json:"existing"`
-		Threshold int  `json:"threshold"`
-	} `json:"guard"`
-	Items []planItemRow `json:"items"`
-}
-
-type planItemRow struct {
-	Path       string     `json:"path"`
-	Action     string     `json:"action"`
-	Reason     *string    `json:"reason"`
-	Size       int64      `json:"size"`
-	Version    string     `json:"version"`
-	DocumentID *uuid.UUID `json:"documentID"`
-}
-
-// planPages is a page of a plan's items.
-type planPages struct {
-	Plan pages[planItemRow] `json:"syncPlan"`
-}
 
 type syncPlan struct {
 	Connector string   `arg:"" help:"Id or name."`
@@ -58,18 +24,18 @@ type syncPlan struct {
 
 // Run makes a plan and shows it.
 func (c syncPlan) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		input := variables{"syncMode": c.Mode}
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		input := client.Variables{"syncMode": c.Mode}
 		if len(c.File) > 0 {
 			input["fileFilter"] = c.File
 		}
 		var started struct {
-			Job jobRow `json:"job"`
+			Job client.Job `json:"job"`
 		}
-		if err := s.do(r, "PlanSync", variables{"connector": id, "input": input}, &started); err != nil {
+		if err := api.Do(r, "PlanSync", client.Variables{"connector": id, "input": input}, &started); err != nil {
 			return err
 		}
-		job, err := watch(r, r.console, s, started.Job.ID)
+		job, err := api.Watch(r, started.Job.ID, reporter{r.console})
 		if err != nil {
 			return err
 		}
@@ -77,9 +43,9 @@ func (c syncPlan) Run(r *runtime) error {
 			return fmt.Errorf("the plan is %s: %s", strings.ToLower(job.Status), text(job.Error))
 		}
 		var answer struct {
-			Plan planRow `json:"plan"`
+			Plan client.Plan `json:"plan"`
 		}
-		if err := s.do(r, "GetPlan", variables{"job": job.ID}, &answer); err != nil {
+		if err := api.Do(r, "GetPlan", client.Variables{"job": job.ID}, &answer); err != nil {
 			return err
 		}
 		actions := make([]string, len(c.Action))
@@ -87,16 +53,16 @@ func (c syncPlan) Run(r *runtime) error {
 			actions[i] = strings.ToUpper(action)
 		}
 		plan := answer.Plan
-		plan.Items, err = everyOf(r, s, "ListPlan", variables{"job": job.ID, "action": actions}, c.Limit,
-			func(p *planPages) *connection[planItemRow] { return &p.Plan.Page })
+		plan.Items, err = client.ListFrom(r, api, "ListPlan", client.Variables{"job": job.ID, "action": actions}, c.Limit,
+			func(p *client.PlanItems) *client.Connection[client.PlanItem] { return &p.Plan.Page })
 		if err != nil {
 			return err
 		}
-		return r.console.Result(plan, func() { plan.show(r.console) })
+		return r.console.Result(plan, func() { printPlan(r.console, plan) })
 	})
 }
 
-func (p planRow) show(c *console.Console) {
+func printPlan(c *console.Console, p client.Plan) {
 	table := make([][]string, 0, len(p.Items))
 	for _, item := range p.Items {
 		table = append(table, []string{strings.ToLower(item.Action), item.Path, text(item.Reason)})
@@ -113,19 +79,6 @@ func (p planRow) show(c *console.Console) {
 	}
 }
 
-type quarantineRow struct {
-	Documents int       `json:"documents"`
-	Since     time.Time `json:"since"`
-	Job       uuid.UUID `json:"jobId"`
-	Existing  int       `json:"existing"`
-	Threshold int       `json:"threshold"`
-	Listed    []struct {
-		ID    uuid.UUID `json:"id"`
-		Path  string    `json:"path"`
-		Title string    `json:"title"`
-	} `json:"listed"`
-}
-
 type syncQuarantine struct {
 	Connector string `arg:"" help:"Id or name of the connector."`
 	Approve   bool   `xor:"decision" help:"Delete the documents in quarantine."`
@@ -135,27 +88,27 @@ type syncQuarantine struct {
 
 // Run lists the documents in quarantine, or decides on them.
 func (c syncQuarantine) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
 		switch {
 		case c.Approve:
-			return r.runJob(s, "ApproveDeletion", variables{"connector": id})
+			return r.runJob(api, "ApproveDeletion", client.Variables{"connector": id})
 		case c.Dismiss:
 			var answer struct {
 				Dismissed struct {
 					Documents int `json:"documents"`
 				} `json:"dismissed"`
 			}
-			if err := s.do(r, "DismissDeletion", variables{"connector": id}, &answer); err != nil {
+			if err := api.Do(r, "DismissDeletion", client.Variables{"connector": id}, &answer); err != nil {
 				return err
 			}
 			return r.console.Result(answer.Dismissed, func() { r.console.Printf("%d documents are kept\n", answer.Dismissed.Documents) })
 		}
 		var answer struct {
 			Connector struct {
-				Pending *quarantineRow `json:"pending"`
+				Pending *client.Quarantine `json:"pending"`
 			} `json:"connector"`
 		}
-		if err := s.do(r, "GetQuarantine", variables{"connector": id}, &answer); err != nil {
+		if err := api.Do(r, "GetQuarantine", client.Variables{"connector": id}, &answer); err != nil {
 			return err
 		}
 		pending := answer.Connector.Pending
@@ -163,11 +116,7 @@ func (c syncQuarantine) Run(r *runtime) error {
 			return r.console.Result(pending, func() { r.console.Printf("nothing is in quarantine\n") })
 		}
 		var err error
-		if pending.Listed, err = every[struct {
-			ID    uuid.UUID `json:"id"`
-			Path  string    `json:"path"`
-			Title string    `json:"title"`
-		}](r, s, "ListQuarantine", variables{"connector": id}, c.Limit); err != nil {
+		if pending.Listed, err = client.List[client.DocumentRef](r, api, "ListQuarantine", client.Variables{"connector": id}, c.Limit); err != nil {
 			return err
 		}
 		return r.console.Result(pending, func() {
@@ -192,18 +141,14 @@ func (c syncRestore) Run(r *runtime) error {
 	if c.Job == uuid.Nil && c.Document == uuid.Nil {
 		return errors.New("say what to restore: --job or --document")
 	}
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
 		if c.Job != uuid.Nil {
-			return r.runJob(s, "RestoreDeletions", variables{"connector": id, "job": c.Job})
+			return r.runJob(api, "RestoreDeletions", client.Variables{"connector": id, "job": c.Job})
 		}
 		var answer struct {
-			Document struct {
-				ID    uuid.UUID `json:"id"`
-				Path  string    `json:"path"`
-				Title string    `json:"title"`
-			} `json:"document"`
+			Document client.DocumentRef `json:"document"`
 		}
-		if err := s.do(r, "RestoreDocument", variables{"connector": id, "document": c.Document}, &answer); err != nil {
+		if err := api.Do(r, "RestoreDocument", client.Variables{"connector": id, "document": c.Document}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Document, func() { r.console.Printf("%s is back\n", answer.Document.Path) })
@@ -211,51 +156,18 @@ func (c syncRestore) Run(r *runtime) error {
 }
 
 // runJob starts a job and watches it to its end.
-func (r *runtime) runJob(s *session, operation string, v variables) error {
+func (r *runtime) runJob(api *client.Client, operation string, v client.Variables) error {
 	var answer struct {
-		Job jobRow `json:"job"`
+		Job client.Job `json:"job"`
 	}
-	if err := s.do(r, operation, v, &answer); err != nil {
+	if err := api.Do(r, operation, v, &answer); err != nil {
 		return err
 	}
-	job, err := watch(r, r.console, s, answer.Job.ID)
+	job, err := api.Watch(r, answer.Job.ID, reporter{r.console})
 	if err != nil {
 		return err
 	}
 	return r.showJob(job)
-}
-
-type windowRow struct {
-	Changes int      `json:"changes"`
-	P50     *float64 `json:"p50"`
-	P95     *float64 `json:"p95"`
-	Max     *float64 `json:"max"`
-}
-
-type statsRow struct {
-	Freshness struct {
-		LastDay       windowRow  `json:"lastDay"`
-		LastWeek      windowRow  `json:"lastWeek"`
-		OldestWaiting *time.Time `json:"oldestWaiting"`
-		Waiting       int        `json:"waiting"`
-	} `json:"freshness"`
-	History struct {
-		Total        int        `json:"total"`
-		Completed    int        `json:"completed"`
-		Partial      int        `json:"partial"`
-		Failed       int        `json:"failed"`
-		Canceled     int        `json:"canceled"`
-		SuccessRate  *float64   `json:"successRate"`
-		MeanDuration *float64   `json:"meanDuration"`
-		BytesFetched int64      `json:"bytesFetched"`
-		Pages        int        `json:"pages"`
-		Retried      int        `json:"retried"`
-		Added        int        `json:"added"`
-		Modified     int        `json:"modified"`
-		Deleted      int        `json:"deleted"`
-		LastSuccess  *time.Time `json:"lastSuccess"`
-		LastFailure  *time.Time `json:"lastFailure"`
-	} `json:"history"`
 }
 
 type syncStats struct {
@@ -264,19 +176,19 @@ type syncStats struct {
 
 // Run shows how fresh a connector is and how its syncs went.
 func (c syncStats) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
 		var answer struct {
-			Connector statsRow `json:"connector"`
+			Connector client.SyncStats `json:"connector"`
 		}
-		if err := s.do(r, "ConnectorStats", variables{"connector": id}, &answer); err != nil {
+		if err := api.Do(r, "ConnectorStats", client.Variables{"connector": id}, &answer); err != nil {
 			return err
 		}
 		row := answer.Connector
 		return r.console.Result(row, func() {
 			f, h := row.Freshness, row.History
 			r.console.Table([]string{"CHANGES OF THE LAST", "STORED", "P50", "P95", "MAX"}, [][]string{
-				append([]string{"24 hours", strconv.Itoa(f.LastDay.Changes)}, f.LastDay.lags()...),
-				append([]string{"7 days", strconv.Itoa(f.LastWeek.Changes)}, f.LastWeek.lags()...),
+				append([]string{"24 hours", strconv.Itoa(f.LastDay.Changes)}, lagColumns(f.LastDay)...),
+				append([]string{"7 days", strconv.Itoa(f.LastWeek.Changes)}, lagColumns(f.LastWeek)...),
 			}, "")
 			r.console.Printf("waiting: %d, the oldest since %s\n", f.Waiting, moment(f.OldestWaiting))
 			r.console.Printf("syncs of 30 days: %d, of which %d completed, %d partly failed, %d failed, %d were canceled; last success %s, last failure %s\n",
@@ -285,15 +197,15 @@ func (c syncStats) Run(r *runtime) error {
 	})
 }
 
-// lags are the quantiles as people read them.
-func (w windowRow) lags() []string {
+// lagColumns returns the quantiles of lags as columns.
+func lagColumns(w client.Lags) []string {
 	out := make([]string, 0, 3)
 	for _, v := range []*float64{w.P50, w.P95, w.Max} {
 		if v == nil {
 			out = append(out, "-")
 			continue
 		}
-		out = append(out, console.Duration(time.Duration(*v*float64(time.Second))))
+		out = append(out, humanize.Duration(time.Duration(*v*float64(time.Second))))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type searchCommand struct {
@@ -24,19 +25,19 @@ type searchCommand struct {
 
 // Run searches and prints what was found.
 func (c searchCommand) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		input := variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true}
+	return r.operate(func(api *client.Client) error {
+		input := client.Variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true}
 		if c.MinScore != nil {
 			input["minScore"] = *c.MinScore
 		}
 		if c.Collection != "" {
-			id, err := collectionID(r, s, c.Collection)
+			id, err := collectionID(r, api, c.Collection)
 			if err != nil {
 				return err
 			}
 			input["collection"] = id
 		}
-		filters := variables{}
+		filters := client.Variables{}
 		for name, value := range map[string]string{
 			"section": c.Section, "version": c.DocVersion, "language": c.Language, "dateAfter": c.After, "dateBefore": c.Before,
 		} {
@@ -51,9 +52,9 @@ func (c searchCommand) Run(r *runtime) error {
 			input["filters"] = filters
 		}
 		var answer struct {
-			Search searchAnswer `json:"search"`
+			Search client.SearchResults `json:"search"`
 		}
-		if err := s.do(r, "Search", variables{"input": input}, &answer); err != nil {
+		if err := api.Do(r, "Search", client.Variables{"input": input}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Search, func() { printHits(r.console, answer.Search) })
@@ -61,7 +62,7 @@ func (c searchCommand) Run(r *runtime) error {
 }
 
 // printHits prints results: title and score, where it stands, the snippet.
-func printHits(c *console.Console, found searchAnswer) {
+func printHits(c *console.Console, found client.SearchResults) {
 	for i, hit := range found.Results {
 		c.Printf("%2d  %s  %s\n", found.Offset+i+1, c.Bold(hit.Title), c.Faint(fmt.Sprintf("%.2f", hit.Score)))
 		if where := place(hit); where != "" {
@@ -77,7 +78,7 @@ func printHits(c *console.Console, found searchAnswer) {
 }
 
 // place says where a passage stands: headings, version, address.
-func place(hit hitRow) string {
+func place(hit client.Hit) string {
 	var parts []string
 	if len(hit.HeadingPath) > 0 {
 		parts = append(parts, strings.Join(hit.HeadingPath, " › "))

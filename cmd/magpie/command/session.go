@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,27 +14,24 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/workspace"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// session is an open Magpie that commands operate on, as itself, within one
-// workspace.
-type session struct {
-	*wire.App
-
-	local *wire.Local
-}
-
 // operate opens the Magpie that the settings or the data folder name, lets do
 // work on it and closes it.
-func (r *runtime) operate(do func(*session) error) error {
+func (r *runtime) operate(do func(*client.Client) error) error {
 	return r.open(func(app *wire.App) error {
 		id, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
 		if err != nil {
 			return err
 		}
-		return do(newSession(app, id))
+		api, err := newClient(app, id)
+		if err != nil {
+			return err
+		}
+		return do(api)
 	})
 }
 
@@ -66,8 +62,13 @@ func login() string {
 	return ""
 }
 
-func newSession(app *wire.App, workspace uuid.UUID) *session {
-	return &session{App: app, local: wire.NewLocal(app.GraphQL(), operations, workspace)}
+// newClient returns a client that operates a workspace as the system.
+func newClient(app *wire.App, workspace uuid.UUID) (*client.Client, error) {
+	operations, err := client.Operations()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(wire.NewLocal(app.GraphQL(), operations, workspace)), nil
 }
 
 // reach finds the settings of the Magpie to operate on: those given, else those
@@ -138,70 +139,4 @@ func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uu
 	default:
 		return uuid.Nil, fmt.Errorf("there is no workspace %q; there are: %s", wanted, strings.Join(names, ", "))
 	}
-}
-
-// variables are those of an operation.
-type variables = map[string]any
-
-func (s *session) do(ctx context.Context, operation string, v variables, into any) error {
-	return s.local.Do(ctx, operation, v, into)
-}
-
-func (s *session) subscribe(ctx context.Context, operation string, v variables, each func(json.RawMessage) error) error {
-	return s.local.Subscribe(ctx, operation, v, each)
-}
-
-// connection is a page of rows.
-type connection[T any] struct {
-	Edges []struct {
-		Node *T `json:"node"`
-	} `json:"edges"`
-	PageInfo struct {
-		HasNextPage bool    `json:"hasNextPage"`
-		EndCursor   *string `json:"endCursor"`
-	} `json:"pageInfo"`
-}
-
-// pages is the answer of an operation whose connection is called page.
-type pages[T any] struct {
-	Page connection[T] `json:"page"`
-}
-
-// every reads all pages of an operation whose cursor is the variable after, at
-// most limit rows; 0 is all of them.
-func every[T any](ctx context.Context, s *session, operation string, v variables, limit int) ([]T, error) {
-	return everyOf(ctx, s, operation, v, limit, func(p *pages[T]) *connection[T] { return &p.Page })
-}
-
-func everyOf[T, A any](ctx context.Context, s *session, operation string, v variables, limit int, page func(*A) *connection[T]) ([]T, error) {
-	rows := []T{}
-	v = merged(v)
-	for {
-		var answer A
-		if err := s.do(ctx, operation, v, &answer); err != nil {
-			return nil, err
-		}
-		p := page(&answer)
-		for _, edge := range p.Edges {
-			if edge.Node == nil {
-				continue
-			}
-			rows = append(rows, *edge.Node)
-			if limit > 0 && len(rows) == limit {
-				return rows, nil
-			}
-		}
-		if !p.PageInfo.HasNextPage || p.PageInfo.EndCursor == nil {
-			return rows, nil
-		}
-		v["after"] = *p.PageInfo.EndCursor
-	}
-}
-
-func merged(v variables) variables {
-	out := variables{}
-	for name, value := range v {
-		out[name] = value
-	}
-	return out
 }

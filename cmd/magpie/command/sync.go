@@ -1,16 +1,13 @@
 package command
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/cmd/magpie/console"
+	"github.com/magpie-search/magpie/internal/client"
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
 type syncCommand struct {
@@ -35,18 +32,18 @@ type syncStart struct {
 
 // Run starts the sync. Unless it is detached, a sync that fails is a failure.
 func (c syncStart) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		input := variables{"syncMode": c.Mode}
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		input := client.Variables{"syncMode": c.Mode}
 		if len(c.File) > 0 {
 			input["fileFilter"] = c.File
 		}
-		job, err := startSync(r, s, id, input)
+		job, err := api.StartSync(r, id, input)
 		if err != nil {
 			return err
 		}
 		if !c.Detach {
 			id := job.ID
-			if job, err = watch(r, r.console, s, id); err != nil {
+			if job, err = api.Watch(r, id, reporter{r.console}); err != nil {
 				if r.Err() != nil {
 					r.console.Warn("The sync goes on without being watched; `magpie sync watch %s` watches it again.", id)
 				}
@@ -57,60 +54,8 @@ func (c syncStart) Run(r *runtime) error {
 	})
 }
 
-func startSync(ctx context.Context, s *session, connector uuid.UUID, input variables) (jobRow, error) {
-	var answer struct {
-		Job jobRow `json:"job"`
-	}
-	err := s.do(ctx, "StartSync", variables{"connector": connector, "input": input}, &answer)
-	return answer.Job, err
-}
-
-// queuePatience is how long a job may stay queued before its watcher is told
-// what may be missing.
-const queuePatience = 5 * time.Second
-
-// watch shows a job's progress until it ends and returns its last state.
-func watch(ctx context.Context, c *console.Console, s *session, id uuid.UUID) (jobRow, error) {
-	progress := c.Progress("sync")
-	defer progress.Done("")
-	waiting := time.AfterFunc(queuePatience, func() {
-		c.Warn("The job is still queued: does a worker run? (magpie worker, or magpie up)")
-	})
-	defer waiting.Stop()
-	var last jobRow
-	err := s.subscribe(ctx, "WatchSync", variables{"job": id}, func(data json.RawMessage) error {
-		var answer struct {
-			Event jobRow `json:"event"`
-		}
-		if err := json.Unmarshal(data, &answer); err != nil {
-			return fmt.Errorf("read the progress: %w", err)
-		}
-		last = answer.Event
-		if last.Status != "QUEUED" {
-			waiting.Stop()
-		}
-		progress.Show(last.Stats.settled(), last.Progress.Collected, trouble(last.Stats))
-		return nil
-	})
-	if err == nil && !last.ended() {
-		err = errors.New("the progress ended before the job did; see `magpie sync status`")
-	}
-	return last, err
-}
-
-func trouble(stats jobStats) string {
-	var parts []string
-	if stats.Skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", stats.Skipped))
-	}
-	if stats.Errors > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", stats.Errors))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // showJob prints a job; one that failed is the command's failure.
-func (r *runtime) showJob(job jobRow) error {
+func (r *runtime) showJob(job client.Job) error {
 	if err := r.console.Result(job, func() {
 		r.console.Printf("%s  %s  %s\n", job.ID, strings.ToLower(job.Status), summary(job))
 		for _, warning := range job.Warnings {
@@ -126,12 +71,12 @@ func (r *runtime) showJob(job jobRow) error {
 }
 
 // summary is what a job did, in one line.
-func summary(job jobRow) string {
+func summary(job client.Job) string {
 	s := job.Stats
 	line := fmt.Sprintf("%d seen: %d added, %d modified, %d unchanged, %d deleted, %d skipped, %d failed",
 		job.Progress.Collected, s.Added, s.Modified, s.Unchanged, s.Deleted, s.Skipped, s.Errors)
 	if job.FinishedAt != nil {
-		line += " in " + console.Duration(job.FinishedAt.Sub(job.StartedAt))
+		line += " in " + humanize.Duration(job.FinishedAt.Sub(job.StartedAt))
 	}
 	return line
 }
@@ -142,20 +87,20 @@ type syncStatus struct {
 
 // Run shows one job, or the last ones of a connector.
 func (c syncStatus) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
-			Job jobRow `json:"job"`
+			Job client.Job `json:"job"`
 		}
 		if id, err := uuid.Parse(c.ID); err == nil {
-			if err := s.do(r, "GetSync", variables{"job": id}, &answer); err == nil {
+			if err := api.Do(r, "GetSync", client.Variables{"job": id}, &answer); err == nil {
 				return r.showJob(answer.Job)
 			}
 		}
-		connector, err := connectorID(r, s, c.ID)
+		connector, err := connectorID(r, api, c.ID)
 		if err != nil {
 			return err
 		}
-		rows, err := every[jobRow](r, s, "ListSyncs", variables{"connector": connector}, 20)
+		rows, err := client.List[client.Job](r, api, "ListSyncs", client.Variables{"connector": connector}, 20)
 		if err != nil {
 			return err
 		}
@@ -176,8 +121,8 @@ type syncWatch struct {
 
 // Run watches the job.
 func (c syncWatch) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
-		job, err := watch(r, r.console, s, c.Job)
+	return r.operate(func(api *client.Client) error {
+		job, err := api.Watch(r, c.Job, reporter{r.console})
 		if err != nil {
 			return err
 		}
@@ -191,11 +136,11 @@ type syncCancel struct {
 
 // Run asks the job to stop.
 func (c syncCancel) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var answer struct {
-			Job jobRow `json:"job"`
+			Job client.Job `json:"job"`
 		}
-		if err := s.do(r, "CancelSync", variables{"job": c.Job}, &answer); err != nil {
+		if err := api.Do(r, "CancelSync", client.Variables{"job": c.Job}, &answer); err != nil {
 			return err
 		}
 		return r.showJob(answer.Job)
@@ -211,8 +156,8 @@ type syncItems struct {
 
 // Run lists the items.
 func (c syncItems) Run(r *runtime) error {
-	return r.withConnector(c.Connector, func(s *session, id uuid.UUID) error {
-		rows, err := listItems(r, s, id, c.Job, c.Status, c.Limit)
+	return r.withConnector(c.Connector, func(api *client.Client, id uuid.UUID) error {
+		rows, err := api.Items(r, id, c.Job, c.Status, c.Limit)
 		if err != nil {
 			return err
 		}
@@ -224,19 +169,4 @@ func (c syncItems) Run(r *runtime) error {
 			r.console.Table([]string{"STATUS", "PATH", "WHY"}, table, "There are no such items.")
 		})
 	})
-}
-
-func listItems(ctx context.Context, s *session, connector, job uuid.UUID, status []string, limit int) ([]itemRow, error) {
-	v := variables{"connector": connector}
-	if job != uuid.Nil {
-		v["job"] = job
-	}
-	if len(status) > 0 {
-		upper := make([]string, 0, len(status))
-		for _, name := range status {
-			upper = append(upper, strings.ToUpper(name))
-		}
-		v["status"] = upper
-	}
-	return every[itemRow](ctx, s, "ListSyncItems", v, limit)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/client"
 )
 
 type whyCommand struct {
@@ -29,9 +31,9 @@ type whyRow struct {
 
 // Run prints why somebody finds a document, or does not.
 func (c whyCommand) Run(r *runtime) error {
-	return r.operate(func(s *session) error {
+	return r.operate(func(api *client.Client) error {
 		var got struct{ Why whyRow }
-		if err := s.do(r, "WhyVisible", variables{"document": c.Document, "user": c.Mail}, &got); err != nil {
+		if err := api.Do(r, "WhyVisible", client.Variables{"document": c.Document, "user": c.Mail}, &got); err != nil {
 			return err
 		}
 		return r.console.Result(got.Why, func() {

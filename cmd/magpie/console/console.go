@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
 // Console is where a command writes. Results go to the output, everything else
@@ -104,7 +106,7 @@ func (c *Console) Step(what string, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	c.Note("%s  %s", pad(what, 58), Duration(c.now().Sub(began)))
+	c.Note("%s  %s", pad(what, 58), humanize.Duration(c.now().Sub(began)))
 	return nil
 }
 
@@ -113,28 +115,6 @@ func pad(text string, columns int) string {
 		return text + strings.Repeat(" ", missing)
 	}
 	return text
-}
-
-// Duration writes a duration for people: 12 ms, 3.4 s, 2m10s.
-func Duration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	default:
-		return d.Round(time.Second).String()
-	}
-}
-
-// Count writes a number with its noun, which takes an s unless there is one: 1 file, 2 files.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Table prints rows in aligned columns; an empty one prints what none says.

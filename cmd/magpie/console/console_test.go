@@ -113,17 +113,3 @@ func TestWrapNeverBreaksWords(t *testing.T) {
 		}
 	}
 }
-
-func TestDurationsAndCounts(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		300 * time.Microsecond: "0.3 ms", 12 * time.Millisecond: "12 ms", 3400 * time.Millisecond: "3.4 s", 130 * time.Second: "2m10s",
-	} {
-		if got := console.Duration(d); got != want {
-			t.Errorf("%v: %q", d, got)
-		}
-	}
-	if console.Count(1, "file") != "1 file" || console.Count(0, "file") != "0 files" {
-		t.Error("counts")
-	}
-}

@@ -1,5 +1,5 @@
 // Package console writes to terminals and pipes: narration, tables, progress,
 // highlighted search results and JSON.
 //
-// Allowed imports: the standard library and golang.org/x/sys.
+// Allowed imports: internal/humanize and golang.org/x/sys.
 package console

@@ -9,7 +9,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
-	"github.com/magpie-search/magpie/internal/live/connection"
+	live "github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
 	"github.com/magpie-search/magpie/rest/widget"

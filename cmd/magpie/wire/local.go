@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/request/storedop"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -82,10 +83,10 @@ func (l *Local) Subscribe(ctx context.Context, operation string, variables map[s
 // asWire gives a variable the form that it would have come in from outside;
 // uploads are passed as they are.
 func asWire(value any) (any, error) {
-	if list, ok := value.([]graphql.Upload); ok {
+	if list, ok := value.([]client.Upload); ok {
 		uploads := make([]any, len(list))
 		for i, u := range list {
-			uploads[i] = u
+			uploads[i] = graphql.Upload{File: u.Content, Filename: u.Name, Size: u.Size, ContentType: u.ContentType}
 		}
 		return uploads, nil
 	}

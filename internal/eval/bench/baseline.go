@@ -12,21 +12,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 )
 
-// Baseline is the search that many applications have: PostgreSQL's full text
-// search and pgvector in one table, fused in SQL.
+// A Baseline is the search that many applications have: the full text search of
+// PostgreSQL and pgvector on one table, fused in SQL.
 type Baseline struct {
 	pool       *pgxpool.Pool
 	dimensions int
 }
 
-// BaselineSettings says how the baseline is set up, for people.
+// BaselineSettings describes the baseline for readers of the results.
 const BaselineSettings = "tsvector column of to_tsvector('english', title, headings, body) with GIN; vector column with HNSW (m 16, ef_construction 64, " +
 	"cosine), hnsw.ef_search 100, iterative_scan relaxed_order; B-tree or GIN on the filter columns; 100 best by ts_rank_cd of any word " +
 	"of the question (plainto_tsquery, its words joined by OR) and 100 nearest, reciprocal rank fusion (k 60), 10 passages with their text"
 
-// Passage is a row of the baseline.
+// A Passage is a row of the baseline.
 type Passage struct {
 	Document              uuid.UUID
 	Section, Version      string
@@ -35,17 +37,17 @@ type Passage struct {
 	Vector                []float32
 }
 
-// OpenBaseline makes the empty table in a schema of its own. The login must be
-// allowed to make schemas. The caller closes it.
+// OpenBaseline creates the empty table in its own schema. The login must be allowed
+// to create schemas. The caller closes the baseline.
 func OpenBaseline(ctx context.Context, databaseURL string, connections, dimensions int) (*Baseline, error) {
 	config, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, errors.New("open the baseline: the database's address cannot be read")
 	}
-	config.MaxConns = int32(connections) //nolint:gosec // as many as there are clients
+	config.MaxConns = int32(connections) //nolint:gosec // the number of clients
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["search_path"] = "baseline, public"
-	// A plan for all filters alike would use the wrong index for some of them.
+	// A generic plan would use the wrong index for some filters.
 	parameters["plan_cache_mode"] = "force_custom_plan"
 	parameters["hnsw.ef_search"] = "100"
 	parameters["hnsw.iterative_scan"] = "relaxed_order"
@@ -61,7 +63,7 @@ func OpenBaseline(ctx context.Context, databaseURL string, connections, dimensio
 	return b, nil
 }
 
-// Close closes its connections.
+// Close closes the connections.
 func (b *Baseline) Close() { b.pool.Close() }
 
 // Reset empties the table and drops its indexes.
@@ -77,13 +79,13 @@ func (b *Baseline) Reset(ctx context.Context) error {
 			embedding vector(` + strconv.Itoa(b.dimensions) + `) not null)`,
 	} {
 		if _, err := b.pool.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("make the baseline's table: %w", err)
+			return fmt.Errorf("create the baseline's table: %w", err)
 		}
 	}
 	return nil
 }
 
-// Copy fills the table with what next gives until it gives io.EOF.
+// Copy appends the passages that next returns until it returns io.EOF.
 func (b *Baseline) Copy(ctx context.Context, next func() (Passage, error)) (rows int64, err error) {
 	connection, err := b.pool.Acquire(ctx)
 	if err != nil {
@@ -98,25 +100,25 @@ func (b *Baseline) Copy(ctx context.Context, next func() (Passage, error)) (rows
 	return tag.RowsAffected(), nil
 }
 
-// rowReader writes rows in the text form of COPY.
+// A rowReader encodes passages as rows in the text format of COPY.
 type rowReader struct {
-	next func() (Passage, error)
-	row  []byte
-	left []byte
+	next   func() (Passage, error)
+	row    []byte
+	unread []byte // the end of row
 }
 
-// Read gives the next bytes.
+// Read implements io.Reader.
 func (r *rowReader) Read(into []byte) (int, error) {
-	if len(r.left) == 0 {
+	if len(r.unread) == 0 {
 		p, err := r.next()
 		if err != nil {
-			return 0, err // io.EOF must stay what it is
+			return 0, err // io.Reader returns io.EOF unwrapped
 		}
 		r.row = p.appendTo(r.row[:0])
-		r.left = r.row
+		r.unread = r.row
 	}
-	n := copy(into, r.left)
-	r.left = r.left[n:]
+	n := copy(into, r.unread)
+	r.unread = r.unread[n:]
 	return n, nil
 }
 
@@ -144,15 +146,16 @@ func appendVector(b []byte, vector []float32) []byte {
 	return append(b, ']')
 }
 
-// Index makes the indexes and the statistics. memory is PostgreSQL's
-// maintenance_work_mem; a vector index that does not fit into it takes many times as long.
+// Index creates the indexes and the statistics and returns the time it took. memory
+// is the maintenance_work_mem of PostgreSQL. A vector index that does not fit into
+// it takes many times longer.
 func (b *Baseline) Index(ctx context.Context, memory string) (time.Duration, error) {
 	connection, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("index the baseline: %w", err)
 	}
 	defer connection.Release()
-	began := time.Now()
+	start := time.Now()
 	for _, statement := range []string{
 		`set maintenance_work_mem = '` + memory + `'`,
 		`create index on baseline.passages using gin (tsv)`,
@@ -167,11 +170,12 @@ func (b *Baseline) Index(ctx context.Context, memory string) (time.Duration, err
 			return 0, fmt.Errorf("index the baseline: %w", err)
 		}
 	}
-	return time.Since(began), nil
+	return time.Since(start), nil
 }
 
-// Search answers one question and reads the texts of at most 10 passages.
-func (b *Baseline) Search(ctx context.Context, question string, vector []float32, f Filter) (found int, err error) {
+// Search answers one question, reads the texts of at most 10 passages and returns
+// their number.
+func (b *Baseline) Search(ctx context.Context, question string, vector []float32, f synth.Filter) (found int, err error) {
 	statement, arguments := searchStatement(f)
 	arguments = append([]any{question, string(appendVector(nil, vector))}, arguments...)
 	rows, err := b.pool.Query(ctx, statement, arguments...)
@@ -188,9 +192,9 @@ func (b *Baseline) Search(ctx context.Context, question string, vector []float32
 	return found, nil
 }
 
-// searchStatement is the hybrid search under a filter, with the arguments from
-// $3 on.
-func searchStatement(f Filter) (statement string, arguments []any) {
+// searchStatement returns the hybrid search with a filter and the arguments from $3
+// on.
+func searchStatement(f synth.Filter) (statement string, arguments []any) {
 	var where string
 	condition := func(sql string, value any) {
 		arguments = append(arguments, value)
@@ -205,7 +209,7 @@ func searchStatement(f Filter) (statement string, arguments []any) {
 	if f.Tag != "" {
 		condition("p.tags @> array[?::text]", f.Tag)
 	}
-	// Written out twice, so that the planner knows the words and how frequent they are.
+	// The planner needs the expression itself, not a common table expression, to estimate the frequency of the words.
 	const words = `replace(plainto_tsquery('english', $1)::text, ' & ', ' | ')::tsquery`
 	return `with lexical as (
 		select p.id, ts_rank_cd(p.tsv, ` + words + `) as rank from baseline.passages p

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
@@ -41,11 +42,11 @@ func TestTheBaselineFindsByWordsVectorsAndFilters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		filter bench.Filter
+		filter synth.Filter
 		want   int
 	}{
-		{bench.Filter{}, 10}, {bench.Filter{Section: "Part 01"}, 10}, {bench.Filter{Version: "v2.0", Section: "Part 02"}, 0},
-		{bench.Filter{Tag: `ra"r\e`}, 10}, {bench.Filter{Tag: "none"}, 0},
+		{synth.Filter{}, 10}, {synth.Filter{Section: "Part 01"}, 10}, {synth.Filter{Version: "v2.0", Section: "Part 02"}, 0},
+		{synth.Filter{Tag: `ra"r\e`}, 10}, {synth.Filter{Tag: "none"}, 0},
 	} {
 		for _, question := range []string{"odd numbers of lines", "nothing that is there", "", "' & | ! <-> :* \\"} {
 			found, err := baseline.Search(t.Context(), question, []float32{1, 0, 0}, c.filter)
@@ -57,7 +58,7 @@ func TestTheBaselineFindsByWordsVectorsAndFilters(t *testing.T) {
 	if err := baseline.Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := baseline.Search(t.Context(), "odd", []float32{1, 0, 0}, bench.Filter{}); err != nil || found != 0 {
+	if found, err := baseline.Search(t.Context(), "odd", []float32{1, 0, 0}, synth.Filter{}); err != nil || found != 0 {
 		t.Errorf("an empty table: %d found (%v)", found, err)
 	}
 	broken := errors.New("it broke")

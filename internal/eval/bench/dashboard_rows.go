@@ -9,23 +9,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Dashboard is how much a workspace has that a dashboard shows.
-type Dashboard struct {
+// DashboardRows are the numbers of rows in a workspace that a dashboard shows.
+type DashboardRows struct {
 	Collections   int `json:"collections"`
 	Connectors    int `json:"connectors"`
 	Documents     int `json:"documents"`
-	Jobs          int `json:"jobs"`          // of each connector
-	Conversations int `json:"conversations"` // of the person, each of four messages
+	Jobs          int `json:"jobs"`          // per connector
+	Conversations int `json:"conversations"` // of one person, with four messages each
 	Keys          int `json:"keys"`
 	Entries       int `json:"auditEntries"`
 }
 
-// Fill adds what is missing until a workspace has what d says. It writes rows as
-// the pipeline would leave them, but for passages and vectors, by the owner's
-// login, and takes about a second for 10,000 documents. Documents are spread
-// evenly over connectors, and those over collections; each document has a text
-// and a line in its connector's ledger; one in thirty has failed.
-func (d Dashboard) Fill(ctx context.Context, owner *pgx.Conn, workspace, person uuid.UUID, model string) error {
+// Fill adds rows to a workspace until it has the numbers of d. It writes the rows
+// that the pipeline writes, without passages and vectors, as the owner of the
+// schema, in about a second for 10,000 documents. Documents are spread evenly over
+// connectors, and connectors over collections. Each document has a text and a
+// ledger entry. One document in thirty has failed.
+func (d DashboardRows) Fill(ctx context.Context, owner *pgx.Conn, workspace, person uuid.UUID, model string) error {
 	err := pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select set_config('magpie.workspace', $1, true)", workspace.String()); err != nil {
 			return fmt.Errorf("choose the workspace: %w", err)
@@ -46,13 +46,13 @@ func (d Dashboard) Fill(ctx context.Context, owner *pgx.Conn, workspace, person 
 	return nil
 }
 
-// step is one statement of a filling.
+// A step is one statement of Fill.
 type step struct {
 	what, sql string
 	arguments []any
 }
 
-func (d Dashboard) steps(workspace, person uuid.UUID, model string) []step {
+func (d DashboardRows) steps(workspace, person uuid.UUID, model string) []step {
 	return []step{
 		{"collections", `insert into collections (id, created_at, updated_at, workspace_id, name, description, embedding_model)
 			select gen_random_uuid(), now() - n * interval '1 minute', now(), $1, 'Collection ' || lpad(n::text, 4, '0'), 'Pages of department ' || n, $3
@@ -104,20 +104,20 @@ func (d Dashboard) steps(workspace, person uuid.UUID, model string) []step {
 	}
 }
 
-// Tenth is a workspace of a tenth of everything.
-func (d Dashboard) Tenth() Dashboard {
+// Tenth returns a tenth of the rows.
+func (d DashboardRows) Tenth() DashboardRows {
 	part := func(n int) int { return max(1, n/10) }
-	return Dashboard{
+	return DashboardRows{
 		Collections: part(d.Collections), Connectors: part(d.Connectors), Documents: part(d.Documents), Jobs: d.Jobs,
 		Conversations: part(d.Conversations), Keys: part(d.Keys), Entries: part(d.Entries),
 	}
 }
 
-// Query is something that a dashboard asks for, in GraphQL. $connector and
-// $document in it are ids, another with each call.
+// A Query is a GraphQL query of a dashboard. It may have the variables $connector
+// and $document, which are ids that change with each call.
 type Query struct{ Name, Text string }
 
-// DashboardQueries are ten of them.
+// DashboardQueries returns ten queries of a dashboard.
 func DashboardQueries() []Query {
 	const page = " totalCount pageInfo { hasNextPage endCursor } "
 	return []Query{
@@ -137,21 +137,21 @@ func DashboardQueries() []Query {
 	}
 }
 
-// ErrRows says that a workspace has not been filled.
-var ErrRows = errors.New("the workspace has no connectors or documents")
+// ErrNoRows says that a workspace has no connectors or no documents.
+var ErrNoRows = errors.New("the workspace has no connectors or documents")
 
-// DashboardIDs are connectors and documents of a workspace to ask for, at most 1,000 of each.
+// DashboardIDs returns connectors and documents of a workspace, at most 1,000 each.
 func DashboardIDs(ctx context.Context, owner *pgx.Conn, workspace uuid.UUID) (connectors, documents []uuid.UUID, err error) {
-	for table, into := range map[string]*[]uuid.UUID{"connectors": &connectors, "documents": &documents} {
+	for table, out := range map[string]*[]uuid.UUID{"connectors": &connectors, "documents": &documents} {
 		rows, err := owner.Query(ctx, "select id from "+table+" where workspace_id = $1 order by id limit 1000", workspace)
 		if err != nil {
 			return nil, nil, fmt.Errorf("list %s: %w", table, err)
 		}
-		if *into, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+		if *out, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
 			return nil, nil, fmt.Errorf("list %s: %w", table, err)
 		}
-		if len(*into) == 0 {
-			return nil, nil, ErrRows
+		if len(*out) == 0 {
+			return nil, nil, ErrNoRows
 		}
 	}
 	return connectors, documents, nil

@@ -1,41 +1,39 @@
 package bench
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
-// Reading is what a soak saw of the service at one moment. Values that the
-// service does not tell are zero.
+// A Reading is the memory of a server at one moment of a soak. Unknown values are
+// zero.
 type Reading struct {
 	After time.Duration `json:"afterNanoseconds"`
-	// Heap is what the garbage collector left alive the last time, RSS the
-	// memory of the whole process, Resident what the search index says it holds.
+	// Heap is the live heap after the last collection, RSS the memory of the
+	// process and Resident the size of the search index in memory.
 	Heap     float64 `json:"heapBytes"`
 	RSS      float64 `json:"rssBytes"`
 	Resident float64 `json:"residentBytes"`
 }
 
-// Growth compares the last third of a soak with the middle one, the first being
-// for warming up: medians, in bytes.
+// Growth compares the medians of the middle and the last third of a soak, in
+// bytes. The first third is the warm-up.
 type Growth struct {
 	What   string  `json:"what"`
 	Middle float64 `json:"middleBytes"`
 	Last   float64 `json:"lastBytes"`
-	// Flat says that the last is not above the middle by more than allowed.
+	// Flat reports whether Last exceeds Middle by no more than is allowed.
 	Flat bool `json:"flat"`
 }
 
-// slack is growth in bytes that no share of a small process has to answer for.
-const slack = 8 << 20
+// growthSlack is growth in bytes that is always allowed: the noise of a small
+// process.
+const growthSlack = 8 << 20
 
-// Grown judges readings: memory is flat when the median of the last third is
-// above that of the middle third by at most the share allowed and 8 MiB. A
-// memory that was never told is left out. It takes three readings at least.
-func Grown(readings []Reading, allowed float64) []Growth {
+// JudgeGrowth judges at least three readings. A memory is flat when the median of
+// the last third exceeds that of the middle third by at most the allowed share and
+// 8 MiB. Memory without a reading is left out.
+func JudgeGrowth(readings []Reading, allowed float64) []Growth {
 	third := len(readings) / 3
 	if third == 0 {
 		return nil
@@ -54,7 +52,7 @@ func Grown(readings []Reading, allowed float64) []Growth {
 		if g.Middle == 0 && g.Last == 0 {
 			continue
 		}
-		g.Flat = g.Last <= g.Middle*(1+allowed)+slack
+		g.Flat = g.Last <= g.Middle*(1+allowed)+growthSlack
 		out = append(out, g)
 	}
 	return out
@@ -67,70 +65,4 @@ func median(readings []Reading, of func(Reading) float64) float64 {
 	}
 	slices.Sort(values)
 	return Quantile(values, .5)
-}
-
-// Truth knows which version of each document a search may return. Every version
-// has a number of its own: a search sees it at the earliest when the write that
-// makes it has begun, and at the latest when the write that ends it has returned.
-// It is safe for concurrent use.
-type Truth struct {
-	mutex    sync.Mutex
-	versions []span
-}
-
-type span struct {
-	document     int
-	begun, ended time.Time // ended is zero while it is current
-}
-
-// Begin notes that a document's next version is about to be written, and returns its number, from 1.
-func (t *Truth) Begin(document int, now time.Time) (version int) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.versions = append(t.versions, span{document: document, begun: now})
-	return len(t.versions)
-}
-
-// End notes that the write which replaced or deleted a version has returned.
-func (t *Truth) End(version int, now time.Time) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.versions[version-1].ended = now
-}
-
-// ErrWrong is inside what Check returns.
-var ErrWrong = errors.New("a search returned something wrong")
-
-// Check judges the versions that one search returned, which was sent at a time.
-// A version that had been replaced or deleted by then is wrong, one that nobody
-// wrote, and two versions of one document.
-func (t *Truth) Check(found []int, sent time.Time) error {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	of := make(map[int]int, len(found))
-	for _, version := range found {
-		if version < 1 || version > len(t.versions) {
-			return fmt.Errorf("%w: version %d, which nobody wrote", ErrWrong, version)
-		}
-		s := t.versions[version-1]
-		if !s.ended.IsZero() && s.ended.Before(sent) {
-			return fmt.Errorf("%w: version %d of document %d, which was gone for %s", ErrWrong, version, s.document, sent.Sub(s.ended))
-		}
-		if other, met := of[s.document]; met && other != version {
-			return fmt.Errorf("%w: versions %d and %d of document %d", ErrWrong, other, version, s.document)
-		}
-		of[s.document] = version
-	}
-	return nil
-}
-
-// Marker is a word that no text has, for a number: of letters only, so that
-// every analyzer keeps it whole.
-func Marker(n int) string {
-	letters := []byte("zqx")
-	for range 7 {
-		letters = append(letters, "bdfghjkmnpqrtvwz"[n&15])
-		n >>= 4
-	}
-	return string(letters)
 }

@@ -22,7 +22,7 @@ func readings(n int, of func(i int) bench.Reading) []bench.Reading {
 func TestGrowthIsJudgedBetweenTheLastTwoThirds(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
-	flat := bench.Grown(readings(90, func(i int) bench.Reading {
+	flat := bench.JudgeGrowth(readings(90, func(i int) bench.Reading {
 		heap := 100.0 * mib
 		if i < 30 {
 			heap = 10 * mib // warming up is no growth
@@ -35,15 +35,15 @@ func TestGrowthIsJudgedBetweenTheLastTwoThirds(t *testing.T) {
 	if len(flat) != 2 || !flat[0].Flat || !flat[1].Flat || flat[0].Middle != 100*mib {
 		t.Errorf("%+v", flat)
 	}
-	grows := bench.Grown(readings(90, func(i int) bench.Reading { return bench.Reading{Heap: float64(i) * 4 * mib, Resident: 50 * mib} }), .1)
+	grows := bench.JudgeGrowth(readings(90, func(i int) bench.Reading { return bench.Reading{Heap: float64(i) * 4 * mib, Resident: 50 * mib} }), .1)
 	if len(grows) != 2 || grows[0].Flat || !grows[1].Flat {
 		t.Errorf("%+v", grows)
 	}
-	small := bench.Grown(readings(9, func(i int) bench.Reading { return bench.Reading{Heap: float64(1+i) * mib} }), 0)
+	small := bench.JudgeGrowth(readings(9, func(i int) bench.Reading { return bench.Reading{Heap: float64(1+i) * mib} }), 0)
 	if len(small) != 1 || !small[0].Flat {
 		t.Errorf("a few MiB are growth: %+v", small)
 	}
-	if got := bench.Grown(readings(2, func(int) bench.Reading { return bench.Reading{Heap: 1} }), .1); got != nil {
+	if got := bench.JudgeGrowth(readings(2, func(int) bench.Reading { return bench.Reading{Heap: 1} }), .1); got != nil {
 		t.Errorf("two readings: %+v", got)
 	}
 }
@@ -108,12 +108,12 @@ func TestMetricsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes, passages, told := m.Resident()
-	if m.RSS() != 5e7 || m.LiveHeap() != 4e6 || bytes != 1200 || passages != 3 || !told || len(m) != 5 {
+	bytes, passages, ok := m.Resident()
+	if m.RSS() != 5e7 || m.LiveHeap() != 4e6 || bytes != 1200 || passages != 3 || !ok || len(m) != 5 {
 		t.Errorf("%v", m)
 	}
-	if _, _, told := (bench.Metrics{}).Resident(); told {
-		t.Error("a server without such metrics told them")
+	if _, _, ok := (bench.Metrics{}).Resident(); ok {
+		t.Error("Resident reports metrics that are missing")
 	}
 	status = http.StatusForbidden
 	if _, err := bench.ReadMetrics(t.Context(), server.Client(), server.URL); err == nil {

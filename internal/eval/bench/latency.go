@@ -2,19 +2,22 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/humanize"
 )
 
-// Latencies sum up how long many calls of one kind took.
+// Latencies summarizes the durations of many calls.
 type Latencies struct {
 	Clients int `json:"clients"`
 	Calls   int `json:"calls"`
 	Errors  int `json:"errors"`
-	// Error is the first of the errors.
+	// Error is the first error.
 	Error string `json:"error,omitempty"`
-	// Found is how many results a call had on average.
+	// Found is the average number of results of a call.
 	Found     float64       `json:"found"`
 	PerSecond float64       `json:"perSecond"`
 	P50       time.Duration `json:"p50Nanoseconds"`
@@ -23,59 +26,58 @@ type Latencies struct {
 	Longest   time.Duration `json:"longestNanoseconds"`
 }
 
-// errorsOfClient is after how many errors a client gives up.
-const errorsOfClient = 5
+// maxClientErrors is the number of errors after which a client stops.
+const maxClientErrors = 5
 
-// Ask makes one call and returns how many results it had. turn counts the calls
-// of all clients from 0, so that together they ask every question as often.
+// An Ask makes one call and returns the number of its results. turn numbers the
+// calls of all clients from 0, so that the clients share the questions evenly.
 type Ask func(ctx context.Context, turn int) (found int, err error)
 
-// Load lets so many clients call for so long, each its next call as soon as the
-// last one has ended, and at least once. Calls that run when the time is over
-// are waited for and counted. Errors are counted; a call with one counts in no
-// other figure. A client stops after five, and all of them with ctx, whose end is
-// no error of a call.
-func Load(ctx context.Context, clients int, length time.Duration, ask Ask) Latencies {
+// Load lets clients make calls one after the other for a duration, and at least
+// once. It waits for the calls that run when the time is over and counts them. A
+// failed call counts as an error and in no other figure. A client stops after five
+// errors. All clients stop when ctx ends, which is not an error.
+func Load(ctx context.Context, clients int, duration time.Duration, ask Ask) Latencies {
 	type share struct {
-		taken  []time.Duration
-		found  int
-		errors []error
+		durations []time.Duration
+		found     int
+		errors    []error
 	}
 	shares := make([]share, clients)
-	began := time.Now()
+	start := time.Now()
 	var running sync.WaitGroup
 	for i := range shares {
 		running.Go(func() {
-			mine := &shares[i]
-			for turn := i; len(mine.errors) < errorsOfClient; turn += clients {
-				start := time.Now()
+			share := &shares[i]
+			for turn := i; len(share.errors) < maxClientErrors; turn += clients {
+				called := time.Now()
 				found, err := ask(ctx, turn)
 				switch {
 				case ctx.Err() != nil:
 					return
 				case err != nil:
-					mine.errors = append(mine.errors, err)
+					share.errors = append(share.errors, err)
 				default:
-					mine.taken = append(mine.taken, time.Since(start))
-					mine.found += found
+					share.durations = append(share.durations, time.Since(called))
+					share.found += found
 				}
-				if time.Since(began) >= length {
+				if time.Since(start) >= duration {
 					return
 				}
 			}
 		})
 	}
 	running.Wait()
-	elapsed := time.Since(began)
-	var taken []time.Duration
+	elapsed := time.Since(start)
+	var durations []time.Duration
 	var failures []error
 	found := 0
 	for i := range shares {
-		taken = append(taken, shares[i].taken...)
+		durations = append(durations, shares[i].durations...)
 		failures = append(failures, shares[i].errors...)
 		found += shares[i].found
 	}
-	l := Summarise(taken)
+	l := Summarize(durations)
 	l.Clients, l.Errors = clients, len(failures)
 	if len(failures) > 0 {
 		l.Error = failures[0].Error()
@@ -87,16 +89,30 @@ func Load(ctx context.Context, clients int, length time.Duration, ask Ask) Laten
 	return l
 }
 
-// Summarise gives the quantiles of times, which it orders.
-func Summarise(taken []time.Duration) Latencies {
-	slices.Sort(taken)
+// Summarize returns the quantiles of durations, which it sorts.
+func Summarize(durations []time.Duration) Latencies {
+	slices.Sort(durations)
 	return Latencies{
-		Calls: len(taken), P50: Quantile(taken, .5), P95: Quantile(taken, .95), P99: Quantile(taken, .99), Longest: Quantile(taken, 1),
+		Calls: len(durations), P50: Quantile(durations, .5), P95: Quantile(durations, .95), P99: Quantile(durations, .99), Longest: Quantile(durations, 1),
 	}
 }
 
-// Quantile is the smallest of the ordered values that at least a share of them
-// does not exceed (the nearest rank); zero of none.
+// A Timing is a summary of durations with a name.
+type Timing struct {
+	What string        `json:"what"`
+	P50  time.Duration `json:"p50Nanoseconds"`
+	P99  time.Duration `json:"p99Nanoseconds"`
+}
+
+// timingOf returns the quantiles of durations, which it sorts.
+func timingOf(what string, durations []time.Duration) Timing {
+	slices.Sort(durations)
+	return Timing{What: what, P50: Quantile(durations, .5), P99: Quantile(durations, .99)}
+}
+
+// Quantile returns a quantile of sorted values by the nearest-rank method: the
+// smallest value that at least a share of the values does not exceed. It returns
+// the zero value when there are no values.
 func Quantile[T any](ordered []T, share float64) T {
 	if len(ordered) == 0 {
 		var none T
@@ -107,4 +123,9 @@ func Quantile[T any](ordered []T, share float64) T {
 		rank++
 	}
 	return ordered[min(max(rank, 1), len(ordered))-1]
+}
+
+// failure returns the number of errors and the first one as an error.
+func (l *Latencies) failure() error {
+	return fmt.Errorf("%s, the first: %s", humanize.Count(l.Errors, "error"), l.Error)
 }

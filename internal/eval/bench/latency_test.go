@@ -24,7 +24,7 @@ func TestQuantilesAreNearestRanks(t *testing.T) {
 	if bench.Quantile([]int{7}, .01) != 7 || bench.Quantile([]int(nil), .5) != 0 {
 		t.Error("one value, or none")
 	}
-	l := bench.Summarise([]time.Duration{3, 1, 2})
+	l := bench.Summarize([]time.Duration{3, 1, 2})
 	if l.Calls != 3 || l.P50 != 2 || l.P95 != 3 || l.P99 != 3 || l.Longest != 3 {
 		t.Errorf("%+v", l)
 	}

@@ -14,31 +14,32 @@ import (
 	"time"
 )
 
-// ModelOptions say how a Model answers.
+// ModelOptions configures a Model.
 type ModelOptions struct {
-	// Think is the time to the first token, Gap the time between two tokens.
+	// Think is the time to the first token and Gap the time between two tokens.
 	Think, Gap time.Duration
-	// Tokens is how many tokens an answer has.
+	// Tokens is the number of tokens of an answer.
 	Tokens int
 }
 
-// Model is a service that speaks the streaming OpenAI chat completions protocol on a loopback port, at the pace of a real
-// one. The first token of an answer is how long the service took for it, in nanoseconds, so that a client knows what of
-// its waiting was the model's.
+// A Model is a server that streams answers in the OpenAI chat completions protocol
+// on a loopback port, at the pace of a real model. The first token of an answer is
+// the time that the server took for it, in nanoseconds, so that a client can
+// subtract it from its own waiting time.
 type Model struct {
-	// URL is the base URL for clients, version included.
+	// URL is the base URL for clients with the version.
 	URL string
 
-	opt      ModelOptions
-	server   *http.Server
-	served   chan error
-	streams  atomic.Int64 // under way
-	most     atomic.Int64
-	complete atomic.Int64
-	left     atomic.Int64
+	opt       ModelOptions
+	server    *http.Server
+	served    chan error
+	active    atomic.Int64 // answers
+	peak      atomic.Int64 // of active
+	completed atomic.Int64
+	abandoned atomic.Int64
 }
 
-// StartModel starts the service. The caller stops it.
+// StartModel starts a Model. The caller stops it.
 func StartModel(ctx context.Context, opt ModelOptions) (*Model, error) {
 	var settings net.ListenConfig
 	listener, err := settings.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -51,7 +52,7 @@ func StartModel(ctx context.Context, opt ModelOptions) (*Model, error) {
 	return m, nil
 }
 
-// Stop ends the service and every answer under way.
+// Stop stops the server and its active answers.
 func (m *Model) Stop() error {
 	err := m.server.Close()
 	if ended := <-m.served; !errors.Is(ended, http.ErrServerClosed) {
@@ -63,47 +64,47 @@ func (m *Model) Stop() error {
 	return nil
 }
 
-// Most is how many answers were under way at once, at most.
-func (m *Model) Most() int { return int(m.most.Load()) }
+// Peak returns the highest number of active answers.
+func (m *Model) Peak() int { return int(m.peak.Load()) }
 
-// Complete is how many answers were given whole.
-func (m *Model) Complete() int { return int(m.complete.Load()) }
+// Completed returns the number of complete answers.
+func (m *Model) Completed() int { return int(m.completed.Load()) }
 
-// Left is how many clients went away before their answer was whole.
-func (m *Model) Left() int { return int(m.left.Load()) }
+// Abandoned returns the number of answers whose client left before the end.
+func (m *Model) Abandoned() int { return int(m.abandoned.Load()) }
 
 func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var request struct {
 		Stream   bool  `json:"stream"`
 		Messages []any `json:"messages"`
 	}
-	const longest = 16 << 20
-	if err := json.NewDecoder(io.LimitReader(r.Body, longest)).Decode(&asked); err != nil || !asked.Stream || len(asked.Messages) == 0 ||
+	const maxBody = 16 << 20
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&request); err != nil || !request.Stream || len(request.Messages) == 0 ||
 		!strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		http.Error(w, `{"error":{"message":"not a streamed chat completion","type":"invalid_request_error"}}`, http.StatusBadRequest)
 		return
 	}
-	now := m.streams.Add(1)
-	defer m.streams.Add(-1)
-	for most := m.most.Load(); now > most && !m.most.CompareAndSwap(most, now); most = m.most.Load() {
+	active := m.active.Add(1)
+	defer m.active.Add(-1)
+	for peak := m.peak.Load(); active > peak && !m.peak.CompareAndSwap(peak, active); peak = m.peak.Load() {
 	}
 	if m.answer(w, r, time.Now()) {
-		m.complete.Add(1)
+		m.completed.Add(1)
 	} else {
-		m.left.Add(1)
+		m.abandoned.Add(1)
 	}
 }
 
-// answer streams an answer and reports whether the client stayed.
-func (m *Model) answer(w http.ResponseWriter, r *http.Request, began time.Time) bool {
+// answer streams an answer and reports whether the client read all of it.
+func (m *Model) answer(w http.ResponseWriter, r *http.Request, start time.Time) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	send := func(data string) bool {
 		_, err := io.WriteString(w, "data: "+data+"\n\n")
 		return err == nil && control.Flush() == nil
 	}
-	say := func(text string) bool {
-		quoted, _ := json.Marshal(text) // a text can always be written
+	sendText := func(text string) bool {
+		quoted, _ := json.Marshal(text) // a string has no encoding error
 		return send(`{"id":"c1","object":"chat.completion.chunk","created":1,"model":"bench","choices":[{"index":0,"delta":{"content":` + string(quoted) + `},"finish_reason":null}]}`)
 	}
 	for i := range m.opt.Tokens {
@@ -122,9 +123,9 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, began time.Time) 
 			return false
 		}
 		if i == 0 {
-			text = strconv.FormatInt(int64(time.Since(began)), 10)
+			text = strconv.FormatInt(int64(time.Since(start)), 10)
 		}
-		if !say(text) {
+		if !sendText(text) {
 			return false
 		}
 	}

@@ -31,15 +31,15 @@ func TestTheModelTellsItsTimeAndEndsWithItsClient(t *testing.T) {
 	if !strings.Contains(text, "[1].") || usage != (llm.Usage{PromptTokens: 2000, CompletionTokens: 40}) {
 		t.Errorf("text %q, usage %+v", text, usage)
 	}
-	if err := service.Stop(); err != nil || service.Complete() != 1 || service.Most() != 1 || service.Left() != 0 {
-		t.Errorf("%d complete, %d at once, %v", service.Complete(), service.Most(), err)
+	if err := service.Stop(); err != nil || service.Completed() != 1 || service.Peak() != 1 || service.Abandoned() != 0 {
+		t.Errorf("%d complete, %d at once, %v", service.Completed(), service.Peak(), err)
 	}
 	service, model = startModel(t, bench.ModelOptions{Tokens: 40, Gap: time.Hour})
 	for range model.Stream(t.Context(), request) {
 		break
 	}
-	if err := service.Stop(); err != nil || service.Complete() != 0 {
-		t.Errorf("%d complete, %v", service.Complete(), err)
+	if err := service.Stop(); err != nil || service.Completed() != 0 {
+		t.Errorf("%d complete, %v", service.Completed(), err)
 	}
 }
 

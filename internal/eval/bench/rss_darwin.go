@@ -1,4 +1,4 @@
-package command
+package bench
 
-// rssUnit is what the system counts a process's memory in, in bytes.
-const rssUnit = 1
+// maxrssUnit is the unit of syscall.Rusage.Maxrss in bytes.
+const maxrssUnit = 1

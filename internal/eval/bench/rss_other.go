@@ -1,6 +1,6 @@
 //go:build !darwin
 
-package command
+package bench
 
-// rssUnit is what the system counts a process's memory in, in bytes.
-const rssUnit = 1024
+// maxrssUnit is the unit of syscall.Rusage.Maxrss in bytes.
+const maxrssUnit = 1024

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"regexp"
@@ -7,26 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// BlockKind is what a block is made of.
+// A BlockKind is the kind of a block.
 type BlockKind int
 
-// Kinds of blocks.
+// The kinds of blocks, which differ in their units.
 const (
-	Prose   BlockKind = iota // of sentences
-	List                     // of items, which keep their marks
-	Table                    // of rows
-	Listing                  // of lines of code
+	Prose   BlockKind = iota // sentences
+	List                     // items with their marks
+	Table                    // rows
+	Listing                  // lines of code
 )
 
-// Block is a piece of a page that can be made anew from the units of others.
+// A Block is a piece of a page. A Generator can build a similar one from the units
+// of other blocks.
 type Block struct {
 	Kind BlockKind
-	// Head is what stands before the units of a table or listing: its header, its fence.
+	// Head holds the lines before the units: the header of a table, the fence of a listing.
 	Head  string
 	Units []string
 }
 
-// text is the block as Markdown.
+// text returns the block as Markdown.
 func (b *Block) text() string {
 	switch b.Kind {
 	case Prose:
@@ -40,8 +41,8 @@ func (b *Block) text() string {
 	}
 }
 
-// takeBlock reads the block at the beginning of lines and returns what follows it.
-func takeBlock(lines []string) (b Block, rest []string) {
+// cutBlock parses the block at the beginning of lines and returns the lines after it.
+func cutBlock(lines []string) (b Block, after []string) {
 	first := strings.TrimSpace(lines[0])
 	switch {
 	case strings.HasPrefix(first, "```"):
@@ -72,7 +73,7 @@ func takeBlock(lines []string) (b Block, rest []string) {
 	}
 }
 
-// paragraphEnd is where an empty line, a heading or a fence ends the lines of a block.
+// paragraphEnd returns the number of lines before an empty line, a heading or a fence.
 func paragraphEnd(lines []string) int {
 	for i := 1; i < len(lines); i++ {
 		if text := strings.TrimSpace(lines[i]); text == "" || isHeading(lines[i]) || strings.HasPrefix(text, "```") {
@@ -90,8 +91,8 @@ func isItem(line string) bool {
 	return digits != line && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
 }
 
-// sentences parts a text after full stops that a space and no small letter
-// follow, and after those of Chinese and Japanese. Nothing is lost but space.
+// sentences splits a text after full stops that precede a space and no lower-case
+// letter, and after those of Chinese and Japanese. It drops only white space.
 func sentences(text string) []string {
 	var out []string
 	start := 0
@@ -118,7 +119,7 @@ func sentences(text string) []string {
 	return out
 }
 
-// joinSentences puts spaces where the script has them.
+// joinSentences joins sentences with spaces, except in Chinese and Japanese.
 func joinSentences(units []string) string {
 	var b strings.Builder
 	for i, unit := range units {
@@ -140,7 +141,7 @@ var (
 	links     = regexp.MustCompile(`\[([^\[\]]*)\]\([^()]*\)`)
 )
 
-// plain takes template tags, links and marks out of a line of Markdown.
+// plain removes template tags, links and marks from a line of Markdown.
 func plain(text string) string {
 	text = templates.ReplaceAllString(text, " ")
 	text = links.ReplaceAllString(text, "$1")

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"fmt"
@@ -6,134 +6,78 @@ import (
 	"strings"
 )
 
-// Document is a document to store.
+// A Document is a generated document.
 type Document struct {
-	// Name is its path and its id in the source: no two have the same.
+	// Name is its path and its unique id in the source.
 	Name string
 	// Title is "" when the page has none.
 	Title string
 	// Body is Markdown without front matter.
 	Body []byte
-	// Version, Section and Tags are what the filters of Filters select by.
+	// Version, Section and Tags are the fields that Filters selects by.
 	Version, Section string
 	Tags             []string
 }
 
-// Content is the document's file: Markdown with its title in front matter, and
-// with further sentences at its end.
-func (d Document) Content(further ...string) []byte {
+// Content returns the document as Markdown with its title in front matter and
+// extra sentences at its end.
+func (d Document) Content(extra ...string) []byte {
 	var b strings.Builder
 	if d.Title != "" {
 		fmt.Fprintf(&b, "---\ntitle: %q\n---\n\n", d.Title)
 	}
 	b.Write(d.Body)
-	for _, sentence := range further {
+	for _, sentence := range extra {
 		b.WriteString(sentence + "\n\n")
 	}
 	return []byte(b.String())
 }
 
-// Filter is a filter of searches and the share of the passages that it is to select.
-type Filter struct {
-	Name  string
-	Share float64
-	// Version, Section and Tag are the values to filter by; empty ones do not filter.
-	Version, Section, Tag string
-}
-
-const (
-	versions = 2
-	sections = 20
-	rareTag  = "rare"
-	rare     = 0.001
-)
-
-// Filters are no filter, and those that select half, a twentieth and a
-// thousandth of what a Generator makes.
-func Filters() []Filter {
-	return []Filter{
-		{Name: "none", Share: 1},
-		{Name: "50 %", Share: 1.0 / versions, Version: versionName(0)},
-		{Name: "5 %", Share: 1.0 / sections, Section: sectionName(0)},
-		{Name: "0.1 %", Share: rare, Tag: rareTag},
-	}
-}
-
-// Selects reports whether the filter selects a document.
-func (f Filter) Selects(d Document) bool {
-	tagged := f.Tag == ""
-	for _, tag := range d.Tags {
-		tagged = tagged || tag == f.Tag
-	}
-	return tagged && (f.Version == "" || f.Version == d.Version) && (f.Section == "" || f.Section == d.Section)
-}
-
-// JSON is the filter as the public API takes it; nil for none.
-func (f Filter) JSON() map[string]any {
-	filters := map[string]any{}
-	if f.Version != "" {
-		filters["version"] = f.Version
-	}
-	if f.Section != "" {
-		filters["section"] = f.Section
-	}
-	if f.Tag != "" {
-		filters["tags"] = []string{f.Tag}
-	}
-	if len(filters) == 0 {
-		return nil
-	}
-	return filters
-}
-
-func versionName(i int) string { return fmt.Sprintf("v%d.0", i+1) }
-func sectionName(i int) string { return fmt.Sprintf("Part %02d", i+1) }
-
-// Generator makes documents without end. The first round gives every page as it
-// is, but for a sentence that is added to a section which another page has word
-// for word. Each further round gives every page once more, its headings and the kind
-// and size of its blocks kept, its sentences, items, rows and lines of code
-// drawn from the page itself and from its kin: words are as frequent as in real
-// text, and no two passages are alike. The vocabulary does not grow with the
-// rounds, so a word of a large collection is less rare than in a real one of its
-// size.
+// A Generator makes an endless sequence of documents. The first round gives every
+// page as it is, except that a section equal to an earlier one gets one more
+// sentence. Each later round gives every page again with its headings and the
+// kinds and sizes of its blocks, and draws the units of the blocks from the page
+// and its group. So words are as frequent as in real text, and no two passages
+// are alike. The vocabulary does not grow with the rounds: a word of a large
+// collection is more frequent than in a real collection of that size.
 //
 // The same pages and seed give the same documents. A Generator is for one
 // goroutine.
 type Generator struct {
 	pages []Page
-	pools map[string]*pool
-	dice  *rand.Rand
-	order []int
-	seen  Seen // bodies of sections
+	pools map[string]*pool // by group
+	rand  *rand.Rand
+	order []int // of the pages in this round
+	seen  Seen  // bodies of sections
 	round int
-	next  int
+	next  int // index in order
 
+	// Passages so far, in all and by the field of a filter.
 	total      int
 	perVersion [versions]int
 	perSection [sections]int
 	tagged     int
 }
 
-// pool is the units of pages that are kin, by kind.
+// A pool holds the units of a group's pages by kind.
 type pool [Listing + 1][]string
 
-// NewGenerator makes a generator over pages, of which there must be one at least.
+// NewGenerator returns a generator over at least one page.
 func NewGenerator(pages []Page, seed uint64) *Generator {
 	g := &Generator{
 		pages: pages, pools: make(map[string]*pool),
-		dice: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // repeatable on purpose
+		rand: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // repeatable on purpose
 	}
 	for i := range pages {
 		page := &pages[i]
-		kin := g.pools[page.Kin]
-		if kin == nil {
-			kin = new(pool)
-			g.pools[page.Kin] = kin
+		units := g.pools[page.Group]
+		if units == nil {
+			units = new(pool)
+			g.pools[page.Group] = units
 		}
 		for _, section := range page.Sections {
 			for _, block := range section.Blocks {
-				kin[block.Kind] = append(kin[block.Kind], block.Units...)
+				units[block.Kind] = append(units[block.Kind], block.Units...)
 			}
 		}
 		g.order = append(g.order, i)
@@ -143,10 +87,10 @@ func NewGenerator(pages []Page, seed uint64) *Generator {
 }
 
 func (g *Generator) shuffle() {
-	g.dice.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
+	g.rand.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
 }
 
-// Next makes the next document.
+// Next returns the next document.
 func (g *Generator) Next() Document {
 	if g.next == len(g.order) {
 		g.round, g.next = g.round+1, 0
@@ -155,80 +99,81 @@ func (g *Generator) Next() Document {
 	page := &g.pages[g.order[g.next]]
 	g.next++
 	d := Document{Name: fmt.Sprintf("round-%03d/%s/%s", g.round, page.Corpus, page.Path), Title: page.Title, Body: g.write(page)}
-	g.place(&d, page.passages())
+	g.classify(&d, page.size())
 	return d
 }
 
 func (g *Generator) write(page *Page) []byte {
 	var b strings.Builder
-	kin := g.pools[page.Kin]
+	units := g.pools[page.Group]
 	for _, section := range page.Sections {
 		if section.Heading != "" {
 			b.WriteString(section.Heading + "\n\n")
 		}
-		b.WriteString(g.body(section.Blocks, kin))
+		b.WriteString(g.body(section.Blocks, units))
 	}
 	return []byte(b.String())
 }
 
-// tries is how often a section is made anew because there is one like it.
-const tries = 4
+// maxTries is how often a section that equals an earlier one is drawn again.
+const maxTries = 4
 
-// body makes the text of a section, one that no section had. Where that cannot
-// be had from a short one, a sentence of its kin is added.
-func (g *Generator) body(blocks []Block, kin *pool) string {
+// body returns the text of a section that differs from every earlier one. When
+// drawing again does not help, as in a short section, it adds a sentence of the
+// group.
+func (g *Generator) body(blocks []Block, units *pool) string {
 	for try := 0; ; try++ {
 		var b strings.Builder
 		for i := range blocks {
 			block := blocks[i]
 			if g.round > 0 {
-				block = g.recombine(block, kin)
+				block = g.recombine(block, units)
 			}
 			b.WriteString(block.text() + "\n\n")
 		}
-		if others := kin[Prose]; len(others) > 0 && (try >= tries || g.round == 0 && try > 0) {
-			b.WriteString(others[g.dice.IntN(len(others))] + "\n\n")
+		if others := units[Prose]; len(others) > 0 && (try >= maxTries || g.round == 0 && try > 0) {
+			b.WriteString(others[g.rand.IntN(len(others))] + "\n\n")
 		}
-		if text := b.String(); g.seen.Add(text) || try > 2*tries {
+		if text := b.String(); g.seen.Add(text) || try > 2*maxTries {
 			return text
 		}
 	}
 }
 
-// recombine makes a block of the same kind and number of units, each from the
-// block itself or from anywhere among its kin.
-func (g *Generator) recombine(b Block, kin *pool) Block {
-	others := kin[b.Kind]
-	units := make([]string, len(b.Units))
-	for i := range units {
-		if g.dice.IntN(2) == 0 {
-			units[i] = b.Units[g.dice.IntN(len(b.Units))]
+// recombine returns a block of the same kind and size. It draws each unit from
+// the block or from its group.
+func (g *Generator) recombine(b Block, units *pool) Block {
+	others := units[b.Kind]
+	drawn := make([]string, len(b.Units))
+	for i := range drawn {
+		if g.rand.IntN(2) == 0 {
+			drawn[i] = b.Units[g.rand.IntN(len(b.Units))]
 		} else {
-			units[i] = others[g.dice.IntN(len(others))]
+			drawn[i] = others[g.rand.IntN(len(others))]
 		}
 	}
-	b.Units = units
+	b.Units = drawn
 	return b
 }
 
-// place gives a document of about so many passages its version, section and
-// tag, always those that lack most, so that shares hold at every number of
-// documents.
-func (g *Generator) place(d *Document, size int) {
+// classify sets the version, the section and the tags of a document of size
+// passages. It chooses the values with the fewest passages, so that the shares of
+// the filters hold after any number of documents.
+func (g *Generator) classify(d *Document, size int) {
 	g.total += size
-	version := g.leastOf(g.perVersion[:])
+	version := g.indexOfMin(g.perVersion[:])
 	g.perVersion[version] += size
-	section := g.leastOf(g.perSection[:])
+	section := g.indexOfMin(g.perSection[:])
 	g.perSection[section] += size
 	d.Version, d.Section, d.Tags = versionName(version), sectionName(section), []string{"generated"}
-	if float64(g.tagged)+float64(size)/2 <= rare*float64(g.total) {
+	if float64(g.tagged)+float64(size)/2 <= rareShare*float64(g.total) {
 		g.tagged += size
 		d.Tags = append(d.Tags, rareTag)
 	}
 }
 
-// leastOf is the index of the smallest number, a random one of several.
-func (g *Generator) leastOf(numbers []int) int {
+// indexOfMin returns the index of the smallest number, a random one of several.
+func (g *Generator) indexOfMin(numbers []int) int {
 	least, ties := 0, 0
 	for i, n := range numbers {
 		switch {
@@ -236,7 +181,7 @@ func (g *Generator) leastOf(numbers []int) int {
 			least, ties = i, 1
 		case n == numbers[least]:
 			ties++
-			if g.dice.IntN(ties) == 0 {
+			if g.rand.IntN(ties) == 0 {
 				least = i
 			}
 		}

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"errors"
@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// Page is a page of real documentation.
+// A Page is a page of real documentation.
 type Page struct {
-	// Corpus is the name of the folder that the page was found in.
+	// Corpus is the name of the corpus folder.
 	Corpus string
-	// Path is the page's, with slashes, within that folder.
+	// Path is the slash-separated path within the corpus folder.
 	Path string
-	// Kin names the pages whose sentences may stand for this one's: those of the
-	// same corpus and topmost folder, which have the same language.
-	Kin string
-	// Title and Description are those of the front matter or of the first
-	// heading; "" when there is none.
+	// Group names the pages with exchangeable sentences: those in the same corpus
+	// and topmost folder, which have the same language.
+	Group string
+	// Title and Description come from the front matter. Without one, Title is the
+	// first heading.
 	Title, Description string
 	Sections           []Section
-	// Passages is how many passages the page makes; 0 when nobody has counted.
+	// Passages is the number of passages of the page; 0 is unknown.
 	Passages int
 }
 
-// Content is the page's file: Markdown with its title in front matter.
+// Content returns the page as Markdown with its title in front matter.
 func (p *Page) Content() []byte {
 	var b strings.Builder
 	for _, section := range p.Sections {
@@ -40,20 +40,19 @@ func (p *Page) Content() []byte {
 	return Document{Title: p.Title, Body: []byte(b.String())}.Content()
 }
 
-// Section is a heading with what follows it up to the next one.
+// A Section is a heading with the blocks up to the next heading.
 type Section struct {
-	Heading string // as written, with its #; "" before the first heading
+	Heading string // with its #; "" before the first heading
 	Blocks  []Block
 }
 
-// longBlock is the length in bytes from which on a block is kept once only,
-// however many pages have it.
+// longBlock is the length in bytes from which ReadPages drops the copies of a block.
 const longBlock = 200
 
 // ReadPages reads the Markdown pages (.md, .mdx) below a folder, ordered by
-// path. A long paragraph, list, table or listing that several pages share, as
-// versions of one documentation do, stays in the first of them only; seen keeps
-// what was met and may be shared between folders.
+// path. A long block that several pages share, as versions of one documentation
+// do, stays in the first page only. seen holds the blocks so far; folders may
+// share it. A folder without a page is ErrNoPages.
 func ReadPages(folder string, seen *Seen) ([]Page, error) {
 	var pages []Page
 	corpus := filepath.Base(filepath.Clean(folder))
@@ -61,7 +60,7 @@ func ReadPages(folder string, seen *Seen) ([]Page, error) {
 		if err != nil || !entry.Type().IsRegular() || !slices.Contains([]string{".md", ".mdx"}, filepath.Ext(path)) {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // a file of the folder that was asked for
+		content, err := os.ReadFile(path) //nolint:gosec // a file of the given folder
 		if err != nil {
 			return err
 		}
@@ -69,11 +68,11 @@ func ReadPages(folder string, seen *Seen) ([]Page, error) {
 		if err != nil {
 			return err
 		}
-		page := readPage(string(content))
+		page := parsePage(string(content))
 		page.Corpus, page.Path = corpus, filepath.ToSlash(relative)
 		top, _, _ := strings.Cut(page.Path, "/")
-		page.Kin = corpus + "/" + top
-		page.keepNew(seen)
+		page.Group = corpus + "/" + top
+		page.dropCopies(seen)
 		if len(page.Sections) > 0 {
 			pages = append(pages, page)
 		}
@@ -88,30 +87,31 @@ func ReadPages(folder string, seen *Seen) ([]Page, error) {
 	return pages, nil
 }
 
-// ErrNoPages is returned for a folder without a page that has text.
+// ErrNoPages says that a folder has no page with text.
 var ErrNoPages = errors.New("there is no Markdown page with text")
 
-// Seen remembers which texts were met. The zero value is empty.
+// Seen is a set of texts, of which it keeps the hashes. The zero value is empty.
 type Seen struct {
 	seed  maphash.Seed
 	known map[uint64]struct{}
 }
 
-// Add reports whether a text is met for the first time.
+// Add adds a text and reports whether it is new.
 func (s *Seen) Add(text string) bool {
 	if s.known == nil {
 		s.seed, s.known = maphash.MakeSeed(), make(map[uint64]struct{})
 	}
 	sum := maphash.String(s.seed, text)
-	if _, met := s.known[sum]; met {
+	if _, ok := s.known[sum]; ok {
 		return false
 	}
 	s.known[sum] = struct{}{}
 	return true
 }
 
-// keepNew drops long blocks that were met before, and sections that have nothing left.
-func (p *Page) keepNew(seen *Seen) {
+// dropCopies removes the long blocks that are in seen, and the sections without
+// a block.
+func (p *Page) dropCopies(seen *Seen) {
 	var kept []Section
 	for _, section := range p.Sections {
 		section.Blocks = slices.DeleteFunc(section.Blocks, func(b Block) bool {
@@ -125,22 +125,22 @@ func (p *Page) keepNew(seen *Seen) {
 	p.Sections = kept
 }
 
-// passageLength is about how long passages are, in bytes.
+// passageLength is the approximate length of a passage in bytes.
 const passageLength = 1000
 
-// passages is how many passages the page makes, about when they were not counted.
-func (p *Page) passages() int {
+// size returns the number of passages, which it estimates when it is unknown.
+func (p *Page) size() int {
 	if p.Passages > 0 {
 		return p.Passages
 	}
 	return len(p.Content())/passageLength + 1
 }
 
-// readPage reads front matter, headings and blocks.
-func readPage(content string) Page {
+// parsePage parses front matter, headings and blocks.
+func parsePage(content string) Page {
 	var page Page
 	lines := strings.Split(strings.ReplaceAll(content, "\r\n", "\n"), "\n")
-	lines = page.frontMatter(lines)
+	lines = page.cutFrontMatter(lines)
 	section := Section{}
 	flush := func() {
 		if section.Heading != "" || len(section.Blocks) > 0 {
@@ -161,7 +161,7 @@ func readPage(content string) Page {
 			lines = lines[1:]
 		default:
 			var block Block
-			block, lines = takeBlock(lines)
+			block, lines = cutBlock(lines)
 			section.Blocks = append(section.Blocks, block)
 		}
 	}
@@ -169,8 +169,9 @@ func readPage(content string) Page {
 	return page
 }
 
-// frontMatter takes the YAML between dashes off; only the two values of use are read.
-func (p *Page) frontMatter(lines []string) []string {
+// cutFrontMatter reads the title and the description from the YAML between dashes
+// and returns the lines after it.
+func (p *Page) cutFrontMatter(lines []string) []string {
 	if len(lines) == 0 || strings.TrimSpace(lines[0]) != "---" {
 		return lines
 	}

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"math/rand/v2"
@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Questions have 2 to 12 words, or as many characters where a script has no spaces.
+// The number of words in a question.
 const (
-	fewestWords = 2
-	mostWords   = 12
+	minWords = 2
+	maxWords = 12
 )
 
-// Questions makes at most n different questions of what people look for in the
-// pages, in equal parts: a page's title with one of its headings, a heading
-// alone, and the first words of a description or of a section. The same pages
-// and seed give the same questions in the same order.
+// Questions returns at most n different questions about the pages. Equal parts of
+// them are a page's title with one of its headings, a heading alone, and the first
+// words of a description or a section. The same pages and seed give the same
+// questions in the same order.
 func Questions(pages []Page, n int, seed uint64) []string {
 	dice := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // repeatable on purpose
 	var kinds [3][]string
@@ -42,7 +42,7 @@ func Questions(pages []Page, n int, seed uint64) []string {
 	for kind, texts := range kinds {
 		dice.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		for _, text := range texts {
-			if question, ok := asked(text); ok && !seen[strings.ToLower(question)] {
+			if question, ok := cutQuestion(text); ok && !seen[strings.ToLower(question)] {
 				seen[strings.ToLower(question)] = true
 				usable[kind] = append(usable[kind], question)
 			}
@@ -64,28 +64,30 @@ func Questions(pages []Page, n int, seed uint64) []string {
 	return slices.Clip(questions)
 }
 
-// longestWord keeps addresses and encoded text out of questions.
-const longestWord = 60
+// maxWordLength is the longest word of a question in bytes. Addresses and encoded
+// texts are longer.
+const maxWordLength = 60
 
-// asked cuts a text to the length of a question; false for what is none.
-func asked(text string) (string, bool) {
+// cutQuestion cuts a text to the length of a question. It reports false for a text
+// that makes no question.
+func cutQuestion(text string) (string, bool) {
 	words := strings.Fields(strings.TrimRight(text, ".:;!?。 "))
-	if len(words) > mostWords {
-		words = words[:mostWords]
+	if len(words) > maxWords {
+		words = words[:maxWords]
 	}
 	question := strings.Join(words, " ")
 	characters := utf8.RuneCountInString(question)
-	spaced := characters == len(question) || len(words) >= fewestWords
-	if !spaced { // Chinese and the like
-		if characters > 3*mostWords {
-			question = string([]rune(question)[:3*mostWords])
+	spaced := characters == len(question) || len(words) >= minWords
+	if !spaced { // a script without spaces: three characters count as a word at most, two at least
+		if characters > 3*maxWords {
+			question = string([]rune(question)[:3*maxWords])
 		}
-		return question, characters >= 2*fewestWords
+		return question, characters >= 2*minWords
 	}
 	for _, word := range words {
-		if len(word) > longestWord {
+		if len(word) > maxWordLength {
 			return "", false
 		}
 	}
-	return question, len(words) >= fewestWords
+	return question, len(words) >= minWords
 }

@@ -1,4 +1,4 @@
-package bench_test
+package synth_test
 
 import (
 	"errors"
@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/devstack"
-	"github.com/magpie-search/magpie/internal/eval/bench"
+	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/ingest/chunk"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
-func demoPages(t *testing.T) []bench.Page {
+func demoPages(t *testing.T) []synth.Page {
 	t.Helper()
 	root, err := devstack.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := bench.ReadPages(filepath.Join(root, "testdata", "demo", "docs"), new(bench.Seen))
+	pages, err := synth.ReadPages(filepath.Join(root, "testdata", "demo", "docs"), new(synth.Seen))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPagesAreReadInSectionsAndBlocks(t *testing.T) {
 		"zh/page.mdx": "# 标题\n\n第一句。第二句！\n",
 		"other.txt":   "not a page",
 	})
-	pages, err := bench.ReadPages(folder, new(bench.Seen))
+	pages, err := synth.ReadPages(folder, new(synth.Seen))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestPagesAreReadInSectionsAndBlocks(t *testing.T) {
 		t.Fatalf("%d pages, want 2", len(pages))
 	}
 	page := pages[0]
-	if page.Title != "The page" || page.Description != "What it says." || page.Corpus != "docs" || page.Path != "en/page.md" || page.Kin != "docs/en" {
+	if page.Title != "The page" || page.Description != "What it says." || page.Corpus != "docs" || page.Path != "en/page.md" || page.Group != "docs/en" {
 		t.Errorf("%+v", page)
 	}
 	if len(page.Sections) != 2 {
@@ -68,10 +68,10 @@ func TestPagesAreReadInSectionsAndBlocks(t *testing.T) {
 	if got := page.Sections[0].Blocks[0].Units; !slices.Equal(got, []string{"Before e.g. a heading.", "After a stop."}) {
 		t.Errorf("sentences %q", got)
 	}
-	want := []bench.Block{
-		{Kind: bench.List, Units: []string{"- first\n  goes on", "- second"}},
-		{Kind: bench.Table, Head: "| k | v |\n| - | - |", Units: []string{"| 1 | 2 |"}},
-		{Kind: bench.Listing, Head: "```go", Units: []string{"# no heading", "", "x := 1"}},
+	want := []synth.Block{
+		{Kind: synth.List, Units: []string{"- first\n  goes on", "- second"}},
+		{Kind: synth.Table, Head: "| k | v |\n| - | - |", Units: []string{"| 1 | 2 |"}},
+		{Kind: synth.Listing, Head: "```go", Units: []string{"# no heading", "", "x := 1"}},
 	}
 	for i, block := range page.Sections[1].Blocks {
 		if block.Kind != want[i].Kind || block.Head != want[i].Head || !slices.Equal(block.Units, want[i].Units) {
@@ -88,15 +88,15 @@ func TestALongTextOfSeveralPagesIsKeptOnce(t *testing.T) {
 	folder := t.TempDir()
 	long := strings.Repeat("The same sentence again. ", 20)
 	write(t, folder, map[string]string{"a.md": "# A\n\n" + long + "\n\nShort.\n", "b.md": "# B\n\n" + long + "\n\nShort.\n", "c.md": "# C\n\n" + long + "\n"})
-	var seen bench.Seen
-	pages, err := bench.ReadPages(folder, &seen)
+	var seen synth.Seen
+	pages, err := synth.ReadPages(folder, &seen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(pages) != 2 || len(pages[0].Sections[0].Blocks) != 2 || len(pages[1].Sections[0].Blocks) != 1 {
 		t.Errorf("%+v", pages)
 	}
-	if _, err := bench.ReadPages(t.TempDir(), &seen); !errors.Is(err, bench.ErrNoPages) {
+	if _, err := synth.ReadPages(t.TempDir(), &seen); !errors.Is(err, synth.ErrNoPages) {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestALongTextOfSeveralPagesIsKeptOnce(t *testing.T) {
 func TestTheSameSeedGivesTheSameDocuments(t *testing.T) {
 	t.Parallel()
 	pages := demoPages(t)
-	one, two, other := bench.NewGenerator(pages, 1), bench.NewGenerator(pages, 1), bench.NewGenerator(pages, 2)
+	one, two, other := synth.NewGenerator(pages, 1), synth.NewGenerator(pages, 1), synth.NewGenerator(pages, 2)
 	names, differs := make(map[string]bool), false
 	for range 4 * len(pages) {
 		a, b, c := one.Next(), two.Next(), other.Next()
@@ -129,9 +129,9 @@ func TestRoundsAreRealTextWithoutRepeats(t *testing.T) {
 	pages := demoPages(t)
 	known := make(map[string]bool)
 	var first, later struct{ words, documents int }
-	source, parser := bench.NewGenerator(pages, 1), parse.New(parse.Options{})
+	source, parser := synth.NewGenerator(pages, 1), parse.New(parse.Options{})
 	t.Cleanup(func() { _ = parser.Close() })
-	var seen bench.Seen
+	var seen synth.Seen
 	passages, repeats, strange, unread := 0, 0, 0, 0
 	selected := make(map[string]int)
 	for i := range 30 * len(pages) {
@@ -159,7 +159,7 @@ func TestRoundsAreRealTextWithoutRepeats(t *testing.T) {
 			if !seen.Add(passage.Text) {
 				repeats++
 			}
-			for _, filter := range bench.Filters() {
+			for _, filter := range synth.Filters() {
 				if filter.Selects(d) {
 					selected[filter.Name]++
 				}
@@ -179,7 +179,7 @@ func TestRoundsAreRealTextWithoutRepeats(t *testing.T) {
 	if math.Abs(after/before-1) > 0.25 {
 		t.Errorf("documents have %.0f words instead of %.0f", after, before)
 	}
-	for _, filter := range bench.Filters() {
+	for _, filter := range synth.Filters() {
 		share := float64(selected[filter.Name]) / float64(passages)
 		if math.Abs(share/filter.Share-1) > 0.3 {
 			t.Errorf("filter %s selects %.4f of the passages, want about %.4f", filter.Name, share, filter.Share)
@@ -189,7 +189,7 @@ func TestRoundsAreRealTextWithoutRepeats(t *testing.T) {
 
 func TestFiltersAreWrittenAsTheInterfaceTakesThem(t *testing.T) {
 	t.Parallel()
-	var none, version, section, tag = bench.Filters()[0].JSON(), bench.Filters()[1].JSON(), bench.Filters()[2].JSON(), bench.Filters()[3].JSON()
+	var none, version, section, tag = synth.Filters()[0].JSON(), synth.Filters()[1].JSON(), synth.Filters()[2].JSON(), synth.Filters()[3].JSON()
 	if none != nil || len(version) != 1 || version["version"] == "" || len(section) != 1 || section["section"] == "" || len(tag) != 1 {
 		t.Errorf("%v %v %v %v", none, version, section, tag)
 	}
@@ -201,8 +201,8 @@ func TestFiltersAreWrittenAsTheInterfaceTakesThem(t *testing.T) {
 func TestQuestionsAreShortDifferentAndTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	pages := demoPages(t)
-	questions := bench.Questions(pages, 300, 1)
-	if len(questions) < 200 || !slices.Equal(questions, bench.Questions(pages, 300, 1)) {
+	questions := synth.Questions(pages, 300, 1)
+	if len(questions) < 200 || !slices.Equal(questions, synth.Questions(pages, 300, 1)) {
 		t.Fatalf("%d questions", len(questions))
 	}
 	seen := make(map[string]bool)
@@ -214,7 +214,7 @@ func TestQuestionsAreShortDifferentAndTheSameEachTime(t *testing.T) {
 		}
 		seen[question] = true
 	}
-	if few := bench.Questions(pages, 7, 1); len(few) != 7 {
+	if few := synth.Questions(pages, 7, 1); len(few) != 7 {
 		t.Errorf("%d questions, want 7", len(few))
 	}
 }

@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/magpie-search/magpie/internal/eval/bench/synth"
+	"github.com/magpie-search/magpie/internal/humanize"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest"
+	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse"
+)
+
+// fillWriters is the number of documents that are processed and stored at a time.
+// It exceeds the number of cores, because a store mostly waits for PostgreSQL.
+const fillWriters = 4
+
+// A filler stores generated documents in a collection with the pipeline and the
+// store that workers use.
+type filler struct {
+	stack    *Stack
+	target   target
+	pipeline *ingest.Pipeline
+	source   *synth.Generator
+
+	mutex      sync.Mutex
+	documents  int
+	passages   int
+	rejected   map[string]bool // documents that have no text, by name
+	duplicates int
+	selected   map[string]int // passages by the name of a filter
+	seen       synth.Seen
+}
+
+func newFiller(s *Stack, t target, text Text) *filler {
+	return &filler{
+		stack: s, target: t, source: synth.NewGenerator(text.pages, seed),
+		pipeline: ingest.New(s.Parser, s.Embedder, ingest.Options{}), selected: make(map[string]int), rejected: make(map[string]bool),
+	}
+}
+
+// grow stores documents until there are so many passages.
+func (f *filler) grow(ctx context.Context, passages int) (time.Duration, error) {
+	progress := f.stack.Display.Progress("passages")
+	start := time.Now()
+	group, groupCtx := errgroup.WithContext(ctx)
+	documents := make(chan synth.Document)
+	group.Go(func() error {
+		defer close(documents)
+		for {
+			_, stored := f.stored()
+			progress.Show(stored, passages, "")
+			if stored >= passages {
+				return nil
+			}
+			select {
+			case documents <- f.source.Next():
+			case <-groupCtx.Done():
+				return nil // the failed writer returns the error
+			}
+		}
+	})
+	for range fillWriters {
+		group.Go(func() error {
+			for d := range documents {
+				result, _, err := f.store(groupCtx, d)
+				if err != nil && !errors.Is(err, errNoText) {
+					return err
+				}
+				f.count(d, result)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	elapsed := time.Since(start)
+	count, stored := f.stored()
+	progress.Done("%s in %s stored", humanize.Count(stored, "passage"), humanize.Count(count, "document"))
+	return elapsed, err
+}
+
+// stored returns the numbers of documents and passages so far.
+func (f *filler) stored() (documents, passages int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.documents, f.passages
+}
+
+// count counts a document. The result is nil for one without text.
+func (f *filler) count(d synth.Document, result *ingest.Result) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.documents++
+	if result == nil {
+		f.rejected[d.Name] = true
+		return
+	}
+	f.passages += len(result.Passages)
+	for i := range result.Passages {
+		if !f.seen.Add(result.Passages[i].Text) {
+			f.duplicates++
+		}
+	}
+	for _, filter := range synth.Filters() {
+		if filter.Selects(d) {
+			f.selected[filter.Name] += len(result.Passages)
+		}
+	}
+}
+
+// errNoText says that a generated document has no text or looks like a file of
+// another format.
+var errNoText = errors.New("the document has no text")
+
+// process parses, splits and embeds a document with extra sentences at its end. A
+// document that cannot be parsed is errNoText.
+func (f *filler) process(ctx context.Context, d synth.Document, extra ...string) (*ingest.Result, error) {
+	input := parse.Input{Name: d.Name, Content: d.Content(extra...)}
+	result, err := f.pipeline.Process(ctx, input)
+	if err == nil {
+		return result, nil
+	}
+	if _, parseErr := f.stack.Parser.Parse(ctx, input); parseErr != nil && ctx.Err() == nil {
+		return nil, errNoText
+	}
+	if _, unsupported := errors.AsType[*document.UnsupportedError](err); unsupported {
+		return nil, errNoText
+	}
+	return nil, fmt.Errorf("%s: %w", d.Name, err)
+}
+
+// store processes and stores a document and returns its id.
+func (f *filler) store(ctx context.Context, d synth.Document, extra ...string) (*ingest.Result, uuid.UUID, error) {
+	result, err := f.process(ctx, d, extra...)
+	if err != nil {
+		return nil, uuid.Nil, err
+	}
+	parsed := result.Document
+	stored, err := f.stack.Index.Put(ctx, f.stack.Scope, index.Fence{}, &index.Record{
+		Connector: f.target.connector, Collection: f.target.collection, SourceID: d.Name, Path: d.Name,
+		Title: parsed.Title, Language: parsed.Language, Section: d.Section, Version: d.Version, Tags: d.Tags,
+		Bytes: int64(len(d.Body)), Hash: result.Hash[:], Text: result.Text,
+		Passages: result.Passages, Vectors: result.Vectors, Model: f.stack.Embedder.Model(),
+	})
+	if err != nil {
+		return nil, uuid.Nil, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	return result, stored.Document, nil
+}
+
+// replay returns a function that returns the passages of the stored documents
+// again, as rows of the baseline, and then io.EOF.
+func (f *filler) replay(ctx context.Context, text Text) func() (Passage, error) {
+	source := synth.NewGenerator(text.pages, seed)
+	remaining, _ := f.stored()
+	var queue []Passage
+	return func() (Passage, error) {
+		for len(queue) == 0 {
+			if remaining == 0 {
+				return Passage{}, io.EOF
+			}
+			remaining--
+			d := source.Next()
+			result, err := f.process(ctx, d)
+			if errors.Is(err, errNoText) {
+				continue
+			}
+			if err != nil {
+				return Passage{}, err
+			}
+			id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(d.Name))
+			for i := range result.Passages {
+				passage := &result.Passages[i]
+				queue = append(queue, Passage{
+					Document: id, Section: d.Section, Version: d.Version, Tags: d.Tags, Title: result.Document.Title,
+					Headings: strings.Join(passage.Headings, " > "), Body: passage.Text, Vector: result.Vectors[i],
+				})
+			}
+		}
+		passage := queue[0]
+		queue = queue[1:]
+		return passage, nil
+	}
+}

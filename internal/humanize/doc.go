@@ -1,0 +1,4 @@
+// Package humanize formats numbers, sizes and durations for people.
+//
+// Allowed imports: the standard library.
+package humanize
