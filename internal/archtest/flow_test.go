@@ -66,7 +66,7 @@ func flow() map[string][]string {
 		"internal/ingest":               {"internal/ingest", "internal/model/embed", "internal/analysis", "internal/safetext"},
 		"internal/model/llm":            {"internal/request/breaker", "internal/model/llm"},
 		"internal/ingest/member":        {},
-		"internal/connector/note":       with(),
+		"internal/connector/state":      with("connectors"),
 		"internal/connector/pace":       {"connectors"},
 		"internal/identity/principal":   with("internal/store/fresh"),
 		"internal/identity/people":      with("internal/identity/authn", "internal/store/lookup", "internal/store/transaction", "ent"),
@@ -99,7 +99,7 @@ func flow() map[string][]string {
 		"rest":                          with("rest/openapi", "internal/identity/authn", "internal/ratelimit"),
 		"rest/openapi":                  {},
 		"rest/widget":                   {},
-		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/note", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/member", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),
+		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/member", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),
 		"internal/queue":                {},
 	}
 }
@@ -165,7 +165,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/sashabaranov/go-openai": {"internal/model/llm", "internal/model/embed"},
 		"github.com/anthropics":             {"internal/model/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie", "internal/queue"},
-		"github.com/jackc/pgx":              {"internal/usage/analytics", "internal/store", "internal/index", "internal/connector/inbound", "internal/connector/note", "internal/connector/oauth", "internal/usage/quota", "internal/identity/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker", "connectors/postgresql", "internal/connector/attached", "internal/identity/principal", "internal/eval/bench"},
+		"github.com/jackc/pgx":              {"internal/usage/analytics", "internal/store", "internal/index", "internal/connector/inbound", "internal/connector/state", "internal/connector/oauth", "internal/usage/quota", "internal/identity/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker", "connectors/postgresql", "internal/connector/attached", "internal/identity/principal", "internal/eval/bench"},
 		"github.com/go-sql-driver/mysql":    {"connectors/mysql"},
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},

@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
@@ -26,7 +26,7 @@ import (
 func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	f.script.fill(3, "1")
 	f.script.PageSize = 1
 	var steps []time.Time
@@ -59,7 +59,7 @@ func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
 func TestASiteIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	text := "first"
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -154,7 +154,7 @@ func (s *drippingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (f *fixture) crawler(site http.Handler, patience time.Duration, config map[string]any) {
 	f.Helper()
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	server := httptest.NewServer(site)
 	f.Cleanup(server.Close)
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})

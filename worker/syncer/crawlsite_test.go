@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/webcrawler"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
@@ -108,7 +108,7 @@ func (s *endlessSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestALargeSiteFullOfTrapsIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	site := &endlessSite{asked: map[string]int{}}
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)

@@ -12,8 +12,8 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
 	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
@@ -52,9 +52,9 @@ type Grants interface {
 	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
 }
 
-// Notes keeps what sources remember (note.Store).
+// Notes keeps what sources remember (state.Store).
 type Notes interface {
-	Of(scope viewer.Scope, connector uuid.UUID) (*note.Notes, error)
+	Of(scope viewer.Scope, connector uuid.UUID) (*state.State, error)
 }
 
 // Options are settings with useful zero values.

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/github"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -22,7 +22,7 @@ import (
 func TestARepositoryIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	server := githubserver.New()
 	t.Cleanup(server.Close)
 	const token, repo = "github_pat_0123456789abcdef", "acme/handbook"

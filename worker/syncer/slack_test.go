@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/slack"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
@@ -21,7 +21,7 @@ import (
 func TestAWorkspaceIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	w := slackserver.New(t)
 	ada := w.AddUser(slackserver.User{Name: "ada", RealName: "Ada Lovelace", Email: "ada@example.com"})
 	general := w.AddChannel(slackserver.Channel{Name: "general", Members: []string{w.BotUser, ada}})

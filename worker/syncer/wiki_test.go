@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/ent/document"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -20,7 +20,7 @@ import (
 func TestAWikiIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = note.New(f.db.Pool)
+	f.options.Notes = state.New(f.db.Pool)
 	site := confluenceserver.NewCenter(t)
 	reader := site.AddUser(confluenceserver.User{Name: "reader", Email: "reader@example.com"})
 	ada := site.AddUser(confluenceserver.User{Name: "ada", Email: "ada@example.com"})

@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
-	"github.com/magpie-search/magpie/internal/connector/note"
+	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/ingest/document"
@@ -42,7 +42,7 @@ func (a *App) Worker() *worker.Worker {
 	}
 	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: a.now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: a.now, Grants: a.Grants, Notes: note.New(a.DB.Pool), Told: told,
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: a.now, Grants: a.Grants, Notes: state.New(a.DB.Pool), Told: told,
 		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, a.now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
