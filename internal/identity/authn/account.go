@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/store/fresh"
 	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -28,7 +28,7 @@ type Accounts struct {
 	key       []byte
 	now       func() time.Time
 	log       *slog.Logger
-	known     *fresh.Cache[uuid.UUID, standing]
+	known     *ttlcache.Cache[uuid.UUID, standing]
 }
 
 // AccountOption changes what NewAccounts makes.
@@ -53,7 +53,7 @@ func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func(
 	for _, o := range options {
 		o(a)
 	}
-	a.known = fresh.New(a.readStanding, fresh.Options{For: FreshFor, Most: maxKnownSessions, Now: now})
+	a.known = ttlcache.New(a.readStanding, ttlcache.Options{MaxAge: FreshFor, MaxEntries: maxKnownSessions, Now: now})
 	return a, nil
 }
 

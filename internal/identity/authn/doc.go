@@ -2,5 +2,5 @@
 // programs by API keys and request signatures. It makes viewers and nothing
 // else; what a viewer may do is decided by the policies in ent/rule.
 // It imports ent, internal/viewer, internal/apierr, ent/gid, internal/ratelimit,
-// internal/store/fresh and internal/store/transaction.
+// internal/store/ttlcache and internal/store/transaction.
 package authn

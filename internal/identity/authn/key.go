@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/store/fresh"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -60,7 +60,7 @@ type Keys struct {
 	now        func() time.Time
 	log        *slog.Logger
 	chatModels []string
-	known      *fresh.Cache[digest, *record]
+	known      *ttlcache.Cache[digest, *record]
 	notes      *notes
 }
 
@@ -86,7 +86,7 @@ func NewKeys(client *ent.Client, now func() time.Time, options ...KeyOption) *Ke
 	for _, o := range options {
 		o(k)
 	}
-	k.known = fresh.New(k.read, fresh.Options{For: FreshFor, Most: maxKnown, Now: now})
+	k.known = ttlcache.New(k.read, ttlcache.Options{MaxAge: FreshFor, MaxEntries: maxKnown, Now: now})
 	k.notes = newNotes(client, k.log, now)
 	return k
 }
@@ -127,7 +127,7 @@ func (k *Keys) Authenticate(ctx context.Context, presented string) (Key, error) 
 	}
 	r, found, err := k.known.Get(ctx, digest{publishable, sha256.Sum256([]byte(presented))})
 	switch {
-	case errors.Is(err, fresh.ErrClosed):
+	case errors.Is(err, ttlcache.ErrClosed):
 		return Key{}, &apierr.Error{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment.", Cause: err}
 	case err != nil:
 		return Key{}, apierr.Wrap("look the key up", err)

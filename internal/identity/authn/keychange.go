@@ -215,7 +215,7 @@ func locked(ctx context.Context, client *ent.Client, id uuid.UUID, do func(*ent.
 }
 
 func (k *Keys) forget(id uuid.UUID) {
-	k.known.Forget(func(r *record) bool { return r.key.ID == id })
+	k.known.Invalidate(func(r *record) bool { return r.key.ID == id })
 }
 
 // setOrClear hands a value, or its absence, to an update.

@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/session"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/store/fresh"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -45,7 +45,7 @@ func (a *Accounts) Authenticate(ctx context.Context, token string) (viewer.Viewe
 func (a *Accounts) SessionViewer(ctx context.Context, id uuid.UUID) (viewer.Viewer, error) {
 	s, found, err := a.known.Get(ctx, id)
 	switch {
-	case errors.Is(err, fresh.ErrClosed):
+	case errors.Is(err, ttlcache.ErrClosed):
 		return viewer.Viewer{}, &apierr.Error{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment.", Cause: err}
 	case err != nil:
 		return viewer.Viewer{}, apierr.Wrap("read the session", err)
@@ -59,7 +59,7 @@ func (a *Accounts) SessionViewer(ctx context.Context, id uuid.UUID) (viewer.View
 // a change that was made here binds here at once. Call it once the change is
 // committed (transaction.AfterCommit).
 func (a *Accounts) Recheck(match func(viewer.Viewer) bool) {
-	a.known.Forget(func(s standing) bool { return match(s.viewer) })
+	a.known.Invalidate(func(s standing) bool { return match(s.viewer) })
 }
 
 // readStanding reads a session, with its person and their role, and notes its

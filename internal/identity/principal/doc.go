@@ -8,6 +8,6 @@
 // What a source says is kept as it says it, "group:" and its own id, with the
 // connector beside it; Qualify makes the one of the other.
 //
-// Allowed imports: pgx, internal/apierr, internal/store/fresh, ent/gid,
+// Allowed imports: pgx, internal/apierr, internal/store/ttlcache, ent/gid,
 // internal/viewer.
 package principal

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/magpie-search/magpie/internal/store/fresh"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -37,7 +37,7 @@ type Options struct {
 type Store struct {
 	pool  *pgxpool.Pool
 	opt   Options
-	known *fresh.Cache[person, []string]
+	known *ttlcache.Cache[person, []string]
 }
 
 type person struct {
@@ -59,7 +59,7 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 		o.For = knownFor
 	}
 	s := &Store{pool: pool, opt: o}
-	s.known = fresh.New(s.read, fresh.Options{For: o.For})
+	s.known = ttlcache.New(s.read, ttlcache.Options{MaxAge: o.For})
 	return s
 }
 

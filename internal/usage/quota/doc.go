@@ -3,5 +3,5 @@
 // counts, so that all nodes together let exactly the limit through. What has no
 // limit is counted in memory and written down once a second.
 //
-// Allowed imports: internal/audit, internal/store/fresh, internal/viewer, internal/apierr, pgx.
+// Allowed imports: internal/audit, internal/store/ttlcache, internal/viewer, internal/apierr, pgx.
 package quota

@@ -14,7 +14,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/audit"
-	"github.com/magpie-search/magpie/internal/store/fresh"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -38,7 +38,7 @@ type Options struct {
 type Quota struct {
 	pool   *pgxpool.Pool
 	o      Options
-	limits *fresh.Cache[uuid.UUID, int64] // of workspaces; 0 for none
+	limits *ttlcache.Cache[uuid.UUID, int64] // of workspaces; 0 for none
 
 	mu      sync.Mutex
 	counted map[period]int64 // and not written yet
@@ -68,7 +68,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) *Quota {
 		o.Now = time.Now
 	}
 	q := &Quota{pool: pool, o: o, counted: map[period]int64{}, stop: make(chan struct{})}
-	q.limits = fresh.New(q.readLimit, fresh.Options{For: o.FreshFor, Now: o.Now})
+	q.limits = ttlcache.New(q.readLimit, ttlcache.Options{MaxAge: o.FreshFor, Now: o.Now})
 	q.stopped.Add(1)
 	go func() {
 		defer q.stopped.Done()
@@ -179,7 +179,7 @@ func (q *Quota) SetLimit(ctx context.Context, scope viewer.Scope, limit *int64) 
 	case err != nil:
 		return apierr.Wrap("set the query limit", err)
 	}
-	q.limits.Forget(func(int64) bool { return true })
+	q.limits.Invalidate(func(int64) bool { return true })
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package fresh_test
+package ttlcache_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package fresh_test
+package ttlcache_test
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/magpie-search/magpie/internal/store/fresh"
+	"github.com/magpie-search/magpie/internal/store/ttlcache"
 )
 
-// source is what a cache reads; every reading takes as long as it says.
+// A source is what a cache loads from. takes is the duration of a load.
 type source struct {
 	takes time.Duration
 
@@ -35,9 +35,11 @@ func (s *source) read(ctx context.Context, key string) (int, bool, error) {
 	value, found := s.rows[key]
 	err := s.fails
 	s.mu.Unlock()
-	if s.takes > 0 { // what was read is as old as the reading's begin
+	if s.takes > 0 { // the value is as old as the start of the load
+		timer := time.NewTimer(s.takes)
+		defer timer.Stop()
 		select {
-		case <-time.After(s.takes):
+		case <-timer.C:
 		case <-ctx.Done():
 			return 0, false, ctx.Err()
 		}
@@ -51,9 +53,20 @@ func (s *source) count() int {
 	return s.loads
 }
 
+// sleep lets the fake clock of the test go on.
+func sleep(t *testing.T, d time.Duration) {
+	t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+	}
+}
+
 func newSource() *source { return &source{rows: map[string]int{"a": 1}} }
 
-func get(t *testing.T, c *fresh.Cache[string, int], key string) (int, bool) {
+func get(t *testing.T, c *ttlcache.Cache[string, int], key string) (int, bool) {
 	t.Helper()
 	value, found, err := c.Get(t.Context(), key)
 	if err != nil {
@@ -62,7 +75,7 @@ func get(t *testing.T, c *fresh.Cache[string, int], key string) (int, bool) {
 	return value, found
 }
 
-func TestAnAnswerIsNeverOlderThanItMayBe(t *testing.T) {
+func TestAValueIsNeverOlderThanItsMaximumAge(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{0, 5 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
 		t.Run(takes.String(), func(t *testing.T) {
@@ -70,9 +83,9 @@ func TestAnAnswerIsNeverOlderThanItMayBe(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource()
 				s.takes = takes
-				c := fresh.New(s.read, fresh.Options{})
+				c := ttlcache.New(s.read, ttlcache.Options{})
 				defer c.Close()
-				changed := time.Now() // the value is when it was set, in milliseconds from here
+				changed := time.Now() // values are the time since then, in milliseconds
 				var asking sync.WaitGroup
 				for step := range 400 {
 					s.set("a", int(time.Since(changed)/time.Millisecond))
@@ -84,11 +97,11 @@ func TestAnAnswerIsNeverOlderThanItMayBe(t *testing.T) {
 								t.Errorf("step %d: %v %v", step, found, err)
 							}
 							if age := asked - time.Duration(value)*time.Millisecond; age > 830*time.Millisecond {
-								t.Errorf("step %d: an answer is %s old", step, age)
+								t.Errorf("step %d: a value is %s old", step, age)
 							}
 						})
 					}
-					<-time.After(17 * time.Millisecond)
+					sleep(t, 17*time.Millisecond)
 				}
 				asking.Wait()
 			})
@@ -96,12 +109,12 @@ func TestAnAnswerIsNeverOlderThanItMayBe(t *testing.T) {
 	}
 }
 
-func TestAKeyInUseIsWaitedForOnce(t *testing.T) {
+func TestCallersWaitForAKeyInUseOnlyOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.takes = 50 * time.Millisecond
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		get(t, c, "a")
 		for range 1000 {
@@ -110,7 +123,7 @@ func TestAKeyInUseIsWaitedForOnce(t *testing.T) {
 			if waited := time.Since(began); waited > 0 {
 				t.Fatalf("a caller waited %s", waited)
 			}
-			<-time.After(10 * time.Millisecond)
+			sleep(t, 10*time.Millisecond)
 		}
 		if n := s.count(); n < 12 || n > 26 {
 			t.Errorf("%d loads in ten seconds", n)
@@ -118,12 +131,12 @@ func TestAKeyInUseIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-func TestManyFirstCallersLoadOnce(t *testing.T) {
+func TestConcurrentFirstCallersShareALoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.takes = 100 * time.Millisecond
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		var asking sync.WaitGroup
 		for range 200 {
@@ -140,12 +153,12 @@ func TestManyFirstCallersLoadOnce(t *testing.T) {
 	})
 }
 
-func TestACallerThatLeavesDoesNotTakeTheLoadWithIt(t *testing.T) {
+func TestALoadOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.takes = 100 * time.Millisecond
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -158,11 +171,11 @@ func TestACallerThatLeavesDoesNotTakeTheLoadWithIt(t *testing.T) {
 	})
 }
 
-func TestNothingIsKeptOfWhatIsNotThere(t *testing.T) {
+func TestAbsenceIsNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		for range 3 {
 			if _, found := get(t, c, "b"); found {
@@ -177,7 +190,7 @@ func TestNothingIsKeptOfWhatIsNotThere(t *testing.T) {
 			t.Error("a new row is not seen at once")
 		}
 		delete(s.rows, "b")
-		<-time.After(801 * time.Millisecond)
+		sleep(t, 801*time.Millisecond)
 		if _, found := get(t, c, "b"); found || c.Len() != 0 {
 			t.Error("a deleted row is still there")
 		}
@@ -188,15 +201,15 @@ func TestErrorsAreNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		get(t, c, "a")
 		s.mu.Lock()
 		s.fails = errors.New("away")
 		s.mu.Unlock()
-		<-time.After(500 * time.Millisecond)
-		get(t, c, "a") // young enough, while a load fails behind it
-		<-time.After(301 * time.Millisecond)
+		sleep(t, 500*time.Millisecond)
+		get(t, c, "a") // young enough; the load in the background fails
+		sleep(t, 301*time.Millisecond)
 		if _, _, err := c.Get(t.Context(), "a"); err == nil {
 			t.Error("an old entry outlived the database")
 		}
@@ -207,32 +220,32 @@ func TestErrorsAreNotKept(t *testing.T) {
 	})
 }
 
-func TestForgottenIsForgotten(t *testing.T) {
+func TestAnInvalidatedValueIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.takes = 100 * time.Millisecond
-		c := fresh.New(s.read, fresh.Options{})
+		c := ttlcache.New(s.read, ttlcache.Options{})
 		defer c.Close()
 		get(t, c, "a")
-		<-time.After(500 * time.Millisecond)
-		get(t, c, "a") // begins a load with the value before the change
+		sleep(t, 500*time.Millisecond)
+		get(t, c, "a") // begins a load of the value before the change
 		synctest.Wait()
 		s.set("a", 2)
-		c.Forget(func(value int) bool { return value == 1 })
+		c.Invalidate(func(value int) bool { return value == 1 })
 		if value, _ := get(t, c, "a"); value != 2 {
 			t.Errorf("%d after the change", value)
 		}
-		<-time.After(200 * time.Millisecond)
+		sleep(t, 200*time.Millisecond)
 		if value, _ := get(t, c, "a"); value != 2 {
-			t.Errorf("%d: an old load came in between", value)
+			t.Errorf("%d: the load from before the change was kept", value)
 		}
 	})
 }
 
 func TestEntriesAreBounded(t *testing.T) {
 	t.Parallel()
-	c := fresh.New(func(_ context.Context, key string) (string, bool, error) { return key, true, nil }, fresh.Options{Most: 100})
+	c := ttlcache.New(func(_ context.Context, key string) (string, bool, error) { return key, true, nil }, ttlcache.Options{MaxEntries: 100})
 	defer c.Close()
 	for i := range 1000 {
 		if _, _, err := c.Get(t.Context(), fmt.Sprint(i)); err != nil {
@@ -244,12 +257,12 @@ func TestEntriesAreBounded(t *testing.T) {
 	}
 }
 
-func TestClosingEndsLoads(t *testing.T) {
+func TestCloseEndsLoads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.takes = time.Hour
-		c := fresh.New(s.read, fresh.Options{Patience: 2 * time.Hour})
+		c := ttlcache.New(s.read, ttlcache.Options{LoadTimeout: 2 * time.Hour})
 		var failed atomic.Int32
 		for range 3 {
 			go func() {
@@ -263,16 +276,16 @@ func TestClosingEndsLoads(t *testing.T) {
 		c.Close()
 		synctest.Wait()
 		if failed.Load() != 3 || time.Since(began) > 0 {
-			t.Errorf("%d callers were told, after %s", failed.Load(), time.Since(began))
+			t.Errorf("%d of 3 callers failed, after %s", failed.Load(), time.Since(began))
 		}
-		if _, _, err := c.Get(t.Context(), "a"); !errors.Is(err, fresh.ErrClosed) {
+		if _, _, err := c.Get(t.Context(), "a"); !errors.Is(err, ttlcache.ErrClosed) {
 			t.Errorf("%v", err)
 		}
 	})
 }
 
 func BenchmarkHit(b *testing.B) {
-	c := fresh.New(func(_ context.Context, key [32]byte) (int, bool, error) { return 1, true, nil }, fresh.Options{})
+	c := ttlcache.New(func(_ context.Context, key [32]byte) (int, bool, error) { return 1, true, nil }, ttlcache.Options{})
 	defer c.Close()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -282,11 +295,11 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
-func TestAClockThatIsSetBackBringsNothingBack(t *testing.T) {
+func TestAClockThatIsSetBackRevivesNoValue(t *testing.T) {
 	t.Parallel()
 	s := newSource()
 	var at atomic.Int64
-	c := fresh.New(s.read, fresh.Options{For: time.Second, Now: func() time.Time { return time.Unix(at.Load(), 0) }})
+	c := ttlcache.New(s.read, ttlcache.Options{MaxAge: time.Second, Now: func() time.Time { return time.Unix(at.Load(), 0) }})
 	defer c.Close()
 	at.Store(1000)
 	if value, _ := get(t, c, "a"); value != 1 {
@@ -296,7 +309,7 @@ func TestAClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	s.set("a", 2)
 	for ; at.Load() < 1003; at.Add(1) {
 		if value, _ := get(t, c, "a"); value != 2 {
-			t.Fatalf("%d s after the clock was set back the answer is an old one", at.Load()-940)
+			t.Fatalf("%d s after the clock was set back Get returns the old value", at.Load()-940)
 		}
 	}
 }
