@@ -335,9 +335,8 @@ func (_q *AgentQuery) Clone() *AgentQuery {
 		withRuns:          _q.withRuns.Clone(),
 		withConversations: _q.withConversations.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -742,12 +741,6 @@ func (_q *AgentQuery) ForShare(opts ...sql.LockOption) *AgentQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *AgentQuery) Modify(modifiers ...func(s *sql.Selector)) *AgentSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedMemories tells the query-builder to eager-load the nodes that are connected to the "memories"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *AgentQuery) WithNamedMemories(name string, opts ...func(*AgentMemoryQuery)) *AgentQuery {
@@ -878,10 +871,4 @@ func (_s *AgentSelect) sqlScan(ctx context.Context, root *AgentQuery, v any) err
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *AgentSelect) Modify(modifiers ...func(s *sql.Selector)) *AgentSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

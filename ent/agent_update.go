@@ -23,9 +23,8 @@ import (
 // AgentUpdate is the builder for updating Agent entities.
 type AgentUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *AgentMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *AgentMutation
 }
 
 // Where appends a list predicates to the AgentUpdate builder.
@@ -351,12 +350,6 @@ func (_u *AgentUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -550,7 +543,6 @@ func (_u *AgentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{agent.Label}
@@ -566,10 +558,9 @@ func (_u *AgentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // AgentUpdateOne is the builder for updating a single Agent entity.
 type AgentUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *AgentMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *AgentMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -902,12 +893,6 @@ func (_u *AgentUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentUpdateOne) sqlSave(ctx context.Context) (_node *Agent, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1118,7 +1103,6 @@ func (_u *AgentUpdateOne) sqlSave(ctx context.Context) (_node *Agent, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Agent{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

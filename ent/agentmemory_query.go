@@ -281,9 +281,8 @@ func (_q *AgentMemoryQuery) Clone() *AgentMemoryQuery {
 		predicates: append([]predicate.AgentMemory{}, _q.predicates...),
 		withAgent:  _q.withAgent.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *AgentMemoryQuery) ForShare(opts ...sql.LockOption) *AgentMemoryQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *AgentMemoryQuery) Modify(modifiers ...func(s *sql.Selector)) *AgentMemorySelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // AgentMemoryGroupBy is the group-by builder for AgentMemory entities.
 type AgentMemoryGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *AgentMemorySelect) sqlScan(ctx context.Context, root *AgentMemoryQuery
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *AgentMemorySelect) Modify(modifiers ...func(s *sql.Selector)) *AgentMemorySelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -18,9 +18,8 @@ import (
 // AgentMemoryUpdate is the builder for updating AgentMemory entities.
 type AgentMemoryUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *AgentMemoryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *AgentMemoryMutation
 }
 
 // Where appends a list predicates to the AgentMemoryUpdate builder.
@@ -198,12 +197,6 @@ func (_u *AgentMemoryUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentMemoryUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentMemoryUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentMemoryUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -252,7 +245,6 @@ func (_u *AgentMemoryUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.EmbeddingModel(); ok {
 		_spec.SetField(agentmemory.FieldEmbeddingModel, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{agentmemory.Label}
@@ -268,10 +260,9 @@ func (_u *AgentMemoryUpdate) sqlSave(ctx context.Context) (_node int, err error)
 // AgentMemoryUpdateOne is the builder for updating a single AgentMemory entity.
 type AgentMemoryUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *AgentMemoryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *AgentMemoryMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -456,12 +447,6 @@ func (_u *AgentMemoryUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentMemoryUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentMemoryUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentMemoryUpdateOne) sqlSave(ctx context.Context) (_node *AgentMemory, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -527,7 +512,6 @@ func (_u *AgentMemoryUpdateOne) sqlSave(ctx context.Context) (_node *AgentMemory
 	if value, ok := _u.mutation.EmbeddingModel(); ok {
 		_spec.SetField(agentmemory.FieldEmbeddingModel, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &AgentMemory{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

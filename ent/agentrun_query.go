@@ -281,9 +281,8 @@ func (_q *AgentRunQuery) Clone() *AgentRunQuery {
 		predicates: append([]predicate.AgentRun{}, _q.predicates...),
 		withAgent:  _q.withAgent.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *AgentRunQuery) ForShare(opts ...sql.LockOption) *AgentRunQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *AgentRunQuery) Modify(modifiers ...func(s *sql.Selector)) *AgentRunSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // AgentRunGroupBy is the group-by builder for AgentRun entities.
 type AgentRunGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *AgentRunSelect) sqlScan(ctx context.Context, root *AgentRunQuery, v an
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *AgentRunSelect) Modify(modifiers ...func(s *sql.Selector)) *AgentRunSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -18,9 +18,8 @@ import (
 // AgentRunUpdate is the builder for updating AgentRun entities.
 type AgentRunUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *AgentRunMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *AgentRunMutation
 }
 
 // Where appends a list predicates to the AgentRunUpdate builder.
@@ -300,12 +299,6 @@ func (_u *AgentRunUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentRunUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentRunUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentRunUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -369,7 +362,6 @@ func (_u *AgentRunUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.FinishedAtCleared() {
 		_spec.ClearField(agentrun.FieldFinishedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{agentrun.Label}
@@ -385,10 +377,9 @@ func (_u *AgentRunUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // AgentRunUpdateOne is the builder for updating a single AgentRun entity.
 type AgentRunUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *AgentRunMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *AgentRunMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -675,12 +666,6 @@ func (_u *AgentRunUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AgentRunUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AgentRunUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AgentRunUpdateOne) sqlSave(ctx context.Context) (_node *AgentRun, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -761,7 +746,6 @@ func (_u *AgentRunUpdateOne) sqlSave(ctx context.Context) (_node *AgentRun, err 
 	if _u.mutation.FinishedAtCleared() {
 		_spec.ClearField(agentrun.FieldFinishedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &AgentRun{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

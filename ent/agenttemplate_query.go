@@ -256,9 +256,8 @@ func (_q *AgentTemplateQuery) Clone() *AgentTemplateQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.AgentTemplate{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -488,12 +487,6 @@ func (_q *AgentTemplateQuery) ForShare(opts ...sql.LockOption) *AgentTemplateQue
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *AgentTemplateQuery) Modify(modifiers ...func(s *sql.Selector)) *AgentTemplateSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // AgentTemplateGroupBy is the group-by builder for AgentTemplate entities.
 type AgentTemplateGroupBy struct {
 	selector
@@ -582,10 +575,4 @@ func (_s *AgentTemplateSelect) sqlScan(ctx context.Context, root *AgentTemplateQ
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *AgentTemplateSelect) Modify(modifiers ...func(s *sql.Selector)) *AgentTemplateSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

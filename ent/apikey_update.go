@@ -20,9 +20,8 @@ import (
 // APIKeyUpdate is the builder for updating APIKey entities.
 type APIKeyUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *APIKeyMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *APIKeyMutation
 }
 
 // Where appends a list predicates to the APIKeyUpdate builder.
@@ -493,12 +492,6 @@ func (_u *APIKeyUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *APIKeyUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *APIKeyUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -640,7 +633,6 @@ func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.LeakedOriginCleared() {
 		_spec.ClearField(apikey.FieldLeakedOrigin, field.TypeString)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{apikey.Label}
@@ -656,10 +648,9 @@ func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // APIKeyUpdateOne is the builder for updating a single APIKey entity.
 type APIKeyUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *APIKeyMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *APIKeyMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -1137,12 +1128,6 @@ func (_u *APIKeyUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *APIKeyUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *APIKeyUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *APIKeyUpdateOne) sqlSave(ctx context.Context) (_node *APIKey, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1301,7 +1286,6 @@ func (_u *APIKeyUpdateOne) sqlSave(ctx context.Context) (_node *APIKey, err erro
 	if _u.mutation.LeakedOriginCleared() {
 		_spec.ClearField(apikey.FieldLeakedOrigin, field.TypeString)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &APIKey{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
@@ -21,7 +19,6 @@ type AuditEntryCreate struct {
 	config
 	mutation *AuditEntryMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetWorkspaceID sets the "workspace_id" field.
@@ -314,7 +311,6 @@ func (_c *AuditEntryCreate) createSpec() (*AuditEntry, *sqlgraph.CreateSpec) {
 		_node = &AuditEntry{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(auditentry.Table, sqlgraph.NewFieldSpec(auditentry.FieldID, field.TypeUUID))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
@@ -374,186 +370,11 @@ func (_c *AuditEntryCreate) createSpec() (*AuditEntry, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.AuditEntry.Create().
-//		SetWorkspaceID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.AuditEntryUpsert) {
-//			SetWorkspaceID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *AuditEntryCreate) OnConflict(opts ...sql.ConflictOption) *AuditEntryUpsertOne {
-	_c.conflict = opts
-	return &AuditEntryUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *AuditEntryCreate) OnConflictColumns(columns ...string) *AuditEntryUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &AuditEntryUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// AuditEntryUpsertOne is the builder for "upsert"-ing
-	//  one AuditEntry node.
-	AuditEntryUpsertOne struct {
-		create *AuditEntryCreate
-	}
-
-	// AuditEntryUpsert is the "OnConflict" setter.
-	AuditEntryUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(auditentry.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *AuditEntryUpsertOne) UpdateNewValues() *AuditEntryUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(auditentry.FieldID)
-		}
-		if _, exists := u.create.mutation.WorkspaceID(); exists {
-			s.SetIgnore(auditentry.FieldWorkspaceID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(auditentry.FieldCreatedAt)
-		}
-		if _, exists := u.create.mutation.ActorKind(); exists {
-			s.SetIgnore(auditentry.FieldActorKind)
-		}
-		if _, exists := u.create.mutation.ActorID(); exists {
-			s.SetIgnore(auditentry.FieldActorID)
-		}
-		if _, exists := u.create.mutation.ActorName(); exists {
-			s.SetIgnore(auditentry.FieldActorName)
-		}
-		if _, exists := u.create.mutation.SessionID(); exists {
-			s.SetIgnore(auditentry.FieldSessionID)
-		}
-		if _, exists := u.create.mutation.IP(); exists {
-			s.SetIgnore(auditentry.FieldIP)
-		}
-		if _, exists := u.create.mutation.RequestID(); exists {
-			s.SetIgnore(auditentry.FieldRequestID)
-		}
-		if _, exists := u.create.mutation.Action(); exists {
-			s.SetIgnore(auditentry.FieldAction)
-		}
-		if _, exists := u.create.mutation.TargetKind(); exists {
-			s.SetIgnore(auditentry.FieldTargetKind)
-		}
-		if _, exists := u.create.mutation.TargetID(); exists {
-			s.SetIgnore(auditentry.FieldTargetID)
-		}
-		if _, exists := u.create.mutation.TargetName(); exists {
-			s.SetIgnore(auditentry.FieldTargetName)
-		}
-		if _, exists := u.create.mutation.Changes(); exists {
-			s.SetIgnore(auditentry.FieldChanges)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *AuditEntryUpsertOne) Ignore() *AuditEntryUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *AuditEntryUpsertOne) DoNothing() *AuditEntryUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the AuditEntryCreate.OnConflict
-// documentation for more info.
-func (u *AuditEntryUpsertOne) Update(set func(*AuditEntryUpsert)) *AuditEntryUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&AuditEntryUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// Exec executes the query.
-func (u *AuditEntryUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for AuditEntryCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *AuditEntryUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *AuditEntryUpsertOne) ID(ctx context.Context) (id uuid.UUID, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: AuditEntryUpsertOne.ID is not supported by MySQL driver. Use AuditEntryUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *AuditEntryUpsertOne) IDX(ctx context.Context) uuid.UUID {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // AuditEntryCreateBulk is the builder for creating many AuditEntry entities in bulk.
 type AuditEntryCreateBulk struct {
 	config
 	err      error
 	builders []*AuditEntryCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the AuditEntry entities in the database.
@@ -583,7 +404,6 @@ func (_c *AuditEntryCreateBulk) Save(ctx context.Context) ([]*AuditEntry, error)
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -630,159 +450,6 @@ func (_c *AuditEntryCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *AuditEntryCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.AuditEntry.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.AuditEntryUpsert) {
-//			SetWorkspaceID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *AuditEntryCreateBulk) OnConflict(opts ...sql.ConflictOption) *AuditEntryUpsertBulk {
-	_c.conflict = opts
-	return &AuditEntryUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *AuditEntryCreateBulk) OnConflictColumns(columns ...string) *AuditEntryUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &AuditEntryUpsertBulk{
-		create: _c,
-	}
-}
-
-// AuditEntryUpsertBulk is the builder for "upsert"-ing
-// a bulk of AuditEntry nodes.
-type AuditEntryUpsertBulk struct {
-	create *AuditEntryCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(auditentry.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *AuditEntryUpsertBulk) UpdateNewValues() *AuditEntryUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(auditentry.FieldID)
-			}
-			if _, exists := b.mutation.WorkspaceID(); exists {
-				s.SetIgnore(auditentry.FieldWorkspaceID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(auditentry.FieldCreatedAt)
-			}
-			if _, exists := b.mutation.ActorKind(); exists {
-				s.SetIgnore(auditentry.FieldActorKind)
-			}
-			if _, exists := b.mutation.ActorID(); exists {
-				s.SetIgnore(auditentry.FieldActorID)
-			}
-			if _, exists := b.mutation.ActorName(); exists {
-				s.SetIgnore(auditentry.FieldActorName)
-			}
-			if _, exists := b.mutation.SessionID(); exists {
-				s.SetIgnore(auditentry.FieldSessionID)
-			}
-			if _, exists := b.mutation.IP(); exists {
-				s.SetIgnore(auditentry.FieldIP)
-			}
-			if _, exists := b.mutation.RequestID(); exists {
-				s.SetIgnore(auditentry.FieldRequestID)
-			}
-			if _, exists := b.mutation.Action(); exists {
-				s.SetIgnore(auditentry.FieldAction)
-			}
-			if _, exists := b.mutation.TargetKind(); exists {
-				s.SetIgnore(auditentry.FieldTargetKind)
-			}
-			if _, exists := b.mutation.TargetID(); exists {
-				s.SetIgnore(auditentry.FieldTargetID)
-			}
-			if _, exists := b.mutation.TargetName(); exists {
-				s.SetIgnore(auditentry.FieldTargetName)
-			}
-			if _, exists := b.mutation.Changes(); exists {
-				s.SetIgnore(auditentry.FieldChanges)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.AuditEntry.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *AuditEntryUpsertBulk) Ignore() *AuditEntryUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *AuditEntryUpsertBulk) DoNothing() *AuditEntryUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the AuditEntryCreateBulk.OnConflict
-// documentation for more info.
-func (u *AuditEntryUpsertBulk) Update(set func(*AuditEntryUpsert)) *AuditEntryUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&AuditEntryUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// Exec executes the query.
-func (u *AuditEntryUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the AuditEntryCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for AuditEntryCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *AuditEntryUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

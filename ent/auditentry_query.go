@@ -256,9 +256,8 @@ func (_q *AuditEntryQuery) Clone() *AuditEntryQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.AuditEntry{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -488,12 +487,6 @@ func (_q *AuditEntryQuery) ForShare(opts ...sql.LockOption) *AuditEntryQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *AuditEntryQuery) Modify(modifiers ...func(s *sql.Selector)) *AuditEntrySelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // AuditEntryGroupBy is the group-by builder for AuditEntry entities.
 type AuditEntryGroupBy struct {
 	selector
@@ -582,10 +575,4 @@ func (_s *AuditEntrySelect) sqlScan(ctx context.Context, root *AuditEntryQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *AuditEntrySelect) Modify(modifiers ...func(s *sql.Selector)) *AuditEntrySelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -17,9 +17,8 @@ import (
 // AuditEntryUpdate is the builder for updating AuditEntry entities.
 type AuditEntryUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *AuditEntryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *AuditEntryMutation
 }
 
 // Where appends a list predicates to the AuditEntryUpdate builder.
@@ -60,12 +59,6 @@ func (_u *AuditEntryUpdate) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AuditEntryUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AuditEntryUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AuditEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(auditentry.Table, auditentry.Columns, sqlgraph.NewFieldSpec(auditentry.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
@@ -90,7 +83,6 @@ func (_u *AuditEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.TargetIDCleared() {
 		_spec.ClearField(auditentry.FieldTargetID, field.TypeUUID)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{auditentry.Label}
@@ -106,10 +98,9 @@ func (_u *AuditEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 // AuditEntryUpdateOne is the builder for updating a single AuditEntry entity.
 type AuditEntryUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *AuditEntryMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *AuditEntryMutation
 }
 
 // Mutation returns the AuditEntryMutation object of the builder.
@@ -157,12 +148,6 @@ func (_u *AuditEntryUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *AuditEntryUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *AuditEntryUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *AuditEntryUpdateOne) sqlSave(ctx context.Context) (_node *AuditEntry, err error) {
 	_spec := sqlgraph.NewUpdateSpec(auditentry.Table, auditentry.Columns, sqlgraph.NewFieldSpec(auditentry.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
@@ -204,7 +189,6 @@ func (_u *AuditEntryUpdateOne) sqlSave(ctx context.Context) (_node *AuditEntry, 
 	if _u.mutation.TargetIDCleared() {
 		_spec.ClearField(auditentry.FieldTargetID, field.TypeUUID)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &AuditEntry{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

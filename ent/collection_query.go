@@ -309,9 +309,8 @@ func (_q *CollectionQuery) Clone() *CollectionQuery {
 		withConnectors: _q.withConnectors.Clone(),
 		withDocuments:  _q.withDocuments.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -657,12 +656,6 @@ func (_q *CollectionQuery) ForShare(opts ...sql.LockOption) *CollectionQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *CollectionQuery) Modify(modifiers ...func(s *sql.Selector)) *CollectionSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedConnectors tells the query-builder to eager-load the nodes that are connected to the "connectors"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *CollectionQuery) WithNamedConnectors(name string, opts ...func(*ConnectorQuery)) *CollectionQuery {
@@ -779,10 +772,4 @@ func (_s *CollectionSelect) sqlScan(ctx context.Context, root *CollectionQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *CollectionSelect) Modify(modifiers ...func(s *sql.Selector)) *CollectionSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -437,9 +437,8 @@ func (_q *ConnectorQuery) Clone() *ConnectorQuery {
 		withItems:      _q.withItems.Clone(),
 		withPlanned:    _q.withPlanned.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -1056,12 +1055,6 @@ func (_q *ConnectorQuery) ForShare(opts ...sql.LockOption) *ConnectorQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ConnectorQuery) Modify(modifiers ...func(s *sql.Selector)) *ConnectorSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedDocuments tells the query-builder to eager-load the nodes that are connected to the "documents"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *ConnectorQuery) WithNamedDocuments(name string, opts ...func(*DocumentQuery)) *ConnectorQuery {
@@ -1220,10 +1213,4 @@ func (_s *ConnectorSelect) sqlScan(ctx context.Context, root *ConnectorQuery, v 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ConnectorSelect) Modify(modifiers ...func(s *sql.Selector)) *ConnectorSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

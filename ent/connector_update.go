@@ -25,9 +25,8 @@ import (
 // ConnectorUpdate is the builder for updating Connector entities.
 type ConnectorUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *ConnectorMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *ConnectorMutation
 }
 
 // Where appends a list predicates to the ConnectorUpdate builder.
@@ -705,12 +704,6 @@ func (_u *ConnectorUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ConnectorUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ConnectorUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1085,7 +1078,6 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{connector.Label}
@@ -1101,10 +1093,9 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // ConnectorUpdateOne is the builder for updating a single Connector entity.
 type ConnectorUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *ConnectorMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *ConnectorMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -1789,12 +1780,6 @@ func (_u *ConnectorUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *ConnectorUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *ConnectorUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -2186,7 +2171,6 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Connector{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

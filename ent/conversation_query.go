@@ -308,9 +308,8 @@ func (_q *ConversationQuery) Clone() *ConversationQuery {
 		withAgent:    _q.withAgent.Clone(),
 		withMessages: _q.withMessages.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -653,12 +652,6 @@ func (_q *ConversationQuery) ForShare(opts ...sql.LockOption) *ConversationQuery
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *ConversationQuery) Modify(modifiers ...func(s *sql.Selector)) *ConversationSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedMessages tells the query-builder to eager-load the nodes that are connected to the "messages"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *ConversationQuery) WithNamedMessages(name string, opts ...func(*MessageQuery)) *ConversationQuery {
@@ -761,10 +754,4 @@ func (_s *ConversationSelect) sqlScan(ctx context.Context, root *ConversationQue
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *ConversationSelect) Modify(modifiers ...func(s *sql.Selector)) *ConversationSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -19,9 +19,8 @@ import (
 // DocumentUpdate is the builder for updating Document entities.
 type DocumentUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *DocumentMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *DocumentMutation
 }
 
 // Where appends a list predicates to the DocumentUpdate builder.
@@ -556,12 +555,6 @@ func (_u *DocumentUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *DocumentUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *DocumentUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *DocumentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -705,7 +698,6 @@ func (_u *DocumentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.DeletedAtCleared() {
 		_spec.ClearField(document.FieldDeletedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{document.Label}
@@ -721,10 +713,9 @@ func (_u *DocumentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // DocumentUpdateOne is the builder for updating a single Document entity.
 type DocumentUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *DocumentMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *DocumentMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -1266,12 +1257,6 @@ func (_u *DocumentUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *DocumentUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *DocumentUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *DocumentUpdateOne) sqlSave(ctx context.Context) (_node *Document, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1432,7 +1417,6 @@ func (_u *DocumentUpdateOne) sqlSave(ctx context.Context) (_node *Document, err 
 	if _u.mutation.DeletedAtCleared() {
 		_spec.ClearField(document.FieldDeletedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Document{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

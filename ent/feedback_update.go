@@ -18,9 +18,8 @@ import (
 // FeedbackUpdate is the builder for updating Feedback entities.
 type FeedbackUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *FeedbackMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *FeedbackMutation
 }
 
 // Where appends a list predicates to the FeedbackUpdate builder.
@@ -159,12 +158,6 @@ func (_u *FeedbackUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *FeedbackUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *FeedbackUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *FeedbackUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -195,7 +188,6 @@ func (_u *FeedbackUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.CommentCleared() {
 		_spec.ClearField(feedback.FieldComment, field.TypeString)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{feedback.Label}
@@ -211,10 +203,9 @@ func (_u *FeedbackUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // FeedbackUpdateOne is the builder for updating a single Feedback entity.
 type FeedbackUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *FeedbackMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *FeedbackMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -360,12 +351,6 @@ func (_u *FeedbackUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *FeedbackUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *FeedbackUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *FeedbackUpdateOne) sqlSave(ctx context.Context) (_node *Feedback, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -413,7 +398,6 @@ func (_u *FeedbackUpdateOne) sqlSave(ctx context.Context) (_node *Feedback, err 
 	if _u.mutation.CommentCleared() {
 		_spec.ClearField(feedback.FieldComment, field.TypeString)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Feedback{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

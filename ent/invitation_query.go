@@ -256,9 +256,8 @@ func (_q *InvitationQuery) Clone() *InvitationQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Invitation{}, _q.predicates...),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -488,12 +487,6 @@ func (_q *InvitationQuery) ForShare(opts ...sql.LockOption) *InvitationQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *InvitationQuery) Modify(modifiers ...func(s *sql.Selector)) *InvitationSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // InvitationGroupBy is the group-by builder for Invitation entities.
 type InvitationGroupBy struct {
 	selector
@@ -582,10 +575,4 @@ func (_s *InvitationSelect) sqlScan(ctx context.Context, root *InvitationQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *InvitationSelect) Modify(modifiers ...func(s *sql.Selector)) *InvitationSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

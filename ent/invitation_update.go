@@ -19,9 +19,8 @@ import (
 // InvitationUpdate is the builder for updating Invitation entities.
 type InvitationUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *InvitationMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *InvitationMutation
 }
 
 // Where appends a list predicates to the InvitationUpdate builder.
@@ -177,12 +176,6 @@ func (_u *InvitationUpdate) defaults() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *InvitationUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *InvitationUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(invitation.Table, invitation.Columns, sqlgraph.NewFieldSpec(invitation.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
@@ -222,7 +215,6 @@ func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(invitation.FieldRevokedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{invitation.Label}
@@ -238,10 +230,9 @@ func (_u *InvitationUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 // InvitationUpdateOne is the builder for updating a single Invitation entity.
 type InvitationUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *InvitationMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *InvitationMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -404,12 +395,6 @@ func (_u *InvitationUpdateOne) defaults() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *InvitationUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *InvitationUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *InvitationUpdateOne) sqlSave(ctx context.Context) (_node *Invitation, err error) {
 	_spec := sqlgraph.NewUpdateSpec(invitation.Table, invitation.Columns, sqlgraph.NewFieldSpec(invitation.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
@@ -466,7 +451,6 @@ func (_u *InvitationUpdateOne) sqlSave(ctx context.Context) (_node *Invitation, 
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(invitation.FieldRevokedAt, field.TypeTime)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Invitation{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
@@ -23,7 +21,6 @@ type MembershipCreate struct {
 	config
 	mutation *MembershipMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetCreatedAt sets the "created_at" field.
@@ -216,7 +213,6 @@ func (_c *MembershipCreate) createSpec() (*Membership, *sqlgraph.CreateSpec) {
 		_node = &Membership{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(membership.Table, sqlgraph.NewFieldSpec(membership.FieldID, field.TypeUUID))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
@@ -270,208 +266,11 @@ func (_c *MembershipCreate) createSpec() (*Membership, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Membership.Create().
-//		SetCreatedAt(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.MembershipUpsert) {
-//			SetCreatedAt(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *MembershipCreate) OnConflict(opts ...sql.ConflictOption) *MembershipUpsertOne {
-	_c.conflict = opts
-	return &MembershipUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *MembershipCreate) OnConflictColumns(columns ...string) *MembershipUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &MembershipUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// MembershipUpsertOne is the builder for "upsert"-ing
-	//  one Membership node.
-	MembershipUpsertOne struct {
-		create *MembershipCreate
-	}
-
-	// MembershipUpsert is the "OnConflict" setter.
-	MembershipUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetUpdatedAt sets the "updated_at" field.
-func (u *MembershipUpsert) SetUpdatedAt(v time.Time) *MembershipUpsert {
-	u.Set(membership.FieldUpdatedAt, v)
-	return u
-}
-
-// UpdateUpdatedAt sets the "updated_at" field to the value that was provided on create.
-func (u *MembershipUpsert) UpdateUpdatedAt() *MembershipUpsert {
-	u.SetExcluded(membership.FieldUpdatedAt)
-	return u
-}
-
-// SetRole sets the "role" field.
-func (u *MembershipUpsert) SetRole(v membership.Role) *MembershipUpsert {
-	u.Set(membership.FieldRole, v)
-	return u
-}
-
-// UpdateRole sets the "role" field to the value that was provided on create.
-func (u *MembershipUpsert) UpdateRole() *MembershipUpsert {
-	u.SetExcluded(membership.FieldRole)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(membership.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *MembershipUpsertOne) UpdateNewValues() *MembershipUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(membership.FieldID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(membership.FieldCreatedAt)
-		}
-		if _, exists := u.create.mutation.WorkspaceID(); exists {
-			s.SetIgnore(membership.FieldWorkspaceID)
-		}
-		if _, exists := u.create.mutation.UserID(); exists {
-			s.SetIgnore(membership.FieldUserID)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *MembershipUpsertOne) Ignore() *MembershipUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *MembershipUpsertOne) DoNothing() *MembershipUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the MembershipCreate.OnConflict
-// documentation for more info.
-func (u *MembershipUpsertOne) Update(set func(*MembershipUpsert)) *MembershipUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&MembershipUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetUpdatedAt sets the "updated_at" field.
-func (u *MembershipUpsertOne) SetUpdatedAt(v time.Time) *MembershipUpsertOne {
-	return u.Update(func(s *MembershipUpsert) {
-		s.SetUpdatedAt(v)
-	})
-}
-
-// UpdateUpdatedAt sets the "updated_at" field to the value that was provided on create.
-func (u *MembershipUpsertOne) UpdateUpdatedAt() *MembershipUpsertOne {
-	return u.Update(func(s *MembershipUpsert) {
-		s.UpdateUpdatedAt()
-	})
-}
-
-// SetRole sets the "role" field.
-func (u *MembershipUpsertOne) SetRole(v membership.Role) *MembershipUpsertOne {
-	return u.Update(func(s *MembershipUpsert) {
-		s.SetRole(v)
-	})
-}
-
-// UpdateRole sets the "role" field to the value that was provided on create.
-func (u *MembershipUpsertOne) UpdateRole() *MembershipUpsertOne {
-	return u.Update(func(s *MembershipUpsert) {
-		s.UpdateRole()
-	})
-}
-
-// Exec executes the query.
-func (u *MembershipUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for MembershipCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *MembershipUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *MembershipUpsertOne) ID(ctx context.Context) (id uuid.UUID, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: MembershipUpsertOne.ID is not supported by MySQL driver. Use MembershipUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *MembershipUpsertOne) IDX(ctx context.Context) uuid.UUID {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // MembershipCreateBulk is the builder for creating many Membership entities in bulk.
 type MembershipCreateBulk struct {
 	config
 	err      error
 	builders []*MembershipCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Membership entities in the database.
@@ -501,7 +300,6 @@ func (_c *MembershipCreateBulk) Save(ctx context.Context) ([]*Membership, error)
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -548,157 +346,6 @@ func (_c *MembershipCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *MembershipCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Membership.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.MembershipUpsert) {
-//			SetCreatedAt(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *MembershipCreateBulk) OnConflict(opts ...sql.ConflictOption) *MembershipUpsertBulk {
-	_c.conflict = opts
-	return &MembershipUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *MembershipCreateBulk) OnConflictColumns(columns ...string) *MembershipUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &MembershipUpsertBulk{
-		create: _c,
-	}
-}
-
-// MembershipUpsertBulk is the builder for "upsert"-ing
-// a bulk of Membership nodes.
-type MembershipUpsertBulk struct {
-	create *MembershipCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(membership.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *MembershipUpsertBulk) UpdateNewValues() *MembershipUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(membership.FieldID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(membership.FieldCreatedAt)
-			}
-			if _, exists := b.mutation.WorkspaceID(); exists {
-				s.SetIgnore(membership.FieldWorkspaceID)
-			}
-			if _, exists := b.mutation.UserID(); exists {
-				s.SetIgnore(membership.FieldUserID)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Membership.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *MembershipUpsertBulk) Ignore() *MembershipUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *MembershipUpsertBulk) DoNothing() *MembershipUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the MembershipCreateBulk.OnConflict
-// documentation for more info.
-func (u *MembershipUpsertBulk) Update(set func(*MembershipUpsert)) *MembershipUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&MembershipUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetUpdatedAt sets the "updated_at" field.
-func (u *MembershipUpsertBulk) SetUpdatedAt(v time.Time) *MembershipUpsertBulk {
-	return u.Update(func(s *MembershipUpsert) {
-		s.SetUpdatedAt(v)
-	})
-}
-
-// UpdateUpdatedAt sets the "updated_at" field to the value that was provided on create.
-func (u *MembershipUpsertBulk) UpdateUpdatedAt() *MembershipUpsertBulk {
-	return u.Update(func(s *MembershipUpsert) {
-		s.UpdateUpdatedAt()
-	})
-}
-
-// SetRole sets the "role" field.
-func (u *MembershipUpsertBulk) SetRole(v membership.Role) *MembershipUpsertBulk {
-	return u.Update(func(s *MembershipUpsert) {
-		s.SetRole(v)
-	})
-}
-
-// UpdateRole sets the "role" field to the value that was provided on create.
-func (u *MembershipUpsertBulk) UpdateRole() *MembershipUpsertBulk {
-	return u.Update(func(s *MembershipUpsert) {
-		s.UpdateRole()
-	})
-}
-
-// Exec executes the query.
-func (u *MembershipUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the MembershipCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for MembershipCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *MembershipUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

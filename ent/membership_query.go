@@ -306,9 +306,8 @@ func (_q *MembershipQuery) Clone() *MembershipQuery {
 		withWorkspace: _q.withWorkspace.Clone(),
 		withUser:      _q.withUser.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -642,12 +641,6 @@ func (_q *MembershipQuery) ForShare(opts ...sql.LockOption) *MembershipQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *MembershipQuery) Modify(modifiers ...func(s *sql.Selector)) *MembershipSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // MembershipGroupBy is the group-by builder for Membership entities.
 type MembershipGroupBy struct {
 	selector
@@ -736,10 +729,4 @@ func (_s *MembershipSelect) sqlScan(ctx context.Context, root *MembershipQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *MembershipSelect) Modify(modifiers ...func(s *sql.Selector)) *MembershipSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

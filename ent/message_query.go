@@ -308,9 +308,8 @@ func (_q *MessageQuery) Clone() *MessageQuery {
 		withConversation: _q.withConversation.Clone(),
 		withFeedback:     _q.withFeedback.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -650,12 +649,6 @@ func (_q *MessageQuery) ForShare(opts ...sql.LockOption) *MessageQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *MessageQuery) Modify(modifiers ...func(s *sql.Selector)) *MessageSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedFeedback tells the query-builder to eager-load the nodes that are connected to the "feedback"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *MessageQuery) WithNamedFeedback(name string, opts ...func(*FeedbackQuery)) *MessageQuery {
@@ -758,10 +751,4 @@ func (_s *MessageSelect) sqlScan(ctx context.Context, root *MessageQuery, v any)
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *MessageSelect) Modify(modifiers ...func(s *sql.Selector)) *MessageSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

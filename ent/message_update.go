@@ -20,9 +20,8 @@ import (
 // MessageUpdate is the builder for updating Message entities.
 type MessageUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *MessageMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *MessageMutation
 }
 
 // Where appends a list predicates to the MessageUpdate builder.
@@ -128,12 +127,6 @@ func (_u *MessageUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *MessageUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *MessageUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -203,7 +196,6 @@ func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{message.Label}
@@ -219,10 +211,9 @@ func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // MessageUpdateOne is the builder for updating a single Message entity.
 type MessageUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *MessageMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *MessageMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -335,12 +326,6 @@ func (_u *MessageUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *MessageUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *MessageUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -427,7 +412,6 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &Message{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -283,9 +283,8 @@ func (_q *OAuthGrantQuery) Clone() *OAuthGrantQuery {
 		predicates:     append([]predicate.OAuthGrant{}, _q.predicates...),
 		withConnectors: _q.withConnectors.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -578,12 +577,6 @@ func (_q *OAuthGrantQuery) ForShare(opts ...sql.LockOption) *OAuthGrantQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *OAuthGrantQuery) Modify(modifiers ...func(s *sql.Selector)) *OAuthGrantSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // WithNamedConnectors tells the query-builder to eager-load the nodes that are connected to the "connectors"
 // edge with the given name. The optional arguments are used to configure the query builder of the edge.
 func (_q *OAuthGrantQuery) WithNamedConnectors(name string, opts ...func(*ConnectorQuery)) *OAuthGrantQuery {
@@ -686,10 +679,4 @@ func (_s *OAuthGrantSelect) sqlScan(ctx context.Context, root *OAuthGrantQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *OAuthGrantSelect) Modify(modifiers ...func(s *sql.Selector)) *OAuthGrantSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -21,9 +21,8 @@ import (
 // OAuthGrantUpdate is the builder for updating OAuthGrant entities.
 type OAuthGrantUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *OAuthGrantMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *OAuthGrantMutation
 }
 
 // Where appends a list predicates to the OAuthGrantUpdate builder.
@@ -334,12 +333,6 @@ func (_u *OAuthGrantUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *OAuthGrantUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *OAuthGrantUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *OAuthGrantUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -462,7 +455,6 @@ func (_u *OAuthGrantUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{oauthgrant.Label}
@@ -478,10 +470,9 @@ func (_u *OAuthGrantUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 // OAuthGrantUpdateOne is the builder for updating a single OAuthGrant entity.
 type OAuthGrantUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *OAuthGrantMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *OAuthGrantMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -799,12 +790,6 @@ func (_u *OAuthGrantUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *OAuthGrantUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *OAuthGrantUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *OAuthGrantUpdateOne) sqlSave(ctx context.Context) (_node *OAuthGrant, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -944,7 +929,6 @@ func (_u *OAuthGrantUpdateOne) sqlSave(ctx context.Context) (_node *OAuthGrant, 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &OAuthGrant{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

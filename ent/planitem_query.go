@@ -281,9 +281,8 @@ func (_q *PlanItemQuery) Clone() *PlanItemQuery {
 		predicates:    append([]predicate.PlanItem{}, _q.predicates...),
 		withConnector: _q.withConnector.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *PlanItemQuery) ForShare(opts ...sql.LockOption) *PlanItemQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *PlanItemQuery) Modify(modifiers ...func(s *sql.Selector)) *PlanItemSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // PlanItemGroupBy is the group-by builder for PlanItem entities.
 type PlanItemGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *PlanItemSelect) sqlScan(ctx context.Context, root *PlanItemQuery, v an
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *PlanItemSelect) Modify(modifiers ...func(s *sql.Selector)) *PlanItemSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -19,9 +19,8 @@ import (
 // PlanItemUpdate is the builder for updating PlanItem entities.
 type PlanItemUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *PlanItemMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *PlanItemMutation
 }
 
 // Where appends a list predicates to the PlanItemUpdate builder.
@@ -219,12 +218,6 @@ func (_u *PlanItemUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *PlanItemUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PlanItemUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *PlanItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -267,7 +260,6 @@ func (_u *PlanItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Version(); ok {
 		_spec.SetField(planitem.FieldVersion, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{planitem.Label}
@@ -283,10 +275,9 @@ func (_u *PlanItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // PlanItemUpdateOne is the builder for updating a single PlanItem entity.
 type PlanItemUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *PlanItemMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *PlanItemMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -491,12 +482,6 @@ func (_u *PlanItemUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *PlanItemUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *PlanItemUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *PlanItemUpdateOne) sqlSave(ctx context.Context) (_node *PlanItem, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -556,7 +541,6 @@ func (_u *PlanItemUpdateOne) sqlSave(ctx context.Context) (_node *PlanItem, err 
 	if value, ok := _u.mutation.Version(); ok {
 		_spec.SetField(planitem.FieldVersion, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &PlanItem{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

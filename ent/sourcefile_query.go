@@ -281,9 +281,8 @@ func (_q *SourceFileQuery) Clone() *SourceFileQuery {
 		predicates:    append([]predicate.SourceFile{}, _q.predicates...),
 		withConnector: _q.withConnector.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *SourceFileQuery) ForShare(opts ...sql.LockOption) *SourceFileQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *SourceFileQuery) Modify(modifiers ...func(s *sql.Selector)) *SourceFileSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // SourceFileGroupBy is the group-by builder for SourceFile entities.
 type SourceFileGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *SourceFileSelect) sqlScan(ctx context.Context, root *SourceFileQuery, 
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *SourceFileSelect) Modify(modifiers ...func(s *sql.Selector)) *SourceFileSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

@@ -18,9 +18,8 @@ import (
 // SourceFileUpdate is the builder for updating SourceFile entities.
 type SourceFileUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *SourceFileMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *SourceFileMutation
 }
 
 // Where appends a list predicates to the SourceFileUpdate builder.
@@ -173,12 +172,6 @@ func (_u *SourceFileUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SourceFileUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SourceFileUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SourceFileUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -209,7 +202,6 @@ func (_u *SourceFileUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if value, ok := _u.mutation.BlobKey(); ok {
 		_spec.SetField(sourcefile.FieldBlobKey, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{sourcefile.Label}
@@ -225,10 +217,9 @@ func (_u *SourceFileUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 // SourceFileUpdateOne is the builder for updating a single SourceFile entity.
 type SourceFileUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *SourceFileMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *SourceFileMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -388,12 +379,6 @@ func (_u *SourceFileUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SourceFileUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SourceFileUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SourceFileUpdateOne) sqlSave(ctx context.Context) (_node *SourceFile, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -441,7 +426,6 @@ func (_u *SourceFileUpdateOne) sqlSave(ctx context.Context) (_node *SourceFile, 
 	if value, ok := _u.mutation.BlobKey(); ok {
 		_spec.SetField(sourcefile.FieldBlobKey, field.TypeString, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &SourceFile{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

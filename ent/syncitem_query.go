@@ -281,9 +281,8 @@ func (_q *SyncItemQuery) Clone() *SyncItemQuery {
 		predicates:    append([]predicate.SyncItem{}, _q.predicates...),
 		withConnector: _q.withConnector.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *SyncItemQuery) ForShare(opts ...sql.LockOption) *SyncItemQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *SyncItemQuery) Modify(modifiers ...func(s *sql.Selector)) *SyncItemSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // SyncItemGroupBy is the group-by builder for SyncItem entities.
 type SyncItemGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *SyncItemSelect) sqlScan(ctx context.Context, root *SyncItemQuery, v an
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *SyncItemSelect) Modify(modifiers ...func(s *sql.Selector)) *SyncItemSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

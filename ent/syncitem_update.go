@@ -19,9 +19,8 @@ import (
 // SyncItemUpdate is the builder for updating SyncItem entities.
 type SyncItemUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *SyncItemMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *SyncItemMutation
 }
 
 // Where appends a list predicates to the SyncItemUpdate builder.
@@ -315,12 +314,6 @@ func (_u *SyncItemUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SyncItemUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SyncItemUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -387,7 +380,6 @@ func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.AddedPipelineVersion(); ok {
 		_spec.AddField(syncitem.FieldPipelineVersion, field.TypeInt, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{syncitem.Label}
@@ -403,10 +395,9 @@ func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // SyncItemUpdateOne is the builder for updating a single SyncItem entity.
 type SyncItemUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *SyncItemMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *SyncItemMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -707,12 +698,6 @@ func (_u *SyncItemUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SyncItemUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SyncItemUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SyncItemUpdateOne) sqlSave(ctx context.Context) (_node *SyncItem, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -796,7 +781,6 @@ func (_u *SyncItemUpdateOne) sqlSave(ctx context.Context) (_node *SyncItem, err 
 	if value, ok := _u.mutation.AddedPipelineVersion(); ok {
 		_spec.AddField(syncitem.FieldPipelineVersion, field.TypeInt, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &SyncItem{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

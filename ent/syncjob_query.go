@@ -281,9 +281,8 @@ func (_q *SyncJobQuery) Clone() *SyncJobQuery {
 		predicates:    append([]predicate.SyncJob{}, _q.predicates...),
 		withConnector: _q.withConnector.Clone(),
 		// clone intermediate query.
-		sql:       _q.sql.Clone(),
-		path:      _q.path,
-		modifiers: append([]func(*sql.Selector){}, _q.modifiers...),
+		sql:  _q.sql.Clone(),
+		path: _q.path,
 	}
 }
 
@@ -567,12 +566,6 @@ func (_q *SyncJobQuery) ForShare(opts ...sql.LockOption) *SyncJobQuery {
 	return _q
 }
 
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_q *SyncJobQuery) Modify(modifiers ...func(s *sql.Selector)) *SyncJobSelect {
-	_q.modifiers = append(_q.modifiers, modifiers...)
-	return _q.Select()
-}
-
 // SyncJobGroupBy is the group-by builder for SyncJob entities.
 type SyncJobGroupBy struct {
 	selector
@@ -661,10 +654,4 @@ func (_s *SyncJobSelect) sqlScan(ctx context.Context, root *SyncJobQuery, v any)
 	}
 	defer rows.Close()
 	return sql.ScanSlice(rows, v)
-}
-
-// Modify adds a query modifier for attaching custom logic to queries.
-func (_s *SyncJobSelect) Modify(modifiers ...func(s *sql.Selector)) *SyncJobSelect {
-	_s.modifiers = append(_s.modifiers, modifiers...)
-	return _s
 }

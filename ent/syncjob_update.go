@@ -19,9 +19,8 @@ import (
 // SyncJobUpdate is the builder for updating SyncJob entities.
 type SyncJobUpdate struct {
 	config
-	hooks     []Hook
-	mutation  *SyncJobMutation
-	modifiers []func(*sql.UpdateBuilder)
+	hooks    []Hook
+	mutation *SyncJobMutation
 }
 
 // Where appends a list predicates to the SyncJobUpdate builder.
@@ -684,12 +683,6 @@ func (_u *SyncJobUpdate) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SyncJobUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SyncJobUpdate {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -863,7 +856,6 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.AddedTurns(); ok {
 		_spec.AddField(syncjob.FieldTurns, field.TypeInt, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{syncjob.Label}
@@ -879,10 +871,9 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 // SyncJobUpdateOne is the builder for updating a single SyncJob entity.
 type SyncJobUpdateOne struct {
 	config
-	fields    []string
-	hooks     []Hook
-	mutation  *SyncJobMutation
-	modifiers []func(*sql.UpdateBuilder)
+	fields   []string
+	hooks    []Hook
+	mutation *SyncJobMutation
 }
 
 // SetUpdatedAt sets the "updated_at" field.
@@ -1552,12 +1543,6 @@ func (_u *SyncJobUpdateOne) check() error {
 	return nil
 }
 
-// Modify adds a statement modifier for attaching custom logic to the UPDATE statement.
-func (_u *SyncJobUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *SyncJobUpdateOne {
-	_u.modifiers = append(_u.modifiers, modifiers...)
-	return _u
-}
-
 func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err error) {
 	if err := _u.check(); err != nil {
 		return _node, err
@@ -1748,7 +1733,6 @@ func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err er
 	if value, ok := _u.mutation.AddedTurns(); ok {
 		_spec.AddField(syncjob.FieldTurns, field.TypeInt, value)
 	}
-	_spec.AddModifiers(_u.modifiers...)
 	_node = &SyncJob{config: _u.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues

@@ -10,7 +10,6 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 )

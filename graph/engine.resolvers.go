@@ -10,7 +10,6 @@ import (
 
 	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/graph/generated"

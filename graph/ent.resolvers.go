@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/internal/apierr"

@@ -7,58 +7,60 @@ import (
 	"reflect"
 
 	"entgo.io/ent"
-	"entgo.io/ent/entql"
+	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/privacy"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// ErrRole is inside the refusal of a write that the viewer's role is too low for.
+// ErrRole is wrapped in the refusal of a viewer whose role is too low.
 var ErrRole = errors.New("role too low")
 
-// Access says what an API key may do with an entity.
+func errRole() error { return fmt.Errorf("%w: %w", privacy.Deny, ErrRole) }
+
+// Access is what API keys may do with the rows of an entity.
 type Access uint8
 
-// The accesses, each including the one before.
+// The levels of access. Each includes the one before.
 const (
-	None  Access = iota // not even look
-	Read                // look, within the key's collections
-	Write               // look and change
+	None  Access = iota
+	Read         // within the key's collections
+	Write        // read and change
 )
 
-// Tenant is the policy of an entity that belongs to a workspace: reads and
-// writes are filtered to the viewer's workspace, creates take its id.
-// The zero value lets sessions read, lets only owners write, and shuts keys out.
+// Tenant is the policy of an entity that belongs to a workspace. It restricts reads
+// and writes to the viewer's workspace, and new rows get that workspace. The zero
+// value lets every session read, owners write, and API keys nothing.
 type Tenant struct {
-	// Field holds the workspace; workspace_id when empty.
+	// Field holds the workspace; workspace_id if empty.
 	Field string
-	// Role is the least a session needs for writes; owner when empty.
+	// Role is the least role that a session needs to write; owner if empty.
 	Role viewer.Role
-	// Reader is the least a session needs for reads; any role when empty.
+	// Reader is the least role that a session needs to read; any if empty.
 	Reader viewer.Role
-	// ReadOnly refuses every write, the system's too.
+	// ReadOnly refuses every write, also of Magpie itself.
 	ReadOnly bool
-	// Keys says what API keys may do.
+	// Keys is what API keys may do.
 	Keys Access
-	// Collection names the field with the collection's id. Viewers who reach
-	// only some collections are filtered by it; without it they are refused.
+	// Collection is the field with the id of a collection. Without it, a viewer
+	// who reaches only some collections is refused.
 	Collection string
-	// Subject names the field with the user's or key's own id; when set,
-	// sessions and keys see only their own rows.
+	// Subject is the field with the id of the user or key that owns a row. If it
+	// is set, sessions and keys see only their own rows.
 	Subject string
-	// Person names the nullable field with the id of the person that a row is
-	// about; when set, sessions see their own rows and those that are nobody's,
-	// and Magpie itself inside a workspace only the latter.
+	// Person is the nullable field with the id of the person that a row is about.
+	// If it is set, a session sees its own rows and the shared ones, which are
+	// about nobody, and Magpie itself, inside a workspace, only the shared ones.
 	Person string
-	// SharedRole is the least a session needs to write rows that are nobody's,
-	// where Person is set; owner when empty.
+	// SharedRole is the least role that a session needs to write shared rows;
+	// owner if empty.
 	SharedRole viewer.Role
-	// Doomed names the field that is set on rows that are being deleted: nobody
-	// sees them any more. With Owner it is the field of the edge of that name,
-	// and hides all rows that hang on such a one.
-	Doomed, Owner string
-	// Guard hides rows that tell of documents which the viewer may not read.
+	// Tombstone is the field that marks a row as deleted. Marked rows are hidden.
+	Tombstone string
+	// OfConnector hides the rows of connectors that are marked as deleted.
+	OfConnector bool
+	// Guard hides rows about documents that the viewer may not read.
 	Guard Guard
 }
 
@@ -66,18 +68,6 @@ var (
 	_ ent.Policy = Tenant{}
 	_ ent.Policy = Person{}
 )
-
-type filter interface{ Where(entql.P) }
-
-// filterOf reads the Filter method that ent generates on queries and mutations.
-func filterOf(v any) (filter, bool) {
-	m := reflect.ValueOf(v).MethodByName("Filter")
-	if !m.IsValid() {
-		return nil, false
-	}
-	f, ok := m.Call(nil)[0].Interface().(filter)
-	return f, ok
-}
 
 func (t Tenant) field() string {
 	if t.Field == "" {
@@ -100,42 +90,10 @@ func (t Tenant) sharedRole() viewer.Role {
 	return t.SharedRole
 }
 
-// persons is what a viewer may see, or change, of rows that may be one person's.
-func (t Tenant) persons(v viewer.Viewer, need Access) (entql.P, bool) {
-	nobodys := entql.FieldNil(t.Person)
-	switch {
-	case v.Kind == viewer.KindSystem:
-		return nobodys, true
-	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
-		return nil, false
-	case need == Write && !v.Role.AtLeast(t.sharedRole()):
-		return entql.FieldEQ(t.Person, v.Subject), true
-	default:
-		return entql.Or(nobodys, entql.FieldEQ(t.Person, v.Subject)), true
-	}
-}
-
-// makes refuses to create a row that is another person's, or nobody's below the
-// role for that.
-func (t Tenant) makes(v viewer.Viewer, m ent.Mutation) error {
-	if t.Person == "" {
-		return nil
-	}
-	got, set := m.Field(t.Person)
-	switch {
-	case set && (v.Kind != viewer.KindSession || v.Subject == uuid.Nil || got != any(v.Subject)):
-		return privacy.Denyf("%s: another person was named", m.Type())
-	case !set && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.sharedRole()):
-		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
-	default:
-		return nil
-	}
-}
-
-// EvalQuery filters a query to what the viewer may see.
+// EvalQuery restricts a query to the rows that the viewer may see.
 func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
 	if v, ok := viewer.From(ctx); ok && t.Reader != "" && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.Reader) {
-		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+		return errRole()
 	}
 	return t.eval(ctx, q, Read)
 }
@@ -151,71 +109,115 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 	if v.Workspace == uuid.Nil {
 		return privacy.Denyf("the viewer belongs to no workspace")
 	}
-	if v.Kind == viewer.KindKey && t.Keys < need {
-		return privacy.Denyf("API keys have no such access to %T", target)
-	}
-	f, ok := filterOf(target)
-	if !ok {
-		return privacy.Denyf("%T cannot be filtered", target)
-	}
 	switch v.Kind {
-	case viewer.KindSystem, viewer.KindSession, viewer.KindKey:
-		f.Where(entql.FieldEQ(t.field(), v.Workspace))
+	case viewer.KindSystem, viewer.KindSession:
+	case viewer.KindKey:
+		if t.Keys < need {
+			return privacy.Denyf("API keys have no such access to %T", target)
+		}
 	default:
 		return privacy.Denyf("viewers of kind %q have no access", v.Kind)
 	}
-	if t.Subject != "" && v.Kind != viewer.KindSystem {
-		f.Where(entql.FieldEQ(t.Subject, v.Subject))
+	conditions, err := t.conditions(v, need)
+	if err != nil {
+		return err
 	}
-	if t.Person != "" {
-		p, ok := t.persons(v, need)
-		if !ok {
-			return privacy.Denyf("viewers of kind %q see no %T", v.Kind, target)
+	for _, condition := range conditions {
+		if err := restrict(target, condition); err != nil {
+			return fmt.Errorf("%w: %w", privacy.Deny, err)
 		}
-		f.Where(p)
-	}
-	if t.Doomed != "" {
-		f.Where(t.kept())
 	}
 	if err := t.Guard.apply(ctx, v, target); err != nil {
 		return fmt.Errorf("%w: %w", privacy.Deny, err)
 	}
-	if !v.AllCollections {
-		if t.Collection == "" {
-			if v.Kind == viewer.KindKey && t.Subject != "" {
-				return privacy.Allow
-			}
-			return privacy.Denyf("the viewer reaches some collections only")
-		}
-		f.Where(inAny(t.Collection, v.Collections))
-	}
 	return privacy.Allow
 }
 
-// kept is true for rows that are not being deleted. For rows that hang on others
-// it is written as "not among the doomed", who are few or none, so that the
-// database looks for those once and reads the rest in whatever order it likes.
-func (t Tenant) kept() entql.P {
-	if t.Owner == "" {
-		return entql.FieldNil(t.Doomed)
+// A condition restricts the rows of a query or mutation.
+type condition = func(*sql.Selector)
+
+// conditions returns what must hold for the rows that v may see or change. It
+// returns an error if v may have none.
+func (t Tenant) conditions(v viewer.Viewer, need Access) ([]condition, error) {
+	all := []condition{equals(t.field(), v.Workspace)}
+	if t.Subject != "" && v.Kind != viewer.KindSystem {
+		all = append(all, equals(t.Subject, v.Subject))
 	}
-	return entql.Not(entql.HasEdgeWith(t.Owner, entql.FieldNotNil(t.Doomed)))
+	if t.Person != "" {
+		c, ok := t.personCondition(v, need)
+		if !ok {
+			return nil, privacy.Denyf("viewers of kind %q see no rows of persons", v.Kind)
+		}
+		all = append(all, c)
+	}
+	if t.Tombstone != "" {
+		all = append(all, func(s *sql.Selector) { s.Where(sql.IsNull(s.C(t.Tombstone))) })
+	}
+	if t.OfConnector {
+		// The connectors that are being deleted are few or none: the database reads
+		// them once and the rows in any order.
+		all = append(all, func(s *sql.Selector) {
+			connectors := sql.Table("connectors")
+			s.Where(sql.NotIn(s.C("connector_id"), sql.Select(connectors.C("id")).From(connectors).Where(sql.NotNull(connectors.C("deleting_at")))))
+		})
+	}
+	switch {
+	case v.AllCollections:
+	case t.Collection != "":
+		all = append(all, in(t.Collection, v.Collections))
+	case v.Kind == viewer.KindKey && t.Subject != "":
+	default:
+		return nil, privacy.Denyf("the viewer reaches some collections only")
+	}
+	return all, nil
 }
 
-// inAny is false for every row when ids is empty: nothing listed is nothing reached.
-func inAny(field string, ids []uuid.UUID) entql.P {
-	if len(ids) == 0 {
-		return entql.FieldEQ(field, uuid.Nil)
+// personCondition restricts rows that may be about one person. ok is false if v may
+// have none of them.
+func (t Tenant) personCondition(v viewer.Viewer, need Access) (c condition, ok bool) {
+	shared := func(s *sql.Selector) *sql.Predicate { return sql.IsNull(s.C(t.Person)) }
+	switch {
+	case v.Kind == viewer.KindSystem:
+		return func(s *sql.Selector) { s.Where(shared(s)) }, true
+	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
+		return nil, false
+	case need == Write && !v.Role.AtLeast(t.sharedRole()):
+		return equals(t.Person, v.Subject), true
+	default:
+		return func(s *sql.Selector) { s.Where(sql.Or(shared(s), sql.EQ(s.C(t.Person), v.Subject))) }, true
 	}
+}
+
+func equals(field string, value any) condition {
+	return func(s *sql.Selector) { s.Where(sql.EQ(s.C(field), value)) }
+}
+
+// in holds for no row if ids is empty.
+func in(field string, ids []uuid.UUID) condition {
 	values := make([]any, len(ids))
 	for i, id := range ids {
 		values[i] = id
 	}
-	return entql.FieldIn(field, values...)
+	return func(s *sql.Selector) { s.Where(sql.In(s.C(field), values...)) }
 }
 
-// EvalMutation keeps writes inside the viewer's workspace and role. A create
-// without a workspace gets the viewer's; one for another workspace is refused.
+// restrict adds a condition to a query or mutation, whose predicates have a type of
+// their own for each entity.
+func restrict(target any, c condition) error {
+	where := reflect.ValueOf(target).MethodByName("Where")
+	if !where.IsValid() || !where.Type().IsVariadic() || where.Type().NumIn() != 1 {
+		return fmt.Errorf("%T takes no conditions", target)
+	}
+	predicate, value := where.Type().In(0).Elem(), reflect.ValueOf(c)
+	if !value.CanConvert(predicate) {
+		return fmt.Errorf("%T takes other conditions", target)
+	}
+	where.Call([]reflect.Value{value.Convert(predicate)})
+	return nil
+}
+
+// EvalMutation restricts a write to the viewer's workspace and role. A new row
+// without a workspace gets the viewer's; one of another workspace is refused.
 func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	v, ok := viewer.From(ctx)
 	if !ok {
@@ -225,7 +227,7 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 		return privacy.Denyf("%s is not written this way", m.Type())
 	}
 	if v.Kind == viewer.KindSession && !v.Role.AtLeast(t.role()) {
-		return fmt.Errorf("%w: %w", privacy.Deny, ErrRole)
+		return errRole()
 	}
 	if !m.Op().Is(ent.OpCreate) {
 		return t.eval(ctx, m, Write)
@@ -234,49 +236,73 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 		return privacy.Denyf("API keys may not create %s", m.Type())
 	}
 	if t.Subject != "" && v.Kind != viewer.KindSystem {
-		switch got, set := m.Field(t.Subject); {
-		case set && got != any(v.Subject):
-			return privacy.Denyf("%s: another subject was named", m.Type())
-		case !set:
-			if err := m.SetField(t.Subject, v.Subject); err != nil {
-				return fmt.Errorf("%w: %w", privacy.Deny, err)
-			}
+		if err := setOwn(m, t.Subject, v.Subject, "subject"); err != nil {
+			return err
 		}
 	}
-	if err := t.makes(v, m); err != nil && !v.SpansWorkspaces() {
+	if err := t.checkPerson(v, m); err != nil && !v.SpansWorkspaces() {
 		return err
 	}
-	if t.field() == "id" { // a workspace belongs to none but itself
-		if v.SpansWorkspaces() {
-			return privacy.Allow
-		}
-		return privacy.Denyf("only the system makes a %s", m.Type())
-	}
-	got, set := m.Field(t.field())
+	return t.setWorkspace(v, m)
+}
+
+// setWorkspace gives a new row the viewer's workspace.
+func (t Tenant) setWorkspace(v viewer.Viewer, m ent.Mutation) error {
 	switch {
 	case v.SpansWorkspaces():
-		if !set {
+		if _, given := m.Field(t.field()); !given && t.field() != "id" {
 			return privacy.Denyf("%s: the system viewer must name the workspace", m.Type())
 		}
 		return privacy.Allow
+	case t.field() == "id":
+		return privacy.Denyf("only the system makes a %s", m.Type())
 	case v.Workspace == uuid.Nil:
 		return privacy.Denyf("the viewer belongs to no workspace")
-	case set && got != any(v.Workspace):
-		return privacy.Denyf("%s: another workspace was named", m.Type())
-	case !set:
-		if err := m.SetField(t.field(), v.Workspace); err != nil {
-			return fmt.Errorf("%w: %w", privacy.Deny, err)
-		}
+	}
+	if err := setOwn(m, t.field(), v.Workspace, "workspace"); err != nil {
+		return err
 	}
 	return privacy.Allow
 }
 
-// Person is the policy of people, who may belong to several workspaces: they
-// are seen by whoever shares one with them, and written by the system and by
-// themselves.
+// setOwn sets a field of a new row to the viewer's own id. It refuses a row with
+// another id.
+func setOwn(m ent.Mutation, field string, id uuid.UUID, what string) error {
+	value, given := m.Field(field)
+	switch {
+	case given && value != any(id):
+		return privacy.Denyf("%s: another %s was named", m.Type(), what)
+	case given:
+		return nil
+	}
+	if err := m.SetField(field, id); err != nil {
+		return fmt.Errorf("%w: %w", privacy.Deny, err)
+	}
+	return nil
+}
+
+// checkPerson refuses to create a row about another person, and a shared row below
+// SharedRole.
+func (t Tenant) checkPerson(v viewer.Viewer, m ent.Mutation) error {
+	if t.Person == "" {
+		return nil
+	}
+	value, given := m.Field(t.Person)
+	switch {
+	case given && (v.Kind != viewer.KindSession || v.Subject == uuid.Nil || value != any(v.Subject)):
+		return privacy.Denyf("%s: another person was named", m.Type())
+	case !given && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.sharedRole()):
+		return errRole()
+	default:
+		return nil
+	}
+}
+
+// Person is the policy of people, who may be members of several workspaces. The
+// members of a workspace see each other. Only Magpie itself and the person write.
 type Person struct{}
 
-// EvalQuery filters to members of the viewer's workspace.
+// EvalQuery restricts a query to members of the viewer's workspace.
 func (Person) EvalQuery(ctx context.Context, q ent.Query) error {
 	v, ok := viewer.From(ctx)
 	switch {
@@ -287,15 +313,14 @@ func (Person) EvalQuery(ctx context.Context, q ent.Query) error {
 	case v.Workspace == uuid.Nil, v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem:
 		return privacy.Denyf("viewers of kind %q see no people", v.Kind)
 	}
-	f, ok := filterOf(q)
-	if !ok {
-		return privacy.Denyf("%T cannot be filtered", q)
-	}
-	f.Where(entql.HasEdgeWith("memberships", entql.FieldEQ("workspace_id", v.Workspace)))
-	return privacy.Allow
+	return allowWhere(q, func(s *sql.Selector) {
+		members := sql.Table("memberships")
+		s.Where(sql.In(s.C("id"), sql.Select(members.C("user_id")).From(members).Where(sql.EQ(members.C("workspace_id"), v.Workspace))))
+	})
 }
 
-// EvalMutation allows the system everything and people their own row.
+// EvalMutation allows Magpie itself every write, and a person the change of their
+// own row.
 func (Person) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	v, ok := viewer.From(ctx)
 	switch {
@@ -306,10 +331,13 @@ func (Person) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	case v.Kind != viewer.KindSession || m.Op().Is(ent.OpCreate):
 		return privacy.Denyf("viewers of kind %q may not write people", v.Kind)
 	}
-	f, ok := filterOf(m)
-	if !ok {
-		return privacy.Denyf("%T cannot be filtered", m)
+	return allowWhere(m, equals("id", v.Subject))
+}
+
+// allowWhere allows a query or mutation, restricted by a condition.
+func allowWhere(target any, c condition) error {
+	if err := restrict(target, c); err != nil {
+		return fmt.Errorf("%w: %w", privacy.Deny, err)
 	}
-	f.Where(entql.FieldEQ("id", v.Subject))
 	return privacy.Allow
 }

@@ -28,7 +28,7 @@ func (Collection) Fields() []ent.Field {
 		field.String("embedding_model").NotEmpty().MaxLen(200).Immutable(),
 		field.String("next_embedding_model").StorageKey("next_model").Optional().Nillable().MaxLen(200).
 			Comment("The model that the collection is changing to; null when it is not."),
-		doomed(),
+		tombstone(),
 	}
 }
 
@@ -49,7 +49,7 @@ func (Collection) Indexes() []ent.Index {
 
 // Policy of Collection.
 func (Collection) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "id", Doomed: doomedField}
+	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "id", Tombstone: tombstoneField}
 }
 
 // Annotations of Collection.

@@ -50,7 +50,7 @@ func (Connector) Fields() []ent.Field {
 		field.Time("groups_at").Optional().Nillable().Annotations(hidden()).Comment("when the groups that count had been read"),
 		field.Time("groups_due_at").Optional().Nillable().Annotations(hidden()).Comment("when they are to be read again; null is at once"),
 		field.String("groups_failure").Optional().Nillable().MaxLen(2000).Annotations(hidden()).Comment("why the newest reading failed"),
-		doomed(),
+		tombstone(),
 	}
 }
 
@@ -77,13 +77,13 @@ func (Connector) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("workspace_id", "created_at"),
 		index.Fields("next_sync_at").Annotations(entsql.IndexWhere("next_sync_at is not null")),
-		index.Fields(doomedField).Annotations(entsql.IndexWhere("deleting_at is not null")),
+		index.Fields(tombstoneField).Annotations(entsql.IndexWhere("deleting_at is not null")),
 	}
 }
 
 // Policy of Connector.
 func (Connector) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id", Doomed: doomedField}
+	return rule.Tenant{Role: viewer.RoleEditor, Collection: "collection_id", Tombstone: tombstoneField}
 }
 
 // Annotations of Connector.

@@ -77,7 +77,7 @@ func (Document) Indexes() []ent.Index {
 
 // Policy of Document.
 func (Document) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "collection_id", Doomed: doomedField, Owner: "connector", Guard: rule.Documents}
+	return rule.Tenant{Role: viewer.RoleEditor, Keys: rule.Read, Collection: "collection_id", OfConnector: true, Guard: rule.Documents}
 }
 
 // Annotations of Document.

@@ -54,13 +54,13 @@ func (tenant) Fields() []ent.Field {
 	}
 }
 
-// doomedField is the tombstone of what is being deleted in the background.
-const doomedField = "deleting_at"
+// tombstoneField is set on rows that are being deleted in the background.
+const tombstoneField = "deleting_at"
 
-// doomed is the tombstone: set, the row and all that hangs on it are gone for
-// everybody but the workers that delete them.
-func doomed() ent.Field {
-	return field.Time(doomedField).Optional().Nillable().Annotations(hidden()).Comment("being deleted since")
+// tombstone marks a row as deleted: it is hidden, with everything that belongs to
+// it, from everybody but the workers that delete the rows.
+func tombstone() ent.Field {
+	return field.Time(tombstoneField).Optional().Nillable().Annotations(hidden()).Comment("being deleted since")
 }
 
 // hidden keeps a field, an edge or a whole entity out of GraphQL.

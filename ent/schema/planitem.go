@@ -57,7 +57,7 @@ func (PlanItem) Indexes() []ent.Index {
 
 // Policy of PlanItem.
 func (PlanItem) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector", Guard: rule.Items}
+	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true, Guard: rule.Items}
 }
 
 // Annotations of PlanItem.

@@ -47,7 +47,7 @@ func (SourceFile) Indexes() []ent.Index {
 
 // Policy of SourceFile.
 func (SourceFile) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true}
 }
 
 // Annotations of SourceFile.

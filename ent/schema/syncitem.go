@@ -69,7 +69,7 @@ func (SyncItem) Indexes() []ent.Index {
 
 // Policy of SyncItem.
 func (SyncItem) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector", Guard: rule.Items}
+	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true, Guard: rule.Items}
 }
 
 // Annotations of SyncItem.

@@ -78,7 +78,7 @@ func (SyncJob) Indexes() []ent.Index {
 
 // Policy of SyncJob.
 func (SyncJob) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, Doomed: doomedField, Owner: "connector"}
+	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true}
 }
 
 // Annotations of SyncJob.

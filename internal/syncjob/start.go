@@ -2,15 +2,12 @@ package syncjob
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
@@ -23,7 +20,6 @@ import (
 const (
 	maxFilterPaths = 10_000
 	maxPathBytes   = 1024
-	startTries     = 5
 	enqueueLimit   = 3 * time.Second
 )
 
@@ -147,27 +143,28 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 	case rests(connector):
 		return nil, apierr.New(apierr.Conflict, "The connector is paused; resume it before you sync it.")
 	}
-	for range startTries {
+	var job *ent.SyncJob
+	err = transaction.In(ctx, j.client, func(ctx context.Context, client *ent.Client) error {
+		// A connector has one open job at most. The lock keeps two starts from both
+		// finding none.
+		if _, err := client.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended($1, 0))", "sync job "+connectorID.String()); err != nil {
+			return apierr.Wrap("lock the jobs of the connector", err)
+		}
 		open, err := openJob(ctx, client, connectorID)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if open != nil {
-			return joined(open, o)
+			job, err = joined(open, o)
+			return err
 		}
-		created, err := j.insert(ctx, client, connector, o)
-		if err != nil {
-			return nil, err
-		}
-		if created != nil {
-			transaction.AfterCommit(ctx, func(ctx context.Context) {
-				j.enqueue(ctx, created)
-				j.publish(ctx, Event{Snapshot: SnapshotOf(created)})
-			})
-			return created, nil
-		}
+		job, err = j.insert(ctx, client, connector, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, apierr.New(apierr.Conflict, "Other syncs of this connector start and end at the moment; try again.")
+	return transaction.Detach(ctx, job), nil
 }
 
 // openJob returns the connector's open job, or nil when there is none.
@@ -220,8 +217,7 @@ func (o StartOptions) equals(open *ent.SyncJob) bool {
 	}
 }
 
-// insert writes the row, or returns nil when another one was faster. A conflict
-// is no error to the database: an error would spoil the caller's transaction.
+// insert stores a job. A worker gets its task after the commit.
 func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Connector, o StartOptions) (*ent.SyncJob, error) {
 	now := j.now()
 	create := client.SyncJob.Create().
@@ -243,14 +239,14 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 	if o.Target != uuid.Nil {
 		create.SetTargetJobID(o.Target)
 	}
-	create.OnConflict(entsql.DoNothing())
 	row, err := create.Save(ctx)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil //nolint:nilnil // another job was faster
-	case err != nil:
+	if err != nil {
 		return nil, apierr.Wrap("write the sync job", err)
 	}
+	transaction.AfterCommit(ctx, func(ctx context.Context) {
+		j.enqueue(ctx, row)
+		j.publish(ctx, Event{Snapshot: SnapshotOf(row)})
+	})
 	return row, nil
 }
 

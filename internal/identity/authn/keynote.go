@@ -8,11 +8,9 @@ import (
 	"sync"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -144,32 +142,31 @@ func (n *notes) round(ctx context.Context) bool {
 	return true
 }
 
+// write stores uses and leaks. Plain SQL keeps updated_at, since nobody has changed
+// the keys.
 func (n *notes) write(ctx context.Context, uses map[uuid.UUID]time.Time, leaks map[uuid.UUID]leak) error {
 	for id, at := range uses {
-		// Another node may have been first.
-		update := n.ent.APIKey.Update().SetLastUsedAt(at.Truncate(time.Microsecond)).
-			Where(apikey.ID(id), apikey.Or(apikey.LastUsedAtIsNil(), apikey.LastUsedAtLTE(at.Add(-usedEvery))))
-		if err := exec(ctx, update); err != nil {
+		// Another node may have stored a later use.
+		if err := n.exec(ctx, "update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)",
+			id, at.Truncate(time.Microsecond), at.Add(-usedEvery)); err != nil {
 			return err
 		}
 	}
 	for id, l := range leaks {
-		// A key that was rotated meanwhile is another one.
-		update := n.ent.APIKey.Update().SetLeakedAt(l.at.Truncate(time.Microsecond)).SetLeakedOrigin(l.origin).
-			Where(apikey.ID(id), apikey.SecretHash(l.hash), apikey.LeakedAtIsNil())
-		if err := exec(ctx, update); err != nil {
+		// The hash differs if the key was rotated meanwhile.
+		if err := n.exec(ctx, "update api_keys set leaked_at = $2, leaked_origin = $3 where id = $1 and secret_hash = $4 and leaked_at is null",
+			id, l.at.Truncate(time.Microsecond), l.origin, l.hash); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// exec writes without touching updated_at: nobody has changed the key.
-func exec(ctx context.Context, update *ent.APIKeyUpdate) error {
+func (n *notes) exec(ctx context.Context, query string, arguments ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
-	update.Modify(func(u *entsql.UpdateBuilder) { u.Set(apikey.FieldUpdatedAt, entsql.Expr(apikey.FieldUpdatedAt)) })
-	return update.Exec(ctx)
+	_, err := n.ent.ExecContext(ctx, query, arguments...)
+	return err
 }
 
 // close waits until everything has been written or dropped. Nothing is noted

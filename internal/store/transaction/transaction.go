@@ -46,6 +46,15 @@ func In(ctx context.Context, client *ent.Client, do func(ctx context.Context, cl
 	return nil
 }
 
+// Detach returns a row that In has read or written for use after In. If ctx has a
+// transaction, that is row itself, which stays part of the transaction.
+func Detach[R interface{ Unwrap() R }](ctx context.Context, row R) R {
+	if ent.TxFromContext(ctx) != nil {
+		return row
+	}
+	return row.Unwrap()
+}
+
 // AfterCommit calls do once the transaction in ctx has committed, and not if it
 // fails. Without a transaction it calls do at once. The context passed to do
 // carries no transaction.

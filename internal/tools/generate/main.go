@@ -45,8 +45,8 @@ func run() error {
 		Target:  target,
 		Package: module + "/" + target,
 		Features: []gen.Feature{
-			gen.FeaturePrivacy, gen.FeatureEntQL, gen.FeatureIntercept, gen.FeatureExecQuery,
-			gen.FeatureUpsert, gen.FeatureLock, gen.FeatureModifier, gen.FeatureVersionedMigration, gen.FeatureNamedEdges,
+			gen.FeaturePrivacy, gen.FeatureIntercept, gen.FeatureExecQuery, gen.FeatureLock,
+			gen.FeatureVersionedMigration, gen.FeatureNamedEdges,
 		},
 	}, entc.Extensions(extension))
 	if err != nil {
