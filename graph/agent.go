@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"entgo.io/contrib/entgql"
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/catalog"
@@ -24,23 +23,10 @@ func newAgent(in model.CreateAgentInput) catalog.New {
 
 func agentChange(in model.UpdateAgentInput) catalog.Change {
 	return catalog.Change{
-		Name: given(in.Name), SystemPrompt: given(in.SystemPrompt), All: given(in.AllCollections),
-		Description: settable(in.Description), StartMessage: settable(in.StartMessage), Model: settable(in.Model),
-		Tools: settable(in.Tools), Collections: settable(in.Collections),
+		Name: field(in.Name), SystemPrompt: field(in.SystemPrompt), All: field(in.AllCollections),
+		Description: nullableField(in.Description), StartMessage: nullableField(in.StartMessage), Model: nullableField(in.Model),
+		Tools: nullableField(in.Tools), Collections: nullableField(in.Collections),
 	}
-}
-
-// given takes null for a setting that cannot be null as not given.
-func given[T any](v *T) catalog.Set[T] {
-	if v == nil {
-		return catalog.Set[T]{}
-	}
-	return catalog.Set[T]{Given: true, To: *v}
-}
-
-func settable[T any](v graphql.Omittable[T]) catalog.Set[T] {
-	to, given := v.ValueOK()
-	return catalog.Set[T]{Given: given, To: to}
 }
 
 // existingCollections returns the collections of an agent that still exist. All
@@ -101,8 +87,8 @@ func newTemplate(in model.CreateAgentTemplateInput) template.New {
 
 func templateChange(in model.UpdateAgentTemplateInput) template.Change {
 	return template.Change{
-		Name: given(in.Name), Category: given(in.Category), Prompt: given(in.SystemPrompt),
-		Description: settable(in.Description), StartMessage: settable(in.StartMessage), Tools: settable(in.Tools),
+		Name: field(in.Name), Category: field(in.Category), Prompt: field(in.SystemPrompt),
+		Description: nullableField(in.Description), StartMessage: nullableField(in.StartMessage), Tools: nullableField(in.Tools),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/magpie-search/magpie/ent/agent"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
+	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -32,20 +34,14 @@ type New struct {
 	Model        *string
 }
 
-// Set is a new value for one setting; the zero value leaves it as it is.
-type Set[T any] struct {
-	Given bool
-	To    T
-}
-
 // Change is what is to be different about an agent. Nil clears a setting that
 // need not be there.
 type Change struct {
-	Name, SystemPrompt               Set[string]
-	Description, StartMessage, Model Set[*string]
-	Tools                            Set[[]string]
-	Collections                      Set[[]uuid.UUID] // nil is all
-	All                              Set[bool]
+	Name, SystemPrompt               patch.Field[string]
+	Description, StartMessage, Model patch.Field[*string]
+	Tools                            patch.Field[[]string]
+	Collections                      patch.Field[[]uuid.UUID] // nil is all
+	All                              patch.Field[bool]
 }
 
 // Options change what a catalog does.
@@ -86,7 +82,7 @@ func (c *Catalog) Get(ctx context.Context, id uuid.UUID) (*ent.Agent, error) {
 // cannot see are not found.
 func (c *Catalog) Create(ctx context.Context, in New) (*ent.Agent, error) {
 	p := plan{name: in.Name, prompt: in.SystemPrompt, description: in.Description, greeting: in.StartMessage, model: in.Model, tools: in.Tools, all: true}
-	if err := p.reach(Set[[]uuid.UUID]{in.Collections != nil, in.Collections}, set(in.All)); err != nil {
+	if err := p.reach(patch.Field[[]uuid.UUID]{Given: in.Collections != nil, Value: in.Collections}, patch.SetIfNotNil(in.All)); err != nil {
 		return nil, err
 	}
 	for _, check := range []func() error{p.checkName, p.checkDescription, p.checkPrompt, p.checkTools, p.checkGreeting,
@@ -132,8 +128,8 @@ func (c *Catalog) Update(ctx context.Context, id uuid.UUID, change Change) (*ent
 func (c *Catalog) changed(ctx context.Context, client *ent.Client, row *ent.Agent, change Change) (*ent.AgentUpdateOne, error) {
 	update := client.Agent.UpdateOne(row)
 	p := plan{
-		name: change.Name.To, prompt: change.SystemPrompt.To, description: change.Description.To, greeting: change.StartMessage.To,
-		model: change.Model.To, tools: change.Tools.To, collections: row.Collections, all: row.AllCollections,
+		name: change.Name.Value, prompt: change.SystemPrompt.Value, description: change.Description.Value, greeting: change.StartMessage.Value,
+		model: change.Model.Value, tools: change.Tools.Value, collections: row.Collections, all: row.AllCollections,
 	}
 	if err := p.reach(change.Collections, change.All); err != nil {
 		return nil, err
@@ -144,11 +140,11 @@ func (c *Catalog) changed(ctx context.Context, client *ent.Client, row *ent.Agen
 		write func()
 	}{
 		{change.Name.Given, p.checkName, func() { update.SetName(p.name) }},
-		{change.Description.Given, p.checkDescription, func() { setOrClear(p.description, update.SetDescription, update.ClearDescription) }},
+		{change.Description.Given, p.checkDescription, func() { patch.SetOrClear(p.description, update.SetDescription, update.ClearDescription) }},
 		{change.SystemPrompt.Given, p.checkPrompt, func() { update.SetSystemPrompt(p.prompt) }},
 		{change.Tools.Given, p.checkTools, func() { update.SetTools(list(p.tools)) }},
-		{change.StartMessage.Given, p.checkGreeting, func() { setOrClear(p.greeting, update.SetStartMessage, update.ClearStartMessage) }},
-		{change.Model.Given, func() error { return c.checkModel(&p) }, func() { setOrClear(p.model, update.SetModel, update.ClearModel) }},
+		{change.StartMessage.Given, p.checkGreeting, func() { patch.SetOrClear(p.greeting, update.SetStartMessage, update.ClearStartMessage) }},
+		{change.Model.Given, func() error { return c.checkModel(&p) }, func() { patch.SetOrClear(p.model, update.SetModel, update.ClearModel) }},
 		{change.Collections.Given, func() error { return c.checkCollections(ctx, &p) }, func() {}},
 		{change.Collections.Given || change.All.Given, func() error { return nil }, func() {
 			update.SetCollections(list(p.collections)).SetAllCollections(p.all)
@@ -222,7 +218,7 @@ func (c *Catalog) within(ctx context.Context, do func(context.Context, *ent.Clie
 
 // checkModel lets an agent choose among the models that there are.
 func (c *Catalog) checkModel(p *plan) (err error) {
-	if p.model, err = OptionalText("model", p.model, MaxName); err != nil || p.model == nil {
+	if p.model, err = check.Optional("model", p.model, check.MaxName); err != nil || p.model == nil {
 		return err
 	}
 	var names []string
@@ -262,26 +258,10 @@ func found(row *ent.Agent, err error) (*ent.Agent, error) {
 	return row, nil
 }
 
-func set(v *bool) Set[bool] {
-	if v == nil {
-		return Set[bool]{}
-	}
-	return Set[bool]{Given: true, To: *v}
-}
-
 // list is never nil, so that an empty list is stored as one.
 func list[T any](v []T) []T {
 	if v == nil {
 		return []T{}
 	}
 	return v
-}
-
-// setOrClear hands a value, or its absence, to an update.
-func setOrClear[T, U any](v *T, set func(T) U, clear func() U) {
-	if v != nil {
-		set(*v)
-	} else {
-		clear()
-	}
 }

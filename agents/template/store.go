@@ -12,6 +12,8 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
+	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -117,8 +119,8 @@ func (s *Store) Create(ctx context.Context, in New) (*Template, error) {
 	}
 	client := transaction.Client(ctx, s.ent)
 	made, err := write(client.AgentTemplate.Create(), Change{
-		Name: to(orEmpty(in.Name)), Description: to(in.Description), Category: to(orDefault(in.Category)), Prompt: to(orEmpty(in.Prompt)),
-		Tools: to(in.Tools), StartMessage: to(in.StartMessage),
+		Name: patch.Set(orEmpty(in.Name)), Description: patch.Set(in.Description), Category: patch.Set(orDefault(in.Category)), Prompt: patch.Set(orEmpty(in.Prompt)),
+		Tools: patch.Set(in.Tools), StartMessage: patch.Set(in.StartMessage),
 	})
 	if err != nil {
 		return nil, err
@@ -140,9 +142,9 @@ func (s *Store) Create(ctx context.Context, in New) (*Template, error) {
 // Change is what is to be different about a template. Nil clears what need not
 // be there.
 type Change struct {
-	Name, Category, Prompt    catalog.Set[string]
-	Description, StartMessage catalog.Set[*string]
-	Tools                     catalog.Set[[]string]
+	Name, Category, Prompt    patch.Field[string]
+	Description, StartMessage patch.Field[*string]
+	Tools                     patch.Field[[]string]
 }
 
 // Update changes what is given of a template of the workspace's own.
@@ -154,7 +156,7 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change Change) (*Templ
 	if err != nil {
 		return nil, err
 	}
-	if change.StartMessage.Given && strings.TrimSpace(orEmpty(change.StartMessage.To)) == "" {
+	if change.StartMessage.Given && strings.TrimSpace(orEmpty(change.StartMessage.Value)) == "" {
 		update.ClearStartMessage()
 	}
 	row, err := update.Save(ctx)
@@ -233,30 +235,30 @@ func write[W writer[W]](w W, c Change) (W, error) {
 		do    func() error
 	}{
 		{c.Name.Given, func() error {
-			name, err := catalog.Name("name", c.Name.To, catalog.MaxName)
+			name, err := check.Name("name", c.Name.Value)
 			w.SetName(name)
 			return err
 		}},
 		{c.Description.Given, func() error {
-			text, err := catalog.OptionalText("description", c.Description.To, catalog.MaxDescription)
+			text, err := check.Optional("description", c.Description.Value, check.MaxDescription)
 			w.SetDescription(orEmpty(text))
 			return err
 		}},
 		{c.Category.Given, func() error {
-			name, err := catalog.Name("category", c.Category.To, maxCategory)
+			name, err := check.Label("category", c.Category.Value, maxCategory)
 			w.SetCategory(strings.ToLower(name))
 			return err
 		}},
 		{c.Prompt.Given, func() error {
-			w.SetSystemPrompt(c.Prompt.To)
-			return catalog.Text("systemPrompt", c.Prompt.To, catalog.MaxPrompt)
+			w.SetSystemPrompt(c.Prompt.Value)
+			return check.Text("systemPrompt", c.Prompt.Value, catalog.MaxPrompt)
 		}},
 		{c.Tools.Given, func() error {
-			w.SetTools(append([]string{}, c.Tools.To...))
-			return catalog.CheckTools(c.Tools.To)
+			w.SetTools(append([]string{}, c.Tools.Value...))
+			return catalog.CheckTools(c.Tools.Value)
 		}},
 		{c.StartMessage.Given, func() error {
-			text, err := catalog.OptionalText("startMessage", c.StartMessage.To, catalog.MaxGreeting)
+			text, err := check.Optional("startMessage", c.StartMessage.Value, catalog.MaxGreeting)
 			w.SetNillableStartMessage(text)
 			return err
 		}},
@@ -281,8 +283,6 @@ func notFound(what string, err error) error {
 	}
 	return fmt.Errorf("%s the template: %w", what, err)
 }
-
-func to[T any](v T) catalog.Set[T] { return catalog.Set[T]{Given: true, To: v} }
 
 func or[T any](v, otherwise *T) *T {
 	if v != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent/gid"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
 func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {
@@ -31,10 +32,10 @@ func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {
 		if err := catalog.CheckTools(x.Tools); err != nil || len(x.Tools) == 0 {
 			t.Errorf("%s: %v", x.Name, err)
 		}
-		if _, err := catalog.Name("name", x.Name, catalog.MaxName); err != nil || names[x.Name] {
+		if _, err := check.Name("name", x.Name); err != nil || names[x.Name] {
 			t.Errorf("%s: %v", x.Name, err)
 		}
-		if err := catalog.Text("systemPrompt", x.SystemPrompt, catalog.MaxPrompt); err != nil || utf8.RuneCountInString(x.SystemPrompt) < 1000 {
+		if err := check.Text("systemPrompt", x.SystemPrompt, catalog.MaxPrompt); err != nil || utf8.RuneCountInString(x.SystemPrompt) < 1000 {
 			t.Errorf("%s: the prompt has %d characters: %v", x.Name, utf8.RuneCountInString(x.SystemPrompt), err)
 		}
 		if !x.BuiltIn || x.Category == "" || x.Category != strings.ToLower(x.Category) || x.Description == "" || x.StartMessage == nil || *x.StartMessage == "" || x.CreatedAt != nil {

@@ -21,11 +21,16 @@ func SetIfNotNil[T any](value *T) Field[T] {
 // Apply calls set with the value of f, or clear if that is nil. It calls neither
 // if f is not given.
 func Apply[T, U any](f Field[*T], set func(T) U, clear func() U) {
-	switch {
-	case !f.Given:
-	case f.Value != nil:
-		set(*f.Value)
-	default:
+	if f.Given {
+		SetOrClear(f.Value, set, clear)
+	}
+}
+
+// SetOrClear calls set with *value, or clear if value is nil.
+func SetOrClear[T, U any](value *T, set func(T) U, clear func() U) {
+	if value != nil {
+		set(*value)
+	} else {
 		clear()
 	}
 }

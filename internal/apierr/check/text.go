@@ -53,6 +53,17 @@ func Description(field string, text *string) error {
 	return Length(field, *text, MaxDescription)
 }
 
+// Optional checks an optional text, and returns nil in the place of a blank one.
+func Optional(field string, text *string, limit int) (*string, error) {
+	if text != nil && strings.TrimSpace(*text) == "" {
+		text = nil
+	}
+	if text == nil {
+		return text, nil
+	}
+	return text, Length(field, *text, limit)
+}
+
 // Text checks a text that must not be blank.
 func Text(field, text string, limit int) error {
 	if strings.TrimSpace(text) == "" {

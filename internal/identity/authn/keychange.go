@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
@@ -111,11 +112,11 @@ func (k *Keys) Update(ctx context.Context, id uuid.UUID, c KeyChange) (*ent.APIK
 		update := client.APIKey.UpdateOne(row).
 			SetName(in.Name).SetAllowAllCollections(in.AllCollections).SetAllowedCollections(in.Collections).
 			SetAllowedHosts(in.Hosts).SetAllowedReferers(in.Referers).SetRequireSignature(in.RequireSignature)
-		setOrClear(in.Default, update.SetDefaultCollection, update.ClearDefaultCollection)
-		setOrClear(in.ChatModel, update.SetWidgetModelID, update.ClearWidgetModelID)
-		setOrClear(in.ChatContext, update.SetWidgetContext, update.ClearWidgetContext)
-		setOrClear(in.RatePerMinute, update.SetRateLimitPerMinute, update.ClearRateLimitPerMinute)
-		setOrClear(in.ExpiresAt, update.SetExpiresAt, update.ClearExpiresAt)
+		patch.SetOrClear(in.Default, update.SetDefaultCollection, update.ClearDefaultCollection)
+		patch.SetOrClear(in.ChatModel, update.SetWidgetModelID, update.ClearWidgetModelID)
+		patch.SetOrClear(in.ChatContext, update.SetWidgetContext, update.ClearWidgetContext)
+		patch.SetOrClear(in.RatePerMinute, update.SetRateLimitPerMinute, update.ClearRateLimitPerMinute)
+		patch.SetOrClear(in.ExpiresAt, update.SetExpiresAt, update.ClearExpiresAt)
 		return update.Save(ctx)
 	})
 }
@@ -216,13 +217,4 @@ func locked(ctx context.Context, client *ent.Client, id uuid.UUID, do func(*ent.
 
 func (k *Keys) forget(id uuid.UUID) {
 	k.known.Invalidate(func(r *record) bool { return r.key.ID == id })
-}
-
-// setOrClear hands a value, or its absence, to an update.
-func setOrClear[T, U any](v *T, set func(T) U, clear func() U) {
-	if v != nil {
-		set(*v)
-	} else {
-		clear()
-	}
 }
