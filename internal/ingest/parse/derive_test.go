@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestTitlesOfTextsWithoutHeadings(t *testing.T) {
@@ -22,16 +24,16 @@ func TestTitlesOfTextsWithoutHeadings(t *testing.T) {
 		"Nothing below this line":                             "Page",
 		"A first line that goes on and on without ever coming to the point that its writer may have had in mind\n\nText.\n": "Page",
 	} {
-		if got := mustParse(t, "page.txt", content).Title; got != want {
+		if got := parsetest.Read(t, "page.txt", content).Title; got != want {
 			t.Errorf("%q has the title %q, want %q", content, got, want)
 		}
 	}
 	for _, placeholder := range []string{"Untitled", "Microsoft Word - report.docx", "Document1", "PowerPoint Presentation", "Untitled document"} {
-		if got := mustParse(t, "a.html", "<title>"+placeholder+"</title><h1>Harbour rules</h1><p>Keep right.").Title; got != "Harbour rules" {
+		if got := parsetest.Read(t, "a.html", "<title>"+placeholder+"</title><h1>Harbour rules</h1><p>Keep right.").Title; got != "Harbour rules" {
 			t.Errorf("%q gives the title %q", placeholder, got)
 		}
 	}
-	if got := mustParse(t, "document.html", "<title>Document safety</title><p>Keep right.").Title; got != "Document safety" {
+	if got := parsetest.Read(t, "document.html", "<title>Document safety</title><p>Keep right.").Title; got != "Document safety" {
 		t.Errorf("a title that begins like a placeholder became %q", got)
 	}
 }
@@ -44,7 +46,7 @@ func TestKeywordsAreParted(t *testing.T) {
 		"\"tides;cranes, locks\"": {"tides", "cranes", "locks"},
 		"潮汐、起重机，船闸":               {"潮汐", "起重机", "船闸"},
 	} {
-		if got := mustParse(t, "a.md", "---\nkeywords: "+keywords+"\n---\nText.\n").Tags; !slices.Equal(got, want) {
+		if got := parsetest.Read(t, "a.md", "---\nkeywords: "+keywords+"\n---\nText.\n").Tags; !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", keywords, got, want)
 		}
 	}
@@ -57,17 +59,17 @@ func TestDatesAsTheyAreWritten(t *testing.T) {
 		"2024-03-01T12:30:00Z", "2024-03-01T12:30", "2024-03-01 13:30:00 +0100", "D:20240301123000Z", "D:20240301133000+01'00'", "Fri, 1 Mar 2024 12:30:00 +0000",
 		"Fri Mar  1 12:30:00 2024", "2024-03-01T12:30:00+0000",
 	} {
-		doc := mustParse(t, "a.md", "---\nmodified: \""+text+"\"\n---\nText.\n")
+		doc := parsetest.Read(t, "a.md", "---\nmodified: \""+text+"\"\n---\nText.\n")
 		if !doc.UpdatedAt.Equal(want) || doc.Metadata["modified"] != nil {
 			t.Errorf("%s is %s, metadata %v", text, doc.UpdatedAt, doc.Metadata)
 		}
 	}
 	for _, text := range []string{"1.3.2024", "01.03.2024", "20240301", "2024年3月1日", "March 1, 2024"} {
-		if got := mustParse(t, "a.md", "---\ncreated: \""+text+"\"\n---\nText.\n").CreatedAt; !got.Equal(want.Truncate(24 * time.Hour)) {
+		if got := parsetest.Read(t, "a.md", "---\ncreated: \""+text+"\"\n---\nText.\n").CreatedAt; !got.Equal(want.Truncate(24 * time.Hour)) {
 			t.Errorf("%s is %s", text, got)
 		}
 	}
-	doc := mustParse(t, "a.md", "---\ncreated: in spring\nmodified: 1601-01-01\n---\nText.\n")
+	doc := parsetest.Read(t, "a.md", "---\ncreated: in spring\nmodified: 1601-01-01\n---\nText.\n")
 	if !doc.CreatedAt.IsZero() || !doc.UpdatedAt.IsZero() || doc.Metadata["created"] != "in spring" {
 		t.Errorf("no dates: %s, %s, %v", doc.CreatedAt, doc.UpdatedAt, doc.Metadata)
 	}
@@ -76,16 +78,16 @@ func TestDatesAsTheyAreWritten(t *testing.T) {
 func TestTheLanguageOfAPageThatIsWronglyDeclaredEnglish(t *testing.T) {
 	t.Parallel()
 	long := ""
-	for _, line := range written("de") {
+	for _, line := range parsetest.Sentences("de") {
 		long += "<p>" + line + "</p>"
 	}
-	if got := mustParse(t, "a.html", `<html lang="en">`+long).Language; got != "de" {
+	if got := parsetest.Read(t, "a.html", `<html lang="en">`+long).Language; got != "de" {
 		t.Errorf("a long German page declared English has language %q", got)
 	}
-	if got := mustParse(t, "a.html", `<html lang="en"><p>`+written("de")[0]).Language; got != "en" {
+	if got := parsetest.Read(t, "a.html", `<html lang="en"><p>`+parsetest.Sentences("de")[0]).Language; got != "en" {
 		t.Errorf("one German sentence on a page declared English gives %q", got)
 	}
-	if got := mustParse(t, "en/a.html", `<html lang="en">`+long).Language; got != "en" {
+	if got := parsetest.Read(t, "en/a.html", `<html lang="en">`+long).Language; got != "en" {
 		t.Errorf("a German page in an English folder has language %q", got)
 	}
 }
@@ -123,7 +125,7 @@ func wordFile(t *testing.T, properties string) string {
 
 func TestPropertiesOfOfficeFiles(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "handbook/pier-rules.docx", wordFile(t, `<dc:title>Microsoft Word - pier-rules.docx</dc:title><dc:creator>admin</dc:creator>`+
+	doc := parsetest.Read(t, "handbook/pier-rules.docx", wordFile(t, `<dc:title>Microsoft Word - pier-rules.docx</dc:title><dc:creator>admin</dc:creator>`+
 		`<cp:keywords>tides; cranes, locks</cp:keywords><cp:category>Policy</cp:category><dc:subject>Mooring</dc:subject><cp:lastModifiedBy>B.</cp:lastModifiedBy>`+
 		`<dcterms:created xsi:type="dcterms:W3CDTF">2024-03-01T12:00:00Z</dcterms:created><dcterms:modified xsi:type="dcterms:W3CDTF">2024-03-02T12:00:00Z</dcterms:modified>`))
 	if doc.Title != "Rules of the pier" || doc.Author != "admin" || doc.Section != "handbook" || !slices.Equal(doc.Tags, []string{"tides", "cranes", "locks", "Policy"}) {
@@ -142,7 +144,7 @@ func TestPropertiesOfOfficeFiles(t *testing.T) {
 		"Untitled":            "Rules of the pier",
 		"Mooring at the pier": "Mooring at the pier",
 	} {
-		if got := mustParse(t, "pier-rules.docx", wordFile(t, "<dc:title>"+title+"</dc:title>")).Title; got != want {
+		if got := parsetest.Read(t, "pier-rules.docx", wordFile(t, "<dc:title>"+title+"</dc:title>")).Title; got != want {
 			t.Errorf("%q gives the title %q, want %q", title, got, want)
 		}
 	}

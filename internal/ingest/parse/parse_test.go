@@ -8,20 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
-
-func mustParse(t *testing.T, name, content string) *document.Document {
-	t.Helper()
-	doc, err := parse.New(parse.Options{}).Parse(t.Context(), parse.Input{Name: name, Content: []byte(content)})
-	if err != nil {
-		t.Fatalf("parse %s: %v", name, err)
-	}
-	return doc
-}
 
 func TestUnsupportedFilesSayWhy(t *testing.T) {
 	t.Parallel()
@@ -95,76 +85,6 @@ func TestSupportedDecidesOnlyWhatIsSure(t *testing.T) {
 	}
 }
 
-func TestEncodings(t *testing.T) {
-	t.Parallel()
-	utf16 := func(text string, big, mark bool) string {
-		var b strings.Builder
-		if mark {
-			text = "\ufeff" + text
-		}
-		for _, r := range text {
-			if big {
-				b.WriteByte(byte(r >> 8))
-			}
-			b.WriteByte(byte(r))
-			if !big {
-				b.WriteByte(byte(r >> 8))
-			}
-		}
-		return b.String()
-	}
-	for name, c := range map[string]struct{ file, content, want string }{
-		"UTF-8":                        {"a.txt", "naïve 数据", "naïve 数据"},
-		"UTF-8 with mark":              {"a.txt", "\xef\xbb\xbfnaïve", "naïve"},
-		"UTF-16 little end":            {"a.txt", utf16("naïve 数据", false, true), "naïve 数据"},
-		"UTF-16 big end":               {"a.txt", utf16("naïve 数据", true, true), "naïve 数据"},
-		"UTF-16 without mark":          {"a.txt", utf16("plain Western text", false, false), "plain Western text"},
-		"Western":                      {"a.txt", "Caf\xe9 na\xefve, d\xe9j\xe0 vu, \xe0 bient\xf4t, o\xf9 \xeates-vous?", "Café naïve, déjà vu, à bientôt, où êtes-vous?"},
-		"Japanese":                     {"a.txt", "\x83f\x81[\x83^\x83x\x81[\x83X\x82\xcc\x83o\x83b\x83N\x83A\x83b\x83v\x82\xf0\x8e\xe6\x82\xe8\x82\xdc\x82\xb7\x81B", "データベースのバックアップを取ります。"},
-		"broken UTF-8":                 {"a.txt", strings.Repeat("überall ", 60) + "\xff", strings.Repeat("überall ", 60) + "\uFFFD"},
-		"HTML that names its encoding": {"a.html", "<meta charset=iso-8859-2><p>\xb3\xf3d\xbc</p>", "łódź"},
-		"line ends and controls":       {"a.txt", "one\r\ntwo\rthree and\x07 more text", "one\ntwo\nthree and more text"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := mustParse(t, c.file, c.content).Markdown(); strings.TrimSpace(got) != strings.TrimSpace(c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-func TestFactsOfFrontMatter(t *testing.T) {
-	t.Parallel()
-	yaml := "---\nTitle: \"Backups: all of them\"\ndescription: How to.\ntags: [One, two, one]\nkeywords: three, Two\nversion: 2.10\nsection: Ops\n" +
-		"lang: de-DE\nauthor: [Ada, Bob]\ndate: 2024-03-01\nlastmod: 2024-05-02T10:00:00Z\ntype: reference\nweight: 5\nnested: {a: 1}\n---\nText.\n"
-	doc := mustParse(t, "en/v1/guides/x.md", yaml)
-	want := &document.Document{
-		Title: "Backups: all of them", Format: "markdown", Language: "de", Author: "Ada, Bob", Section: "Ops", Version: "2.1", DocType: "reference",
-		Tags: []string{"One", "two", "three"}, CreatedAt: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 2, 10, 0, 0, 0, time.UTC),
-		Metadata: map[string]any{"description": "How to.", "weight": 5, "type": "reference"}, Blocks: []document.Block{{Kind: document.Paragraph, Text: "Text."}},
-	}
-	if diff := cmp.Diff(want, doc); diff != "" {
-		t.Errorf("YAML (-want +got):\n%s", diff)
-	}
-	doc = mustParse(t, "x.md", "+++\ntitle = \"T\"\ntags = [\"a\"]\ndate = 2024-03-01\n+++\nText.\n")
-	if doc.Title != "T" || len(doc.Tags) != 1 || doc.CreatedAt.IsZero() || doc.Markdown() != "Text." {
-		t.Errorf("TOML: %+v", doc)
-	}
-	doc = mustParse(t, "x.md", "---\ntitle: Foo: bar\ntags: [\n---\nText.\n")
-	if doc.Title != "Foo: bar" || doc.Markdown() != "Text." || doc.Metadata["front_matter_error"] == nil {
-		t.Errorf("broken YAML: %+v", doc)
-	}
-	doc = mustParse(t, "x.md", "---\n\nNo front matter, two rules.\n\n---\n\nMore.\n")
-	if !strings.Contains(doc.Markdown(), "No front matter") {
-		t.Errorf("text between rules is lost: %q", doc.Markdown())
-	}
-	doc = mustParse(t, "x.md", "---\ndescription: All there is.\n---\n")
-	if doc.Markdown() != "All there is." {
-		t.Errorf("a page of description alone has text %q", doc.Markdown())
-	}
-}
-
 func TestFactsOfPaths(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][4]string{ // language, version, section, type
@@ -185,7 +105,7 @@ func TestFactsOfPaths(t *testing.T) {
 		"config/app.yaml":                     {"", "", "config", "config"},
 	} {
 		content := "Text."
-		doc := mustParse(t, name, content)
+		doc := parsetest.Read(t, name, content)
 		if got := [4]string{doc.Language, doc.Version, doc.Section, doc.DocType}; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
@@ -214,27 +134,6 @@ func TestTitles(t *testing.T) {
 		if doc.Title != c.want {
 			t.Errorf("%s: got %q, want %q", name, doc.Title, c.want)
 		}
-	}
-}
-
-func TestLanguageIsDetectedOnlyWhenSure(t *testing.T) {
-	t.Parallel()
-	german := "Dieses Handbuch beschreibt, wie die Anwendung installiert wird und wie man sie danach im Betrieb überwacht. " +
-		"Es richtet sich an Menschen, die mit der Verwaltung von Servern vertraut sind und schnell beginnen wollen."
-	for text, want := range map[string]string{
-		german:                      "de",
-		"Short text":                "",
-		"OK":                        "",
-		strings.Repeat("备份数据库", 40): "zh",
-		strings.Repeat("バックアップを取ります。", 20):                            "ja",
-		"The backup of the database is in the folder that you named.": "en",
-	} {
-		if got := mustParse(t, "x.md", text).Language; got != want {
-			t.Errorf("%.20q: got %q, want %q", text, got, want)
-		}
-	}
-	if got := mustParse(t, "it/x.md", strings.Repeat("Questa guida descrive come installare il programma e come usarlo per la prima volta. ", 4)).Language; got != "it" {
-		t.Errorf("an Italian page in a folder it has language %q", got)
 	}
 }
 
@@ -325,7 +224,7 @@ func TestATextWithTheMagicOfAnArchiveIsText(t *testing.T) {
 	if text[257:262] != "ustar" {
 		t.Fatalf("the text has %q there", text[257:262])
 	}
-	if d := mustParse(t, "wartung.md", text); d.Format != "markdown" || d.Title != "Wartung" {
+	if d := parsetest.Read(t, "wartung.md", text); d.Format != "markdown" || d.Title != "Wartung" {
 		t.Errorf("it is read as %s with the title %q", d.Format, d.Title)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 const formatsFolder = "../../../testdata/formats"
@@ -120,7 +121,7 @@ func TestEveryFormat(t *testing.T) {
 // TestWithoutTextRecognition skips images and scanned pages, and says why.
 func TestWithoutTextRecognition(t *testing.T) {
 	t.Parallel()
-	parser := parse.New(parse.Options{CacheDir: cacheDir(t)})
+	parser := parse.New(parse.Options{CacheDir: parsetest.CacheDir(t)})
 	defer func() {
 		if err := parser.Close(); err != nil {
 			t.Error(err)
@@ -139,7 +140,7 @@ func TestWithoutTextRecognition(t *testing.T) {
 // files are the same everywhere.
 func withoutImages(t *testing.T, name string, content []byte) *document.Document {
 	t.Helper()
-	parser := parse.New(parse.Options{CacheDir: cacheDir(t)})
+	parser := parse.New(parse.Options{CacheDir: parsetest.CacheDir(t)})
 	defer func() {
 		if err := parser.Close(); err != nil {
 			t.Error(err)
@@ -154,7 +155,7 @@ func withoutImages(t *testing.T, name string, content []byte) *document.Document
 
 func newParser(t testing.TB) *parse.Parser {
 	t.Helper()
-	opt := parse.Options{CacheDir: cacheDir(t)}
+	opt := parse.Options{CacheDir: parsetest.CacheDir(t)}
 	if program, err := ocr.Find(""); err == nil {
 		opt.OCR = program
 	} else {
@@ -181,16 +182,6 @@ func languagesOfImages(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return languages
-}
-
-// cacheDir is a folder that keeps compiled code between runs, where there is one.
-func cacheDir(t testing.TB) string {
-	t.Helper()
-	folder, err := os.UserCacheDir()
-	if err != nil {
-		return t.TempDir()
-	}
-	return filepath.Join(folder, "magpie", "test")
 }
 
 func checkExpectation(t *testing.T, parser *parse.Parser, format string, e expectation, count *tally) {

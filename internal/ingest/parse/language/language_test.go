@@ -1,4 +1,4 @@
-package parse_test
+package language_test
 
 import (
 	"encoding/csv"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestLanguagesOfSentencesAndParagraphs(t *testing.T) {
@@ -29,11 +30,11 @@ func TestLanguagesOfSentencesAndParagraphs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			right, all := 0, 0
-			for _, language := range slices.Sorted(maps.Keys(writings())) {
+			for _, language := range slices.Sorted(maps.Keys(parsetest.AllSentences())) {
 				want := strings.TrimSuffix(language, "-Hant")
-				for _, text := range c.texts(written(language)) {
+				for _, text := range c.texts(parsetest.Sentences(language)) {
 					all++
-					switch got := mustParse(t, "page.md", text).Language; got {
+					switch got := parsetest.Read(t, "page.md", text).Language; got {
 					case want:
 						right++
 					case "":
@@ -80,7 +81,7 @@ func TestWhatIsNoKnownLanguageHasNone(t *testing.T) {
 		"identifiers": "getUserById setUserName parseHTML newReader ioWriter toString hashCode isEmpty addAll removeIf compareTo",
 		"short":       "Version two",
 	} {
-		if got := mustParse(t, "page.md", text).Language; got != "" {
+		if got := parsetest.Read(t, "page.md", text).Language; got != "" {
 			t.Errorf("%s has the language %q", name, got)
 		}
 	}
@@ -89,7 +90,7 @@ func TestWhatIsNoKnownLanguageHasNone(t *testing.T) {
 // The manifest says in which language's folder a page is. Some pages there are still in English, or all code.
 func TestLanguagesOfTheHelmDocumentationWithoutItsFolders(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join(corporaFolder, "helm-docs")
+	folder := filepath.Join(parsetest.Corpora, "helm-docs")
 	manifest, err := os.Open(filepath.Join(folder, "manifest.csv"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the shared corpora are not beside this checkout")
@@ -134,7 +135,7 @@ func TestLanguagesOfTheHelmDocumentationWithoutItsFolders(t *testing.T) {
 }
 
 func BenchmarkLanguage(b *testing.B) {
-	text := strings.Join(written("de"), " ")
+	text := strings.Join(parsetest.Sentences("de"), " ")
 	text += " " + text + " " + text + " " + text
 	parser := parse.New(parse.Options{})
 	content := []byte(text)
@@ -144,5 +145,26 @@ func BenchmarkLanguage(b *testing.B) {
 		if _, err := parser.Parse(b.Context(), parse.Input{Name: "page.txt", Content: content}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestLanguageIsDetectedOnlyWhenSure(t *testing.T) {
+	t.Parallel()
+	german := "Dieses Handbuch beschreibt, wie die Anwendung installiert wird und wie man sie danach im Betrieb überwacht. " +
+		"Es richtet sich an Menschen, die mit der Verwaltung von Servern vertraut sind und schnell beginnen wollen."
+	for text, want := range map[string]string{
+		german:                      "de",
+		"Short text":                "",
+		"OK":                        "",
+		strings.Repeat("备份数据库", 40): "zh",
+		strings.Repeat("バックアップを取ります。", 20):                            "ja",
+		"The backup of the database is in the folder that you named.": "en",
+	} {
+		if got := parsetest.Read(t, "x.md", text).Language; got != want {
+			t.Errorf("%.20q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := parsetest.Read(t, "it/x.md", strings.Repeat("Questa guida descrive come installare il programma e come usarlo per la prima volta. ", 4)).Language; got != "it" {
+		t.Errorf("an Italian page in a folder it has language %q", got)
 	}
 }

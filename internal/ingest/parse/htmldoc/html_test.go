@@ -1,4 +1,4 @@
-package parse_test
+package htmldoc_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 const page = `<!doctype html><html lang="de-DE"><head><title>Sicherung — Handbuch</title>
@@ -24,7 +25,7 @@ const page = `<!doctype html><html lang="de-DE"><head><title>Sicherung — Handb
 
 func TestHTMLPage(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "a.html", page)
+	doc := parsetest.Read(t, "a.html", page)
 	if doc.Title != "Sicherung" || doc.Language != "de" || doc.Author != "Ada" || doc.CreatedAt.IsZero() ||
 		doc.Metadata["description"] != "Wie man sichert." || len(doc.Tags) != 2 {
 		t.Errorf("facts: %+v", doc)
@@ -59,8 +60,30 @@ func TestHTMLTextIsNotLost(t *testing.T) {
 		"no structure, entities":  {"a &amp; b &lt;c&gt;", "a & b <c>"},
 		"code without a language": {"<pre>a\n b</pre>", "```\na\n b\n```"},
 	} {
-		if got := mustParse(t, "a.html", c.source).Markdown(); !strings.Contains(got, c.want) {
+		if got := parsetest.Read(t, "a.html", c.source).Markdown(); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q is not in %q", name, c.want, got)
 		}
 	}
+}
+
+func FuzzHTML(f *testing.F) {
+	parsetest.Fuzz(f, "a.html", page, "<table><tr><td>a<td colspan=3>b</table><ul><li>x<ol><li>y", "<h1 id=a>x</h1><h1 id=a>y</h1><pre>z</pre>")
+}
+
+func FuzzPage(f *testing.F) { parsetest.Fuzz(f, "a.html", parsetest.Seeds(f, "html")...) }
+
+func FuzzXHTML(f *testing.F) {
+	parsetest.Fuzz(f, "a.xhtml", parsetest.Seeds(f, "html", `<?xml version="1.0"?><html xmlns:epub="x"><title/><p><![CDATA[<a>]]></p></html>`)...)
+}
+
+func BenchmarkHTML(b *testing.B) {
+	parsetest.Benchmark(b, "a.html", `<!doctype html><html lang="en"><head><title>Keeping copies | Handbook</title></head><body class="docs">
+<header><a href="/">Home</a></header><nav><ul><li><a href="/a">First page</a></li><li><a href="/b">Second page</a></li></ul></nav><main>`,
+		`<section id="copies" class="chapter"><h2>Keeping copies<a class="headerlink" href="#copies">¶</a></h2>
+<p>A copy is taken <em>every night</em>, and kept for <a href="/retention">thirty days</a>; run <code>copy --now</code> to take one at once.</p>
+<ul class="steps"><li>Stop the writer.</li><li>Take the copy:<ul><li>of the <b>data</b>,</li><li>of the settings.</li></ul></li></ul>
+<div class="highlight"><pre><code class="language-sh">copy --now --to /srv/copies
+copy --list</code></pre></div>
+<table class="data"><thead><tr><th>Kind</th><th>Kept</th></tr></thead><tbody><tr><td>daily</td><td>30 days</td></tr><tr><td>monthly</td><td>1 year</td></tr></tbody></table></section>
+`, `</main><footer><a href="/imprint">Imprint</a></footer></body></html>`)
 }

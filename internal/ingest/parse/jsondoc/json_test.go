@@ -1,4 +1,4 @@
-package parse_test
+package jsondoc_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestJSON(t *testing.T) {
@@ -28,12 +29,12 @@ func TestJSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, mustParse(t, c.file, c.content).Markdown()); diff != "" {
+			if diff := cmp.Diff(c.want, parsetest.Read(t, c.file, c.content).Markdown()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	if title := mustParse(t, "a.json", `{"schema": "3.1", "info": {"title": "Orders", "description": "d"}}`).Title; title != "Orders" {
+	if title := parsetest.Read(t, "a.json", `{"schema": "3.1", "info": {"title": "Orders", "description": "d"}}`).Title; title != "Orders" {
 		t.Errorf("title is %q", title)
 	}
 }
@@ -45,7 +46,7 @@ func TestJSONInSections(t *testing.T) {
 		members = append(members, fmt.Sprintf("%q: %q", fmt.Sprintf("member%d", i), strings.Repeat("word ", 20)))
 	}
 	long := "{" + strings.Join(members, ",") + "}"
-	doc := mustParse(t, "a.json", `{"version": 2, "first": `+long+`, "between": "x", "after": {"a": [{"b": 1}]}, "second": `+long+`}`)
+	doc := parsetest.Read(t, "a.json", `{"version": 2, "first": `+long+`, "between": "x", "after": {"a": [{"b": 1}]}, "second": `+long+`}`)
 	var headings []string
 	for _, block := range doc.Blocks {
 		if block.Kind == document.Heading {
@@ -65,7 +66,7 @@ func TestJSONInSections(t *testing.T) {
 
 func TestJSONWithCommentsStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "tsconfig.json", "{\n  // where the sources are\n  \"root\": \"src\", /* and more */\n}\n")
+	doc := parsetest.Read(t, "tsconfig.json", "{\n  // where the sources are\n  \"root\": \"src\", /* and more */\n}\n")
 	text := doc.Markdown()
 	if !strings.Contains(text, "// where the sources are\n  \"root\": \"src\", /* and more */") || doc.Blocks[len(doc.Blocks)-1].Kind != document.Code {
 		t.Errorf("got %q", text)
@@ -95,7 +96,7 @@ func TestBrokenJSON(t *testing.T) {
 		`{"a": 1} x`:                         {"a: 1\n\n```json\nx\n```", "invalid JSON at byte 9"},
 		`{"a": {"b": 1, "c": [1, {"d": "e"}`: {"a.b: 1\na.c: 1\na.c[1].d: e", "ends too early"},
 	} {
-		doc := mustParse(t, "a.json", content)
+		doc := parsetest.Read(t, "a.json", content)
 		if damage, _ := doc.Metadata["damaged"].(string); !strings.HasPrefix(doc.Markdown(), want[0]) || !strings.Contains(damage, want[1]) {
 			t.Errorf("%q: %q, damaged: %q", content, doc.Markdown(), damage)
 		}
@@ -123,7 +124,7 @@ func TestJSONLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc := mustParse(t, "a.jsonl", c.content)
+			doc := parsetest.Read(t, "a.jsonl", c.content)
 			if diff := cmp.Diff(c.want, doc.Markdown()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -132,115 +133,14 @@ func TestJSONLines(t *testing.T) {
 			}
 		})
 	}
-	long := mustParse(t, "a.jsonl", "{\"title\": \"On oaks\", \"text\": \""+strings.Repeat("They grow. ", 200)+"\"}\n{\"title\": \"On elms\", \"text\": \""+strings.Repeat("They fell. ", 200)+"\"}\n")
+	long := parsetest.Read(t, "a.jsonl", "{\"title\": \"On oaks\", \"text\": \""+strings.Repeat("They grow. ", 200)+"\"}\n{\"title\": \"On elms\", \"text\": \""+strings.Repeat("They fell. ", 200)+"\"}\n")
 	if long.Blocks[0].Text != "On oaks" || long.Blocks[0].Kind != document.Heading || len(long.Blocks) != 4 {
 		t.Errorf("long records: %.100q", long.Markdown())
 	}
 }
 
-const ordersAPI = `{"openapi": "3.1.0", "info": {"title": "Orders", "version": "2.3", "description": "Place orders.\n\n## Limits\n\nTen a second."},
-"servers": [{"url": "https://example.com/v2", "description": "production"}],
-"paths": {"/orders/{id}": {
-  "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string", "format": "uuid"}, "description": "of the order"}],
-  "get": {"operationId": "getOrder", "summary": "One order", "tags": ["orders"], "description": "Returns *one* order.",
-    "parameters": [{"$ref": "#/components/parameters/Fields"}],
-    "responses": {"200": {"description": "The order.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}, "example": {"id": "a"}}}}, "404": {"$ref": "#/components/responses/Missing"}},
-    "x-rate": 5},
-  "put": {"requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "required": ["note"], "properties": {"note": {"type": "string", "maxLength": 80}}}}}}, "responses": {"204": {"description": "Changed."}}}}},
-"components": {"parameters": {"Fields": {"name": "fields", "in": "query", "schema": {"type": "array", "items": {"type": "string", "enum": ["id", "lines"]}}}},
- "responses": {"Missing": {"description": "There is none."}},
- "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
- "schemas": {"Order": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"lines": {"type": "array", "items": {"$ref": "#/components/schemas/Line"}}, "self": {"$ref": "#/components/schemas/Order"}}}]},
-  "Base": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "description": "Its number"}}},
-  "Line": {"oneOf": [{"type": "string"}, {"$ref": "#/components/schemas/Base"}]}}}}`
-
-func TestInterfaceDescription(t *testing.T) {
-	t.Parallel()
-	doc := mustParse(t, "openapi.json", ordersAPI)
-	if doc.Title != "Orders" || doc.Version != "2.3" || doc.DocType != "api" {
-		t.Errorf("title %q, version %q, type %q", doc.Title, doc.Version, doc.DocType)
-	}
-	want := strings.TrimSpace(`
-Place orders.
-
-### Limits
-
-Ten a second.
-
-| Server | Description |
-| --- | --- |
-| https://example.com/v2 | production |
-
-## GET /orders/{id} — One order
-
-Operation: getOrder. Tags: orders.
-
-Returns *one* order.
-
-| Parameter | In | Type | Required | Description |
-| --- | --- | --- | --- | --- |
-| id | path | string (uuid) | yes | of the order |
-| fields | query | string[] |  |  |
-
-| Response | Description | Content |
-| --- | --- | --- |
-| 200 | The order. | application/json: Order |
-| 404 | There is none. |  |
-
-` + "```json\n{\n  \"id\": \"a\"\n}\n```" + `
-
-get /orders/{id}.x-rate: 5
-
-## PUT /orders/{id}
-
-| Parameter | In | Type | Required | Description |
-| --- | --- | --- | --- | --- |
-| id | path | string (uuid) | yes | of the order |
-
-Request body, required, application/json: object
-
-| Field | Type | Required | Description |
-| --- | --- | --- | --- |
-| note | string | yes | Longest: 80. |
-
-| Response | Description |
-| --- | --- |
-| 204 | Changed. |
-
-## Security
-
-| Scheme | Type | In |
-| --- | --- | --- |
-| key | apiKey | header X-Key |
-
-## Schema Order
-
-| Field | Type | Required | Description |
-| --- | --- | --- | --- |
-| id | string | yes | Its number |
-| lines | Line[] |  |  |
-| self | Order |  |  |
-
-## Schema Base
-
-| Field | Type | Required | Description |
-| --- | --- | --- | --- |
-| id | string | yes | Its number |
-
-## Schema Line
-
-string | Base`)
-	if diff := cmp.Diff(want, doc.Markdown()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func FuzzJSONLines(f *testing.F) {
-	fuzzFormat(f, "a.jsonl", "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":[1]}\n", "x\n[1]\n", "{\"a\":{\"b\":{\"c\":1}}}\n{}\n")
-}
-
-func FuzzInterface(f *testing.F) {
-	fuzzFormat(f, "a.json", ordersAPI, `{"swagger":"2.0","host":"h","paths":{"/a":{"get":{"parameters":[{"in":"body","schema":{"$ref":"#/definitions/A"}}]}}},"definitions":{"A":{"allOf":[{"$ref":"#/definitions/A"}]}}}`)
+	parsetest.Fuzz(f, "a.jsonl", "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":[1]}\n", "x\n[1]\n", "{\"a\":{\"b\":{\"c\":1}}}\n{}\n")
 }
 
 func BenchmarkJSON(b *testing.B) {
@@ -262,4 +162,8 @@ func BenchmarkJSON(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func FuzzJSON(f *testing.F) {
+	parsetest.Fuzz(f, "a.json", `{"title": "t", "a": [1, {"b": "\u0000c"}], "d e": null}`, "[[1],[2]]\n3", `{"a":`)
 }

@@ -1,4 +1,4 @@
-package parse_test
+package charset_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 // encodingOf returns an encoding by the name it has on the web, and some that have none there.
@@ -123,9 +124,9 @@ func TestEncodingsAreToldApart(t *testing.T) {
 			right, all := make(map[string]int), make(map[string]int)
 			parser := parse.New(parse.Options{})
 			for language, names := range encodingsOfLanguages() {
-				text := strings.Join(written(language), " ")
+				text := strings.Join(parsetest.Sentences(language), " ")
 				if size >= 1000 {
-					text = strings.Join(written(language), "\n")
+					text = strings.Join(parsetest.Sentences(language), "\n")
 				}
 				for name := range strings.FieldsSeq(names) {
 					for _, sample := range samples(t, forEncoding(text, name), name, size) {
@@ -155,6 +156,45 @@ func TestEncodingsAreToldApart(t *testing.T) {
 			t.Logf("%d bytes: %.2f%% of %d are right:%s", size, share, all[""], report.String())
 			if share < least {
 				t.Errorf("%.2f%% of %d texts of %d bytes are right, want %.0f%%", share, all[""], size, least)
+			}
+		})
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	utf16 := func(text string, big, mark bool) string {
+		var b strings.Builder
+		if mark {
+			text = "\ufeff" + text
+		}
+		for _, r := range text {
+			if big {
+				b.WriteByte(byte(r >> 8))
+			}
+			b.WriteByte(byte(r))
+			if !big {
+				b.WriteByte(byte(r >> 8))
+			}
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct{ file, content, want string }{
+		"UTF-8":                        {"a.txt", "naïve 数据", "naïve 数据"},
+		"UTF-8 with mark":              {"a.txt", "\xef\xbb\xbfnaïve", "naïve"},
+		"UTF-16 little end":            {"a.txt", utf16("naïve 数据", false, true), "naïve 数据"},
+		"UTF-16 big end":               {"a.txt", utf16("naïve 数据", true, true), "naïve 数据"},
+		"UTF-16 without mark":          {"a.txt", utf16("plain Western text", false, false), "plain Western text"},
+		"Western":                      {"a.txt", "Caf\xe9 na\xefve, d\xe9j\xe0 vu, \xe0 bient\xf4t, o\xf9 \xeates-vous?", "Café naïve, déjà vu, à bientôt, où êtes-vous?"},
+		"Japanese":                     {"a.txt", "\x83f\x81[\x83^\x83x\x81[\x83X\x82\xcc\x83o\x83b\x83N\x83A\x83b\x83v\x82\xf0\x8e\xe6\x82\xe8\x82\xdc\x82\xb7\x81B", "データベースのバックアップを取ります。"},
+		"broken UTF-8":                 {"a.txt", strings.Repeat("überall ", 60) + "\xff", strings.Repeat("überall ", 60) + "\uFFFD"},
+		"HTML that names its encoding": {"a.html", "<meta charset=iso-8859-2><p>\xb3\xf3d\xbc</p>", "łódź"},
+		"line ends and controls":       {"a.txt", "one\r\ntwo\rthree and\x07 more text", "one\ntwo\nthree and more text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := parsetest.Read(t, c.file, c.content).Markdown(); strings.TrimSpace(got) != strings.TrimSpace(c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -1,10 +1,13 @@
-package parse_test
+package asciidoc_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestASCIIDocElements(t *testing.T) {
@@ -39,7 +42,7 @@ func TestASCIIDocElements(t *testing.T) {
 		"a block without an end":       {"a\n\n----\nb\n", "a\n\n```\nb\n```"},
 		"HTML that is passed on":       {"++++\n<p>a</p>\n++++\n\n[stem]\n++++\nb\n++++\n", "a\n\n$$\nb\n$$"},
 	} {
-		if got := mustParse(t, "a.adoc", c.source).Markdown(); got != c.want {
+		if got := parsetest.Read(t, "a.adoc", c.source).Markdown(); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}
@@ -47,7 +50,7 @@ func TestASCIIDocElements(t *testing.T) {
 
 func TestASCIIDocFactsAndAnchors(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "a.adoc", "= The {p}\nAda B. Example <a@b.example>; Bo Example\nv1.2, 2024-05-17: remark\n:p: Thing\n:keywords: x, y\n:description: d\n\n[[own]]\n== A\n\n[#other]\n== B\n\n== C [[third]]\n\n== A & b\n\nx\n")
+	doc := parsetest.Read(t, "a.adoc", "= The {p}\nAda B. Example <a@b.example>; Bo Example\nv1.2, 2024-05-17: remark\n:p: Thing\n:keywords: x, y\n:description: d\n\n[[own]]\n== A\n\n[#other]\n== B\n\n== C [[third]]\n\n== A & b\n\nx\n")
 	if doc.Title != "The Thing" || doc.Author != "Ada B. Example, Bo Example" || doc.Version != "1.2" || doc.UpdatedAt.Day() != 17 || len(doc.Tags) != 2 || doc.Metadata["description"] != "d" {
 		t.Errorf("%+v", doc)
 	}
@@ -63,7 +66,57 @@ func TestASCIIDocFactsAndAnchors(t *testing.T) {
 	if got := anchors(doc); got != "the-thing own other third a--b" {
 		t.Errorf("anchors %q", got)
 	}
-	if got := anchors(mustParse(t, "a.adoc", ":idprefix: x_\n:idseparator: _\n\n== One, two\n\nx\n")); got != "x_one_two" {
+	if got := anchors(parsetest.Read(t, "a.adoc", ":idprefix: x_\n:idseparator: _\n\n== One, two\n\nx\n")); got != "x_one_two" {
 		t.Errorf("anchors %q", got)
 	}
+}
+
+func TestASCIIDoc(t *testing.T) {
+	t.Parallel()
+	doc := parsetest.Read(t, "a.adoc", "= Guide\n:keywords: a, b\n// comment\n\nText.\n\n== Part\n\n[source,sh]\n----\nmake\n----\n")
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: document.Paragraph, Text: "Text."},
+		{Kind: document.Heading, Level: 2, Text: "Part", Anchor: "part"}, {Kind: document.Code, Language: "sh", Text: "make"},
+	}
+	if diff := cmp.Diff(want, doc.Blocks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(doc.Tags) != 2 {
+		t.Errorf("tags are %q", doc.Tags)
+	}
+}
+
+func FuzzASCIIDoc(f *testing.F) {
+	parsetest.Fuzz(f, "a.adoc", "= T\n:lang: de\n\n[source,go]\n----\nx\n----\n== S\n")
+}
+
+func FuzzASCIIDocFiles(f *testing.F) { parsetest.Fuzz(f, "a.adoc", parsetest.Seeds(f, "asciidoc")...) }
+
+func BenchmarkASCIIDoc(b *testing.B) {
+	parsetest.Benchmark(b, "a.adoc", "= Handbook\nAda Example <ada@example.org>\n:product: Copier\n\n", `== Keeping copies
+
+A copy is taken _every night_ by {product}, and kept for https://example.org/retention[thirty days]; run `+"`copy --now`"+` to
+take one at once, see <<settings,the settings>>.
+
+* Stop the writer.
+* Take the copy:
+** of the *data*,
+** of the settings.
+
+[source,sh]
+----
+copy --now --to /srv/copies
+copy --list
+----
+
+NOTE: Copies are encrypted.
+
+|===
+|Kind |Kept
+
+|daily |30 days
+|monthly |1 year
+|===
+
+`, "")
 }

@@ -1,4 +1,4 @@
-package parse_test
+package code_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 // grown makes a line that ends with LONG as long as a block of code holds.
@@ -17,21 +18,10 @@ func grown(code string) string {
 	return strings.ReplaceAll(code, "LONG", strings.Repeat("word ", 250))
 }
 
-// headingsOf lists headings as "## name #anchor".
-func headingsOf(doc *document.Document) []string {
-	var headings []string
-	for _, block := range doc.Blocks {
-		if block.Kind == document.Heading {
-			headings = append(headings, strings.Repeat("#", block.Level)+" "+block.Text+" #"+block.Anchor)
-		}
-	}
-	return headings
-}
-
 func TestSourceCode(t *testing.T) {
 	t.Parallel()
 	long := "func f() {\n" + strings.Repeat("\tcall()\n\n", 150) + "}\n"
-	doc := mustParse(t, "cmd/main.go", "package main\n\nimport \"fmt\"\n\n"+long+"\n"+strings.ReplaceAll(long, "f()", "g()"))
+	doc := parsetest.Read(t, "cmd/main.go", "package main\n\nimport \"fmt\"\n\n"+long+"\n"+strings.ReplaceAll(long, "f()", "g()"))
 	if doc.DocType != "code" || doc.Metadata["code_language"] != "go" || doc.Title != "main.go" {
 		t.Fatalf("type %s, title %s, %v", doc.DocType, doc.Title, doc.Metadata)
 	}
@@ -45,7 +35,7 @@ func TestSourceCode(t *testing.T) {
 	if diff := cmp.Diff([]string{"package ma", "f", "func f() {", "g", "func g() {"}, kinds); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if doc = mustParse(t, "a.yaml", "a: 1\nb: 2\n"); doc.DocType != "config" || doc.Blocks[len(doc.Blocks)-1].Language != "yaml" {
+	if doc = parsetest.Read(t, "a.yaml", "a: 1\nb: 2\n"); doc.DocType != "config" || doc.Blocks[len(doc.Blocks)-1].Language != "yaml" {
 		t.Errorf("%+v", doc)
 	}
 }
@@ -109,8 +99,8 @@ func TestDeclarationsOfManyLanguages(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			doc := mustParse(t, file, grown(c.code))
-			if diff := cmp.Diff(c.want, headingsOf(doc)); diff != "" {
+			doc := parsetest.Read(t, file, grown(c.code))
+			if diff := cmp.Diff(c.want, parsetest.Headings(doc)); diff != "" {
 				t.Errorf("(-want +got):\n%s\n%s", diff, strings.ReplaceAll(doc.Markdown(), strings.Repeat("word ", 250), "LONG"))
 			}
 			checkLines(t, doc, grown(c.code))
@@ -145,7 +135,7 @@ func checkLines(t *testing.T, doc *document.Document, code string) {
 func TestTopsOfSourceFiles(t *testing.T) {
 	t.Parallel()
 	licence := "// Copyright 2024 The Gardeners\n//\n// Licensed under the Apache License, Version 2.0 (the \"License\");\n" + strings.Repeat("// you may not use this file except in some cases\n", 12)
-	doc := mustParse(t, "a.go", licence+"\n// Package trees grows them. It is good at that.\n//\n//\tgrow()\npackage trees\n\nfunc Grow() {}\n")
+	doc := parsetest.Read(t, "a.go", licence+"\n// Package trees grows them. It is good at that.\n//\n//\tgrow()\npackage trees\n\nfunc Grow() {}\n")
 	want := []document.Block{
 		{Kind: document.Paragraph, Text: "Package trees grows them. It is good at that."},
 		{Kind: document.Code, Text: "grow()"},
@@ -160,7 +150,7 @@ func TestTopsOfSourceFiles(t *testing.T) {
 	if doc.Metadata["license"] != "Apache-2.0" {
 		t.Errorf("the licence is %v", doc.Metadata["license"])
 	}
-	doc = mustParse(t, "a.c", "/* SPDX-License-Identifier: GPL-2.0-only */\n/*\n * Trees and how they grow, with all their leaves.\n */\n\n#include <a.h>\n")
+	doc = parsetest.Read(t, "a.c", "/* SPDX-License-Identifier: GPL-2.0-only */\n/*\n * Trees and how they grow, with all their leaves.\n */\n\n#include <a.h>\n")
 	want = []document.Block{
 		{Kind: document.Paragraph, Text: "Trees and how they grow, with all their leaves."},
 		{Kind: document.Code, Language: "c", Text: "/* SPDX-License-Identifier: GPL-2.0-only */\n\n#include <a.h>"},
@@ -168,7 +158,7 @@ func TestTopsOfSourceFiles(t *testing.T) {
 	if diff := cmp.Diff(want, doc.Blocks); diff != "" || doc.Metadata["license"] != "GPL-2.0-only" {
 		t.Errorf("%v (-want +got):\n%s", doc.Metadata, diff)
 	}
-	doc = mustParse(t, "a.py", "# -*- coding: utf-8 -*-\n\"\"\"Trees.\n\n    They grow.\n\"\"\"\nimport os\n")
+	doc = parsetest.Read(t, "a.py", "# -*- coding: utf-8 -*-\n\"\"\"Trees.\n\n    They grow.\n\"\"\"\nimport os\n")
 	if text := doc.Markdown(); text != "```python\n# -*- coding: utf-8 -*-\n```\n\nTrees.\n\nThey grow.\n\n```python\nimport os\n```" {
 		t.Errorf("got %q", text)
 	}
@@ -192,25 +182,12 @@ func TestConfigurationInSections(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			doc := mustParse(t, file, grown(c.text))
-			if diff := cmp.Diff(c.want, headingsOf(doc)); diff != "" {
+			doc := parsetest.Read(t, file, grown(c.text))
+			if diff := cmp.Diff(c.want, parsetest.Headings(doc)); diff != "" {
 				t.Errorf("(-want +got):\n%s\n%s", diff, strings.ReplaceAll(doc.Markdown(), strings.Repeat("word ", 250), "LONG"))
 			}
 			checkLines(t, doc, grown(c.text))
 		})
-	}
-}
-
-func TestInterfaceDescriptionInYAML(t *testing.T) {
-	t.Parallel()
-	doc := mustParse(t, "openapi.yaml", "openapi: 3.1.0\ninfo: {title: Trees, version: \"1\"}\npaths:\n  /trees:\n    get: &get\n      summary: All trees\n      responses: {\"200\": {description: Fine}}\n    head: *get\n")
-	want := []string{"## GET /trees — All trees #get-trees--all-trees", "## HEAD /trees — All trees #head-trees--all-trees"}
-	if diff := cmp.Diff(want, headingsOf(doc)); diff != "" || doc.Title != "Trees" || doc.DocType != "api" {
-		t.Errorf("title %q, type %q (-want +got):\n%s", doc.Title, doc.DocType, diff)
-	}
-	bomb := "openapi: 3.1.0\npaths: {}\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e]\n"
-	if doc := mustParse(t, "openapi.yaml", bomb); len(doc.Markdown()) > 4*len(bomb) {
-		t.Errorf("aliases were written out: %d bytes", len(doc.Markdown()))
 	}
 }
 
@@ -220,7 +197,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&b, "function f%d(a){return a+%d};", i, i)
 	}
-	doc := mustParse(t, "a.min.js", b.String())
+	doc := parsetest.Read(t, "a.min.js", b.String())
 	var text strings.Builder
 	for _, block := range doc.Blocks {
 		if size := utf8.RuneCountInString(block.Text); size > 1000 || !strings.HasSuffix(block.Text, ";") && !strings.HasSuffix(block.Text, "}") {
@@ -271,3 +248,5 @@ func BenchmarkCode(b *testing.B) {
 		}
 	}
 }
+
+func FuzzCode(f *testing.F) { parsetest.Fuzz(f, "a.go", "package a\n\nfunc f() {\n\n}\n\nvar x = 1\n") }

@@ -1,10 +1,11 @@
-package parse_test
+package notebook_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestNotebooksKeepCodeAndWhatItPrinted(t *testing.T) {
@@ -17,7 +18,7 @@ func TestNotebooksKeepCodeAndWhatItPrinted(t *testing.T) {
 			{"output_type": "error", "ename": "E", "evalue": "v", "traceback": []},
 			{"output_type": "display_data", "data": {"image/png": "aaaa", "application/json": {"a": 1}}}]},
 		{"cell_type": "unknown", "source": 7}, {"cell_type": "code"}]}`
-	doc := mustParse(t, "a.ipynb", source)
+	doc := parsetest.Read(t, "a.ipynb", source)
 	var got []string
 	for i := range doc.Blocks {
 		got = append(got, doc.Blocks[i].Kind.String()+" "+doc.Blocks[i].Language+doc.Blocks[i].Anchor)
@@ -29,7 +30,7 @@ func TestNotebooksKeepCodeAndWhatItPrinted(t *testing.T) {
 	if lines := strings.Count(doc.Blocks[4].Text, "\n"); lines != 49 || doc.Blocks[5].Text != "E: v" {
 		t.Errorf("%d lines, %q", lines, doc.Blocks[5].Text)
 	}
-	if doc := mustParse(t, "a.ipynb", `{"cells": "none of a notebook"}`); doc.Blocks[0].Kind != document.Paragraph {
+	if doc := parsetest.Read(t, "a.ipynb", `{"cells": "none of a notebook"}`); doc.Blocks[0].Kind != document.Paragraph {
 		t.Errorf("%+v", doc.Blocks)
 	}
 }
@@ -44,7 +45,7 @@ func TestNotebookCellsOfOtherKinds(t *testing.T) {
 		{"cell_type": "raw", "metadata": {"format": "text/html"}, "source": "<p>one<p>two"},
 		{"cell_type": "markdown", "source": "# H {#own}\n\nx[^1]\n\n[^1]: note"}]}`
 	want := "```bash\n%%bash\nls\n```\n\n```python\nf()\n```\n\n$\\displaystyle x^2$\n\n```text\nE\n  line 1\nE: v\n```\n\n# Part\n\n*text*\n\none\n\ntwo\n\n# H\n\nx[1]\n\n[1] note"
-	doc := mustParse(t, "a.ipynb", source)
+	doc := parsetest.Read(t, "a.ipynb", source)
 	if got := doc.Markdown(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -54,6 +55,6 @@ func TestNotebookCellsOfOtherKinds(t *testing.T) {
 }
 
 func FuzzNotebook(f *testing.F) {
-	fuzzFormat(f, "a.ipynb", `{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["a"], "outputs": [{"data": {"text/html": "<table><tr><td>1"}}]}]}`,
+	parsetest.Fuzz(f, "a.ipynb", `{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["a"], "outputs": [{"data": {"text/html": "<table><tr><td>1"}}]}]}`,
 		`{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "heading", "level": 9, "source": "x"}]}]}`)
 }

@@ -1,4 +1,4 @@
-package parse_test
+package markdown_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestMarkdownBlocks(t *testing.T) {
@@ -71,7 +72,7 @@ func TestMarkdownBlocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, mustParse(t, c.file, c.source).Blocks); diff != "" {
+			if diff := cmp.Diff(c.want, parsetest.Read(t, c.file, c.source).Blocks); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -81,8 +82,8 @@ func TestMarkdownBlocks(t *testing.T) {
 func TestMarkdownRendersToTheSameBlocksAgain(t *testing.T) {
 	t.Parallel()
 	source := "# T\n\nText with `code` and [link](u).\n\n- a\n  - b\n\n> q\n\n```go\nx := 1\n```\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\n## S\n\nEnd.\n"
-	doc := mustParse(t, "a.md", source)
-	again := mustParse(t, "a.md", doc.Markdown())
+	doc := parsetest.Read(t, "a.md", source)
+	again := parsetest.Read(t, "a.md", doc.Markdown())
 	if diff := cmp.Diff(doc.Blocks, again.Blocks); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
 	}
@@ -95,4 +96,38 @@ func TestMarkdownRendersToTheSameBlocksAgain(t *testing.T) {
 	if strings.TrimSpace(source) != text {
 		t.Errorf("rendered %q", text)
 	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	parsetest.Fuzz(f, "a.md", "---\ntitle: T\ntags: [a]\n---\n# H {#x}\n\ntext [a][b] `c`\n\n- l\n\n  ```go\n  x\n  ```\n\n|a|b|\n|-|-|\n|1|2|\n\n> q\n\n[b]: u\n",
+		"+++\na = 1\n+++\n{% link x %} {{< ref \"a\" >}} <div>\n<table><tr><td>x</table>\n", "***\n* * *\n\n\tcode\n", "# \n#\n```\n")
+}
+
+func FuzzMDX(f *testing.F) {
+	parsetest.Fuzz(f, "a.mdx", "import A from 'a'\n\n<A b={{c: 'd'}}>x</A>\n{/* y */}\n:::note T\nz\n:::\n", "export const x = 1\n<></>{\"a\"}")
+}
+
+func FuzzMarkdownFiles(f *testing.F) { parsetest.Fuzz(f, "a.md", parsetest.Seeds(f, "markdown")...) }
+
+func BenchmarkMarkdown(b *testing.B) {
+	parsetest.Benchmark(b, "a.md", "---\ntitle: Handbook\n---\n\n", `## Keeping copies
+
+A copy is taken *every night*, and kept for [thirty days](https://example.org/retention); run `+"`copy --now`"+` to
+take one at once, see [the settings].
+
+- Stop the writer.
+- Take the copy:
+  - of the **data**,
+  - of the settings.
+
+`+"```sh\ncopy --now --to /srv/copies\ncopy --list\n```"+`
+
+> Copies are encrypted.
+
+| Kind | Kept |
+| --- | --- |
+| daily | 30 days |
+| monthly | 1 year |
+
+`, "[the settings]: settings.md\n")
 }

@@ -1,13 +1,14 @@
-package parse_test
+package parsetest
 
 import "strings"
 
-// written returns a short text in each of many languages: a paragraph a line, a sentence each.
-func written(language string) []string {
-	return strings.Split(strings.TrimSpace(writings()[language]), "\n")
+// Sentences returns sentences in a language, which is a key of AllSentences.
+func Sentences(language string) []string {
+	return strings.Split(strings.TrimSpace(AllSentences()[language]), "\n")
 }
 
-func writings() map[string]string {
+// AllSentences returns a paragraph in each of many languages, by language code. Each sentence is on a line of its own.
+func AllSentences() map[string]string {
 	return map[string]string{
 		"en": `The old harbour crane still turns when the wind comes from the north.
 Nobody had told the new librarian that the third shelf was only painted on the wall.

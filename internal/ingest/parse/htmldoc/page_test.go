@@ -1,4 +1,4 @@
-package parse_test
+package htmldoc_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 // prose is enough text of content that the edges of a page can be told from it.
@@ -30,7 +31,7 @@ func TestPageWithoutItsFrame(t *testing.T) {
 		"own table of contents": {"<main><h1>T</h1><div>Gone<ul><li><a href=#a>Gone one</a><li><a href=#b>Gone two</a><li><a href=#c>Gone three</a></ul></div>" +
 			"<h2 id=a>A</h2>" + prose + "<h2 id=b>B</h2>x<h2 id=c>C</h2>y</main>", "Gone"},
 	} {
-		got := mustParse(t, "a.html", c.source).Markdown()
+		got := parsetest.Read(t, "a.html", c.source).Markdown()
 		if strings.Contains(got, c.without) || !strings.Contains(got, "lit at sunset") || !strings.Contains(got, "written down in the log") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -58,7 +59,7 @@ func TestPageKeepsWhatMayBeContent(t *testing.T) {
 		"a button with a question":       {"<main>" + prose + "<h3><button>Kept?</button></h3></main>", "### Kept?"},
 		"an element of its own kind":     {prose + "<p>one <x-term>Kept</x-term> two</p>", "one Kept two"},
 	} {
-		if got := mustParse(t, "a.html", c.source).Markdown(); !strings.Contains(got, c.with) {
+		if got := parsetest.Read(t, "a.html", c.source).Markdown(); !strings.Contains(got, c.with) {
 			t.Errorf("%s: %q is not in %q", name, c.with, got)
 		}
 	}
@@ -108,11 +109,11 @@ func TestHTMLElements(t *testing.T) {
 		"an embedded page":          {"<p>a</p><iframe srcdoc='<p>gone</p>'>gone</iframe>", "a"},
 		"choices of a form":         {"<p>Size <select><option>gone</select></p>", "Size"},
 	} {
-		if got := mustParse(t, "a.html", c.source).Markdown(); got != c.want {
+		if got := parsetest.Read(t, "a.html", c.source).Markdown(); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	doc := mustParse(t, "a.html", "<a name=x></a><h2>A</h2><section id=y><h2>B</h2></section><h2><a id=z></a>C</h2><h2>D <a class=anchor href=#w>#</a></h2><div id=v></div><p>t</p><h2>E</h2>")
+	doc := parsetest.Read(t, "a.html", "<a name=x></a><h2>A</h2><section id=y><h2>B</h2></section><h2><a id=z></a>C</h2><h2>D <a class=anchor href=#w>#</a></h2><div id=v></div><p>t</p><h2>E</h2>")
 	var anchors []string
 	for _, block := range doc.Blocks {
 		if block.Kind == document.Heading {
@@ -128,7 +129,7 @@ func TestEncodingNamedLateInAPage(t *testing.T) {
 	t.Parallel()
 	head := "<html><head><!-- " + strings.Repeat("x", 3000) + " -->"
 	for name, meta := range map[string]string{"charset": "<meta charset=iso-8859-2>", "content": "<META http-equiv=Content-Type content='text/html; charset=ISO-8859-2'>"} {
-		if got := mustParse(t, "a.html", head+meta+"</head><p>\xb3\xf3d\xbc").Markdown(); got != "łódź" {
+		if got := parsetest.Read(t, "a.html", head+meta+"</head><p>\xb3\xf3d\xbc").Markdown(); got != "łódź" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -1,10 +1,13 @@
-package parse_test
+package restructured_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestRestructuredElements(t *testing.T) {
@@ -39,7 +42,7 @@ func TestRestructuredElements(t *testing.T) {
 		"tabs at the margin":           {"a\n\n\tb\n\n-\tc\n\td\n", "a\n\n> b\n\n- c\n  d"},
 		"unknown directives":           {".. x:: y\n\n   z\n\n.. w::\n   :o: p\n\n.. v:: one two three\n", "y\n\nz\n\none two three"},
 	} {
-		if got := mustParse(t, "a.rst", c.source).Markdown(); got != c.want {
+		if got := parsetest.Read(t, "a.rst", c.source).Markdown(); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}
@@ -47,7 +50,7 @@ func TestRestructuredElements(t *testing.T) {
 
 func TestRestructuredFactsAndAnchors(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "a.rst", ":orphan:\n\nTitle\n=====\n\n:Author: A\n:Date: 2024-05-17\n:Version: 1.2\n:Status: draft\n\n.. _My_Label:\n\nWas ist's?\n----------\n\n.. py:currentmodule:: m\n\n.. py:class:: C\n\n   .. py:method:: f(x)\n\n      g\n\nÜber uns\n--------\n\n見出し\n------\n\nx\n")
+	doc := parsetest.Read(t, "a.rst", ":orphan:\n\nTitle\n=====\n\n:Author: A\n:Date: 2024-05-17\n:Version: 1.2\n:Status: draft\n\n.. _My_Label:\n\nWas ist's?\n----------\n\n.. py:currentmodule:: m\n\n.. py:class:: C\n\n   .. py:method:: f(x)\n\n      g\n\nÜber uns\n--------\n\n見出し\n------\n\nx\n")
 	if doc.Title != "Title" || doc.Author != "A" || doc.CreatedAt.IsZero() || doc.Version != "1.2" || doc.Metadata["status"] != "draft" {
 		t.Errorf("%+v", doc)
 	}
@@ -60,4 +63,53 @@ func TestRestructuredFactsAndAnchors(t *testing.T) {
 	if want := "#title ##my-label ###m.C ####m.C.f ##uber-uns ##見出し"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+func TestRestructuredText(t *testing.T) {
+	t.Parallel()
+	got := parsetest.Read(t, "a.rst", "=====\nGuide\n=====\n\nPart\n----\n\nRun this::\n\n    make\n    test\n\n.. code-block:: go\n   :linenos:\n\n   x := 1\n\nEnd.\n").Blocks
+	want := []document.Block{
+		{Kind: document.Heading, Level: 1, Text: "Guide", Anchor: "guide"}, {Kind: document.Heading, Level: 2, Text: "Part", Anchor: "part"},
+		{Kind: document.Paragraph, Text: "Run this:"}, {Kind: document.Code, Text: "make\ntest"}, {Kind: document.Code, Language: "go", Text: "x := 1"},
+		{Kind: document.Paragraph, Text: "End."},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzRestructured(f *testing.F) {
+	parsetest.Fuzz(f, "a.rst", "===\nT\n===\n\na::\n\n  b\n\n.. code-block:: go\n\n  c\n")
+}
+
+func FuzzRestructuredFiles(f *testing.F) { parsetest.Fuzz(f, "a.rst", parsetest.Seeds(f, "rst")...) }
+
+func BenchmarkRestructured(b *testing.B) {
+	parsetest.Benchmark(b, "a.rst", "========\nHandbook\n========\n\n", `Keeping copies
+--------------
+
+A copy is taken *every night*, and kept for `+"`thirty days <https://example.org/retention>`_; run ``copy --now``"+` to
+take one at once, see :ref:`+"`the settings <settings>`"+`.
+
+- Stop the writer.
+- Take the copy:
+
+  - of the **data**,
+  - of the settings.
+
+.. code-block:: sh
+
+   copy --now --to /srv/copies
+   copy --list
+
+.. note:: Copies are encrypted.
+
+=======  =======
+Kind     Kept
+=======  =======
+daily    30 days
+monthly  1 year
+=======  =======
+
+`, "")
 }

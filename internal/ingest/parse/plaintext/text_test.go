@@ -1,4 +1,4 @@
-package parse_test
+package plaintext_test
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestPlainText(t *testing.T) {
 	t.Parallel()
-	got := mustParse(t, "a.txt", "Title\n=====\n\nOne\ntwo.\n\n- a\n- b\n\nTitle\n-----\nx\n").Blocks
+	got := parsetest.Read(t, "a.txt", "Title\n=====\n\nOne\ntwo.\n\n- a\n- b\n\nTitle\n-----\nx\n").Blocks
 	want := []document.Block{
 		{Kind: document.Heading, Level: 1, Text: "Title", Anchor: "title"}, {Kind: document.Paragraph, Text: "One\ntwo."},
 		{Kind: document.List, Text: "- a\n- b"}, {Kind: document.Heading, Level: 2, Text: "Title", Anchor: "title-1"}, {Kind: document.Paragraph, Text: "x"},
@@ -22,12 +23,6 @@ func TestPlainText(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// markdownOf parses plain text and gives it back as Markdown.
-func markdownOf(t *testing.T, name, text string) string {
-	t.Helper()
-	return mustParse(t, name, text).Markdown()
 }
 
 func TestLayoutOfPlainText(t *testing.T) {
@@ -61,7 +56,7 @@ func TestLayoutOfPlainText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, markdownOf(t, "a.txt", c.text)); diff != "" {
+			if diff := cmp.Diff(c.want, parsetest.Read(t, "a.txt", c.text).Markdown()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -73,7 +68,7 @@ func TestPagesOfPlainText(t *testing.T) {
 	page := func(number int, text string) string {
 		return fmt.Sprintf("Harbour rules                  May 2024\n\n%s\n\n\nWriter                         [Page %d]\n\f", text, number)
 	}
-	doc := mustParse(t, "a.txt", page(1, "Keep right.")+page(2, "Keep calm.")+page(3, "Keep going."))
+	doc := parsetest.Read(t, "a.txt", page(1, "Keep right.")+page(2, "Keep calm.")+page(3, "Keep going."))
 	var got []string
 	for _, block := range doc.Blocks {
 		got = append(got, fmt.Sprint(block.Page, " ", block.Text))
@@ -86,9 +81,9 @@ func TestPagesOfPlainText(t *testing.T) {
 
 func TestManualPages(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "crane.txt", "CRANE(1)            User Commands            CRANE(1)\n\nNAME\n       crane - turn the crane\n\nSYNOPSIS\n       crane [OPTION]...\n\nDESCRIPTION\n       Turns it.\n\n   Options\n       -n     to the north,\n              slowly\n\nSEE ALSO\n       HARBOUR\n              a place\n")
+	doc := parsetest.Read(t, "crane.txt", "CRANE(1)            User Commands            CRANE(1)\n\nNAME\n       crane - turn the crane\n\nSYNOPSIS\n       crane [OPTION]...\n\nDESCRIPTION\n       Turns it.\n\n   Options\n       -n     to the north,\n              slowly\n\nSEE ALSO\n       HARBOUR\n              a place\n")
 	want := []string{"## NAME #name", "## SYNOPSIS #synopsis", "## DESCRIPTION #description", "### Options #options", "## SEE ALSO #see-also"}
-	if diff := cmp.Diff(want, headingsOf(doc)); diff != "" || doc.Title != "crane - turn the crane" {
+	if diff := cmp.Diff(want, parsetest.Headings(doc)); diff != "" || doc.Title != "crane - turn the crane" {
 		t.Errorf("title %q (-want +got):\n%s", doc.Title, diff)
 	}
 }
@@ -102,7 +97,7 @@ func TestLogs(t *testing.T) {
 			b.WriteString("Traceback:\n  at crane.go:12\n")
 		}
 	}
-	doc := mustParse(t, "harbour.log", b.String())
+	doc := parsetest.Read(t, "harbour.log", b.String())
 	var text []string
 	for _, block := range doc.Blocks {
 		if block.Kind != document.Code || block.Language != "log" || !strings.HasPrefix(block.Text, "2024-") {
@@ -114,26 +109,11 @@ func TestLogs(t *testing.T) {
 		t.Errorf("%d blocks, %v", len(doc.Blocks), doc.Metadata)
 	}
 	access := strings.Repeat("10.0.0.1 - - [01/May/2024:10:00:00 +0000] \"GET / HTTP/1.1\" 200 12\n", 5)
-	if doc := mustParse(t, "access", access); doc.Blocks[0].Language != "log" {
+	if doc := parsetest.Read(t, "access", access); doc.Blocks[0].Language != "log" {
 		t.Errorf("an access log is %+v", doc.Blocks[0])
 	}
-	if doc := mustParse(t, "a.txt", "We met at 10:00:00 sharp.\n\nAll were there.\n\nIt was fine.\n"); doc.Blocks[0].Kind != document.Paragraph {
+	if doc := parsetest.Read(t, "a.txt", "We met at 10:00:00 sharp.\n\nAll were there.\n\nIt was fine.\n"); doc.Blocks[0].Kind != document.Paragraph {
 		t.Errorf("prose with a time is %+v", doc.Blocks[0])
-	}
-}
-
-func TestSubtitles(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ file, text, want string }{
-		"SubRip": {"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nThe old <i>crane</i>\nstill turns\n\n2\n00:00:03,000 --> 00:00:04,000\n{\\an8}when the wind comes.\n\n3\n00:00:20,000 --> 00:00:21,000\n- Really?\n- Yes.\n",
-			"The old crane still turns when the wind comes.\n\n- Really?\n- Yes."},
-		"WebVTT": {"a.vtt", "WEBVTT - Harbour\nKind: captions\n\nSTYLE\n::cue { color: red }\n\nNOTE by the port\n\nintro\n00:01.000 --> 00:02.000 align:start\n<v Ada>Keep right &amp; calm.\n\n00:02.000 --> 00:03.000\n<c.loud>Keep</c> going.\n\n00:03.000 --> 00:04.000\nKeep going.\n",
-			"Harbour\n\nby the port\n\nAda: Keep right & calm. Keep going."},
-		"by content": {"a.txt", "1\n00:00:01,000 --> 00:00:02,500\nText\n", "Text"},
-	} {
-		if diff := cmp.Diff(c.want, markdownOf(t, c.file, c.text)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
 	}
 }
 
@@ -146,7 +126,7 @@ func TestTextOfTooManyParts(t *testing.T) {
 }
 
 func FuzzPlainText(f *testing.F) {
-	fuzzFormat(f, "a.txt", "T\n==\n\n1. A\n\n1.1 B\n\nNAME\n    x - y\n\f> q\n\n- a\n  b\n```\nc\n", "WEBVTT\n\n00:00.000 --> 00:01.000\n<v A>b\n", "10:00:00 a\n10:00:01 b\n10:00:02 c\n",
+	parsetest.Fuzz(f, "a.txt", "T\n==\n\n1. A\n\n1.1 B\n\nNAME\n    x - y\n\f> q\n\n- a\n  b\n```\nc\n", "WEBVTT\n\n00:00.000 --> 00:01.000\n<v A>b\n", "10:00:00 a\n10:00:01 b\n10:00:02 c\n",
 		"a\bb\x1b[1m\n\n   |  a   |\n   +------+\n", "第一章\n\n・a\n・b\n")
 }
 
@@ -164,4 +144,8 @@ func BenchmarkPlainText(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func FuzzText(f *testing.F) {
+	parsetest.Fuzz(f, "a.txt", "Title\n===\n\n- a\n- b\n", "\xff\xfea\x00b\x00", "caf\xe9", "\xfe\xff\x00a")
 }

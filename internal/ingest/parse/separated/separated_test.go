@@ -1,4 +1,4 @@
-package parse_test
+package separated_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestSeparatedValues(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSeparatedValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, mustParse(t, c.file, c.content).Blocks, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.want, parsetest.Read(t, c.file, c.content).Blocks, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -62,11 +63,11 @@ func TestSeparatedValues(t *testing.T) {
 func TestSeparatedValuesOfBrokenFiles(t *testing.T) {
 	t.Parallel()
 	long := "a,b\n\"" + strings.Repeat("row,more\n", 50000)
-	if rows := len(mustParse(t, "a.csv", long).Blocks[0].Rows); rows != 50000 {
+	if rows := len(parsetest.Read(t, "a.csv", long).Blocks[0].Rows); rows != 50000 {
 		t.Errorf("an open quote leaves %d rows", rows)
 	}
 	many := "a,b\n" + strings.Repeat("\"row,more\n", 50000)
-	if rows := len(mustParse(t, "a.csv", many).Blocks[0].Rows); rows != 50000 {
+	if rows := len(parsetest.Read(t, "a.csv", many).Blocks[0].Rows); rows != 50000 {
 		t.Errorf("many open quotes leave %d rows", rows)
 	}
 	var limit *document.LimitError
@@ -78,7 +79,7 @@ func TestSeparatedValuesOfBrokenFiles(t *testing.T) {
 
 func TestManyRowsAreNoMatter(t *testing.T) {
 	t.Parallel()
-	doc := mustParse(t, "a.csv", "id,name\n"+strings.Repeat("1,x\n", 700_000))
+	doc := parsetest.Read(t, "a.csv", "id,name\n"+strings.Repeat("1,x\n", 700_000))
 	if rows := len(doc.Blocks[0].Rows); rows != 700_000 || doc.Metadata["rows"] != rows {
 		t.Errorf("%d rows, metadata %v", rows, doc.Metadata)
 	}
@@ -106,4 +107,8 @@ func BenchmarkSeparated(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func FuzzSeparated(f *testing.F) {
+	parsetest.Fuzz(f, "a.csv", "a,b\n\"1\",2\n", "a;b\n1;\"x\ny\"", "a\tb")
 }

@@ -1,10 +1,11 @@
-package parse_test
+package xmldoc_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/parsetest"
 )
 
 func TestXMLIsProseOrData(t *testing.T) {
@@ -23,15 +24,15 @@ func TestXMLIsProseOrData(t *testing.T) {
 		"web page":                       {"a.xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>Text<a id="x"/> after.</p></body></html>`, "Text after."},
 		"declared encoding":              {"a.xml", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><article><para>na\xefve caf\xe9</para></article>", "naïve café"},
 	} {
-		if got := mustParse(t, c.file, c.source).Markdown(); got != c.want {
+		if got := parsetest.Read(t, c.file, c.source).Markdown(); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	deep := mustParse(t, "a.xml", "<article><para>"+strings.Repeat("<x>", 5000)+"the bottom of a very deep document"+strings.Repeat("</x>", 5000)+"</para></article>")
+	deep := parsetest.Read(t, "a.xml", "<article><para>"+strings.Repeat("<x>", 5000)+"the bottom of a very deep document"+strings.Repeat("</x>", 5000)+"</para></article>")
 	if deep.Blocks[0].Kind != document.Paragraph || deep.Blocks[0].Text != "the bottom of a very deep document" {
 		t.Errorf("%+v", deep.Blocks[0])
 	}
-	if broken := mustParse(t, "a.xml", "<a><b></a>"); broken.Metadata["structure_error"] == nil || broken.Title != "a.xml" {
+	if broken := parsetest.Read(t, "a.xml", "<a><b></a>"); broken.Metadata["structure_error"] == nil || broken.Title != "a.xml" {
 		t.Errorf("%q, %v", broken.Title, broken.Metadata)
 	}
 }
@@ -51,7 +52,7 @@ func TestXMLOfArticles(t *testing.T) {
 <preformat>  a
 b</preformat></sec></body>
 <back><ref-list><title>Literatur</title><ref id="r1"><label>1</label><mixed-citation><name><surname>Ulme</surname></name>: <source>Rauch</source>, 1999.</mixed-citation></ref></ref-list></back></article>`
-	doc := mustParse(t, "a.xml", source)
+	doc := parsetest.Read(t, "a.xml", source)
 	want := "# Über Feuer\n\nKurz gesagt.\n\n## Anfang\n\nSiehe [1], [hier](https://x.example/), 10³ und $a^2$.[1]\n\n1. Eins\n   - innen\n\n- Glut: Was bleibt.\n\n" +
 		"> Ein Zitat.\n\nTabelle 1 Werte\n\n| A | B | B |\n| --- | --- | --- |\n| x | 1 | 2 |\n| x | 3 | 4 |\n\n```\n  a\nb\n```\n\n## Literatur\n\n1 Ulme: Rauch, 1999.\n\n[1] Eine Note."
 	if got := doc.Markdown(); got != want {
@@ -63,10 +64,18 @@ b</preformat></sec></body>
 }
 
 func BenchmarkXML(b *testing.B) {
-	benchmarkReader(b, "a.xml", `<book xmlns="http://docbook.org/ns/docbook"><title>Handbook</title>`, `<chapter xml:id="copies"><title>Keeping copies</title>
+	parsetest.Benchmark(b, "a.xml", `<book xmlns="http://docbook.org/ns/docbook"><title>Handbook</title>`, `<chapter xml:id="copies"><title>Keeping copies</title>
 <para>A copy is taken <emphasis>every night</emphasis>, and kept for <link xlink:href="https://example.org/retention">thirty days</link>; run <command>copy --now</command> to take one.</para>
 <itemizedlist><listitem><para>Stop the writer.</para></listitem><listitem><para>Take the copy.</para></listitem></itemizedlist>
 <programlisting language="sh">copy --now --to /srv/copies</programlisting>
 <informaltable><tgroup cols="2"><thead><row><entry>Kind</entry><entry>Kept</entry></row></thead><tbody><row><entry>daily</entry><entry>30 days</entry></row></tbody></tgroup></informaltable>
 </chapter>`, "</book>")
+}
+
+func FuzzXML(f *testing.F) {
+	parsetest.Fuzz(f, "a.xml", parsetest.Seeds(f, "xml",
+		`<article><title>T</title><para>a <link href="https://x">b</link></para><itemizedlist><listitem><para>c</para></listitem></itemizedlist><table><row><entry>d</entry></row></table></article>`,
+		`<rss><channel><item><title>a</title><description>&lt;p&gt;b</description></item></channel></rss>`, `<a><b/></a>`,
+		`<feed><entry><title>a</title><content type="xhtml"><div><h1>b</h1></div></content></entry></feed>`, `<opml><body><outline text="a"/></body></opml>`,
+		`<urlset><url><loc>a</loc></url></urlset>`, `<svg><text>one two three</text></svg>`, `<map><topicref navtitle="a" href="b"/></map>`)...)
 }
