@@ -12,47 +12,47 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Read reads AsciiDoc as Asciidoctor 2 understands it. Nothing outside is read: what a file includes is left out.
-// The content of conditions is kept whatever they say, since it is text of one edition or another.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	p := &asciidoc{
+// Read reads AsciiDoc as Asciidoctor 2 does. It opens no other file: included files are left out. The content of all
+// conditions is kept, since it is text of one edition or another.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	p := &parser{
 		ctx: ctx, anchors: make(document.Anchors), attributes: make(map[string]string), meta: make(map[string]any),
-		titles: make(map[string]string), counters: make(map[string]int), known: make(map[string]int),
-		budget: 1<<20 + 4*len(r.Text), ahead: 1<<24 + 32*len(r.Text),
+		titles: make(map[string]string), counters: make(map[string]int), footnoteNumbers: make(map[string]int),
+		attributeBudget: 1<<20 + 4*len(in.Text), searchBudget: 1<<24 + 32*len(in.Text),
 	}
-	lines := preprocessed(strings.Split(r.Text, "\n"))
-	p.survey(lines)
+	lines := preprocess(strings.Split(in.Text, "\n"))
+	p.collectTitles(lines)
 	used := p.header(lines)
-	body := asciidocBody{p: p, sections: true}
+	b := body{p: p, hasSections: true}
 	if p.title != "" {
-		body.heading(1, p.title, asciidocAttributes{})
+		b.heading(1, p.title, attributeList{})
 	}
-	blocks := append(body.blocks, p.body(lines[used:], 0, true)...)
+	blocks := append(b.blocks, p.readBody(lines[used:], 0, true)...)
 	if p.err != nil {
 		return nil, p.err
 	}
-	p.describe()
-	return &document.Draft{Blocks: append(blocks, p.footnotes()...), Prose: true, Meta: p.meta}, nil
+	p.addFacts()
+	return &document.Draft{Blocks: append(blocks, p.footnoteBlocks()...), Prose: true, Meta: p.meta}, nil
 }
 
-// asciidoc holds what is known of a whole file.
-type asciidoc struct {
-	ctx        context.Context
-	anchors    document.Anchors
-	attributes map[string]string
-	meta       map[string]any
-	title      string
-	titles     map[string]string // text by the id of a place
-	counters   map[string]int
-	notes      []string       // texts of the footnotes
-	known      map[string]int // numbers of footnotes by name
-	budget     int            // bytes that references to attributes may still add
-	ahead      int            // bytes that may still be looked at in vain for the end of inline marks
-	steps      int
-	err        error
+// parser holds the state of a whole file.
+type parser struct {
+	ctx             context.Context
+	anchors         document.Anchors
+	attributes      map[string]string
+	meta            map[string]any
+	title           string
+	titles          map[string]string // titles by id
+	counters        map[string]int
+	footnotes       []string       // texts of the footnotes
+	footnoteNumbers map[string]int // numbers of named footnotes
+	attributeBudget int            // bytes that attribute references may still add
+	searchBudget    int            // bytes that may still be searched in vain for the end of inline markup
+	steps           int
+	err             error
 }
 
-func (p *asciidoc) alive() bool {
+func (p *parser) ok() bool {
 	p.steps++
 	if p.err == nil && p.steps%512 == 0 && p.ctx.Err() != nil {
 		p.err = fmt.Errorf("parse AsciiDoc: %w", p.ctx.Err())
@@ -60,8 +60,8 @@ func (p *asciidoc) alive() bool {
 	return p.err == nil
 }
 
-// preprocessed takes away the lines that include other files or begin and end a condition.
-func preprocessed(lines []string) []string {
+// preprocess removes the lines that include other files, and those that begin or end a condition.
+func preprocess(lines []string) []string {
 	kept := lines[:0]
 	for _, line := range lines {
 		if !strings.Contains(line, "::") {
@@ -90,15 +90,15 @@ func preprocessed(lines []string) []string {
 	return kept
 }
 
-// survey finds the titles of the places that a file refers to.
-func (p *asciidoc) survey(lines []string) {
+// collectTitles finds the titles of places that references may name.
+func (p *parser) collectTitles(lines []string) {
 	id := ""
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "[["):
 			name, text, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line[2:]), "]]"), ",")
 			id = name
-			p.place(id, strings.TrimSpace(text))
+			p.addTitle(id, strings.TrimSpace(text))
 		case strings.HasPrefix(line, "[#"):
 			end := strings.IndexAny(line[2:], ",.%]")
 			if end > 0 {
@@ -106,33 +106,33 @@ func (p *asciidoc) survey(lines []string) {
 			}
 		case strings.HasPrefix(line, "[") || strings.TrimSpace(line) == "":
 		case strings.HasPrefix(line, ".") && len(line) > 2 && line[1] != '.' && line[1] != ' ':
-			p.place(id, line[1:])
+			p.addTitle(id, line[1:])
 		default:
-			if level, text := asciidocTitle(line); level > 0 {
-				text, own := inlineAnchor(text)
+			if level, text := cutTitle(line); level > 0 {
+				text, own := cutAnchor(text)
 				if own == "" {
 					own = id
 				}
-				p.place(own, text)
-				p.place(strings.ToLower(strings.ReplaceAll(text, " ", "-")), text)
-				p.place("_"+strings.ToLower(strings.ReplaceAll(text, " ", "_")), text)
-				p.place(text, text)
+				p.addTitle(own, text)
+				p.addTitle(strings.ToLower(strings.ReplaceAll(text, " ", "-")), text)
+				p.addTitle("_"+strings.ToLower(strings.ReplaceAll(text, " ", "_")), text)
+				p.addTitle(text, text)
 			}
 			id = ""
 		}
 	}
 }
 
-func (p *asciidoc) place(id, text string) {
+func (p *parser) addTitle(id, text string) {
 	if id == "" || text == "" || len(p.titles) > compose.MaxNames || p.titles[id] != "" {
 		return
 	}
 	p.titles[id] = safetext.TruncateBytes(text, 500)
 }
 
-// asciidocTitle returns the level and text of the title of a section, level 0 for other lines. Titles may be marked as in
-// Markdown.
-func asciidocTitle(line string) (level int, text string) {
+// cutTitle returns the level and text of a section title, which may be written as in Markdown. The level is 0 for other
+// lines.
+func cutTitle(line string) (level int, text string) {
 	if line == "" || line[0] != '=' && line[0] != '#' {
 		return 0, ""
 	}
@@ -147,8 +147,8 @@ func asciidocTitle(line string) (level int, text string) {
 	return level, text
 }
 
-// inlineAnchor takes [[id]] off a title.
-func inlineAnchor(text string) (rest, id string) {
+// cutAnchor cuts [[id]] out of a title.
+func cutAnchor(text string) (rest, id string) {
 	open := strings.Index(text, "[[")
 	if open < 0 {
 		return text, ""
@@ -161,14 +161,13 @@ func inlineAnchor(text string) (rest, id string) {
 	return strings.TrimSpace(text[:open] + text[open+end+2:]), id
 }
 
-// header reads the title of the document, its authors, its revision and its attributes, and returns how many lines that
-// took.
-func (p *asciidoc) header(lines []string) int {
-	i := p.preamble(lines)
+// header reads the header of the document: its title, authors, revision and attributes. It returns the number of lines.
+func (p *parser) header(lines []string) int {
+	i := p.skipPreamble(lines)
 	if i >= len(lines) {
 		return i
 	}
-	level, text := asciidocTitle(lines[i])
+	level, text := cutTitle(lines[i])
 	switch {
 	case level == 1:
 		i++
@@ -178,7 +177,7 @@ func (p *asciidoc) header(lines []string) int {
 	default:
 		return i
 	}
-	text, _ = inlineAnchor(text)
+	text, _ = cutAnchor(text)
 	if i < len(lines) && isAuthorLine(lines[i]) {
 		p.authors(lines[i])
 		if i++; i < len(lines) && isRevisionLine(lines[i]) {
@@ -198,8 +197,8 @@ func (p *asciidoc) header(lines []string) int {
 	return i
 }
 
-// preamble passes over comments and attributes before the title.
-func (p *asciidoc) preamble(lines []string) int {
+// skipPreamble returns the number of lines with comments and attributes before the title.
+func (p *parser) skipPreamble(lines []string) int {
 	i := 0
 	for i < len(lines) {
 		switch n := p.attribute(lines[i:]); {
@@ -220,7 +219,7 @@ func isLineComment(line string) bool {
 	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "///")
 }
 
-// isAuthorLine reports a line of names, each with a mail address or not, parted by semicolons.
+// isAuthorLine reports whether a line lists names, separated by semicolons, with or without mail addresses.
 func isAuthorLine(line string) bool {
 	if line == "" || line[0] == ':' || isLineComment(line) || len(line) > 500 {
 		return false
@@ -235,7 +234,7 @@ func isAuthorLine(line string) bool {
 	return true
 }
 
-func (p *asciidoc) authors(line string) {
+func (p *parser) authors(line string) {
 	var names []string
 	for author := range strings.SplitSeq(line, ";") {
 		name, address, _ := strings.Cut(author, "<")
@@ -248,7 +247,7 @@ func (p *asciidoc) authors(line string) {
 	p.attributes["authors"] = strings.Join(names, ", ")
 }
 
-// isRevisionLine reports a line such as "v1.2, 2024-05-17: First edition".
+// isRevisionLine reports whether a line is like "v1.2, 2024-05-17: First edition".
 func isRevisionLine(line string) bool {
 	if line == "" || line[0] == ':' || isLineComment(line) {
 		return false
@@ -257,7 +256,7 @@ func isRevisionLine(line string) bool {
 	return first != "" && '0' <= first[0] && first[0] <= '9'
 }
 
-func (p *asciidoc) revision(line string) {
+func (p *parser) revision(line string) {
 	rest := strings.TrimSpace(line)
 	if version, date, found := strings.Cut(rest, ","); found {
 		p.attributes["revnumber"] = strings.TrimPrefix(strings.TrimSpace(version), "v")
@@ -273,13 +272,13 @@ func (p *asciidoc) revision(line string) {
 
 // Bounds of the attributes of a document.
 const (
-	maxAttributes = 5_000
-	maxAttribute  = 8 << 10
+	maxAttributes     = 5_000
+	maxAttributeBytes = 8 << 10
 )
 
-// attribute reads ":name: value", which may go on over several lines, and returns how many lines that took, 0 where the lines
-// begin with none.
-func (p *asciidoc) attribute(lines []string) int {
+// attribute reads an attribute entry ":name: value", which may continue on further lines. It returns the number of
+// lines, or 0 if there is no entry.
+func (p *parser) attribute(lines []string) int {
 	line := lines[0]
 	if len(line) < 3 || line[0] != ':' {
 		return 0
@@ -292,7 +291,7 @@ func (p *asciidoc) attribute(lines []string) int {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case ascii.IsAlphanumeric(c), c == '-', c == '_', c >= 0x80:
-		case c == '!' && (i == 0 || i == len(name)-1): // it takes the attribute away
+		case c == '!' && (i == 0 || i == len(name)-1): // unsets the attribute
 		default:
 			return 0
 		}
@@ -307,14 +306,14 @@ func (p *asciidoc) attribute(lines []string) int {
 		delete(p.attributes, strings.Trim(name, "!"))
 		return used
 	}
-	if value = p.expand(value); len(value) <= maxAttribute && len(p.attributes) < maxAttributes {
+	if value = p.expand(value); len(value) <= maxAttributeBytes && len(p.attributes) < maxAttributes {
 		p.attributes[name] = value
 	}
 	return used
 }
 
-// expand replaces the references to attributes in a text: {name}.
-func (p *asciidoc) expand(text string) string {
+// expand replaces attribute references: {name}.
+func (p *parser) expand(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
@@ -336,20 +335,20 @@ func (p *asciidoc) expand(text string) string {
 		switch {
 		case at > 0 && text[at-1] == '\\':
 			b.WriteString(text[:at-1] + text[at:at+end+1])
-		case !found || p.budget < len(value):
+		case !found || p.attributeBudget < len(value):
 			b.WriteString(text[:at+1])
 			text = text[at+1:]
 			continue
 		default:
-			p.budget -= len(value)
+			p.attributeBudget -= len(value)
 			b.WriteString(text[:at] + value)
 		}
 		text = text[at+end+1:]
 	}
 }
 
-// value returns what a reference to an attribute stands for.
-func (p *asciidoc) value(name string) (string, bool) {
+// value returns the value of an attribute reference.
+func (p *parser) value(name string) (string, bool) {
 	name = strings.ToLower(name)
 	if value, found := p.attributes[name]; found {
 		return value, true
@@ -416,8 +415,8 @@ func (p *asciidoc) value(name string) (string, bool) {
 	return "", false
 }
 
-// describe moves what the attributes say about the document to its facts.
-func (p *asciidoc) describe() {
+// addFacts adds the attributes that describe the document to its facts.
+func (p *parser) addFacts() {
 	for _, pair := range [...][2]string{
 		{"description", "description"}, {"keywords", "keywords"}, {"revdate", "updated"}, {"authors", "author"}, {"author", "author"},
 		{"lang", "lang"}, {"revnumber", "version"}, {"page-topic-type", "type"}, {"docdate", "updated"}, {"subject", "subject"},
@@ -429,10 +428,10 @@ func (p *asciidoc) describe() {
 	}
 }
 
-// footnotes returns the notes of the file, each with its number.
-func (p *asciidoc) footnotes() []document.Block {
+// footnoteBlocks returns the footnotes of the file with their numbers.
+func (p *parser) footnoteBlocks() []document.Block {
 	var blocks []document.Block
-	for i, text := range p.notes {
+	for i, text := range p.footnotes {
 		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: "[" + strconv.Itoa(i+1) + "] " + text})
 	}
 	return blocks

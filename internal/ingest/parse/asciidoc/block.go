@@ -11,22 +11,22 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// asciidocAttributes are what the lines before a block say about it.
-type asciidocAttributes struct {
+// attributeList holds the attributes from the lines before a block.
+type attributeList struct {
 	style, id, title string
 	positional       []string
 	named            map[string]string
 	options          string
 }
 
-func (a *asciidocAttributes) at(i int) string {
+func (a *attributeList) at(i int) string {
 	if i < len(a.positional) {
 		return a.positional[i]
 	}
 	return ""
 }
 
-func (a *asciidocAttributes) has(option string) bool {
+func (a *attributeList) has(option string) bool {
 	for name := range strings.FieldsFuncSeq(a.options+","+a.named["options"]+","+a.named["opts"], func(r rune) bool { return r == ',' || r == ' ' }) {
 		if name == option {
 			return true
@@ -35,11 +35,11 @@ func (a *asciidocAttributes) has(option string) bool {
 	return false
 }
 
-// add takes in a line such as [source,go,linenums] or [quote#id.role%option,author,title=T].
-func (a *asciidocAttributes) add(text string) {
+// add adds a line such as [source,go,linenums] or [quote#id.role%option,author,title=T].
+func (a *attributeList) add(text string) {
 	parts := splitAttributes(text)
 	if first := parts[0]; first != "" && strings.IndexByte("#.%", first[0]) < 0 && !strings.Contains(first, "=") {
-		a.positional = nil // of a line before
+		a.positional = nil // those of a previous line
 	}
 	for i, part := range parts {
 		name, value, isNamed := strings.Cut(part, "=")
@@ -64,8 +64,8 @@ func (a *asciidocAttributes) add(text string) {
 	}
 }
 
-// shorthand reads style#id.role%option and returns the style.
-func (a *asciidocAttributes) shorthand(text string) string {
+// shorthand parses style#id.role%option and returns the style.
+func (a *attributeList) shorthand(text string) string {
 	end := strings.IndexAny(text, "#.%")
 	if end < 0 {
 		a.style = text
@@ -92,7 +92,7 @@ func (a *asciidocAttributes) shorthand(text string) string {
 	return style
 }
 
-// splitAttributes parts a list at its commas, but for those in quotes.
+// splitAttributes splits a list at its commas, except those in quotes.
 func splitAttributes(text string) []string {
 	var parts []string
 	begin := 0
@@ -121,23 +121,23 @@ func unquote(text string) string {
 	return text
 }
 
-// asciidocBody collects the blocks of one sequence of elements.
-type asciidocBody struct {
-	p        *asciidoc
-	depth    int
-	sections bool
-	inList   bool // a paragraph ends where an item or a continuation begins
-	next     asciidocAttributes
-	blocks   []document.Block
+// body collects the blocks of a sequence of elements.
+type body struct {
+	p           *parser
+	depth       int
+	hasSections bool
+	isItem      bool // a list item or a continuation ends a paragraph
+	next        attributeList
+	blocks      []document.Block
 }
 
-// body reads lines as a sequence of blocks.
-func (p *asciidoc) body(lines []string, depth int, sections bool) []document.Block {
+// readBody reads lines as a sequence of blocks.
+func (p *parser) readBody(lines []string, depth int, sections bool) []document.Block {
 	if depth > compose.MaxNesting {
 		return []document.Block{{Kind: document.Paragraph, Text: p.inline(strings.TrimSpace(strings.Join(lines, "\n")))}}
 	}
-	b := asciidocBody{p: p, depth: depth, sections: sections}
-	for i := 0; i < len(lines) && p.alive(); {
+	b := body{p: p, depth: depth, hasSections: sections}
+	for i := 0; i < len(lines) && p.ok(); {
 		if strings.TrimSpace(lines[i]) == "" {
 			i++
 			continue
@@ -147,37 +147,37 @@ func (p *asciidoc) body(lines []string, depth int, sections bool) []document.Blo
 	return b.blocks
 }
 
-func (b *asciidocBody) nested(lines []string) []document.Block {
-	return b.p.body(lines, b.depth+1, false)
+func (b *body) nested(lines []string) []document.Block {
+	return b.p.readBody(lines, b.depth+1, false)
 }
 
-func (b *asciidocBody) emit(block document.Block) {
+func (b *body) emit(block document.Block) {
 	if !block.Blank() {
 		b.blocks = append(b.blocks, block)
 	}
 }
 
-func (b *asciidocBody) paragraph(text string) {
+func (b *body) paragraph(text string) {
 	b.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(text)})
 }
 
-func (b *asciidocBody) emitAll(blocks []document.Block) {
+func (b *body) emitAll(blocks []document.Block) {
 	for i := range blocks {
 		b.emit(blocks[i])
 	}
 }
 
-// take returns what was said about the block that begins now.
-func (b *asciidocBody) take() asciidocAttributes {
+// takeAttributes returns the attributes for the block that begins now.
+func (b *body) takeAttributes() attributeList {
 	a := b.next
-	b.next = asciidocAttributes{}
+	b.next = attributeList{}
 	return a
 }
 
-// element reads the block that the lines begin with, which is no blank line, and returns how many lines it has.
-func (b *asciidocBody) element(lines []string) int {
+// element reads the first block of the lines, of which the first is not blank. It returns the number of its lines.
+func (b *body) element(lines []string) int {
 	line := strings.TrimRight(lines[0], " \t")
-	if n := b.announce(lines, line); n > 0 {
+	if n := b.blockMetadata(lines, line); n > 0 {
 		return n
 	}
 	if n := b.title(lines, line); n > 0 {
@@ -186,10 +186,10 @@ func (b *asciidocBody) element(lines []string) int {
 	if kind := delimiterOf(line); kind != 0 {
 		n := delimitedLength(lines)
 		inner := lines[1:n]
-		if n > 1 && strings.TrimRight(lines[n-1], " \t") == closingOf(line) {
+		if n > 1 && strings.TrimRight(lines[n-1], " \t") == closingDelimiter(line) {
 			inner = lines[1 : n-1]
 		}
-		b.delimited(kind, line, inner, b.take())
+		b.delimited(kind, line, inner, b.takeAttributes())
 		return n
 	}
 	if b.macro(line) {
@@ -200,17 +200,18 @@ func (b *asciidocBody) element(lines []string) int {
 		return 1
 	}
 	if isListItem(line) {
-		a := b.take()
+		a := b.takeAttributes()
 		b.caption(a)
 		blocks, n := b.list(lines, nil, b.depth)
 		b.emitAll(blocks)
 		return n
 	}
-	return b.text(lines)
+	return b.textBlock(lines)
 }
 
-// announce reads the lines that say something about the block after them, comments and attributes of the document.
-func (b *asciidocBody) announce(lines []string, line string) int {
+// blockMetadata reads a line about the next block, a comment or an attribute entry. It returns the number of lines, or
+// 0 for other lines.
+func (b *body) blockMetadata(lines []string, line string) int {
 	switch {
 	case isLineComment(line):
 		return 1
@@ -231,7 +232,7 @@ func (b *asciidocBody) announce(lines []string, line string) int {
 	return 0
 }
 
-// isAttributeLine reports a line in brackets that stands alone.
+// isAttributeLine reports whether a line is a list of attributes in brackets.
 func isAttributeLine(line string) bool {
 	if len(line) < 2 || line[0] != '[' || line[len(line)-1] != ']' {
 		return false
@@ -240,24 +241,24 @@ func isAttributeLine(line string) bool {
 	return c == ']' || ascii.IsAlphanumeric(c) || strings.IndexByte("{,.#\"'%*", c) >= 0 || c >= 0x80
 }
 
-// title reads the title of a section.
-func (b *asciidocBody) title(lines []string, line string) int {
-	level, text := asciidocTitle(line)
+// title reads a section title. It returns the number of lines, or 0 if there is none.
+func (b *body) title(lines []string, line string) int {
+	level, text := cutTitle(line)
 	used := 1
-	if level == 0 && len(lines) > 1 && b.sections {
+	if level == 0 && len(lines) > 1 && b.hasSections {
 		if level = underlineLevel(line, lines[1]); level > 0 {
 			text, used = line, 2
 		}
 	}
-	if level == 0 || !b.sections && b.next.style != "discrete" && b.next.style != "float" && line[0] == '#' {
+	if level == 0 || !b.hasSections && b.next.style != "discrete" && b.next.style != "float" && line[0] == '#' {
 		return 0
 	}
-	b.heading(level, text, b.take())
+	b.heading(level, text, b.takeAttributes())
 	return used
 }
 
-func (b *asciidocBody) heading(level int, text string, a asciidocAttributes) {
-	text, id := inlineAnchor(text)
+func (b *body) heading(level int, text string, a attributeList) {
+	text, id := cutAnchor(text)
 	if id == "" {
 		id = a.id
 	}
@@ -274,8 +275,8 @@ func (b *asciidocBody) heading(level int, text string, a asciidocAttributes) {
 	b.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: b.p.anchors.Take(id, text)})
 }
 
-// autoID makes the id of a section as the attributes idprefix and idseparator ask for, "" where they are not set.
-func (p *asciidoc) autoID(text string) string {
+// autoID returns the id of a section by the attributes idprefix and idseparator, or "" if they are not set.
+func (p *parser) autoID(text string) string {
 	prefix, hasPrefix := p.attributes["idprefix"]
 	separator, hasSeparator := p.attributes["idseparator"]
 	if !hasPrefix && !hasSeparator {
@@ -297,7 +298,7 @@ func (p *asciidoc) autoID(text string) string {
 
 }
 
-// underlineLevel returns the level of a title underlined over its whole length, 0 where it is none.
+// underlineLevel returns the level of a title that is underlined over its whole length, or 0.
 func underlineLevel(line, below string) int {
 	below = strings.TrimRight(below, " \t")
 	line = strings.TrimRight(line, " \t")
@@ -312,15 +313,15 @@ func underlineLevel(line, below string) int {
 
 func isWordRune(r rune) bool { return r >= 0x80 || r < 0x80 && ascii.IsAlphanumeric(byte(r)) } //nolint:gosec // below 0x80
 
-// caption emits the title of a block as a paragraph of its own.
-func (b *asciidocBody) caption(a asciidocAttributes) {
+// caption emits the title of a block as a paragraph.
+func (b *body) caption(a attributeList) {
 	if a.title != "" {
 		b.paragraph(b.p.inline(a.title))
 	}
 }
 
-// macro handles a line that is a macro for a block: image::plan.png[Plan].
-func (b *asciidocBody) macro(line string) bool {
+// macro reads a block macro such as image::plan.png[Plan]. It reports whether the line is one.
+func (b *body) macro(line string) bool {
 	name, rest, found := strings.Cut(line, "::")
 	if !found || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || !strings.HasSuffix(rest, "]") {
 		return false
@@ -329,9 +330,9 @@ func (b *asciidocBody) macro(line string) bool {
 	if open < 0 || rest[0] == ' ' {
 		return false
 	}
-	a := b.take()
+	a := b.takeAttributes()
 	if name == "image" {
-		var own asciidocAttributes
+		var own attributeList
 		own.add(b.p.expand(rest[open+1 : len(rest)-1]))
 		alt := own.at(0)
 		if named := own.named["alt"]; named != "" {
@@ -345,22 +346,22 @@ func (b *asciidocBody) macro(line string) bool {
 	return true
 }
 
-// text reads a paragraph, or, where it is indented, a literal one.
-func (b *asciidocBody) text(lines []string) int {
+// textBlock reads a paragraph, or a literal block if it is indented. It returns the number of lines.
+func (b *body) textBlock(lines []string) int {
 	n := 0
 	for n < len(lines) {
 		line := strings.TrimRight(lines[n], " \t")
 		if line == "" || n > 0 && (delimiterOf(line) != 0 || isAttributeLine(line) && !strings.Contains(line, "](")) ||
-			b.inList && (line == "+" || n > 0 && isListItem(line)) {
+			b.isItem && (line == "+" || n > 0 && isListItem(line)) {
 			break
 		}
 		n++
 	}
 	n = max(n, 1)
-	a := b.take()
+	a := b.takeAttributes()
 	if (lines[0][0] == ' ' || lines[0][0] == '\t') && (a.style == "" || a.style == "literal") {
 		b.caption(a)
-		b.emit(compose.CodeBlock("", expanded(lines[:n])))
+		b.emit(compose.CodeBlock("", expandTabs(lines[:n])))
 		return n
 	}
 	kept := make([]string, 0, n)
@@ -372,15 +373,15 @@ func (b *asciidocBody) text(lines []string) int {
 	text := strings.Join(kept, "\n")
 	if label, rest, found := strings.Cut(text, ": "); found && a.style == "" {
 		if name := compose.AdmonitionLabel(label); name != "" {
-			b.apart(name, a, []document.Block{{Kind: document.Paragraph, Text: b.p.inline(rest)}})
+			b.admonition(name, a, []document.Block{{Kind: document.Paragraph, Text: b.p.inline(rest)}})
 			return n
 		}
 	}
-	b.styled(a, lines[:n], text)
+	b.styledParagraph(a, lines[:n], text)
 	return n
 }
 
-func expanded(lines []string) []string {
+func expandTabs(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
 		out[i] = compose.ExpandTabs(line)
@@ -388,16 +389,16 @@ func expanded(lines []string) []string {
 	return out
 }
 
-// styled emits a paragraph in the style that the line before it gives.
-func (b *asciidocBody) styled(a asciidocAttributes, lines []string, text string) {
+// styledParagraph emits a paragraph in the style of its attributes.
+func (b *body) styledParagraph(a attributeList, lines []string, text string) {
 	switch a.style {
 	case "source", "listing", "literal", "console", "terminal":
 		b.code(a, lines)
 	case "quote", "verse", "example", "sidebar", "abstract", "partintro", "open", "pass", "stem", "latexmath", "asciimath", "comment":
-		b.inStyle(a, lines)
+		b.styledBlock(a, lines)
 	default:
 		if name := compose.AdmonitionLabel(a.style); name != "" {
-			b.apart(name, a, []document.Block{{Kind: document.Paragraph, Text: b.p.inline(text)}})
+			b.admonition(name, a, []document.Block{{Kind: document.Paragraph, Text: b.p.inline(text)}})
 			return
 		}
 		b.caption(a)
@@ -405,16 +406,16 @@ func (b *asciidocBody) styled(a asciidocAttributes, lines []string, text string)
 	}
 }
 
-// apart emits a text that is set apart as a quotation under its label.
-func (b *asciidocBody) apart(label string, a asciidocAttributes, blocks []document.Block) {
+// admonition emits an admonition as a quotation with a label.
+func (b *body) admonition(label string, a attributeList, blocks []document.Block) {
 	if a.title != "" {
 		label += ": " + b.p.plain(a.title)
 	}
 	compose.Quote(compose.Titled(label, blocks), b.emit)
 }
 
-// code emits a block of code. References to attributes in it are replaced where it asks for that.
-func (b *asciidocBody) code(a asciidocAttributes, lines []string) {
+// code emits a block of code. Attribute references are replaced if the block asks for it.
+func (b *body) code(a attributeList, lines []string) {
 	b.caption(a)
 	language := a.at(1)
 	if named := a.named["language"]; named != "" {
@@ -423,7 +424,7 @@ func (b *asciidocBody) code(a asciidocAttributes, lines []string) {
 	if language == "" && a.style == "source" {
 		language = b.p.attributes["source-language"]
 	}
-	block := compose.CodeBlock(inline.FenceLanguage(language), expanded(lines))
+	block := compose.CodeBlock(inline.FenceLanguage(language), expandTabs(lines))
 	if subs := a.named["subs"]; strings.Contains(subs, "attributes") || subs == "normal" {
 		block.Text = b.p.expand(block.Text)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/htmldoc"
 )
 
-// delimiterOf returns the character by which a line that begins or ends a block tells its kind, 0 for other lines. A table is
-// told by its separator.
+// delimiterOf returns the character that identifies the kind of a block delimiter, or 0 for other lines. For a table it
+// is the separator.
 func delimiterOf(line string) byte {
 	if len(line) < 2 {
 		return 0
@@ -32,18 +32,18 @@ func isDelimiter(line string, kind byte) bool {
 	return line != "" && line[0] == kind && delimiterOf(line) == kind
 }
 
-// closingOf returns the line that ends the block that a line begins.
-func closingOf(line string) string {
+// closingDelimiter returns the line that closes a block.
+func closingDelimiter(line string) string {
 	if strings.HasPrefix(line, "```") {
 		return line[:len(line)-len(strings.TrimLeft(line, "`"))]
 	}
 	return line
 }
 
-// delimitedLength returns how many lines a block has with the lines that begin and end it. One without an end goes on to
+// delimitedLength returns the number of lines of a block, with its delimiters. A block that is not closed extends to
 // the end.
 func delimitedLength(lines []string) int {
-	closing := closingOf(strings.TrimRight(lines[0], " \t"))
+	closing := closingDelimiter(strings.TrimRight(lines[0], " \t"))
 	for i, line := range lines[1:] {
 		if len(line) >= len(closing) && strings.TrimRight(line, " \t") == closing {
 			return i + 2
@@ -52,12 +52,12 @@ func delimitedLength(lines []string) int {
 	return len(lines)
 }
 
-// delimited handles a block between two lines.
-func (b *asciidocBody) delimited(kind byte, line string, lines []string, a asciidocAttributes) {
+// delimited reads a block between delimiters.
+func (b *body) delimited(kind byte, line string, lines []string, a attributeList) {
 	switch kind {
 	case '-', '.':
-		if isMasked(a.style) {
-			b.inStyle(a, lines)
+		if overridesCode(a.style) {
+			b.styledBlock(a, lines)
 			return
 		}
 		b.code(a, lines)
@@ -75,12 +75,12 @@ func (b *asciidocBody) delimited(kind byte, line string, lines []string, a ascii
 				a.style = "quote"
 			}
 		}
-		b.inStyle(a, lines)
+		b.styledBlock(a, lines)
 	}
 }
 
-// isMasked reports the styles that make something else than code of a block between lines of hyphens or dots.
-func isMasked(style string) bool {
+// overridesCode reports whether a style makes a block between hyphens or dots something else than code.
+func overridesCode(style string) bool {
 	switch style {
 	case "verse", "quote", "stem", "latexmath", "asciimath", "pass", "comment":
 		return true
@@ -98,11 +98,11 @@ func isBlockStyle(style string) bool {
 	return false
 }
 
-// inStyle handles the lines of a block by its style.
-func (b *asciidocBody) inStyle(a asciidocAttributes, lines []string) {
+// styledBlock emits the lines of a block by its style.
+func (b *body) styledBlock(a attributeList, lines []string) {
 	p := b.p
 	if name := compose.AdmonitionLabel(a.style); name != "" {
-		b.apart(name, a, b.nested(lines))
+		b.admonition(name, a, b.nested(lines))
 		return
 	}
 	switch a.style {
@@ -135,8 +135,8 @@ func (b *asciidocBody) inStyle(a asciidocAttributes, lines []string) {
 	}
 }
 
-// quote emits a quotation and who said it where.
-func (b *asciidocBody) quote(a asciidocAttributes, blocks []document.Block) {
+// quote emits a quotation with its author and source.
+func (b *body) quote(a attributeList, blocks []document.Block) {
 	author, source := a.at(1), a.at(2)
 	if named := a.named["attribution"]; named != "" {
 		author = named

@@ -13,27 +13,27 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// inline turns the inline marks of a text into Markdown and replaces references to attributes.
-func (p *asciidoc) inline(text string) string { return p.spans(p.expand(text), true, 0) }
+// inline returns inline markup as Markdown, with attribute references replaced.
+func (p *parser) inline(text string) string { return p.spans(p.expand(text), true, 0) }
 
-// plain returns the text without marks, on one line.
-func (p *asciidoc) plain(text string) string {
+// plain returns text without markup, on one line.
+func (p *parser) plain(text string) string {
 	return strings.Join(strings.Fields(p.spans(p.expand(text), false, 0)), " ")
 }
 
-// maxInline is how deep marks may stand in marks.
-const maxInline = 8
+// maxInlineDepth is how deep inline markup may be nested.
+const maxInlineDepth = 8
 
-const asciidocMarks = "\\`*_#+^~<[(:'\"&\n"
+const inlineMarks = "\\`*_#+^~<[(:'\"&\n"
 
-func (p *asciidoc) spans(text string, marked bool, depth int) string {
-	if depth > maxInline || !strings.ContainsAny(text, asciidocMarks) {
+func (p *parser) spans(text string, markup bool, depth int) string {
+	if depth > maxInlineDepth || !strings.ContainsAny(text, inlineMarks) {
 		return text
 	}
-	w := asciidocInline{p: p, text: text, marked: marked, depth: depth}
+	w := inlineWriter{p: p, text: text, markup: markup, depth: depth}
 	w.out.Grow(len(text) + 16)
-	for w.at < len(text) && p.alive() {
-		next := strings.IndexAny(text[w.at:], asciidocMarks)
+	for w.at < len(text) && p.ok() {
+		next := strings.IndexAny(text[w.at:], inlineMarks)
 		if next < 0 {
 			break
 		}
@@ -50,18 +50,18 @@ func (p *asciidoc) spans(text string, marked bool, depth int) string {
 	return w.out.String()
 }
 
-// asciidocInline is the work on one text.
-type asciidocInline struct {
-	p      *asciidoc
+// inlineWriter writes one text as Markdown, or as plain text if markup is not set.
+type inlineWriter struct {
+	p      *parser
 	text   string
 	at     int
-	marked bool
+	markup bool
 	depth  int
 	out    bytes.Buffer
 }
 
-// span writes what begins at the current place and returns its length, 0 where nothing does.
-func (w *asciidocInline) span(rest string) int {
+// span writes the markup at the current position and returns its length, or 0 if there is none.
+func (w *inlineWriter) span(rest string) int {
 	switch rest[0] {
 	case '\\':
 		return w.escape(rest)
@@ -76,7 +76,7 @@ func (w *asciidocInline) span(rest string) int {
 	case ':':
 		return w.macro(rest)
 	case '\'', '"':
-		return w.curved(rest)
+		return w.curvedQuotes(rest)
 	case '&':
 		if n := inline.EntityLength(rest); n > 1 {
 			w.out.WriteString(html.UnescapeString(rest[:n]))
@@ -90,8 +90,8 @@ func (w *asciidocInline) span(rest string) int {
 	return 0
 }
 
-// escape drops a backslash before a mark; other backslashes are text.
-func (w *asciidocInline) escape(rest string) int {
+// escape writes an escaped mark without its backslash. Other backslashes are text.
+func (w *inlineWriter) escape(rest string) int {
 	if len(rest) < 2 {
 		return 0
 	}
@@ -116,21 +116,21 @@ func isScheme(text string) bool {
 	return found && (rest != "" || len(text) > 10) && (scheme == "http" || scheme == "https" || scheme == "ftp" || scheme == "irc")
 }
 
-func (w *asciidocInline) window(rest string) string {
-	if w.p.ahead <= 0 {
+func (w *inlineWriter) window(rest string) string {
+	if w.p.searchBudget <= 0 {
 		return ""
 	}
 	return rest[:min(len(rest), compose.MaxInlineSpan)]
 }
 
-func (w *asciidocInline) missed(window string) int {
-	w.p.ahead -= len(window)
+func (w *inlineWriter) charge(window string) int {
+	w.p.searchBudget -= len(window)
 	return 0
 }
 
-// quote writes a text between marks: one on each side at the borders of words, or two anywhere. before is the length of an
-// attribute list that has been passed over.
-func (w *asciidocInline) quote(rest string, mark byte, before int) int {
+// quote writes a text between single marks at word borders, or between double marks anywhere. An attribute list of
+// skipped bytes has been passed before.
+func (w *inlineWriter) quote(rest string, mark byte, skipped int) int {
 	window := w.window(rest)
 	width := len(window) - len(strings.TrimLeft(window, string(rune(mark))))
 	if mark == '+' && width == 3 || width >= 2 && mark != '^' && mark != '~' {
@@ -143,7 +143,7 @@ func (w *asciidocInline) quote(rest string, mark byte, before int) int {
 			for n+len(double) < len(window) && window[n+len(double)] == mark && mark != '+' {
 				n++
 			}
-			w.write(mark, window[len(double):n])
+			w.markedText(mark, window[len(double):n])
 			return n + len(double)
 		}
 	}
@@ -155,10 +155,10 @@ func (w *asciidocInline) quote(rest string, mark byte, before int) int {
 		if end <= 0 || strings.ContainsAny(window[1:1+end], " \n\t") {
 			return 0
 		}
-		w.write(mark, window[1:1+end])
+		w.markedText(mark, window[1:1+end])
 		return end + 2
 	}
-	if !w.opens(before) || width > 1 && mark != '`' || len(window) < 3 || window[1] == ' ' || window[1] == '\n' {
+	if !w.canOpen(skipped) || width > 1 && mark != '`' || len(window) < 3 || window[1] == ' ' || window[1] == '\n' {
 		w.out.WriteString(rest[:max(width, 1)])
 		return max(width, 1)
 	}
@@ -170,25 +170,25 @@ func (w *asciidocInline) quote(rest string, mark byte, before int) int {
 		if size > 0 && (unicode.IsLetter(after) || unicode.IsNumber(after) || after == '_' || after == rune(mark) && mark != '`') {
 			continue
 		}
-		w.write(mark, window[1:i])
+		w.markedText(mark, window[1:i])
 		return i + 1
 	}
-	w.missed(window)
+	w.charge(window)
 	w.out.WriteByte(mark)
 	return 1
 }
 
-// opens reports that a mark at the current place can begin something: no word stands before it.
-func (w *asciidocInline) opens(before int) bool {
-	if w.at-before <= 0 {
+// canOpen reports whether a mark may begin at the current position, which it may not after a word.
+func (w *inlineWriter) canOpen(skipped int) bool {
+	if w.at-skipped <= 0 {
 		return true
 	}
-	r, _ := utf8.DecodeLastRuneInString(w.text[:w.at-before])
-	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != ':' && r != ';' && r != '}' && r != '_' || before > 0
+	r, _ := utf8.DecodeLastRuneInString(w.text[:w.at-skipped])
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != ':' && r != ';' && r != '}' && r != '_' || skipped > 0
 }
 
-// write writes a text that stood between marks.
-func (w *asciidocInline) write(mark byte, inner string) {
+// markedText writes a text that stood between marks.
+func (w *inlineWriter) markedText(mark byte, inner string) {
 	switch mark {
 	case '`':
 		if strings.HasPrefix(inner, "+") && strings.HasSuffix(inner, "+") && len(inner) > 2 {
@@ -197,50 +197,50 @@ func (w *asciidocInline) write(mark byte, inner string) {
 			inner = w.p.spans(inner, false, w.depth+2)
 		}
 		inner = strings.Join(strings.Fields(inner), " ")
-		if w.marked {
+		if w.markup {
 			inner = inline.CodeSpan(inner)
 		}
 	case '*':
-		inner = w.mark("**", w.p.spans(inner, w.marked, w.depth+1))
+		inner = w.withMark("**", w.p.spans(inner, w.markup, w.depth+1))
 	case '_':
-		inner = w.mark("*", w.p.spans(inner, w.marked, w.depth+1))
+		inner = w.withMark("*", w.p.spans(inner, w.markup, w.depth+1))
 	case '^':
 		inner = inline.Superscript(w.p.spans(inner, false, w.depth+1))
 	case '+':
 		inner = inline.FromHTML(inner)
 	default:
-		inner = w.p.spans(inner, w.marked, w.depth+1)
+		inner = w.p.spans(inner, w.markup, w.depth+1)
 	}
 	w.out.WriteString(inner)
 }
 
-func (w *asciidocInline) mark(mark, text string) string {
-	if !w.marked || strings.TrimSpace(text) != text || text == "" || strings.Contains(strings.Trim(text, "*"), mark) {
+func (w *inlineWriter) withMark(mark, text string) string {
+	if !w.markup || strings.TrimSpace(text) != text || text == "" || strings.Contains(strings.Trim(text, "*"), mark) {
 		return text
 	}
 	return mark + text + mark
 }
 
-// curved writes "`text`" and '`text`' with curved quotation marks.
-func (w *asciidocInline) curved(rest string) int {
+// curvedQuotes writes "`text`" and '`text`' with curved quotation marks.
+func (w *inlineWriter) curvedQuotes(rest string) int {
 	if len(rest) < 4 || rest[1] != '`' {
 		return 0
 	}
 	window := w.window(rest)
 	end := strings.Index(window[min(2, len(window)):], "`"+rest[:1])
 	if end <= 0 {
-		return w.missed(window)
+		return w.charge(window)
 	}
 	open, shut := "“", "”"
 	if rest[0] == '\'' {
 		open, shut = "‘", "’"
 	}
-	w.out.WriteString(open + w.p.spans(rest[2:2+end], w.marked, w.depth+1) + shut)
+	w.out.WriteString(open + w.p.spans(rest[2:2+end], w.markup, w.depth+1) + shut)
 	return end + 4
 }
 
-// reference writes <<id,text>>, and the address in <https://example.org>.
-func (w *asciidocInline) reference(rest string) int {
+// reference writes <<id,text>>.
+func (w *inlineWriter) reference(rest string) int {
 	if !strings.HasPrefix(rest, "<<") {
 		return 0
 	}
@@ -250,16 +250,16 @@ func (w *asciidocInline) reference(rest string) int {
 		return 0
 	}
 	id, text, _ := strings.Cut(window[2:end], ",")
-	w.place(strings.TrimSpace(id), strings.TrimSpace(text))
+	w.crossReference(strings.TrimSpace(id), strings.TrimSpace(text))
 	return end + 2
 }
 
-// place writes a reference to a place: in this file by its text, in another as a link.
-func (w *asciidocInline) place(id, text string) {
+// crossReference writes a reference within the file as its text, and one to another file as a link.
+func (w *inlineWriter) crossReference(id, text string) {
 	if w.depth > 2 {
 		text = strings.TrimSpace(text + " ")
 	}
-	text = w.p.spans(unquote(text), w.marked, w.depth+1)
+	text = w.p.spans(unquote(text), w.markup, w.depth+1)
 	file, part, _ := strings.Cut(id, "#")
 	name := strings.TrimPrefix(id, "#")
 	if text == "" {
@@ -272,14 +272,14 @@ func (w *asciidocInline) place(id, text string) {
 	if text == "" {
 		text = name
 	}
-	if w.marked && (strings.HasSuffix(file, ".adoc") || strings.HasSuffix(file, ".html") || strings.HasSuffix(file, ".asciidoc")) {
+	if w.markup && (strings.HasSuffix(file, ".adoc") || strings.HasSuffix(file, ".html") || strings.HasSuffix(file, ".asciidoc")) {
 		text = inline.Link(text, id)
 	}
 	w.out.WriteString(text)
 }
 
-// bracket handles anchors, and attribute lists before marks: [[id]], [#id]#text#, [.role]*text*.
-func (w *asciidocInline) bracket(rest string) int {
+// bracket reads anchors, and attribute lists before marks: [[id]], [#id]#text#, [.role]*text*.
+func (w *inlineWriter) bracket(rest string) int {
 	window := rest[:min(len(rest), 200)]
 	if strings.HasPrefix(rest, "[[[") {
 		if end := strings.Index(window, "]]]"); end > 3 {
@@ -313,8 +313,8 @@ func (w *asciidocInline) bracket(rest string) int {
 	return end + 1 + n
 }
 
-// parenthesis handles entries of an index and the signs (C), (R) and (TM).
-func (w *asciidocInline) parenthesis(rest string) int {
+// parenthesis reads index entries and the signs (C), (R) and (TM).
+func (w *inlineWriter) parenthesis(rest string) int {
 	for sign, written := range map[string]string{"(C)": "©", "(R)": "®", "(TM)": "™"} {
 		if strings.HasPrefix(rest, sign) {
 			w.out.WriteString(written)
@@ -330,22 +330,22 @@ func (w *asciidocInline) parenthesis(rest string) int {
 	}
 	if strings.HasPrefix(rest, "((") {
 		if end := strings.Index(window, "))"); end > 2 && !strings.ContainsAny(window[2:end], "()") {
-			w.out.WriteString(w.p.spans(window[2:end], w.marked, w.depth+1))
+			w.out.WriteString(w.p.spans(window[2:end], w.markup, w.depth+1))
 			return end + 2
 		}
 	}
 	return 0
 }
 
-// macro handles name:target[text] and addresses. The name has been written already.
-func (w *asciidocInline) macro(rest string) int {
+// macro reads name:target[text] and addresses. The name has already been written.
+func (w *inlineWriter) macro(rest string) int {
 	begin := w.at
 	for begin > 0 && w.at-begin < 20 && (ascii.IsAlphanumeric(w.text[begin-1]) || w.text[begin-1] == '_') {
 		begin--
 	}
 	name := w.text[begin:w.at]
 	if strings.HasSuffix(name, "footnote") {
-		name = "footnote" // it may follow a word at once
+		name = "footnote" // the macro may follow a word without a blank
 	}
 	if name == "" || !bytes.HasSuffix(w.out.Bytes(), []byte(name)) {
 		return 0
@@ -366,7 +366,7 @@ func (w *asciidocInline) macro(rest string) int {
 	}
 	shut := closingBracket(window[open:])
 	if shut == 0 {
-		return w.missed(window)
+		return w.charge(window)
 	}
 	w.out.Truncate(w.out.Len() - len(name))
 	w.writeMacro(name, window[1:open], window[open+1:open+shut])
@@ -382,7 +382,7 @@ func isInlineMacro(name string) bool {
 	return false
 }
 
-// closingBracket returns the index of the bracket that ends the text which begins with one, 0 where none does.
+// closingBracket returns the index of the bracket that closes the first one, or 0.
 func closingBracket(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -400,20 +400,20 @@ func closingBracket(text string) int {
 	return 0
 }
 
-func (w *asciidocInline) writeMacro(name, target, text string) {
+func (w *inlineWriter) writeMacro(name, target, text string) {
 	text = strings.ReplaceAll(text, `\]`, "]")
 	switch name {
 	case "link":
-		w.link(unescapedTarget(target), text)
+		w.link(unescapeTarget(target), text)
 	case "mailto":
 		w.link("mailto:"+target, text)
 	case "xref":
-		w.place(target, textAmong(text))
+		w.crossReference(target, macroText(text))
 	case "image":
-		w.out.WriteString(textAmong(text))
+		w.out.WriteString(macroText(text))
 	case "icon", "indexterm", "anchor":
 	case "kbd":
-		w.write('`', text)
+		w.markedText('`', text)
 	case "menu":
 		parts := append([]string{target}, strings.Split(text, ">")...)
 		kept := parts[:0]
@@ -433,24 +433,24 @@ func (w *asciidocInline) writeMacro(name, target, text string) {
 		if text == "" {
 			text = target
 		}
-		w.out.WriteString(w.p.spans(text, w.marked, w.depth+1))
+		w.out.WriteString(w.p.spans(text, w.markup, w.depth+1))
 	}
 }
 
-// unescapedTarget takes the signs off a target that keep its marks from being read.
-func unescapedTarget(target string) string {
+// unescapeTarget removes the plus signs around a target that protect it from being parsed.
+func unescapeTarget(target string) string {
 	if strings.HasPrefix(target, "++") && strings.HasSuffix(target, "++") && len(target) > 4 {
 		return target[2 : len(target)-2]
 	}
 	return target
 }
 
-// textAmong returns the text among the attributes of a macro.
-func textAmong(text string) string {
+// macroText returns the text among the attributes of a macro.
+func macroText(text string) string {
 	if !strings.Contains(text, "=") {
 		return unquote(text)
 	}
-	var a asciidocAttributes
+	var a attributeList
 	a.add(text)
 	if alt := a.named["alt"]; alt != "" {
 		return alt
@@ -458,27 +458,27 @@ func textAmong(text string) string {
 	return a.at(0)
 }
 
-func (w *asciidocInline) link(target, text string) {
+func (w *inlineWriter) link(target, text string) {
 	label := text
 	if strings.Contains(text, "=") || strings.HasPrefix(text, `"`) {
 		if parts := splitAttributes(text); len(parts) > 1 || strings.HasPrefix(text, `"`) || !strings.Contains(text, " ") {
-			label = textAmong(text)
+			label = macroText(text)
 		}
 	}
 	label = strings.TrimSuffix(label, "^")
 	if label == "" {
 		label = strings.TrimPrefix(target, "mailto:")
 	} else {
-		label = strings.Join(strings.Fields(w.p.spans(label, w.marked, w.depth+1)), " ")
+		label = strings.Join(strings.Fields(w.p.spans(label, w.markup, w.depth+1)), " ")
 	}
-	if w.marked && !strings.Contains(label, "](") {
+	if w.markup && !strings.Contains(label, "](") {
 		label = inline.Link(label, target)
 	}
 	w.out.WriteString(label)
 }
 
-// address writes an address with the text in brackets after it; one without a text stays as it is.
-func (w *asciidocInline) address(name, rest string) int {
+// address writes an address with the label in brackets after it, or the bare address.
+func (w *inlineWriter) address(name, rest string) int {
 	end := strings.IndexAny(rest, " \n\t[]<>\"")
 	if end < 0 {
 		end = len(rest)
@@ -490,7 +490,7 @@ func (w *asciidocInline) address(name, rest string) int {
 			w.link(name+rest[:end], strings.ReplaceAll(window[1:shut], `\]`, "]"))
 			return end + shut + 1
 		}
-		w.missed(window)
+		w.charge(window)
 	}
 	for end > 3 && strings.IndexByte(".,;:!?)'", rest[end-1]) >= 0 {
 		end--
@@ -499,26 +499,26 @@ func (w *asciidocInline) address(name, rest string) int {
 	return end
 }
 
-// footnote writes the number of a note and keeps its text for the end.
-func (w *asciidocInline) footnote(name, target, text string) {
+// footnote writes the number of a footnote and keeps its text for the end.
+func (w *inlineWriter) footnote(name, target, text string) {
 	if name == "footnoteref" {
 		target, text, _ = strings.Cut(text, ",")
 	}
 	if text == "" {
-		if number := w.p.known[target]; number > 0 {
+		if number := w.p.footnoteNumbers[target]; number > 0 {
 			w.out.WriteString("[" + strconv.Itoa(number) + "]")
 		}
 		return
 	}
-	if w.depth > 3 || len(w.p.notes) >= compose.MaxNames {
+	if w.depth > 3 || len(w.p.footnotes) >= compose.MaxNames {
 		w.out.WriteString("(" + text + ")")
 		return
 	}
-	at := len(w.p.notes)
-	w.p.notes = append(w.p.notes, "")
+	at := len(w.p.footnotes)
+	w.p.footnotes = append(w.p.footnotes, "")
 	if target != "" {
-		w.p.known[target] = at + 1
+		w.p.footnoteNumbers[target] = at + 1
 	}
 	w.out.WriteString("[" + strconv.Itoa(at+1) + "]")
-	w.p.notes[at] = strings.Join(strings.Fields(w.p.spans(text, w.marked, w.depth+1)), " ")
+	w.p.footnotes[at] = strings.Join(strings.Fields(w.p.spans(text, w.markup, w.depth+1)), " ")
 }

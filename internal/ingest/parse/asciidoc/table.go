@@ -10,17 +10,17 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// asciidocCell is a cell with what its specification says.
-type asciidocCell struct {
+// cell is a cell with its specification.
+type cell struct {
 	text          string
 	columns, rows int
 	repeat        int
 	style         byte
-	line          int // on which it begins
+	line          int // the line of its beginning
 }
 
-// table reads a table: cells parted by bars, by commas (CSV) or by colons (DSV).
-func (b *asciidocBody) table(kind byte, lines []string, a asciidocAttributes) {
+// table reads a table whose cells are separated by bars, by commas (CSV) or by colons (DSV).
+func (b *body) table(kind byte, lines []string, a attributeList) {
 	separator := kind
 	format := a.named["format"]
 	switch {
@@ -38,11 +38,11 @@ func (b *asciidocBody) table(kind byte, lines []string, a asciidocAttributes) {
 	} else if own := a.named["separator"]; len(own) == 1 {
 		separator = own[0]
 	}
-	var cells []asciidocCell
+	var cells []cell
 	if format == "csv" || format == "tsv" {
-		cells = separatedCells(lines, separator)
+		cells = csvCells(lines, separator)
 	} else {
-		cells = b.p.barredCells(strings.Join(lines, "\n"), separator, format == "dsv")
+		cells = b.p.separatedCells(strings.Join(lines, "\n"), separator, format == "dsv")
 	}
 	if len(cells) == 0 {
 		return
@@ -58,9 +58,9 @@ func (b *asciidocBody) table(kind byte, lines []string, a asciidocAttributes) {
 		}
 		width = max(width, 1)
 	}
-	heads := 0
+	headerRows := 0
 	if a.has("header") || !a.has("noheader") && impliesHeader(lines, cells, width) {
-		heads = 1
+		headerRows = 1
 	}
 	grid := compose.NewGrid()
 	for _, cell := range cells {
@@ -75,20 +75,20 @@ func (b *asciidocBody) table(kind byte, lines []string, a asciidocAttributes) {
 				}
 			}
 			style := cell.style
-			if style == 0 && grid.Column() < len(styles) && grid.Height() > heads {
+			if style == 0 && grid.Column() < len(styles) && grid.Height() > headerRows {
 				style = styles[grid.Column()]
 			}
-			grid.Put(b.cell(cell.text, style), min(cell.columns, width), cell.rows)
+			grid.Put(b.cellText(cell.text, style), min(cell.columns, width), cell.rows)
 		}
 	}
 	b.caption(a)
-	if header, rows := grid.Table(heads); len(header) > 0 {
+	if header, rows := grid.Table(headerRows); len(header) > 0 {
 		b.emit(document.NewTable(header, rows))
 	}
 }
 
-// impliesHeader reports a first row on one line of its own, with an empty line after it.
-func impliesHeader(lines []string, cells []asciidocCell, width int) bool {
+// impliesHeader reports whether the first row is on one line and followed by an empty line.
+func impliesHeader(lines []string, cells []cell, width int) bool {
 	if len(lines) < 3 || strings.TrimSpace(lines[0]) == "" || strings.TrimSpace(lines[1]) != "" {
 		return false
 	}
@@ -101,8 +101,8 @@ func impliesHeader(lines []string, cells []asciidocCell, width int) bool {
 	return columns == width
 }
 
-// cell returns the text of a cell on one line.
-func (b *asciidocBody) cell(text string, style byte) string {
+// cellText returns the text of a cell on one line.
+func (b *body) cellText(text string, style byte) string {
 	text = strings.Trim(text, "\n ")
 	switch style {
 	case 'a':
@@ -113,34 +113,35 @@ func (b *asciidocBody) cell(text string, style byte) string {
 	return strings.Join(strings.Fields(b.p.inline(text)), " ")
 }
 
-// barredCells parts a table at its bars. Before a bar may stand what the cell spans and in which style it is.
-func (p *asciidoc) barredCells(text string, separator byte, byLine bool) []asciidocCell {
-	var cells []asciidocCell
-	open := false
-	current := asciidocCell{columns: 1, rows: 1, repeat: 1}
+// separatedCells splits a table at its separators. In front of a separator may be the specification of the next cell.
+// With byLine, line ends separate cells too.
+func (p *parser) separatedCells(text string, separator byte, byLine bool) []cell {
+	var cells []cell
+	isOpen := false
+	current := cell{columns: 1, rows: 1, repeat: 1}
 	begin, line := 0, 0
 	add := func(content string) {
 		current.text = strings.ReplaceAll(content, `\`+string(rune(separator)), string(rune(separator)))
 		cells = append(cells, current)
-		current = asciidocCell{columns: 1, rows: 1, repeat: 1}
+		current = cell{columns: 1, rows: 1, repeat: 1}
 	}
-	for i := 0; i < len(text) && p.alive(); i++ {
+	for i := 0; i < len(text) && p.ok(); i++ {
 		switch c := text[i]; {
 		case c == separator && i > 0 && text[i-1] == '\\':
 		case c == separator && byLine:
 			add(text[begin:i])
-			current.line, begin, open = line, i+1, true
+			current.line, begin, isOpen = line, i+1, true
 		case c == separator:
 			content, spec := cutSpec(text[begin:i])
-			if open {
+			if isOpen {
 				add(content)
 			}
 			applySpec(&current, spec)
-			current.line, begin, open = line, i+1, true
+			current.line, begin, isOpen = line, i+1, true
 		case c == '\n':
 			if byLine && strings.TrimSpace(text[begin:i]) != "" {
 				add(text[begin:i])
-				begin, open = i+1, false
+				begin, isOpen = i+1, false
 			}
 			line++
 			if byLine {
@@ -148,13 +149,13 @@ func (p *asciidoc) barredCells(text string, separator byte, byLine bool) []ascii
 			}
 		}
 	}
-	if open || byLine && strings.TrimSpace(text[begin:]) != "" {
+	if isOpen || byLine && strings.TrimSpace(text[begin:]) != "" {
 		add(text[begin:])
 	}
 	return cells
 }
 
-// cutSpec takes the specification of the next cell off the end of a text.
+// cutSpec cuts the specification of the next cell off the end of a text.
 func cutSpec(text string) (content, spec string) {
 	at := strings.LastIndexAny(text, " \n\t")
 	spec = text[at+1:]
@@ -164,7 +165,7 @@ func cutSpec(text string) (content, spec string) {
 	return text[:at+1], spec
 }
 
-// isCellSpec reports a specification such as 2+, .3+, 3*, ^.>s or a.
+// isCellSpec reports whether a text is a cell specification such as 2+, .3+, 3*, ^.>s or a.
 func isCellSpec(spec string) bool {
 	if len(spec) > 16 {
 		return false
@@ -180,7 +181,7 @@ func isCellSpec(spec string) bool {
 	return rest == "" || len(rest) == 1 && strings.Contains("adehlmsv", rest)
 }
 
-func applySpec(cell *asciidocCell, spec string) {
+func applySpec(cell *cell, spec string) {
 	if spec == "" {
 		return
 	}
@@ -206,7 +207,7 @@ func applySpec(cell *asciidocCell, spec string) {
 	}
 }
 
-// columnStyles returns the styles of the columns that a cols attribute lists: "1,2a,3*" has five.
+// columnStyles returns the styles of the columns in a cols attribute: "1,2a,3*" has five columns.
 func columnStyles(cols string) []byte {
 	if strings.TrimSpace(cols) == "" {
 		return nil
@@ -236,14 +237,14 @@ func columnStyles(cols string) []byte {
 	return styles
 }
 
-func separatedCells(lines []string, separator byte) []asciidocCell {
+func csvCells(lines []string, separator byte) []cell {
 	reader := csv.NewReader(strings.NewReader(strings.Join(lines, "\n")))
 	reader.Comma, reader.LazyQuotes, reader.FieldsPerRecord, reader.TrimLeadingSpace = rune(separator), true, -1, separator != '\t'
-	records, _ := reader.ReadAll() // what was read before an error is kept
-	var cells []asciidocCell
+	records, _ := reader.ReadAll() // records before an error are kept
+	var cells []cell
 	for line, record := range records {
 		for _, text := range record {
-			cells = append(cells, asciidocCell{text: text, columns: 1, rows: 1, repeat: 1, line: line})
+			cells = append(cells, cell{text: text, columns: 1, rows: 1, repeat: 1, line: line})
 		}
 	}
 	return cells

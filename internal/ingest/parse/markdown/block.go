@@ -11,15 +11,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdownParser parses the blocks of Markdown: those of CommonMark, GitHub's tables, definition lists and footnotes of
-// Markdown Extra, formulas between lines of $$, and the asides and tabs of MkDocs. Inline marks are not parsed: the text of a
-// passage keeps them, and parsing them is what can be made slow.
-func markdownParser() parser.Parser {
+// newParser returns a parser of blocks: those of CommonMark, GitHub's tables, definition lists and footnotes of
+// Markdown Extra, formulas between lines of $$, and the admonitions and tabs of MkDocs. Inline markup is not parsed,
+// since passages keep it, and since it is what hostile input can make slow.
+func newParser() parser.Parser {
 	blocks := append(parser.DefaultBlockParsers(),
 		util.Prioritized(extension.NewDefinitionListParser(), 101),
 		util.Prioritized(extension.NewDefinitionDescriptionParser(), 102),
-		util.Prioritized(&noteParser{}, 810),
-		util.Prioritized(&asideParser{}, 820),
+		util.Prioritized(&footnoteParser{}, 810),
+		util.Prioritized(&admonitionParser{}, 820),
 		util.Prioritized(&formulaParser{}, 90),
 	)
 	return parser.NewParser(
@@ -29,57 +29,57 @@ func markdownParser() parser.Parser {
 	)
 }
 
-// markdownNote is a footnote: [^label]: text.
-type markdownNote struct {
+// footnote is a footnote: [^label]: text.
+type footnote struct {
 	ast.BaseBlock
 	label string
 }
 
-// Kind tells the parser that this is a block with blocks in it.
-func (n *markdownNote) Kind() ast.NodeKind { return ast.KindBlockquote }
+// Kind tells the parser that the block contains blocks.
+func (n *footnote) Kind() ast.NodeKind { return ast.KindBlockquote }
 
 // Dump writes nothing.
-func (n *markdownNote) Dump([]byte, int) {}
+func (n *footnote) Dump([]byte, int) {}
 
-// markdownAside is an aside (!!! note "Title") or a tab (=== "Title") of MkDocs.
-type markdownAside struct {
+// admonition is an admonition (!!! note "Title") or a tab (=== "Title") of MkDocs.
+type admonition struct {
 	ast.BaseBlock
 	label string
 	tab   bool
 }
 
-// Kind tells the parser that this is a block with blocks in it.
-func (n *markdownAside) Kind() ast.NodeKind { return ast.KindBlockquote }
+// Kind tells the parser that the block contains blocks.
+func (n *admonition) Kind() ast.NodeKind { return ast.KindBlockquote }
 
 // Dump writes nothing.
-func (n *markdownAside) Dump([]byte, int) {}
+func (n *admonition) Dump([]byte, int) {}
 
-// markdownFormula is a formula between lines of $$ or \[ and \].
-type markdownFormula struct {
+// formula is a formula between lines of $$ or \[ and \].
+type formula struct {
 	ast.BaseBlock
 	closing string
 	closed  bool
 }
 
-// Kind tells the parser that lines in this block are not looked into.
-func (n *markdownFormula) Kind() ast.NodeKind { return ast.KindCodeBlock }
+// Kind tells the parser that the lines of the block are not parsed.
+func (n *formula) Kind() ast.NodeKind { return ast.KindCodeBlock }
 
 // Dump writes nothing.
-func (n *markdownFormula) Dump([]byte, int) {}
+func (n *formula) Dump([]byte, int) {}
 
-// IsRaw tells that what is in the block is no Markdown.
-func (n *markdownFormula) IsRaw() bool { return true }
+// IsRaw tells the parser that the content is not Markdown.
+func (n *formula) IsRaw() bool { return true }
 
-// noteParser reads footnotes. Their further lines are indented.
-type noteParser struct{}
+// footnoteParser parses footnotes, whose continuation lines are indented.
+type footnoteParser struct{}
 
-func (*noteParser) Trigger() []byte             { return []byte{'['} }
-func (*noteParser) CanInterruptParagraph() bool { return true }
-func (*noteParser) CanAcceptIndentedLine() bool { return false }
+func (*footnoteParser) Trigger() []byte             { return []byte{'['} }
+func (*footnoteParser) CanInterruptParagraph() bool { return true }
+func (*footnoteParser) CanAcceptIndentedLine() bool { return false }
 
-func (*noteParser) Close(ast.Node, text.Reader, parser.Context) {}
+func (*footnoteParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-func (*noteParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (*footnoteParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, _ := reader.PeekLine()
 	at := pc.BlockOffset()
 	if parent.Kind() != ast.KindDocument || at < 0 || !bytes.HasPrefix(line[at:], []byte("[^")) {
@@ -90,14 +90,14 @@ func (*noteParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 		return nil, parser.NoChildren
 	}
 	reader.Advance(at + end + 2)
-	return &markdownNote{label: string(line[at+2 : at+end])}, parser.HasChildren
+	return &footnote{label: string(line[at+2 : at+end])}, parser.HasChildren
 }
 
-func (*noteParser) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
+func (*footnoteParser) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
 	return continueIndented(reader)
 }
 
-// continueIndented goes on with blank lines and lines indented by four.
+// continueIndented continues a block with blank lines and lines indented by four.
 func continueIndented(reader text.Reader) parser.State {
 	line, _ := reader.PeekLine()
 	if util.IsBlank(line) {
@@ -111,16 +111,16 @@ func continueIndented(reader text.Reader) parser.State {
 	return parser.Continue | parser.HasChildren
 }
 
-// asideParser reads asides and tabs. Their lines are indented.
-type asideParser struct{}
+// admonitionParser parses admonitions and tabs, whose lines are indented.
+type admonitionParser struct{}
 
-func (*asideParser) Trigger() []byte             { return []byte{'!', '?', '='} }
-func (*asideParser) CanInterruptParagraph() bool { return true }
-func (*asideParser) CanAcceptIndentedLine() bool { return false }
+func (*admonitionParser) Trigger() []byte             { return []byte{'!', '?', '='} }
+func (*admonitionParser) CanInterruptParagraph() bool { return true }
+func (*admonitionParser) CanAcceptIndentedLine() bool { return false }
 
-func (*asideParser) Close(ast.Node, text.Reader, parser.Context) {}
+func (*admonitionParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-func (*asideParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (*admonitionParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, _ := reader.PeekLine()
 	at := pc.BlockOffset()
 	if at < 0 {
@@ -130,7 +130,7 @@ func (*asideParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast
 	if !found {
 		return nil, parser.NoChildren
 	}
-	node := &markdownAside{}
+	node := &admonition{}
 	switch mark {
 	case "!!!", "???", "???+":
 		kind, title, titled := strings.Cut(rest, `"`)
@@ -155,11 +155,11 @@ func (*asideParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast
 	return node, parser.HasChildren
 }
 
-func (*asideParser) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
+func (*admonitionParser) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
 	return continueIndented(reader)
 }
 
-// formulaParser reads formulas on lines of their own.
+// formulaParser parses formulas on lines of their own.
 type formulaParser struct{}
 
 func (*formulaParser) Trigger() []byte             { return []byte{'$', '\\'} }
@@ -168,8 +168,8 @@ func (*formulaParser) CanAcceptIndentedLine() bool { return false }
 
 func (*formulaParser) Close(ast.Node, text.Reader, parser.Context) {}
 
-// maxFormula is how far the end of a formula is looked for.
-const maxFormula = 4 << 10
+// maxFormulaBytes bounds the search for the end of a formula.
+const maxFormulaBytes = 4 << 10
 
 func (*formulaParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, segment := reader.PeekLine()
@@ -177,7 +177,7 @@ func (*formulaParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (a
 	if at < 0 {
 		return nil, parser.NoChildren
 	}
-	node := &markdownFormula{}
+	node := &formula{}
 	switch first := bytes.TrimSpace(line[at:]); {
 	case bytes.HasPrefix(first, []byte("$$")) && !bytes.Contains(first[2:], []byte("$$")):
 		node.closing = "$$"
@@ -187,7 +187,7 @@ func (*formulaParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (a
 		return nil, parser.NoChildren
 	}
 	source := reader.Source()
-	ahead := source[min(segment.Stop, len(source)):min(segment.Stop+maxFormula, len(source))]
+	ahead := source[min(segment.Stop, len(source)):min(segment.Stop+maxFormulaBytes, len(source))]
 	if end := bytes.Index(ahead, []byte(node.closing)); end < 0 || bytes.Contains(ahead[:end], []byte("\n\n\n")) {
 		return nil, parser.NoChildren
 	}
@@ -197,7 +197,7 @@ func (*formulaParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (a
 }
 
 func (*formulaParser) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
-	formula, _ := node.(*markdownFormula)
+	formula, _ := node.(*formula)
 	if formula == nil || formula.closed {
 		return parser.Close
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/restructured"
 )
 
-// directive handles a block of code whose language is in braces, as MyST writes directives: ```{note} Title. It reports whether
-// it is one; ```{python} is the code of a notebook.
-func (w *markdownWalker) directive(info, content string, depth int) bool {
+// directive reads a block of code as a directive of MyST, whose name is in braces: ```{note} Title. It reports whether
+// the block is one; ```{python} is code of a notebook.
+func (w *walker) directive(info, content string, depth int) bool {
 	info = strings.TrimSpace(info)
 	if !strings.HasPrefix(info, "{") {
 		return false
@@ -21,7 +21,7 @@ func (w *markdownWalker) directive(info, content string, depth int) bool {
 		return false
 	}
 	argument = strings.TrimSpace(argument)
-	options, body := directiveOptions(content)
+	options, body := cutOptions(content)
 	switch name = strings.ToLower(name); name {
 	case "code-block", "code", "sourcecode", "code-cell", "literal":
 		w.emit(document.Block{Kind: document.Code, Language: inline.FenceLanguage(argument), Text: strings.Trim(body, "\n")})
@@ -30,7 +30,7 @@ func (w *markdownWalker) directive(info, content string, depth int) bool {
 		w.emit(document.Block{Kind: document.Paragraph, Text: "$$\n" + strings.TrimSpace(argument+"\n"+body) + "\n$$"})
 	case "figure", "image":
 		w.emit(document.Block{Kind: document.Paragraph, Text: options["alt"]})
-		w.emitAll(w.within(body, depth))
+		w.emitAll(w.nestedText(body, depth))
 	case "eval-rst":
 		blocks, err := restructured.Fragment(w.ctx, body, w.anchors, depth)
 		if w.err == nil {
@@ -38,12 +38,12 @@ func (w *markdownWalker) directive(info, content string, depth int) bool {
 		}
 		w.emitAll(blocks)
 	case "admonition", "topic", "sidebar":
-		compose.Quote(compose.Titled(inline.PlainText(argument), w.within(body, depth)), w.emit)
+		compose.Quote(compose.Titled(inline.PlainText(argument), w.nestedText(body, depth)), w.emit)
 	case "dropdown", "tab-item", "card", "grid-item-card", "tab-set", "grid", "tabbed", "grid-item", "margin", "epigraph", "glossary", "list-table":
 		if argument != "" && strings.Trim(argument, "0123456789 ") != "" {
 			w.emit(document.Block{Kind: document.Paragraph, Text: "**" + inline.PlainText(argument) + "**"})
 		}
-		w.emitAll(w.within(body, depth))
+		w.emitAll(w.nestedText(body, depth))
 	default:
 		label := restructured.AdmonitionLabel(name)
 		if label == "" {
@@ -52,19 +52,19 @@ func (w *markdownWalker) directive(info, content string, depth int) bool {
 		if argument != "" {
 			body = argument + "\n" + body
 		}
-		compose.Quote(compose.Titled(label, w.within(body, depth)), w.emit)
+		compose.Quote(compose.Titled(label, w.nestedText(body, depth)), w.emit)
 	}
 	return true
 }
 
-func (w *markdownWalker) emitAll(blocks []document.Block) {
+func (w *walker) emitAll(blocks []document.Block) {
 	for i := range blocks {
 		w.emit(blocks[i])
 	}
 }
 
-// directiveOptions takes the options off the content of a directive: lines of :name: value, or YAML between lines of ---.
-func directiveOptions(content string) (options map[string]string, body string) {
+// cutOptions cuts the options off the content of a directive: lines ":name: value", or YAML between lines of ---.
+func cutOptions(content string) (options map[string]string, body string) {
 	options = make(map[string]string)
 	if strings.HasPrefix(content, "---\n") {
 		if _, rest, found := strings.Cut(content[4:], "\n---\n"); found {
@@ -73,7 +73,7 @@ func directiveOptions(content string) (options map[string]string, body string) {
 	}
 	for {
 		line, rest, _ := strings.Cut(content, "\n")
-		width := restructured.FieldName(strings.TrimSpace(line))
+		width := restructured.FieldNameWidth(strings.TrimSpace(line))
 		if width == 0 || line == "" {
 			return options, content
 		}
@@ -83,12 +83,12 @@ func directiveOptions(content string) (options map[string]string, body string) {
 	}
 }
 
-// within reads a text inside a block of code as Markdown of its own.
-func (w *markdownWalker) within(body string, depth int) []document.Block {
+// nestedText reads the content of a directive as Markdown.
+func (w *walker) nestedText(body string, depth int) []document.Block {
 	if depth >= compose.MaxNesting {
 		return []document.Block{{Kind: document.Paragraph, Text: strings.TrimSpace(body)}}
 	}
-	inner := markdownWalker{ctx: w.ctx, anchors: w.anchors, notes: w.notes, steps: w.steps, err: w.err}
+	inner := walker{ctx: w.ctx, anchors: w.anchors, footnotes: w.footnotes, steps: w.steps, err: w.err}
 	inner.parse(body, depth+1)
 	w.steps, w.err = inner.steps, inner.err
 	return inner.blocks

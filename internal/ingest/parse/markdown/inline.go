@@ -7,10 +7,9 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// tidy turns the inline marks that only a program understands into what a reader sees: images into the text for those who do
-// not see them, [[links of a wiki]] into their labels, the marks of footnotes into numbers in brackets. Code spans are left
-// alone.
-func (w *markdownWalker) tidy(raw string) string {
+// cleanInline replaces inline markup that only programs understand: images by their alternative text, wiki links by
+// their labels, and footnote references by labels in brackets. Code spans stay.
+func (w *walker) cleanInline(raw string) string {
 	if !strings.Contains(raw, "[") {
 		return raw
 	}
@@ -38,7 +37,7 @@ func (w *markdownWalker) tidy(raw string) string {
 				continue
 			}
 		case c == '[':
-			if text, n := w.bracketed(raw[i:]); n > 0 {
+			if text, n := w.bracketText(raw[i:]); n > 0 {
 				b.WriteString(text)
 				i += n
 				continue
@@ -50,12 +49,13 @@ func (w *markdownWalker) tidy(raw string) string {
 	return b.String()
 }
 
-// bracketed returns what [^note] and [[page|label]] are to a reader.
-func (w *markdownWalker) bracketed(raw string) (string, int) {
+// bracketText returns the text for the [^note], [[page|label]] or linked image that raw starts with, and its length.
+// The length is 0 if there is none.
+func (w *walker) bracketText(raw string) (string, int) {
 	switch {
 	case strings.HasPrefix(raw, "[^"):
 		end := strings.IndexByte(raw[:min(len(raw), 200)], ']')
-		if end > 2 && w.notes.known[raw[2:end]] {
+		if end > 2 && w.footnotes.known[raw[2:end]] {
 			return "[" + raw[2:end] + "]", end + 1
 		}
 	case strings.HasPrefix(raw, "[["):
@@ -74,11 +74,11 @@ func (w *markdownWalker) bracketed(raw string) (string, int) {
 			label = page
 		}
 		if strings.ContainsAny(page, "${}=;") || strings.TrimSpace(label) == "" {
-			return "", 0 // the condition of a shell script rather than the name of a page
+			return "", 0 // the condition of a shell script, not the name of a page
 		}
 		return strings.TrimSpace(label), end + 2
 	case strings.HasPrefix(raw, "[!["):
-		// A picture that is a link, such as a badge.
+		// An image that is a link, such as a badge.
 		if label, n := inline.LinkLabel(raw[2:]); n > 0 && 2+n < len(raw) && raw[2+n] == ']' {
 			if strings.TrimSpace(label) == "" {
 				if _, whole := inline.LinkLabel(raw); whole > 0 {
@@ -90,14 +90,14 @@ func (w *markdownWalker) bracketed(raw string) (string, int) {
 	return "", 0
 }
 
-// markdownNotes are the footnotes of a file.
-type markdownNotes struct {
+// footnotes holds the footnotes of a file.
+type footnotes struct {
 	known map[string]bool
 	texts []string
 }
 
-// survey finds the labels of the footnotes that a text defines.
-func (n *markdownNotes) survey(body string) {
+// collectLabels finds the labels of the footnotes that a text defines.
+func (n *footnotes) collectLabels(body string) {
 	n.known = make(map[string]bool)
 	if !strings.Contains(body, "[^") {
 		return
@@ -113,8 +113,8 @@ func (n *markdownNotes) survey(body string) {
 	}
 }
 
-// isMarker reports a paragraph in whose place a program puts a table of contents.
-func isMarker(text string) bool {
+// isTableOfContents reports whether a paragraph stands for a generated table of contents.
+func isTableOfContents(text string) bool {
 	switch strings.ToLower(text) {
 	case "[toc]", "[[toc]]", "[[_toc_]]", "${toc}", "{:toc}", "\\tableofcontents":
 		return true

@@ -11,9 +11,9 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// list gives List blocks for the text of a list. Code, tables and headings inside it become blocks of their own, in their
-// place, so that they are never cut in the middle; the list goes on after them.
-func (w *markdownWalker) list(node *ast.List, depth int) {
+// list emits the text of a list. Code, tables and headings inside become blocks of their own, so that they are never
+// cut; the list continues after them.
+func (w *walker) list(node *ast.List, depth int) {
 	l := listWriter{walker: w}
 	l.list(node, depth, 0)
 	l.flush()
@@ -21,7 +21,7 @@ func (w *markdownWalker) list(node *ast.List, depth int) {
 
 // listWriter collects the lines of a list.
 type listWriter struct {
-	walker *markdownWalker
+	walker *walker
 	text   strings.Builder
 }
 
@@ -34,7 +34,7 @@ func (l *listWriter) flush() {
 
 func (l *listWriter) list(node *ast.List, depth, indent int) {
 	number := node.Start
-	for item := node.FirstChild(); item != nil && l.walker.alive(); item = item.NextSibling() {
+	for item := node.FirstChild(); item != nil && l.walker.ok(); item = item.NextSibling() {
 		marker := "- "
 		if node.IsOrdered() {
 			marker = strconv.Itoa(number) + string(node.Marker) + " "
@@ -44,11 +44,11 @@ func (l *listWriter) list(node *ast.List, depth, indent int) {
 	}
 }
 
-// item writes one item: its first text after the marker, further text indented below it.
+// item adds an item: its first text after the marker, further text indented below it.
 func (l *listWriter) item(item ast.Node, marker string, depth, indent int) {
 	lead := strings.Repeat(" ", indent) + marker
 	inner := indent + len(marker)
-	for child := item.FirstChild(); child != nil && l.walker.alive(); child = child.NextSibling() {
+	for child := item.FirstChild(); child != nil && l.walker.ok(); child = child.NextSibling() {
 		switch child := child.(type) {
 		case *ast.Paragraph, *ast.TextBlock:
 			text := l.walker.prose(child)
@@ -58,13 +58,13 @@ func (l *listWriter) item(item ast.Node, marker string, depth, indent int) {
 			l.lines(lead, inner, text)
 		case *ast.List:
 			if depth >= compose.MaxNesting {
-				l.lines(lead, inner, inline.FromHTML(l.walker.deepText(child)))
+				l.lines(lead, inner, inline.FromHTML(l.walker.flatText(child)))
 				break
 			}
 			l.list(child, depth+1, inner)
 		default:
 			before := len(l.walker.blocks)
-			l.apart(child, depth)
+			l.block(child, depth)
 			if len(l.walker.blocks) == before {
 				continue
 			}
@@ -85,8 +85,8 @@ func (l *listWriter) lines(lead string, inner int, text string) {
 	}
 }
 
-// apart emits a block that is no text of the list itself.
-func (l *listWriter) apart(node ast.Node, depth int) {
+// block emits a block that is not text of the list.
+func (l *listWriter) block(node ast.Node, depth int) {
 	w := l.walker
 	before := w.blocks
 	w.blocks = nil

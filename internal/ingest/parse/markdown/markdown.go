@@ -9,7 +9,6 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
@@ -20,174 +19,58 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Read reads Markdown (CommonMark with GitHub's tables) and MDX, with front matter. The inline structure is left
-// as it is written, but for HTML and the marks of site generators.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	meta, body, problem := frontmatter.Cut(r.Text)
-	found := &document.Draft{Meta: meta, Prose: true, Extra: make(map[string]any)}
+// Read reads Markdown and MDX with front matter. Inline markup stays as it is, except HTML and the markup of site
+// generators.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	meta, body, problem := frontmatter.Cut(in.Text)
+	draft := &document.Draft{Meta: meta, Prose: true, Extra: make(map[string]any)}
 	var err error
 	if problem != nil {
-		found.Extra["front_matter_error"] = safetext.TruncateBytes(problem.Error(), 300)
+		draft.Extra["front_matter_error"] = safetext.TruncateBytes(problem.Error(), 300)
 	}
-	found.Blocks, err = Fragment(ctx, sitetemplate.Strip(body, r.Format == "mdx"), make(document.Anchors))
+	draft.Blocks, err = Fragment(ctx, sitetemplate.Strip(body, in.Format == "mdx"), make(document.Anchors))
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	return draft, nil
 }
 
-// Fragment returns the blocks of a piece of Markdown inside another document; its footnotes come last. The anchors are
+// Fragment returns the blocks of a piece of Markdown inside another document, with its footnotes last. The anchors are
 // those of the whole document.
 func Fragment(ctx context.Context, text string, anchors document.Anchors) ([]document.Block, error) {
-	w := markdownWalker{ctx: ctx, anchors: anchors, notes: &markdownNotes{}}
-	w.notes.survey(text)
+	w := walker{ctx: ctx, anchors: anchors, footnotes: &footnotes{}}
+	w.footnotes.collectLabels(text)
 	w.parse(text, 0)
-	for _, note := range w.notes.texts {
+	for _, note := range w.footnotes.texts {
 		w.emit(document.Block{Kind: document.Paragraph, Text: note})
 	}
 	return w.blocks, w.err
 }
 
-// markdownWalker turns a syntax tree into blocks.
-type markdownWalker struct {
-	ctx        context.Context
-	source     []byte
-	references parser.Context
-	linked     bool // whether the text defines links by name
-	expanded   int  // bytes of the targets that names of links were replaced by
-	anchors    document.Anchors
-	notes      *markdownNotes
-	blocks     []document.Block
-	steps      int
-	err        error
+// walker turns a syntax tree into blocks.
+type walker struct {
+	ctx           context.Context
+	content       []byte
+	references    parser.Context
+	hasReferences bool // whether the text defines link references
+	expandedBytes int  // bytes of targets that replaced references
+	anchors       document.Anchors
+	footnotes     *footnotes
+	blocks        []document.Block
+	steps         int
+	err           error
 }
 
-// parse reads a text that stands so deep in others.
-func (w *markdownWalker) parse(body string, depth int) {
-	w.source = []byte(breakWideTables(breakDefinitions(flatten(body))))
+// parse reads a text that is nested depth levels deep.
+func (w *walker) parse(body string, depth int) {
+	w.content = []byte(breakWideTables(breakDefinitions(flattenNesting(body))))
 	w.references = parser.NewContext()
-	root := markdownParser().Parse(text.NewReader(w.source), parser.WithContext(w.references))
-	w.linked = len(w.references.References()) > 0
+	root := newParser().Parse(text.NewReader(w.content), parser.WithContext(w.references))
+	w.hasReferences = len(w.references.References()) > 0
 	w.children(root, depth)
 }
 
-// maxExpansion is how many bytes of targets a short text may get for the names of links.
-const maxExpansion = 1 << 20
-
-// maxDefinitions is how many definitions of links may follow each other: a parser moves those that are left each time it
-// has read one.
-const maxDefinitions = 200
-
-// breakDefinitions puts an empty line into long lists of definitions of links, which changes nothing in what they mean.
-func breakDefinitions(body string) string {
-	if strings.Count(body, "]:") <= maxDefinitions {
-		return body
-	}
-	var b strings.Builder
-	b.Grow(len(body) + len(body)/maxDefinitions)
-	run := 0
-	for line := range strings.Lines(body) {
-		name, target, found := strings.Cut(strings.TrimLeft(line, " "), "]:")
-		if !found || !strings.HasPrefix(name, "[") || strings.TrimSpace(target) == "" {
-			run = 0
-		} else if run++; run%maxDefinitions == 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-// flatten takes away the nesting of lines that open more quotes or lists than anyone writes: a parser spends time on
-// each level for each line.
-func flatten(body string) string {
-	deep := func(line string) bool {
-		marks := 0
-		for i := range len(line) {
-			switch line[i] {
-			case ' ', '\t':
-			case '>', '-', '*', '+':
-				if marks++; marks > compose.MaxNesting {
-					return true
-				}
-			case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			case '.', ')':
-				if i == 0 || line[i-1] < '0' || line[i-1] > '9' || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\t' && line[i+1] != '\n' {
-					return false
-				}
-				if marks++; marks > compose.MaxNesting {
-					return true
-				}
-			default:
-				return i > 40*compose.MaxNesting
-			}
-		}
-		return false
-	}
-	found := false
-	for line := range strings.Lines(body) {
-		if deep(line) {
-			found = true
-			break
-		}
-	}
-	if !found {
-		return body
-	}
-	var b strings.Builder
-	b.Grow(len(body))
-	for line := range strings.Lines(body) {
-		if deep(line) && strings.Trim(line, "-* \t\n") != "" {
-			line = strings.TrimLeft(line, " \t>-*+")
-			if digits := len(line) - len(strings.TrimLeft(line, "0123456789")); digits > 0 {
-				line = line[:digits] + "\\" + line[digits:] // a number that begins no list
-			}
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-// breakWideTables takes the line under the header away from tables with more cells than anyone writes, which leaves their
-// text: a parser makes every cell of every row, those that are missing too.
-func breakWideTables(body string) string {
-	const most = 1 << 19
-	if strings.Count(body, "|") == 0 {
-		return body
-	}
-	var out []byte
-	copied, at := 0, 0
-	columns, start, end, rows := 0, 0, 0, 0 // of the table that may be open
-	check := func() {
-		if columns > 0 && (columns > document.MaxColumns || columns*rows > most) {
-			out = append(append(out, body[copied:start]...), "\\\n"...)
-			copied = end
-		}
-		columns = 0
-	}
-	for line := range strings.Lines(body) {
-		bars := 0
-		if strings.Contains(line, "-") && strings.Trim(line, "|-: \t\n>") == "" {
-			bars = strings.Count(line, "|") + 1
-		}
-		switch {
-		case columns > 0 && strings.TrimSpace(line) == "":
-			check()
-		case columns > 0:
-			rows++
-		case bars > 1:
-			columns, start, end, rows = bars, at, at+len(line), 1
-		}
-		at += len(line)
-	}
-	check()
-	if copied == 0 {
-		return body
-	}
-	return string(append(out, body[copied:]...))
-}
-
-func (w *markdownWalker) alive() bool {
+func (w *walker) ok() bool {
 	w.steps++
 	if w.err == nil && w.steps%256 == 0 && w.ctx.Err() != nil {
 		w.err = fmt.Errorf("parse Markdown: %w", w.ctx.Err())
@@ -195,44 +78,44 @@ func (w *markdownWalker) alive() bool {
 	return w.err == nil
 }
 
-func (w *markdownWalker) children(node ast.Node, depth int) {
-	for child := node.FirstChild(); child != nil && w.alive(); child = child.NextSibling() {
+func (w *walker) children(node ast.Node, depth int) {
+	for child := node.FirstChild(); child != nil && w.ok(); child = child.NextSibling() {
 		w.block(child, depth)
 	}
 }
 
-func (w *markdownWalker) emit(block document.Block) { w.blocks = append(w.blocks, block) }
+func (w *walker) emit(block document.Block) { w.blocks = append(w.blocks, block) }
 
-func (w *markdownWalker) block(node ast.Node, depth int) {
+func (w *walker) block(node ast.Node, depth int) {
 	switch node := node.(type) {
 	case *ast.Heading:
 		w.heading(node)
 	case *ast.Paragraph, *ast.TextBlock:
-		if text := w.prose(node); !isMarker(text) {
+		if text := w.prose(node); !isTableOfContents(text) {
 			w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		}
 	case *ast.FencedCodeBlock:
 		info := ""
 		if node.Info != nil {
-			info = string(node.Info.Value(w.source))
+			info = string(node.Info.Value(w.content))
 		}
-		if code := w.lines(node); !w.directive(info, code, depth) {
+		if code := w.source(node); !w.directive(info, code, depth) {
 			w.emit(document.Block{Kind: document.Code, Language: inline.FenceLanguage(info), Text: strings.Trim(code, "\n")})
 		}
-	case *markdownFormula:
-		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(w.lines(node))})
-	case *markdownNote:
-		w.note(node, depth)
-	case *markdownAside:
-		w.aside(node, depth)
+	case *formula:
+		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(w.source(node))})
+	case *footnote:
+		w.footnote(node, depth)
+	case *admonition:
+		w.admonition(node, depth)
 	case *extast.DefinitionList:
 		w.definitions(node, depth)
 	case *ast.CodeBlock:
-		w.emit(document.Block{Kind: document.Code, Text: strings.Trim(w.lines(node), "\n")})
+		w.emit(document.Block{Kind: document.Code, Text: strings.Trim(w.source(node), "\n")})
 	case *ast.HTMLBlock:
-		raw := w.lines(node)
+		raw := w.source(node)
 		if node.HasClosure() {
-			raw += string(node.ClosureLine.Value(w.source))
+			raw += string(node.ClosureLine.Value(w.content))
 		}
 		w.html(raw)
 	case *ast.Blockquote:
@@ -247,8 +130,8 @@ func (w *markdownWalker) block(node ast.Node, depth int) {
 	}
 }
 
-// lines returns the source lines of a block without the marks of what it stands in.
-func (w *markdownWalker) lines(node ast.Node) string {
+// source returns the source lines of a block without the markers of the blocks around it.
+func (w *walker) source(node ast.Node) string {
 	segments := node.Lines()
 	if segments == nil {
 		return ""
@@ -256,26 +139,26 @@ func (w *markdownWalker) lines(node ast.Node) string {
 	var b strings.Builder
 	for i := range segments.Len() {
 		segment := segments.At(i)
-		b.Write(segment.Value(w.source))
+		b.Write(segment.Value(w.content))
 	}
 	return b.String()
 }
 
-func (w *markdownWalker) prose(node ast.Node) string {
-	raw := w.lines(node)
-	if w.linked {
-		raw = w.resolve(raw)
+func (w *walker) prose(node ast.Node) string {
+	raw := w.source(node)
+	if w.hasReferences {
+		raw = w.resolveReferences(raw)
 	}
-	return strings.TrimSpace(inline.FromHTML(w.tidy(raw)))
+	return strings.TrimSpace(inline.FromHTML(w.cleanInline(raw)))
 }
 
-func (w *markdownWalker) heading(node *ast.Heading) {
-	raw := strings.TrimSpace(w.lines(node))
-	raw, id := headingID(raw)
-	if w.linked {
-		raw = w.resolve(raw)
+func (w *walker) heading(node *ast.Heading) {
+	raw := strings.TrimSpace(w.source(node))
+	raw, id := cutID(raw)
+	if w.hasReferences {
+		raw = w.resolveReferences(raw)
 	}
-	raw = w.tidy(raw)
+	raw = w.cleanInline(raw)
 	if len(raw) > compose.MaxHeading {
 		w.emit(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(inline.FromHTML(raw))})
 		return
@@ -287,8 +170,8 @@ func (w *markdownWalker) heading(node *ast.Heading) {
 	w.emit(document.Block{Kind: document.Heading, Level: node.Level, Text: title, Anchor: w.anchors.Take(id, title)})
 }
 
-// headingID takes {#id} or {: #id} off the end of a heading.
-func headingID(raw string) (title, id string) {
+// cutID cuts {#id} or {: #id} off the end of a heading.
+func cutID(raw string) (title, id string) {
 	if !strings.HasSuffix(raw, "}") {
 		return raw, ""
 	}
@@ -308,15 +191,15 @@ func headingID(raw string) (title, id string) {
 	return strings.TrimSpace(raw[:start]), id
 }
 
-func (w *markdownWalker) html(raw string) {
+func (w *walker) html(raw string) {
 	found := htmldoc.Fragment(w.ctx, raw, w.anchors)
 	w.blocks = append(w.blocks, found...)
 }
 
-// quote gives one block for the text of a quotation; code and tables in it stay blocks of their own.
-func (w *markdownWalker) quote(node ast.Node, depth int) {
+// quote emits the text of a quotation. Code and tables in it stay blocks of their own.
+func (w *walker) quote(node ast.Node, depth int) {
 	if depth >= compose.MaxNesting {
-		w.emit(document.Block{Kind: document.Quote, Text: inline.FromHTML(w.deepText(node))})
+		w.emit(document.Block{Kind: document.Quote, Text: inline.FromHTML(w.flatText(node))})
 		return
 	}
 	blocks := w.inner(node, depth)
@@ -334,33 +217,33 @@ func (w *markdownWalker) quote(node ast.Node, depth int) {
 }
 
 // inner returns the blocks inside a block.
-func (w *markdownWalker) inner(node ast.Node, depth int) []document.Block {
-	inner := markdownWalker{
-		ctx: w.ctx, source: w.source, references: w.references, linked: w.linked, anchors: w.anchors, notes: w.notes, steps: w.steps, err: w.err,
+func (w *walker) inner(node ast.Node, depth int) []document.Block {
+	inner := walker{
+		ctx: w.ctx, content: w.content, references: w.references, hasReferences: w.hasReferences, anchors: w.anchors, footnotes: w.footnotes, steps: w.steps, err: w.err,
 	}
 	inner.children(node, depth+1)
 	w.steps, w.err = inner.steps, inner.err
 	return inner.blocks
 }
 
-// note keeps a footnote for the end of the file.
-func (w *markdownWalker) note(node *markdownNote, depth int) {
+// footnote keeps a footnote for the end of the file.
+func (w *walker) footnote(node *footnote, depth int) {
 	for i, block := range compose.Labelled("["+node.label+"] ", w.inner(node, depth)) {
 		switch {
 		case block.Kind == document.Code || block.Kind == document.Table:
 			w.emit(block)
 		case i == 0:
-			w.notes.texts = append(w.notes.texts, block.Text)
+			w.footnotes.texts = append(w.footnotes.texts, block.Text)
 		default:
-			w.notes.texts[len(w.notes.texts)-1] += "\n" + block.Text
+			w.footnotes.texts[len(w.footnotes.texts)-1] += "\n" + block.Text
 		}
 	}
 }
 
-// aside emits a text that is set apart as a quotation under its label, and a tab under its title.
-func (w *markdownWalker) aside(node *markdownAside, depth int) {
+// admonition emits an admonition as a quotation with a label, and a tab below its title.
+func (w *walker) admonition(node *admonition, depth int) {
 	if depth >= compose.MaxNesting {
-		w.emit(document.Block{Kind: document.Quote, Text: inline.FromHTML(w.deepText(node))})
+		w.emit(document.Block{Kind: document.Quote, Text: inline.FromHTML(w.flatText(node))})
 		return
 	}
 	blocks := w.inner(node, depth)
@@ -373,14 +256,14 @@ func (w *markdownWalker) aside(node *markdownAside, depth int) {
 }
 
 // definitions emits a list of "term: meaning".
-func (w *markdownWalker) definitions(node ast.Node, depth int) {
+func (w *walker) definitions(node ast.Node, depth int) {
 	if depth >= compose.MaxNesting {
-		w.emit(document.Block{Kind: document.Paragraph, Text: inline.FromHTML(w.deepText(node))})
+		w.emit(document.Block{Kind: document.Paragraph, Text: inline.FromHTML(w.flatText(node))})
 		return
 	}
 	items := compose.List{Emit: w.emit}
 	var terms []string
-	for child := node.FirstChild(); child != nil && w.alive(); child = child.NextSibling() {
+	for child := node.FirstChild(); child != nil && w.ok(); child = child.NextSibling() {
 		if _, isTerm := child.(*extast.DefinitionTerm); isTerm {
 			terms = append(terms, w.prose(child))
 			continue
@@ -397,22 +280,22 @@ func (w *markdownWalker) definitions(node ast.Node, depth int) {
 	items.Flush()
 }
 
-// deepText returns the text of all there is below a node.
-func (w *markdownWalker) deepText(node ast.Node) string {
+// flatText returns the source of all blocks below a node.
+func (w *walker) flatText(node ast.Node) string {
 	var parts []string
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering && n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
-			parts = append(parts, strings.TrimRight(w.lines(n), "\n"))
+			parts = append(parts, strings.TrimRight(w.source(n), "\n"))
 		}
 		return ast.WalkContinue, nil
 	})
 	return strings.Join(parts, "\n")
 }
 
-func (w *markdownWalker) table(node *extast.Table) {
+func (w *walker) table(node *extast.Table) {
 	var header []string
 	var rows [][]string
-	for row := node.FirstChild(); row != nil && w.alive(); row = row.NextSibling() {
+	for row := node.FirstChild(); row != nil && w.ok(); row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			cells = append(cells, w.prose(cell))
@@ -424,64 +307,4 @@ func (w *markdownWalker) table(node *extast.Table) {
 		}
 	}
 	w.emit(document.NewTable(header, rows))
-}
-
-// resolve writes links by name as links by target, since a passage does not hold the definition.
-func (w *markdownWalker) resolve(raw string) string {
-	if !strings.Contains(raw, "[") {
-		return raw
-	}
-	var b strings.Builder
-	for i := 0; i < len(raw); {
-		switch raw[i] {
-		case '`':
-			n := inline.SpanLength(raw[i:])
-			b.WriteString(raw[i : i+n])
-			i += n
-			continue
-		case '\\':
-			n := min(2, len(raw)-i)
-			b.WriteString(raw[i : i+n])
-			i += n
-			continue
-		case '[':
-			if link, n := w.named(raw[i:]); n > 0 {
-				b.WriteString(link)
-				i += n
-				continue
-			}
-		}
-		b.WriteByte(raw[i])
-		i++
-	}
-	return b.String()
-}
-
-// named returns [label](target) for the [label][name], [label][] or [label] that raw starts with.
-func (w *markdownWalker) named(raw string) (string, int) {
-	end := inline.ClosingBracket(raw, '[', ']')
-	if end <= 1 {
-		return "", 0
-	}
-	label, name, n := raw[1:end], raw[1:end], end+1
-	if n < len(raw) && raw[n] == '(' {
-		return "", 0
-	}
-	if n < len(raw) && raw[n] == '[' {
-		if stop := inline.ClosingBracket(raw[n:], '[', ']'); stop > 0 {
-			if stop > 1 {
-				name = raw[n+1 : n+stop]
-			}
-			n += stop + 1
-		}
-	}
-	reference, found := w.references.Reference(util.ToLinkReference([]byte(name)))
-	if !found {
-		return "", 0
-	}
-	target := inline.EscapeTarget(string(reference.Destination()))
-	if w.expanded += len(target); w.expanded > maxExpansion+4*len(w.source) {
-		return "", 0 // the text stays as it is written
-	}
-	return "[" + label + "](" + target + ")", n
 }

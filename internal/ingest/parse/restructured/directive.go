@@ -9,8 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// container handles the directives that set text apart or group it.
-func (b *restructuredBody) container(d *restructuredDirective) bool {
+// containerDirective reads a directive that groups text or sets it apart. It reports whether the directive is one.
+func (b *body) containerDirective(d *directive) bool {
 	p := b.p
 	label := AdmonitionLabel(d.name)
 	content := d.content
@@ -31,7 +31,7 @@ func (b *restructuredBody) container(d *restructuredDirective) bool {
 		if d.name == "class" && (p.module != "" || strings.ContainsAny(d.argument, "(.")) {
 			return false // a class of a program, not of a style sheet
 		}
-		for _, block := range p.body(content, b.depth+1, b.titles) {
+		for _, block := range p.readBody(content, b.depth+1, b.hasTitles) {
 			b.emit(block)
 		}
 	case "compound", "container", "glossary", "hlist", "acks", "tabs", "tab-set", "grid", "grids", "panels", "div", "centered-content", "row",
@@ -52,14 +52,14 @@ func (b *restructuredBody) container(d *restructuredDirective) bool {
 	return true
 }
 
-func (b *restructuredBody) emitAll(blocks []document.Block) {
+func (b *body) emitAll(blocks []document.Block) {
 	for i := range blocks {
 		b.emit(blocks[i])
 	}
 }
 
-// literalDirective handles the directives whose content is code.
-func (b *restructuredBody) literalDirective(d *restructuredDirective) bool {
+// literalDirective reads a directive whose content is code. It reports whether the directive is one.
+func (b *body) literalDirective(d *directive) bool {
 	language := ""
 	switch d.name {
 	case "code", "code-block", "sourcecode", "code-cell", "prompt", "console":
@@ -99,19 +99,20 @@ func (b *restructuredBody) literalDirective(d *restructuredDirective) bool {
 	return true
 }
 
-// describe handles the directives that describe a function, a class, an option: they are headings one below the section.
-func (b *restructuredBody) describe(d *restructuredDirective) {
+// describe reads a directive that describes a function, a class or an option. Its signature becomes a heading one level
+// below the section.
+func (b *body) describe(d *directive) {
 	p := b.p
 	kind := d.name[strings.LastIndexByte(d.name, ':')+1:]
 	signatures := strings.Split(strings.ReplaceAll(d.argument, "\\\n", " "), "\n")
-	level := min(p.level+1+p.described, 6)
+	level := min(p.level+1+p.descriptionDepth, 6)
 	outer := p.class
 	for i, signature := range signatures {
 		signature = strings.TrimSpace(strings.ReplaceAll(signature, `\`, ""))
 		name := memberName(signature)
 		own := ""
 		if strings.HasPrefix(d.name, "py:") || !strings.Contains(d.name, ":") && isPythonKind(kind) {
-			own = qualified(p.module, outer, name)
+			own = qualifiedName(p.module, outer, name)
 		}
 		if i == 0 {
 			b.heading(level, signature, own)
@@ -122,15 +123,15 @@ func (b *restructuredBody) describe(d *restructuredDirective) {
 			b.paragraph(inline.CodeSpan(signature))
 		}
 	}
-	p.described++
+	p.descriptionDepth++
 	for _, block := range b.nested(d.content) {
 		b.emit(block)
 	}
-	p.described--
+	p.descriptionDepth--
 	p.class = outer
 }
 
-// isDescription reports the directives of Sphinx that describe members without naming a language.
+// isDescription reports whether a directive of Sphinx describes a member without a domain in its name.
 func isDescription(name string) bool {
 	switch name {
 	case "function", "class", "method", "classmethod", "staticmethod", "attribute", "data", "exception", "decorator", "decoratormethod", "property",
@@ -151,7 +152,7 @@ func isPythonKind(kind string) bool {
 	return false
 }
 
-// memberName returns the name in a signature: "run" of "async run(x) -> y".
+// memberName returns the name in a signature, such as "run" in "async run(x) -> y".
 func memberName(signature string) string {
 	name, _, _ := strings.Cut(signature, "(")
 	if words := strings.Fields(name); len(words) > 0 {
@@ -160,8 +161,8 @@ func memberName(signature string) string {
 	return ""
 }
 
-// qualified joins the parts of a Python name that are known.
-func qualified(module, class, name string) string {
+// qualifiedName joins the known parts of a Python name.
+func qualifiedName(module, class, name string) string {
 	if name == "" || strings.ContainsAny(name, "*<>\"'`") {
 		return ""
 	}
@@ -174,8 +175,8 @@ func qualified(module, class, name string) string {
 	return safetext.TruncateBytes(name, 200)
 }
 
-// unknown handles directives that nobody here knows: their text is kept.
-func (b *restructuredBody) unknown(d *restructuredDirective) {
+// unknownDirective reads a directive of an unknown name. Its text is kept.
+func (b *body) unknownDirective(d *directive) {
 	switch {
 	case isDescription(d.name):
 		b.describe(d)

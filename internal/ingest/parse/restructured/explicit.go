@@ -11,8 +11,9 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// explicit reads what begins with two dots: footnotes, targets, substitutions, directives and comments.
-func (b *restructuredBody) explicit(lines []string) int {
+// explicit reads explicit markup, which begins with two dots: footnotes, targets, substitutions, directives and
+// comments.
+func (b *body) explicit(lines []string) int {
 	line := strings.TrimRight(lines[0], " ")
 	if line == ".." && (len(lines) == 1 || compose.IsBlank(lines[1])) {
 		return 1
@@ -23,17 +24,17 @@ func (b *restructuredBody) explicit(lines []string) int {
 	switch {
 	case strings.HasPrefix(text, "["):
 		if label, rest, found := strings.Cut(text[1:], "]"); found && label != "" && (rest == "" || rest[0] == ' ') {
-			b.note(label, append([]string{strings.TrimSpace(rest)}, indented...))
+			b.footnote(label, append([]string{strings.TrimSpace(rest)}, indented...))
 			return n
 		}
 	case strings.HasPrefix(text, "__"):
 		return n
 	case strings.HasPrefix(text, "_"):
-		name, target := targetOf(text)
+		name, target := cutTargetDefinition(text)
 		switch {
 		case name == "":
 		case target == "" && len(compose.TrimBlankLines(indented)) == 0:
-			b.p.pending = docutilsID(name)
+			b.p.pendingTarget = docutilsID(name)
 			return 1
 		default:
 			return n
@@ -49,7 +50,7 @@ func (b *restructuredBody) explicit(lines []string) int {
 	return n
 }
 
-// directiveName parts "name:: argument".
+// directiveName splits "name:: argument".
 func directiveName(text string) (name, argument string, found bool) {
 	end := strings.Index(text, "::")
 	if end <= 0 {
@@ -67,29 +68,29 @@ func directiveName(text string) (name, argument string, found bool) {
 	return strings.ToLower(name), strings.TrimSpace(text[end+2:]), true
 }
 
-// note keeps a footnote for the end of the file.
-func (b *restructuredBody) note(label string, lines []string) {
+// footnote keeps a footnote for the end of the file.
+func (b *body) footnote(label string, lines []string) {
 	names := &b.p.names
 	if label == "#" {
-		names.numbers++
-		label = "#" + strconv.Itoa(names.numbers)
+		names.autoNumbered++
+		label = "#" + strconv.Itoa(names.autoNumbered)
 	}
-	if number, known := names.labels[label]; known {
+	if number, known := names.footnoteNumbers[label]; known {
 		label = number
 	}
-	if len(names.notes) < compose.MaxNames {
-		names.notes = append(names.notes, note{strings.TrimPrefix(label, "#"), lines})
+	if len(names.footnotes) < compose.MaxNames {
+		names.footnotes = append(names.footnotes, footnote{strings.TrimPrefix(label, "#"), lines})
 	}
 }
 
-// restructuredDirective is a directive with its parts told apart.
-type restructuredDirective struct {
+// directive is a parsed directive.
+type directive struct {
 	name, argument string
 	options        map[string]string
 	content        []string
 }
 
-func (d *restructuredDirective) option(names ...string) string {
+func (d *directive) option(names ...string) string {
 	for _, name := range names {
 		if value := d.options[name]; value != "" {
 			return value
@@ -98,15 +99,15 @@ func (d *restructuredDirective) option(names ...string) string {
 	return ""
 }
 
-// directive reads a directive whose lines after the first are given.
-func (b *restructuredBody) directive(name, argument string, lines []string) {
+// directive reads a directive. The lines are those after the first.
+func (b *body) directive(name, argument string, lines []string) {
 	d := parseDirective(name, argument, lines)
 	if domain := strings.IndexByte(name, ':'); domain >= 0 && !isPythonModule(name) {
 		b.describe(d)
 		return
 	}
-	if !b.special(d) && !b.container(d) && !b.literalDirective(d) && !b.tableDirective(d) {
-		b.unknown(d)
+	if !b.simpleDirective(d) && !b.containerDirective(d) && !b.literalDirective(d) && !b.tableDirective(d) {
+		b.unknownDirective(d)
 	}
 }
 
@@ -118,17 +119,17 @@ func isPythonModule(name string) bool {
 	return false
 }
 
-// parseDirective tells argument, options and content apart: the argument goes on to the first option or blank line.
-func parseDirective(name, argument string, lines []string) *restructuredDirective {
-	d := &restructuredDirective{name: name, argument: argument, options: make(map[string]string)}
+// parseDirective separates argument, options and content. The argument ends at the first option or blank line.
+func parseDirective(name, argument string, lines []string) *directive {
+	d := &directive{name: name, argument: argument, options: make(map[string]string)}
 	lines = compose.DedentLines(lines)
 	i := 0
-	for i < len(lines) && !compose.IsBlank(lines[i]) && FieldName(lines[i]) == 0 {
+	for i < len(lines) && !compose.IsBlank(lines[i]) && FieldNameWidth(lines[i]) == 0 {
 		i++
 	}
 	before := lines[:i]
-	for i < len(lines) && FieldName(lines[i]) > 0 {
-		width := FieldName(lines[i])
+	for i < len(lines) && FieldNameWidth(lines[i]) > 0 {
+		width := FieldNameWidth(lines[i])
 		key, value := strings.ToLower(lines[i][1:width-1]), strings.TrimSpace(lines[i][width:])
 		for i++; i < len(lines) && !compose.IsBlank(lines[i]) && lines[i][0] == ' '; i++ {
 			value += " " + strings.TrimSpace(lines[i])
@@ -141,7 +142,7 @@ func parseDirective(name, argument string, lines []string) *restructuredDirectiv
 		}
 	}
 	d.content = compose.TrimBlankLines(lines[i:])
-	if takesText(name) {
+	if hasTextArgument(name) {
 		d.content = append(append([]string{}, before...), lines[i:]...)
 		return d
 	}
@@ -151,8 +152,8 @@ func parseDirective(name, argument string, lines []string) *restructuredDirectiv
 	return d
 }
 
-// takesText reports directives whose first lines are text and no argument.
-func takesText(name string) bool {
+// hasTextArgument reports whether the first lines of a directive are content, not an argument.
+func hasTextArgument(name string) bool {
 	switch name {
 	case "note", "warning", "tip", "important", "hint", "attention", "caution", "danger", "error", "seealso", "todo", "code", "code-block",
 		"sourcecode", "parsed-literal", "math", "epigraph", "highlights", "pull-quote", "compound", "versionadded", "versionchanged",
@@ -162,7 +163,7 @@ func takesText(name string) bool {
 	return false
 }
 
-// AdmonitionLabel returns the label of a directive that sets a text apart, "" for others.
+// AdmonitionLabel returns the label of an admonition directive, or "".
 func AdmonitionLabel(name string) string {
 	switch name {
 	case "note", "warning", "tip", "important", "hint", "attention", "caution", "danger", "error", "todo":
@@ -173,13 +174,14 @@ func AdmonitionLabel(name string) string {
 	return ""
 }
 
-// admonition emits a text that is set apart as a quotation under its label.
-func (b *restructuredBody) admonition(label string, blocks []document.Block) {
+// admonition emits an admonition as a quotation with a label.
+func (b *body) admonition(label string, blocks []document.Block) {
 	compose.Quote(compose.Titled(label, blocks), b.emit)
 }
 
-// special handles the directives that have no content of their own, or that say something about the file.
-func (b *restructuredBody) special(d *restructuredDirective) bool {
+// simpleDirective reads a directive without content of its own, or with facts about the file. It reports whether the
+// directive is one.
+func (b *body) simpleDirective(d *directive) bool {
 	p := b.p
 	switch d.name {
 	case "contents", "include", "literalinclude", "sectnum", "section-numbering", "header", "footer", "index", "default-role", "role",
@@ -193,11 +195,11 @@ func (b *restructuredBody) special(d *restructuredDirective) bool {
 	case "toctree":
 		b.toctree(d)
 	case "meta":
-		fields, _ := fieldsOf(d.content)
+		fields, _ := cutFields(d.content)
 		if len(fields) == 0 {
 			fields = optionFields(d.options)
 		}
-		b.facts(fields)
+		b.addFacts(fields)
 	case "title":
 		p.meta["title"] = p.plain(d.argument)
 	case "sectionauthor", "codeauthor", "moduleauthor":
@@ -211,7 +213,7 @@ func (b *restructuredBody) special(d *restructuredDirective) bool {
 			b.paragraph(p.inline(synopsis))
 		}
 	case "image", "figure", "carousel", "thumbnail":
-		b.picture(d)
+		b.image(d)
 	case "raw":
 		if strings.HasPrefix(strings.ToLower(d.argument), "html") {
 			for _, block := range htmldoc.Fragment(p.ctx, strings.Join(d.content, "\n"), p.anchors) {
@@ -225,7 +227,7 @@ func (b *restructuredBody) special(d *restructuredDirective) bool {
 	case "rubric", "centered":
 		b.paragraph("**" + p.plain(d.argument) + "**")
 	case "versionadded", "versionchanged", "deprecated", "versionremoved", "deprecated-removed":
-		b.change(d)
+		b.versionNote(d)
 	default:
 		return false
 	}
@@ -242,19 +244,19 @@ func optionFields(options map[string]string) []field {
 	return fields
 }
 
-// toctree keeps the titles that a table of contents has of its own; other entries are file names.
-func (b *restructuredBody) toctree(d *restructuredDirective) {
+// toctree emits the entries of a table of contents that have titles. Others are file names.
+func (b *body) toctree(d *directive) {
 	items := compose.List{Emit: b.emit}
 	for _, line := range d.content {
-		if label, target := titled(strings.TrimSpace(line)); label != target {
+		if label, target := cutTarget(strings.TrimSpace(line)); label != target {
 			items.Lines("- ", 2, inline.Link(b.p.plain(label), target))
 		}
 	}
 	items.Flush()
 }
 
-// picture keeps the text for those who do not see it, the caption and what stands below.
-func (b *restructuredBody) picture(d *restructuredDirective) {
+// image emits the alternative text of an image, its caption and its legend.
+func (b *body) image(d *directive) {
 	inner := b.nested(d.content)
 	alt := b.p.plain(d.option("alt"))
 	if alt != "" && (len(inner) == 0 || !strings.Contains(inner[0].Text, alt)) {
@@ -265,8 +267,8 @@ func (b *restructuredBody) picture(d *restructuredDirective) {
 	}
 }
 
-// change words the notes about versions.
-func (b *restructuredBody) change(d *restructuredDirective) {
+// versionNote emits a note about a version.
+func (b *body) versionNote(d *directive) {
 	words := map[string]string{
 		"versionadded": "New in version ", "versionchanged": "Changed in version ", "deprecated": "Deprecated since version ",
 		"versionremoved": "Removed in version ", "deprecated-removed": "Deprecated since version ",

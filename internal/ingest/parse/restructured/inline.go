@@ -13,19 +13,19 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// inline turns the inline marks of a text into Markdown.
-func (p *restructured) inline(text string) string { return p.spans(text, true, 0) }
+// inline returns inline markup as Markdown.
+func (p *parser) inline(text string) string { return p.spans(text, true, 0) }
 
-// plain returns the text without marks, on one line.
-func (p *restructured) plain(text string) string {
+// plain returns text without markup, on one line.
+func (p *parser) plain(text string) string {
 	return strings.Join(strings.Fields(p.spans(text, false, 0)), " ")
 }
 
-func (p *restructured) spans(text string, marked bool, depth int) string {
+func (p *parser) spans(text string, markup bool, depth int) string {
 	if !strings.ContainsAny(text, "\\`*|_[") {
 		return text
 	}
-	w := restructuredInline{p: p, text: text, marked: marked, depth: depth}
+	w := inlineWriter{p: p, text: text, markup: markup, depth: depth}
 	w.out.Grow(len(text) + 16)
 	for w.at < len(text) {
 		next := strings.IndexAny(text[w.at:], "\\`*|_[:")
@@ -47,18 +47,18 @@ func (p *restructured) spans(text string, marked bool, depth int) string {
 	return w.out.String()
 }
 
-// restructuredInline is the work on one text.
-type restructuredInline struct {
-	p      *restructured
+// inlineWriter writes one text as Markdown, or as plain text if markup is not set.
+type inlineWriter struct {
+	p      *parser
 	text   string
 	at     int
-	marked bool
-	depth  int // of replacements in replacements
+	markup bool
+	depth  int // nesting of substitutions
 	out    bytes.Buffer
 }
 
-// span writes what begins at the current place and returns its length, 0 where nothing does.
-func (w *restructuredInline) span() int {
+// span writes the markup at the current position and returns its length, or 0 if there is none.
+func (w *inlineWriter) span() int {
 	rest := w.text[w.at:]
 	switch rest[0] {
 	case '\\':
@@ -67,7 +67,7 @@ func (w *restructuredInline) span() int {
 		if strings.HasPrefix(rest, "``") {
 			return w.literal(rest)
 		}
-		if w.opens(1) {
+		if w.canOpen(1) {
 			return w.interpreted(rest, "")
 		}
 	case ':':
@@ -79,14 +79,13 @@ func (w *restructuredInline) span() int {
 	case '_':
 		return w.reference(rest)
 	case '[':
-		return w.noteReference(rest)
+		return w.footnoteReference(rest)
 	}
 	return 0
 }
 
-// opens reports that marks of n bytes at the current place can begin something: a word or punctuation stands before them
-// and no blank after them.
-func (w *restructuredInline) opens(n int) bool {
+// canOpen reports whether markup of n bytes at the current position may begin: no word before it, no blank after it.
+func (w *inlineWriter) canOpen(n int) bool {
 	after, size := utf8.DecodeRuneInString(w.text[w.at+n:])
 	if size == 0 || unicode.IsSpace(after) {
 		return false
@@ -101,8 +100,8 @@ func (w *restructuredInline) opens(n int) bool {
 	return true
 }
 
-// closes reports that a mark that ends at i can end something.
-func (w *restructuredInline) closes(rest string, begin, i, n int) bool {
+// canClose reports whether markup of n bytes at i may end.
+func (w *inlineWriter) canClose(rest string, begin, i, n int) bool {
 	if i <= begin || rest[i-1] == ' ' || rest[i-1] == '\n' {
 		return false
 	}
@@ -110,7 +109,7 @@ func (w *restructuredInline) closes(rest string, begin, i, n int) bool {
 	return size == 0 || !unicode.IsLetter(after) && !unicode.IsNumber(after) || after >= 0x2E80
 }
 
-func (w *restructuredInline) escape(rest string) int {
+func (w *inlineWriter) escape(rest string) int {
 	if len(rest) == 1 {
 		return 0
 	}
@@ -122,30 +121,30 @@ func (w *restructuredInline) escape(rest string) int {
 	return 1 + size
 }
 
-// window returns how far the end of a mark is looked for: no further than a budget, since a text of marks without an end would
-// otherwise cost its length for each.
-func (w *restructuredInline) window(rest string) string {
-	if w.p.ahead <= 0 {
+// window returns the text that is searched for the end of markup. It is empty once the budget is spent: markup without
+// an end would otherwise cost the length of the text each time.
+func (w *inlineWriter) window(rest string) string {
+	if w.p.searchBudget <= 0 {
 		return ""
 	}
 	return rest[:min(len(rest), compose.MaxInlineSpan)]
 }
 
-// missed accounts for a search that found nothing.
-func (w *restructuredInline) missed(window string) int {
-	w.p.ahead -= len(window)
+// charge accounts for a search in vain. It returns 0.
+func (w *inlineWriter) charge(window string) int {
+	w.p.searchBudget -= len(window)
 	return 0
 }
 
-func (w *restructuredInline) literal(rest string) int {
-	if !w.opens(2) {
+func (w *inlineWriter) literal(rest string) int {
+	if !w.canOpen(2) {
 		return 0
 	}
 	window := w.window(rest)
 	for at := 2; ; {
 		end := strings.Index(window[min(at, len(window)):], "``")
 		if end < 0 {
-			return w.missed(window)
+			return w.charge(window)
 		}
 		end += at
 		for end+2 < len(window) && window[end+2] == '`' {
@@ -159,21 +158,21 @@ func (w *restructuredInline) literal(rest string) int {
 	}
 }
 
-func (w *restructuredInline) code(text string) {
+func (w *inlineWriter) code(text string) {
 	text = strings.Join(strings.Fields(text), " ")
-	if w.marked {
+	if w.markup {
 		text = inline.CodeSpan(text)
 	}
 	w.out.WriteString(text)
 }
 
-// emphasis writes *text* and **text**, which Markdown marks in the same way.
-func (w *restructuredInline) emphasis(rest string) int {
+// emphasis writes *text* and **text**, which mean the same in Markdown.
+func (w *inlineWriter) emphasis(rest string) int {
 	mark := "*"
 	if strings.HasPrefix(rest, "**") {
 		mark = "**"
 	}
-	if !w.opens(len(mark)) || w.quotedMark(len(mark)) {
+	if !w.canOpen(len(mark)) || w.isQuotedMark(len(mark)) {
 		w.out.WriteString(mark)
 		return len(mark)
 	}
@@ -182,22 +181,22 @@ func (w *restructuredInline) emphasis(rest string) int {
 		switch {
 		case window[i] == '\\':
 			i++
-		case strings.HasPrefix(window[i:], mark) && w.closes(window, len(mark), i, len(mark)):
+		case strings.HasPrefix(window[i:], mark) && w.canClose(window, len(mark), i, len(mark)):
 			inner := w.p.spans(window[len(mark):i], false, w.depth)
-			if w.marked {
+			if w.markup {
 				inner = mark + inner + mark
 			}
 			w.out.WriteString(inner)
 			return i + len(mark)
 		}
 	}
-	w.missed(window)
+	w.charge(window)
 	w.out.WriteString(mark)
 	return len(mark)
 }
 
-// quotedMark reports a mark between quotes or brackets, which is a text about the mark.
-func (w *restructuredInline) quotedMark(n int) bool {
+// isQuotedMark reports whether a mark stands between quotes or brackets, where the text is about the mark.
+func (w *inlineWriter) isQuotedMark(n int) bool {
 	if w.at == 0 || w.at+n >= len(w.text) {
 		return false
 	}
@@ -217,9 +216,9 @@ func (w *restructuredInline) quotedMark(n int) bool {
 	return false
 }
 
-func (w *restructuredInline) substitution(rest string) int {
+func (w *inlineWriter) substitution(rest string) int {
 	end := strings.IndexByte(rest[1:min(len(rest), 200)], '|') + 1
-	if end <= 1 || !w.opens(1) || rest[end-1] == ' ' || strings.Contains(rest[:end], "\n\n") {
+	if end <= 1 || !w.canOpen(1) || rest[end-1] == ' ' || strings.Contains(rest[:end], "\n\n") {
 		return 0
 	}
 	name := rest[1:end]
@@ -227,40 +226,40 @@ func (w *restructuredInline) substitution(rest string) int {
 	for n < len(rest) && rest[n] == '_' {
 		n++
 	}
-	value, found := w.p.names.substitutions[normalName(name)]
-	if !found || w.depth > 3 || w.p.budget < len(value) {
+	value, found := w.p.names.substitutions[normalizeName(name)]
+	if !found || w.depth > 3 || w.p.substitutionBudget < len(value) {
 		return 0
 	}
-	w.p.budget -= len(value)
-	value = w.p.spans(value, w.marked, w.depth+1)
-	if target, known := w.p.address(name); known && n > end+1 && w.marked {
+	w.p.substitutionBudget -= len(value)
+	value = w.p.spans(value, w.markup, w.depth+1)
+	if target, known := w.p.address(name); known && n > end+1 && w.markup {
 		value = inline.Link(value, target)
 	}
 	w.out.WriteString(value)
 	return n
 }
 
-// noteReference writes [1]_, [#]_, [#name]_, [*]_ and [name]_ as the number or name in brackets.
-func (w *restructuredInline) noteReference(rest string) int {
+// footnoteReference writes [1]_, [#]_, [#name]_, [*]_ and [name]_ as the number or name in brackets.
+func (w *inlineWriter) footnoteReference(rest string) int {
 	end := strings.IndexByte(rest[:min(len(rest), 100)], ']')
 	if end < 2 || end+1 >= len(rest) || rest[end+1] != '_' || strings.ContainsAny(rest[:end], " \n") {
 		return 0
 	}
 	label := rest[1:end]
 	if label == "#" {
-		w.p.names.shown++
-		label += strconv.Itoa(w.p.names.shown)
+		w.p.names.autoReferenced++
+		label += strconv.Itoa(w.p.names.autoReferenced)
 	}
-	if number, known := w.p.names.labels[label]; known {
+	if number, known := w.p.names.footnoteNumbers[label]; known {
 		label = number
 	}
 	w.out.WriteString("[" + strings.TrimPrefix(label, "#") + "]")
 	return end + 2
 }
 
-// reference writes name_ and name__, whose name has been written already, and _`a target in the text`.
-func (w *restructuredInline) reference(rest string) int {
-	if strings.HasPrefix(rest, "_`") && w.opens(2) {
+// reference writes name_, name__ and _`inline target`. The name has already been written.
+func (w *inlineWriter) reference(rest string) int {
+	if strings.HasPrefix(rest, "_`") && w.canOpen(2) {
 		end := strings.IndexByte(rest[2:min(len(rest), compose.MaxInlineSpan)], '`')
 		if end > 0 {
 			w.out.WriteString(rest[2 : 2+end])
@@ -277,32 +276,32 @@ func (w *restructuredInline) reference(rest string) int {
 	}
 	name := w.text[begin:w.at]
 	after, _ := utf8.DecodeRuneInString(rest[n:])
-	if n > 2 || name == "" || !w.written(name) || n < len(rest) && (unicode.IsLetter(after) || unicode.IsNumber(after)) {
+	if n > 2 || name == "" || !w.endsWith(name) || n < len(rest) && (unicode.IsLetter(after) || unicode.IsNumber(after)) {
 		w.out.WriteString(rest[:n])
 		return n
 	}
 	target, known := w.p.address(name)
-	if n == 2 && w.p.names.taken < len(w.p.names.anonymous) {
-		target, known = w.anonymous(), true
+	if n == 2 && w.p.names.usedAnonymous < len(w.p.names.anonymous) {
+		target, known = w.nextAnonymous(), true
 	}
 	switch {
 	case !known:
 		w.out.WriteString(rest[:n])
-	case target != "" && w.marked:
+	case target != "" && w.markup:
 		w.out.Truncate(w.out.Len() - len(name))
 		w.out.WriteString(inline.Link(name, target))
 	}
 	return n
 }
 
-// written reports that the output ends with a name that begins a word.
-func (w *restructuredInline) written(name string) bool {
+// endsWith reports whether the output ends with a name.
+func (w *inlineWriter) endsWith(name string) bool {
 	return bytes.HasSuffix(w.out.Bytes(), []byte(name))
 }
 
-func (w *restructuredInline) anonymous() string {
-	target := w.p.names.anonymous[w.p.names.taken]
-	w.p.names.taken++
+func (w *inlineWriter) nextAnonymous() string {
+	target := w.p.names.anonymous[w.p.names.usedAnonymous]
+	w.p.names.usedAnonymous++
 	if name, indirect := strings.CutSuffix(target, "_"); indirect && !inline.IsAddress(target) {
 		target, _ = w.p.address(strings.Trim(name, "`"))
 	}
@@ -310,7 +309,7 @@ func (w *restructuredInline) anonymous() string {
 }
 
 // role reads :name:`text`.
-func (w *restructuredInline) role(rest string) int {
+func (w *inlineWriter) role(rest string) int {
 	end := 1
 	for end < min(len(rest), 60) && (ascii.IsAlphanumeric(rest[end]) || strings.IndexByte("-_.+:", rest[end]) >= 0) {
 		end++
@@ -328,8 +327,8 @@ func (w *restructuredInline) role(rest string) int {
 	return end + n
 }
 
-// interpreted reads `text` with the role before it, or a role or an underscore after it.
-func (w *restructuredInline) interpreted(rest, role string) int {
+// interpreted reads `text`, with a role before it, or a role or underscores after it.
+func (w *inlineWriter) interpreted(rest, role string) int {
 	window := w.window(rest)
 	end := 1
 	for end < len(window) && (window[end] != '`' || window[end-1] == ' ' || window[end-1] == '\n') {
@@ -339,7 +338,7 @@ func (w *restructuredInline) interpreted(rest, role string) int {
 		end++
 	}
 	if end >= len(window) || end == 1 {
-		return w.missed(window)
+		return w.charge(window)
 	}
 	text, n := window[1:end], end+1
 	after := rest[n:]
@@ -352,16 +351,16 @@ func (w *restructuredInline) interpreted(rest, role string) int {
 		return n + 1
 	case role == "" && strings.HasPrefix(after, ":"):
 		if stop := strings.IndexByte(after[1:min(len(after), 40)], ':'); stop > 0 && !strings.ContainsAny(after[1:1+stop], " \n`") {
-			w.write(after[1:1+stop], text)
+			w.roleText(after[1:1+stop], text)
 			return n + stop + 2
 		}
 	}
-	w.write(role, text)
+	w.roleText(role, text)
 	return n
 }
 
 // link writes `text <address>`_, `text <name_>`_ and `name`_.
-func (w *restructuredInline) link(text string, anonymous bool) {
+func (w *inlineWriter) link(text string, anonymous bool) {
 	label, target := text, ""
 	if open := strings.LastIndexByte(text, '<'); open >= 0 && strings.HasSuffix(text, ">") {
 		label, target = strings.TrimSpace(text[:open]), strings.Join(strings.Fields(text[open+1:len(text)-1]), "")
@@ -375,20 +374,20 @@ func (w *restructuredInline) link(text string, anonymous bool) {
 		if strings.Contains(target, "@") && !strings.ContainsAny(target, "/:") {
 			target = "mailto:" + target
 		}
-	} else if anonymous && w.p.names.taken < len(w.p.names.anonymous) {
-		target = w.anonymous()
+	} else if anonymous && w.p.names.usedAnonymous < len(w.p.names.anonymous) {
+		target = w.nextAnonymous()
 	} else {
 		target, _ = w.p.address(label)
 	}
 	label = strings.Join(strings.Fields(w.p.spans(label, false, w.depth+1)), " ")
-	if w.marked {
+	if w.markup {
 		label = inline.Link(label, target)
 	}
 	w.out.WriteString(label)
 }
 
-// write writes text in a role.
-func (w *restructuredInline) write(role, text string) {
+// roleText writes a text in a role.
+func (w *inlineWriter) roleText(role, text string) {
 	if domain := strings.LastIndexByte(role, ':'); domain >= 0 {
 		role = role[domain+1:]
 	}
@@ -397,13 +396,13 @@ func (w *restructuredInline) write(role, text string) {
 	case "ref", "numref", "doc", "term", "any", "keyword-ref", "cite", "citep", "citet", "footcite", "eq", "download", "guilabel", "abbr",
 		"title", "t", "sub", "sup", "subscript", "superscript", "emphasis", "strong", "span", "bdg", "menuselection", "dfn", "issue", "pr",
 		"user", "commit", "ghissue", "ghpull", "bpo", "gh", "source", "title-reference", "html", "raw-html":
-		w.out.WriteString(w.named(role, text))
+		w.out.WriteString(w.referenceText(role, text))
 	case "math":
 		w.out.WriteString("$" + text + "$")
 	case "pep", "rfc":
-		w.standard(role, text)
+		w.standardLink(role, text)
 	default:
-		label, _ := titled(text)
+		label, _ := cutTarget(text)
 		label = strings.TrimPrefix(label, "!")
 		if short, found := strings.CutPrefix(label, "~"); found {
 			label = short[strings.LastIndexByte(strings.TrimSuffix(short, "()"), '.')+1:]
@@ -412,23 +411,23 @@ func (w *restructuredInline) write(role, text string) {
 	}
 }
 
-// titled parts "title <target>".
-func titled(text string) (label, target string) {
+// cutTarget splits "title <target>".
+func cutTarget(text string) (label, target string) {
 	if open := strings.LastIndexByte(text, '<'); open > 0 && strings.HasSuffix(text, ">") {
 		return strings.TrimSpace(text[:open]), text[open+1 : len(text)-1]
 	}
 	return text, text
 }
 
-// named words a reference to another place: by its title where it has one.
-func (w *restructuredInline) named(role, text string) string {
-	label, target := titled(text)
+// referenceText returns the text of a reference, which is the title of its target if that is known.
+func (w *inlineWriter) referenceText(role, text string) string {
+	label, target := cutTarget(text)
 	if label != target {
 		return strings.TrimPrefix(label, "!")
 	}
 	switch role {
 	case "ref", "numref":
-		if title, known := w.p.names.titles[normalName(target)]; known {
+		if title, known := w.p.names.titles[normalizeName(target)]; known {
 			return w.p.plain(title)
 		}
 	case "doc":
@@ -445,15 +444,15 @@ func (w *restructuredInline) named(role, text string) string {
 	return text
 }
 
-// standard writes a link to a document that is known by its number.
-func (w *restructuredInline) standard(role, text string) {
-	label, number := titled(text)
+// standardLink writes a link to an RFC or a PEP.
+func (w *inlineWriter) standardLink(role, text string) {
+	label, number := cutTarget(text)
 	number, part, _ := strings.Cut(number, "#")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if label == text {
 		label = strings.ToUpper(role) + " " + strings.TrimSpace(number)
 	}
-	if err != nil || !w.marked || n < 0 {
+	if err != nil || !w.markup || n < 0 {
 		w.out.WriteString(label)
 		return
 	}

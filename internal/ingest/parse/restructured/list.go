@@ -11,8 +11,9 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// blockQuote reads an indented block. What is no text, such as a list that only stands too far to the right, is no quote.
-func (b *restructuredBody) blockQuote(lines []string) int {
+// blockQuote reads an indented block. Without a paragraph in it, such as for a list that is merely indented, it is no
+// quotation.
+func (b *body) blockQuote(lines []string) int {
 	n := compose.IndentedLines(lines, 1)
 	inner := b.nested(compose.TrimBlankLines(compose.DedentLines(lines[:n])))
 	for i := range inner {
@@ -27,11 +28,11 @@ func (b *restructuredBody) blockQuote(lines []string) int {
 	return n
 }
 
-// text reads a paragraph, and the literal block that two colons at its end announce.
-func (b *restructuredBody) text(lines []string) int {
+// textBlock reads a paragraph, and the literal block that two colons at its end announce.
+func (b *body) textBlock(lines []string) int {
 	n := 1
 	for n < len(lines) && !compose.IsBlank(lines[n]) && lines[n][0] != ' ' {
-		if b.titles && n+1 < len(lines) && isUnderlined(lines[n:]) {
+		if b.hasTitles && n+1 < len(lines) && isUnderlined(lines[n:]) {
 			break
 		}
 		n++
@@ -41,7 +42,7 @@ func (b *restructuredBody) text(lines []string) int {
 		b.paragraph(b.p.inline(text))
 		return n
 	}
-	block, used := literalBlock(lines[n:])
+	block, used := cutLiteralBlock(lines[n:])
 	if text = strings.TrimSuffix(text, "::"); strings.HasSuffix(text, " ") || strings.HasSuffix(text, "\n") || text == "" {
 		text = strings.TrimSpace(text)
 	} else {
@@ -52,15 +53,15 @@ func (b *restructuredBody) text(lines []string) int {
 	return n + used
 }
 
-// isUnderlined reports a title that follows a paragraph without a blank line between: a mistake that is often made.
+// isUnderlined reports whether a title follows a paragraph without a blank line, which is a frequent mistake.
 func isUnderlined(lines []string) bool {
-	_, _, used := restructuredTitle(lines)
-	return used == 2 && len(strings.TrimRight(lines[1], " ")) >= columns(strings.TrimSpace(lines[0]))
+	_, _, used := cutTitle(lines)
+	return used == 2 && len(strings.TrimRight(lines[1], " ")) >= displayWidth(strings.TrimSpace(lines[0]))
 }
 
-// literalBlock returns the lines of a literal block: indented, or each quoted with the same sign, and how many lines it
-// takes with the blank lines before it.
-func literalBlock(lines []string) ([]string, int) {
+// cutLiteralBlock returns the lines of a literal block, which are indented or quoted with the same character. It also
+// returns how many lines the block takes, including blank lines before it.
+func cutLiteralBlock(lines []string) ([]string, int) {
 	begin := 0
 	for begin < len(lines) && compose.IsBlank(lines[begin]) {
 		begin++
@@ -85,7 +86,7 @@ func literalBlock(lines []string) ([]string, int) {
 }
 
 // doctest reads a session of the Python interpreter.
-func (b *restructuredBody) doctest(lines []string) int {
+func (b *body) doctest(lines []string) int {
 	n := 0
 	for n < len(lines) && !compose.IsBlank(lines[n]) {
 		n++
@@ -94,8 +95,8 @@ func (b *restructuredBody) doctest(lines []string) int {
 	return n
 }
 
-// lineBlock reads lines whose breaks count.
-func (b *restructuredBody) lineBlock(lines []string) int {
+// lineBlock reads lines whose line breaks count.
+func (b *body) lineBlock(lines []string) int {
 	var text strings.Builder
 	n := 0
 	for ; n < len(lines) && !compose.IsBlank(lines[n]); n++ {
@@ -115,7 +116,7 @@ func (b *restructuredBody) lineBlock(lines []string) int {
 	return n
 }
 
-// bulletWidth returns the length of the bullet that a line begins with, 0 for none.
+// bulletWidth returns the length of the bullet that a line begins with, or 0.
 func bulletWidth(line string) int {
 	for _, bullet := range []string{"-", "*", "+", "•", "‣", "⁃"} {
 		if rest, found := strings.CutPrefix(line, bullet); found && (rest == "" || rest[0] == ' ') {
@@ -127,8 +128,8 @@ func bulletWidth(line string) int {
 
 func isBullet(line string) bool { return bulletWidth(line) > 0 }
 
-// item returns the lines of a list item after a marker of width bytes, and how many lines it takes.
-func itemOf(lines []string, width int) ([]string, int) {
+// cutItem returns the lines of a list item after a marker of width bytes, and how many lines it takes.
+func cutItem(lines []string, width int) ([]string, int) {
 	first := lines[0][width:]
 	indent := width
 	if strings.HasPrefix(lines[0], "•") || strings.HasPrefix(lines[0], "‣") || strings.HasPrefix(lines[0], "⁃") {
@@ -148,10 +149,10 @@ func itemOf(lines []string, width int) ([]string, int) {
 	return append([]string{first}, compose.CutColumns(lines[1:n], indent)...), n
 }
 
-func (b *restructuredBody) bulletList(lines []string) int {
+func (b *body) bulletList(lines []string) int {
 	items := compose.List{Emit: b.emit}
 	i := 0
-	for i < len(lines) && b.p.alive() {
+	for i < len(lines) && b.p.ok() {
 		if compose.IsBlank(lines[i]) {
 			i++
 			continue
@@ -160,7 +161,7 @@ func (b *restructuredBody) bulletList(lines []string) int {
 		if width == 0 || i > 0 && lines[i][:width] != lines[0][:min(width, len(lines[0]))] {
 			break
 		}
-		item, n := itemOf(lines[i:], width)
+		item, n := cutItem(lines[i:], width)
 		items.Item("- ", 0, b.nested(item))
 		i += n
 	}
@@ -168,8 +169,8 @@ func (b *restructuredBody) bulletList(lines []string) int {
 	return i
 }
 
-// enumerator returns the width of an enumerator such as "1.", "(a)" or "#)", its form, which items of a list share, and its
-// text without the signs.
+// enumerator returns the width of an enumerator such as "1.", "(a)" or "#)", its form, and its text without
+// punctuation. The items of a list share the form.
 func enumerator(line string) (width int, form, text string) {
 	begin := 0
 	if strings.HasPrefix(line, "(") {
@@ -199,7 +200,8 @@ func enumerator(line string) (width int, form, text string) {
 	return end + 1, line[:begin] + form + line[end:end+1], text
 }
 
-// isEnumerated reports an item of a numbered list: a text that only happens to begin with a number goes on at the margin.
+// isEnumerated reports whether the lines begin with an item of a numbered list. A paragraph that begins with a number
+// continues at the margin.
 func isEnumerated(lines []string) bool {
 	width, form, _ := enumerator(lines[0])
 	if width == 0 || len(lines[0]) == width && len(lines) > 1 && !compose.IsBlank(lines[1]) && lines[1][0] != ' ' {
@@ -212,12 +214,12 @@ func isEnumerated(lines []string) bool {
 	return next == form
 }
 
-func (b *restructuredBody) enumeratedList(lines []string) int {
+func (b *body) enumeratedList(lines []string) int {
 	items := compose.List{Emit: b.emit}
 	_, form, _ := enumerator(lines[0])
 	number := 0
 	i := 0
-	for i < len(lines) && b.p.alive() {
+	for i < len(lines) && b.p.ok() {
 		if compose.IsBlank(lines[i]) {
 			i++
 			continue
@@ -226,7 +228,7 @@ func (b *restructuredBody) enumeratedList(lines []string) int {
 		if width == 0 || same != form || !isEnumerated(lines[i:]) {
 			break
 		}
-		item, n := itemOf(lines[i:], width)
+		item, n := cutItem(lines[i:], width)
 		number++
 		if value, err := strconv.Atoi(text); err == nil {
 			number = value
@@ -243,17 +245,17 @@ func (b *restructuredBody) enumeratedList(lines []string) int {
 	return i
 }
 
-// definitionList reads terms with an indented text below each.
-func (b *restructuredBody) definitionList(lines []string) int {
+// definitionList reads terms, each with an indented definition below.
+func (b *body) definitionList(lines []string) int {
 	items := compose.List{Emit: b.emit}
 	i := 0
-	for i < len(lines) && b.p.alive() {
+	for i < len(lines) && b.p.ok() {
 		if compose.IsBlank(lines[i]) {
 			i++
 			continue
 		}
 		if i+1 >= len(lines) || lines[i][0] == ' ' || compose.IsBlank(lines[i+1]) || lines[i+1][0] != ' ' || strings.HasPrefix(lines[i], ".. ") ||
-			i > 0 && (isBullet(lines[i]) || isEnumerated(lines[i:]) || FieldName(lines[i]) > 0) {
+			i > 0 && (isBullet(lines[i]) || isEnumerated(lines[i:]) || FieldNameWidth(lines[i]) > 0) {
 			break
 		}
 		term, classifiers, _ := strings.Cut(lines[i], " : ")
@@ -269,8 +271,8 @@ func (b *restructuredBody) definitionList(lines []string) int {
 	return i
 }
 
-// FieldName returns the length of the ":name:" that a line begins with, 0 for none.
-func FieldName(line string) int {
+// FieldNameWidth returns the length of the ":name:" that a line begins with, or 0.
+func FieldNameWidth(line string) int {
 	if len(line) < 3 || line[0] != ':' || line[1] == ':' || line[1] == ' ' || line[1] == '`' {
 		return 0
 	}
@@ -295,8 +297,8 @@ type field struct {
 	lines []string
 }
 
-// fieldsOf returns the fields that the lines begin with, and how many lines they take.
-func fieldsOf(lines []string) ([]field, int) {
+// cutFields returns the fields that the lines begin with, and how many lines they take.
+func cutFields(lines []string) ([]field, int) {
 	var fields []field
 	i := 0
 	for i < len(lines) {
@@ -304,7 +306,7 @@ func fieldsOf(lines []string) ([]field, int) {
 			i++
 			continue
 		}
-		width := FieldName(lines[i])
+		width := FieldNameWidth(lines[i])
 		if width == 0 {
 			break
 		}
@@ -316,16 +318,16 @@ func fieldsOf(lines []string) ([]field, int) {
 	return fields, i
 }
 
-// fieldList reads named values. At the top of a file they are facts about it.
-func (b *restructuredBody) fieldList(lines []string) int {
-	fields, n := fieldsOf(lines)
-	if b.depth == 0 && !b.p.started && b.titles {
-		b.facts(fields)
+// fieldList reads a field list. At the top of a file, the fields are facts about it.
+func (b *body) fieldList(lines []string) int {
+	fields, n := cutFields(lines)
+	if b.depth == 0 && !b.p.hasContent && b.hasTitles {
+		b.addFacts(fields)
 		return n
 	}
 	items := compose.List{Emit: b.emit}
 	for _, f := range fields {
-		if !b.p.alive() {
+		if !b.p.ok() {
 			break
 		}
 		items.Item("- ", 0, compose.Labelled(fieldLabel(f.name)+": ", b.nested(f.lines)))
@@ -334,7 +336,7 @@ func (b *restructuredBody) fieldList(lines []string) int {
 	return n
 }
 
-// fieldLabel words the fields by which members are described.
+// fieldLabel returns the label for a field in the description of a member.
 func fieldLabel(name string) string {
 	kind, rest, _ := strings.Cut(name, " ")
 	switch kind {
@@ -357,8 +359,8 @@ func fieldLabel(name string) string {
 	return name
 }
 
-// facts takes what a file says about itself. What is an abstract or a dedication is text as well.
-func (b *restructuredBody) facts(fields []field) {
+// addFacts adds fields to the facts of the file. An abstract or a dedication is text instead.
+func (b *body) addFacts(fields []field) {
 	for _, f := range fields {
 		value := b.p.plain(strings.TrimSpace(strings.Join(f.lines, "\n")))
 		key := strings.ToLower(f.name)
@@ -387,10 +389,11 @@ func (b *restructuredBody) facts(fields []field) {
 	}
 }
 
-// isOption reports a line that describes an option of a command: -a, --all, -f FILE, /V.
+// isOption reports whether a line describes a command-line option: -a, --all, -f FILE, /V.
 func isOption(line string) bool { return optionWidth(line) > 0 }
 
-// optionWidth returns where the options end that a line begins with: at two blanks or the end of the line.
+// optionWidth returns the length of the options that a line begins with, which end at two blanks or at the end of the
+// line.
 func optionWidth(line string) int {
 	if len(line) < 2 || line[0] != '-' && line[0] != '/' && line[0] != '+' || line[1] == ' ' {
 		return 0
@@ -413,10 +416,10 @@ func optionWidth(line string) int {
 	return len(options)
 }
 
-func (b *restructuredBody) optionList(lines []string) int {
+func (b *body) optionList(lines []string) int {
 	items := compose.List{Emit: b.emit}
 	i := 0
-	for i < len(lines) && b.p.alive() {
+	for i < len(lines) && b.p.ok() {
 		if compose.IsBlank(lines[i]) {
 			i++
 			continue
@@ -435,7 +438,7 @@ func (b *restructuredBody) optionList(lines []string) int {
 	}
 	items.Flush()
 	if i == 0 {
-		return b.text(lines)
+		return b.textBlock(lines)
 	}
 	return i
 }

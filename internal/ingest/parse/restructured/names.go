@@ -10,38 +10,40 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// restructuredNames are what a file defines anywhere and refers to anywhere.
-type restructuredNames struct {
-	targets       map[string]string // address by name
-	titles        map[string]string // title of the section that a name stands before
-	substitutions map[string]string // text by name, with its inline marks
-	labels        map[string]string // number by the label of a footnote that numbers itself
-	anonymous     []string          // addresses without a name, in order
-	taken         int               // how many of these have been used
-	numbers       int               // of footnotes that have neither a number nor a label
-	shown         int               // how many of these have been written
-	notes         []note
+// nameTable holds the names that a file defines, which may be used before their definition.
+type nameTable struct {
+	targets         map[string]string // addresses
+	titles          map[string]string // titles of the sections after a name
+	substitutions   map[string]string // texts with inline markup
+	footnoteNumbers map[string]string // numbers of auto-numbered footnotes, by label
+	anonymous       []string          // addresses without a name, in order
+	usedAnonymous   int               // number of anonymous addresses that have been used
+	autoNumbered    int               // number of footnotes with neither number nor label
+	autoReferenced  int               // number of references to these
+	footnotes       []footnote
 }
 
-// note is a footnote or a citation.
-type note struct {
+// footnote is a footnote or a citation.
+type footnote struct {
 	label string
 	lines []string
 }
 
-// normalName is the form in which names are compared: lower case, with single blanks.
-func normalName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+// normalizeName returns a name as names are compared: in lower case, with single blanks.
+func normalizeName(name string) string {
+	return strings.ToLower(strings.Join(strings.Fields(name), " "))
+}
 
-// survey finds the names that a file defines.
-func (p *restructured) survey(lines []string) {
-	n := restructuredNames{
+// collectNames finds the names that a file defines.
+func (p *parser) collectNames(lines []string) {
+	n := nameTable{
 		targets: make(map[string]string), titles: make(map[string]string), substitutions: make(map[string]string),
-		labels: make(map[string]string),
+		footnoteNumbers: make(map[string]string),
 	}
-	var waiting []string // names of the place that comes next
+	var pending []string // names of the next element
 	numbers := make(map[string]bool)
-	var automatic []string
-	for i := 0; i < len(lines) && p.alive(); i++ {
+	var autoLabels []string
+	for i := 0; i < len(lines) && p.ok(); i++ {
 		line := strings.TrimLeft(lines[i], " ")
 		switch {
 		case line == "":
@@ -51,61 +53,61 @@ func (p *restructured) survey(lines []string) {
 		case strings.HasPrefix(line, ".. __: "):
 			n.anonymous = append(n.anonymous, strings.TrimSpace(line[7:]))
 		case strings.HasPrefix(line, ".. _"):
-			name, target := targetOf(line[3:])
+			name, target := cutTargetDefinition(line[3:])
 			for j := i + 1; target == "" && name != "" && j == i+1 && j < len(lines) && compose.Indent(lines[j]) > compose.Indent(lines[i]); j++ {
 				target = strings.TrimSpace(lines[j])
 			}
 			switch {
 			case name == "" || len(n.targets) > compose.MaxNames:
 			case target == "":
-				waiting = append(waiting, normalName(name))
+				pending = append(pending, normalizeName(name))
 				continue
 			default:
-				n.targets[normalName(name)] = strings.ReplaceAll(target, `\_`, "_")
+				n.targets[normalizeName(name)] = strings.ReplaceAll(target, `\_`, "_")
 			}
 		case strings.HasPrefix(line, ".. |"):
-			n.substitution(line[4:], lines[i+1:])
+			n.addSubstitution(line[4:], lines[i+1:])
 		case strings.HasPrefix(line, ".. ["):
 			label, _, found := strings.Cut(line[4:], "]")
 			switch {
 			case !found:
 			case strings.HasPrefix(label, "#"):
-				automatic = append(automatic, label)
+				autoLabels = append(autoLabels, label)
 			default:
 				numbers[label] = true
 			}
 		default:
-			if len(waiting) > 0 {
-				if title, _, used := restructuredTitle(lines[i:]); used > 0 {
-					for _, name := range waiting {
+			if len(pending) > 0 {
+				if title, _, used := cutTitle(lines[i:]); used > 0 {
+					for _, name := range pending {
 						n.titles[name] = title
 					}
 				}
 			}
 		}
-		waiting = waiting[:0]
+		pending = pending[:0]
 	}
 	next := 0
-	for _, label := range automatic {
+	for _, label := range autoLabels {
 		next++
 		for numbers[strconv.Itoa(next)] {
 			next++
 		}
-		if label != "#" && len(n.labels) < compose.MaxNames {
-			n.labels[label] = strconv.Itoa(next)
+		if label != "#" && len(n.footnoteNumbers) < compose.MaxNames {
+			n.footnoteNumbers[label] = strconv.Itoa(next)
 			continue
 		}
-		if len(n.labels) < compose.MaxNames {
-			n.numbers++
-			n.labels["#"+strconv.Itoa(n.numbers)] = strconv.Itoa(next)
+		if len(n.footnoteNumbers) < compose.MaxNames {
+			n.autoNumbered++
+			n.footnoteNumbers["#"+strconv.Itoa(n.autoNumbered)] = strconv.Itoa(next)
 		}
 	}
-	n.numbers = 0
+	n.autoNumbered = 0
 	p.names = n
 }
 
-// targetOf reads "_name: address" and "_`name`: address".
-func targetOf(text string) (name, target string) {
+// cutTargetDefinition splits "_name: address" and "_`name`: address".
+func cutTargetDefinition(text string) (name, target string) {
 	text = strings.TrimPrefix(text, "_")
 	if rest, found := strings.CutPrefix(text, "`"); found {
 		name, target, found = strings.Cut(rest, "`:")
@@ -122,8 +124,8 @@ func targetOf(text string) (name, target string) {
 	return "", ""
 }
 
-// substitution reads "name| replace:: text" and the images that names stand for.
-func (n *restructuredNames) substitution(text string, following []string) {
+// addSubstitution adds the definition "name| replace:: text", or that of an image.
+func (n *nameTable) addSubstitution(text string, following []string) {
 	name, rest, found := strings.Cut(text, "|")
 	kind, value, isDirective := strings.Cut(strings.TrimSpace(rest), "::")
 	if !found || !isDirective || len(n.substitutions) > compose.MaxNames {
@@ -151,10 +153,10 @@ func (n *restructuredNames) substitution(text string, following []string) {
 	default:
 		return
 	}
-	n.substitutions[normalName(name)] = safetext.TruncateBytes(value, 2000)
+	n.substitutions[normalizeName(name)] = safetext.TruncateBytes(value, 2000)
 }
 
-// unicodeText reads the code points of a unicode directive: 0x2014, U+2014, U2014, \x2014 and text between them.
+// unicodeText returns the text of a unicode directive. Code points are written 0x2014, U+2014, U2014 or \x2014.
 func unicodeText(value string) string {
 	value, _, _ = strings.Cut(value, " .. ")
 	var b strings.Builder
@@ -177,11 +179,11 @@ func unicodeText(value string) string {
 	return b.String()
 }
 
-// address returns where a name leads, "" for places in the file itself and names that are not defined. known tells these two
-// apart.
-func (p *restructured) address(name string) (target string, known bool) {
-	name = normalName(name)
-	for range 5 { // a name may stand for another name
+// address returns the address of a name. It is "" for places in the file; known is false for names without a
+// definition.
+func (p *parser) address(name string) (target string, known bool) {
+	name = normalizeName(name)
+	for range 5 { // a name may refer to another name
 		target, known = p.names.targets[name]
 		if !known {
 			_, known = p.names.titles[name]
@@ -191,17 +193,17 @@ func (p *restructured) address(name string) (target string, known bool) {
 		if !indirect || inline.IsAddress(target) {
 			return target, true
 		}
-		name = normalName(strings.Trim(next, "`"))
+		name = normalizeName(strings.Trim(next, "`"))
 	}
 	return "", true
 }
 
-// footnotes returns the notes of the file, each with its number.
-func (p *restructured) footnotes() []document.Block {
+// footnotes returns the footnotes of the file with their numbers.
+func (p *parser) footnotes() []document.Block {
 	var blocks []document.Block
-	for i := 0; i < len(p.names.notes) && p.alive(); i++ { // a note may hold another
-		item := p.names.notes[i]
-		for j, block := range compose.Labelled("["+item.label+"] ", p.body(item.lines, 1, false)) {
+	for i := 0; i < len(p.names.footnotes) && p.ok(); i++ { // a footnote may contain another
+		item := p.names.footnotes[i]
+		for j, block := range compose.Labelled("["+item.label+"] ", p.readBody(item.lines, 1, false)) {
 			if block.Kind == document.Heading {
 				block = document.Block{Kind: document.Paragraph, Text: block.Text}
 			}

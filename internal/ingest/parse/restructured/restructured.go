@@ -17,56 +17,56 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Read reads reStructuredText as docutils 0.21 specifies it, with the directives and roles of Sphinx. Nothing
-// outside is read: what a file includes is left out.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	p := newRestructured(ctx, len(r.Text), make(document.Anchors))
-	lines := strings.Split(compose.ExpandTabs(r.Text), "\n")
-	p.survey(lines)
-	blocks := p.body(lines, 0, true)
+// Read reads reStructuredText as docutils 0.21 specifies it, with the directives and roles of Sphinx. It opens no other
+// file: included files are left out.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	p := newParser(ctx, len(in.Text), make(document.Anchors))
+	lines := strings.Split(compose.ExpandTabs(in.Text), "\n")
+	p.collectNames(lines)
+	blocks := p.readBody(lines, 0, true)
 	if p.err != nil {
 		return nil, p.err
 	}
 	return &document.Draft{Blocks: append(blocks, p.footnotes()...), Prose: true, Meta: p.meta}, nil
 }
 
-// Fragment returns the blocks of a piece of reStructuredText inside another document, depth levels deep in it. The
-// anchors are those of the whole document.
+// Fragment returns the blocks of a piece of reStructuredText inside another document, where it is nested depth levels
+// deep. The anchors are those of the whole document.
 func Fragment(ctx context.Context, text string, anchors document.Anchors, depth int) ([]document.Block, error) {
-	p := newRestructured(ctx, len(text), anchors)
+	p := newParser(ctx, len(text), anchors)
 	lines := strings.Split(compose.ExpandTabs(text), "\n")
-	p.survey(lines)
-	blocks := p.body(lines, depth, true)
+	p.collectNames(lines)
+	blocks := p.readBody(lines, depth, true)
 	return append(blocks, p.footnotes()...), p.err
 }
 
-// restructured holds what is known of a whole file.
-type restructured struct {
-	ctx     context.Context
-	anchors document.Anchors
-	meta    map[string]any
-	names   restructuredNames
-	styles  []string // of titles, in order of first sight, which is their level
-	level   int      // of the section
-	pending string   // explicit target before the next title
-	started bool     // something other than the title has been read
-	// language of code that names none, and the module and class whose members are described.
+// parser holds the state of a whole file.
+type parser struct {
+	ctx           context.Context
+	anchors       document.Anchors
+	meta          map[string]any
+	names         nameTable
+	styles        []string // of titles, in the order of their levels
+	level         int      // of the current section
+	pendingTarget string   // explicit target before the next title
+	hasContent    bool     // whether anything but a title has been read
+	// language is the default language of code. The described members belong to module and class.
 	language, module, class string
-	described               int // how deep descriptions of members are nested
-	budget                  int // bytes that replacements may still add
-	ahead                   int // bytes that may still be looked at in vain for the end of inline marks
+	descriptionDepth        int // nesting of member descriptions
+	substitutionBudget      int // bytes that substitutions may still add
+	searchBudget            int // bytes that may still be searched in vain for the end of inline markup
 	steps                   int
 	err                     error
 }
 
-func newRestructured(ctx context.Context, size int, anchors document.Anchors) *restructured {
-	return &restructured{
-		ctx: ctx, anchors: anchors, meta: make(map[string]any), budget: 1<<20 + 4*size,
-		ahead: 1<<24 + 32*size,
+func newParser(ctx context.Context, size int, anchors document.Anchors) *parser {
+	return &parser{
+		ctx: ctx, anchors: anchors, meta: make(map[string]any), substitutionBudget: 1<<20 + 4*size,
+		searchBudget: 1<<24 + 32*size,
 	}
 }
 
-func (p *restructured) alive() bool {
+func (p *parser) ok() bool {
 	p.steps++
 	if p.err == nil && p.steps%512 == 0 && p.ctx.Err() != nil {
 		p.err = fmt.Errorf("parse reStructuredText: %w", p.ctx.Err())
@@ -74,13 +74,13 @@ func (p *restructured) alive() bool {
 	return p.err == nil
 }
 
-// body reads lines as a sequence of elements. Titles stand at the top level only.
-func (p *restructured) body(lines []string, depth int, titles bool) []document.Block {
-	b := restructuredBody{p: p, depth: depth, titles: titles}
+// readBody reads lines as a sequence of elements. Only the top level has titles.
+func (p *parser) readBody(lines []string, depth int, titles bool) []document.Block {
+	b := body{p: p, depth: depth, hasTitles: titles}
 	if depth > compose.MaxNesting {
 		return []document.Block{{Kind: document.Paragraph, Text: p.inline(strings.TrimSpace(strings.Join(lines, "\n")))}}
 	}
-	for i := 0; i < len(lines) && p.alive(); {
+	for i := 0; i < len(lines) && p.ok(); {
 		if compose.IsBlank(lines[i]) {
 			i++
 			continue
@@ -90,38 +90,38 @@ func (p *restructured) body(lines []string, depth int, titles bool) []document.B
 	return b.blocks
 }
 
-// restructuredBody collects the blocks of one sequence of elements.
-type restructuredBody struct {
-	p      *restructured
-	depth  int
-	titles bool
-	blocks []document.Block
+// body collects the blocks of a sequence of elements.
+type body struct {
+	p         *parser
+	depth     int
+	hasTitles bool
+	blocks    []document.Block
 }
 
-func (b *restructuredBody) emit(block document.Block) {
+func (b *body) emit(block document.Block) {
 	if !block.Blank() {
-		b.p.started = b.p.started || block.Kind != document.Heading
+		b.p.hasContent = b.p.hasContent || block.Kind != document.Heading
 		b.blocks = append(b.blocks, block)
 	}
 }
 
-func (b *restructuredBody) paragraph(text string) {
+func (b *body) paragraph(text string) {
 	b.emit(document.Block{Kind: document.Paragraph, Text: text})
 }
 
-// nested reads lines that stand inside an element.
-func (b *restructuredBody) nested(lines []string) []document.Block {
-	return b.p.body(lines, b.depth+1, false)
+// nested reads lines inside an element.
+func (b *body) nested(lines []string) []document.Block {
+	return b.p.readBody(lines, b.depth+1, false)
 }
 
-// element reads the element that the lines begin with, which is no blank line, and returns how many lines it has.
-func (b *restructuredBody) element(lines []string) int {
+// element reads the first element of the lines, of which the first is not blank. It returns the number of its lines.
+func (b *body) element(lines []string) int {
 	line := lines[0]
 	if line[0] == ' ' {
 		return b.blockQuote(lines)
 	}
-	if b.titles {
-		if title, style, used := restructuredTitle(lines); used > 0 {
+	if b.hasTitles {
+		if title, style, used := cutTitle(lines); used > 0 {
 			b.title(title, style)
 			return used
 		}
@@ -149,7 +149,7 @@ func (b *restructuredBody) element(lines []string) int {
 		return b.bulletList(lines)
 	case isEnumerated(lines):
 		return b.enumeratedList(lines)
-	case FieldName(line) > 0:
+	case FieldNameWidth(line) > 0:
 		return b.fieldList(lines)
 	case isOption(line):
 		return b.optionList(lines)
@@ -157,11 +157,11 @@ func (b *restructuredBody) element(lines []string) int {
 	if len(lines) > 1 && !compose.IsBlank(lines[1]) && lines[1][0] == ' ' && !strings.HasSuffix(strings.TrimRight(line, " "), "::") {
 		return b.definitionList(lines)
 	}
-	return b.text(lines)
+	return b.textBlock(lines)
 }
 
 // title begins a section.
-func (b *restructuredBody) title(title, style string) {
+func (b *body) title(title, style string) {
 	p := b.p
 	if !slices.Contains(p.styles, style) {
 		p.styles = append(p.styles, style)
@@ -170,11 +170,11 @@ func (b *restructuredBody) title(title, style string) {
 	b.heading(p.level, p.plain(title), "")
 }
 
-// heading emits a heading; the explicit target before it goes before its own name, and both before its text.
-func (b *restructuredBody) heading(level int, text, own string) {
+// heading emits a heading. Its anchor is its own name, else the explicit target before it, else made from its text.
+func (b *body) heading(level int, text, own string) {
 	p := b.p
-	anchor := p.pending
-	p.pending = ""
+	anchor := p.pendingTarget
+	p.pendingTarget = ""
 	if text == "" {
 		return
 	}
@@ -191,19 +191,19 @@ func (b *restructuredBody) heading(level int, text, own string) {
 	b.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: p.anchors.Take(anchor, text)})
 }
 
-// restructuredTitle recognises a title with a line of punctuation below it, or also above. The style is the
-// punctuation, twice when it is on both sides.
-func restructuredTitle(lines []string) (title, style string, used int) {
+// cutTitle returns the title that the lines begin with, its style and the number of its lines, which is 0 if there is
+// no title. The style is the punctuation below the title, twice if it is above the title too.
+func cutTitle(lines []string) (title, style string, used int) {
 	if len(lines) < 2 {
 		return "", "", 0
 	}
 	if isAdornment(lines[0]) {
-		if len(lines) >= 3 && !compose.IsBlank(lines[1]) && !isAdornment(lines[1]) && isAdornment(lines[2]) && lines[2][0] == lines[0][0] && fits(lines[0], lines[1]) {
+		if len(lines) >= 3 && !compose.IsBlank(lines[1]) && !isAdornment(lines[1]) && isAdornment(lines[2]) && lines[2][0] == lines[0][0] && isLongEnough(lines[0], lines[1]) {
 			return strings.TrimSpace(lines[1]), lines[0][:1] + lines[0][:1], 3
 		}
 		return "", "", 0
 	}
-	if !isAdornment(lines[1]) || !fits(lines[1], lines[0]) || isBullet(lines[0]) && len(strings.TrimSpace(lines[0])) < 2 {
+	if !isAdornment(lines[1]) || !isLongEnough(lines[1], lines[0]) || isBullet(lines[0]) && len(strings.TrimSpace(lines[0])) < 2 {
 		return "", "", 0
 	}
 	if strings.HasPrefix(lines[0], ".. ") || isGridBorder(lines[0]) || strings.HasPrefix(lines[0], "| ") {
@@ -212,7 +212,7 @@ func restructuredTitle(lines []string) (title, style string, used int) {
 	return strings.TrimSpace(lines[0]), lines[1][:1], 2
 }
 
-// isAdornment reports a line of one punctuation character, repeated.
+// isAdornment reports whether a line is one punctuation character, repeated.
 func isAdornment(line string) bool {
 	line = strings.TrimRight(line, " ")
 	if len(line) < 2 || line[0] <= ' ' || line[0] >= 0x7F || ascii.IsAlphanumeric(line[0]) {
@@ -226,22 +226,22 @@ func isAdornment(line string) bool {
 	return line != "::" && line != ".." && line != "__"
 }
 
-// fits reports an adornment that is as long as the title, or at least long enough that it is no accident.
-func fits(adornment, title string) bool {
+// isLongEnough reports whether an adornment is as long as the title, or too long for an accident.
+func isLongEnough(adornment, title string) bool {
 	n := len(strings.TrimRight(adornment, " "))
-	return n >= 4 || n >= columns(strings.TrimSpace(title))
+	return n >= 4 || n >= displayWidth(strings.TrimSpace(title))
 }
 
-// columns returns how wide a text is: characters of East Asian scripts take two columns.
-func columns(text string) int {
+// displayWidth returns the columns of a text. Wide East Asian characters take two.
+func displayWidth(text string) int {
 	n := 0
 	for _, r := range text {
-		n += columnsOf(r)
+		n += runeWidth(r)
 	}
 	return n
 }
 
-func columnsOf(r rune) int {
+func runeWidth(r rune) int {
 	switch {
 	case r < 0x1100:
 		return 1
@@ -254,8 +254,8 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// docutilsID makes a fragment of a name as docutils does: lower-case letters and digits, with hyphens between. It is
-// empty for names without any Latin letter.
+// docutilsID returns a name as the identifier that docutils makes of it: lower-case letters and digits, with hyphens
+// between. It is empty for a name without Latin letters.
 func docutilsID(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(name)) {

@@ -10,25 +10,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
 )
 
-// Bounds of a table drawn with characters.
+// Bounds of a table that is drawn with characters.
 const (
 	maxTableLines   = 20_000
 	maxTableColumns = 4_000
 )
 
-// isGridBorder reports the upper border of a grid table: +---+---+.
+// isGridBorder reports whether a line is the upper border of a grid table: +---+---+.
 func isGridBorder(line string) bool {
 	line = strings.TrimRight(line, " ")
 	return len(line) >= 3 && line[0] == '+' && line[len(line)-1] == '+' && (line[1] == '-' || line[1] == '=') && strings.Trim(line, "+-=") == ""
 }
 
-// gridLine is a line of a grid table by columns: a wide character takes two, the second of which is zero.
+// gridLine is a line of a grid table by columns. A wide character takes two columns; the second holds 0.
 type gridLine []rune
 
-func layOut(line string) gridLine {
+func newGridLine(line string) gridLine {
 	row := make(gridLine, 0, len(line))
 	for _, r := range line {
-		switch columnsOf(r) {
+		switch runeWidth(r) {
 		case 2:
 			row = append(row, r, 0)
 		default:
@@ -56,8 +56,8 @@ func (l gridLine) cut(from, to int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// border reports that a line is a border between two columns.
-func (l gridLine) border(from, to int) bool {
+// isBorder reports whether the line is a border between two columns.
+func (l gridLine) isBorder(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r := l.at(i); r != '-' && r != '=' && r != '+' {
 			return false
@@ -66,8 +66,8 @@ func (l gridLine) border(from, to int) bool {
 	return true
 }
 
-// segment returns the column of the + at the end of the piece of border that begins with the + at a column, 0 for none.
-func (l gridLine) segment(at int) int {
+// segmentEnd returns the column of the + that ends the border segment beginning at a column, or 0.
+func (l gridLine) segmentEnd(at int) int {
 	if l[at] != '+' {
 		return 0
 	}
@@ -81,8 +81,8 @@ func (l gridLine) segment(at int) int {
 	return end
 }
 
-// gridTable reads a table drawn with +, - and |. It returns 0 where the drawing is none.
-func (b *restructuredBody) gridTable(lines []string) int {
+// gridTable reads a table drawn with +, - and |. It returns 0 if there is none.
+func (b *body) gridTable(lines []string) int {
 	n := 0
 	for n < min(len(lines), maxTableLines) && lines[n] != "" && (lines[n][0] == '+' || lines[n][0] == '|') {
 		n++
@@ -95,21 +95,21 @@ func (b *restructuredBody) gridTable(lines []string) int {
 	return n
 }
 
-// gridRows returns the cells of a grid table. A cell that spans rows is in each of them.
-func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []string, rows [][]string) {
-	drawn := make([]gridLine, len(lines))
-	marks := make(map[int]bool)
+// gridRows returns the cells of a grid table. A cell that spans rows is repeated in each.
+func (p *parser) gridRows(lines []string, b *body) (header []string, rows [][]string) {
+	gridLines := make([]gridLine, len(lines))
+	corners := make(map[int]bool)
 	for i, line := range lines {
-		drawn[i] = layOut(strings.TrimRight(line, " "))
-		for at := 0; at < len(drawn[i]); at++ {
-			if end := drawn[i].segment(at); end > 0 {
-				marks[at], marks[end] = true, true
+		gridLines[i] = newGridLine(strings.TrimRight(line, " "))
+		for at := 0; at < len(gridLines[i]); at++ {
+			if end := gridLines[i].segmentEnd(at); end > 0 {
+				corners[at], corners[end] = true, true
 				at = end - 1
 			}
 		}
 	}
 	var edges []int
-	for at := range marks {
+	for at := range corners {
 		edges = append(edges, at)
 	}
 	slices.Sort(edges)
@@ -123,25 +123,25 @@ func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []s
 	type cell struct{ lines []string }
 	var grid [][]*cell
 	open := make([]*cell, width)
-	heads := 0
-	for i, line := range drawn {
-		fresh := false
+	headerRows := 0
+	for i, line := range gridLines {
+		hasBorder := false
 		for c := range width {
-			if line.border(edges[c], edges[c+1]+1) && line.at(edges[c]) != '|' {
-				open[c], fresh = nil, true
+			if line.isBorder(edges[c], edges[c+1]+1) && line.at(edges[c]) != '|' {
+				open[c], hasBorder = nil, true
 			}
 		}
-		if fresh {
-			if i > 0 && strings.Contains(lines[i], "=") && heads == 0 && line.border(edges[0], edges[width]) {
-				heads = len(grid)
+		if hasBorder {
+			if i > 0 && strings.Contains(lines[i], "=") && headerRows == 0 && line.isBorder(edges[0], edges[width]) {
+				headerRows = len(grid)
 			}
-			if i == len(drawn)-1 {
+			if i == len(gridLines)-1 {
 				break
 			}
 		}
-		started := false
+		startsRow := false
 		for c := 0; c < width; {
-			if line.border(edges[c], edges[c+1]+1) && line.at(edges[c]) != '|' {
+			if line.isBorder(edges[c], edges[c+1]+1) && line.at(edges[c]) != '|' {
 				c++
 				continue
 			}
@@ -151,7 +151,7 @@ func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []s
 			}
 			current := open[c]
 			if current == nil {
-				current, started = &cell{}, true
+				current, startsRow = &cell{}, true
 				for at := c; at <= last; at++ {
 					open[at] = current
 				}
@@ -159,7 +159,7 @@ func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []s
 			current.lines = append(current.lines, line.cut(edges[c]+1, edges[last+1]))
 			c = last + 1
 		}
-		if started {
+		if startsRow {
 			grid = append(grid, slices.Clone(open))
 		}
 	}
@@ -167,7 +167,7 @@ func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []s
 	for r, row := range grid {
 		out := make([]string, width)
 		for c, content := range row {
-			if content == nil || c > 0 && row[c-1] == content && r >= heads {
+			if content == nil || c > 0 && row[c-1] == content && r >= headerRows {
 				continue
 			}
 			if _, known := texts[content]; !known {
@@ -177,19 +177,19 @@ func (p *restructured) gridRows(lines []string, b *restructuredBody) (header []s
 		}
 		rows = append(rows, out)
 	}
-	return nameColumns(rows, heads)
+	return splitHeader(rows, headerRows)
 }
 
-// nameColumns joins the rows that name the columns to one; where there is none the first row is the header.
-func nameColumns(rows [][]string, heads int) (header []string, rest [][]string) {
+// splitHeader merges the header rows into one. Without header rows the first row is the header.
+func splitHeader(rows [][]string, headerRows int) (header []string, body [][]string) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	if heads <= 0 || heads >= len(rows) {
+	if headerRows <= 0 || headerRows >= len(rows) {
 		return rows[0], rows[1:]
 	}
 	header = slices.Clone(rows[0])
-	for _, row := range rows[1:heads] {
+	for _, row := range rows[1:headerRows] {
 		for c, name := range row {
 			if c < len(header) && name != "" && name != header[c] {
 				header[c] = strings.TrimSpace(header[c] + " / " + name)
@@ -197,18 +197,18 @@ func nameColumns(rows [][]string, heads int) (header []string, rest [][]string) 
 			}
 		}
 	}
-	return header, rows[heads:]
+	return header, rows[headerRows:]
 }
 
-// isSimpleBorder reports the border of a simple table: runs of = with blanks between, or one run.
+// isSimpleBorder reports whether a line is a border of a simple table: runs of = with blanks between.
 func isSimpleBorder(line string) bool {
 	line = strings.TrimRight(line, " ")
 	return len(line) >= 3 && line[0] == '=' && strings.Trim(line, "= ") == "" && strings.Contains(line, "= ")
 }
 
-// simpleTable reads a table whose columns are marked by lines of = above and below.
-func (b *restructuredBody) simpleTable(lines []string) int {
-	if b.p.ahead <= 0 {
+// simpleTable reads a table whose columns are drawn as runs of = above and below.
+func (b *body) simpleTable(lines []string) int {
+	if b.p.searchBudget <= 0 {
 		return 0
 	}
 	n, borders, lastBorder := 0, 0, 0
@@ -223,21 +223,21 @@ func (b *restructuredBody) simpleTable(lines []string) int {
 		n++
 	}
 	if borders < 2 || len(lines[0]) > maxTableColumns {
-		b.p.ahead -= 64 * n
+		b.p.searchBudget -= 64 * n
 		return 0
 	}
 	table := simpleTable{b: b}
-	table.starts, table.ends = runs(layOut(lines[0]), '=')
+	table.starts, table.ends = runsOf(newGridLine(lines[0]), '=')
 	for i := 1; i < lastBorder; i++ {
-		line := layOut(strings.TrimRight(lines[i], " "))
+		line := newGridLine(strings.TrimRight(lines[i], " "))
 		switch {
 		case isSimpleBorder(lines[i]):
 			table.flush(nil, nil)
-			if table.heads == 0 {
-				table.heads = len(table.rows)
+			if table.headerRows == 0 {
+				table.headerRows = len(table.rows)
 			}
 		case len(line) > 0 && strings.Trim(lines[i], "- ") == "":
-			table.flush(runs(line, '-')) // it shows which columns the cells above span
+			table.flush(runsOf(line, '-')) // the line shows which columns the cells above span
 		case len(line) == 0 || table.lines != nil && strings.TrimSpace(line.cut(table.starts[0], table.ends[0])) == "":
 			table.lines = append(table.lines, line)
 		default:
@@ -246,22 +246,22 @@ func (b *restructuredBody) simpleTable(lines []string) int {
 		}
 	}
 	table.flush(nil, nil)
-	header, rest := nameColumns(table.rows, table.heads)
+	header, rest := splitHeader(table.rows, table.headerRows)
 	b.emit(document.NewTable(header, rest))
 	return lastBorder + 1
 }
 
 // simpleTable collects the rows of a simple table.
 type simpleTable struct {
-	b            *restructuredBody
+	b            *body
 	starts, ends []int // of the columns
-	heads        int
-	lines        []gridLine // of the row
+	headerRows   int
+	lines        []gridLine // of the current row
 	rows         [][]string
 }
 
-// flush ends a row. Where its cells span columns, starts and ends are theirs: the first of the columns has the text, and in a
-// header all of them have.
+// flush ends a row. If its cells span columns, starts and ends are those of the cells; the first column of a cell gets
+// the text, and all of them do in a header.
 func (t *simpleTable) flush(starts, ends []int) {
 	if len(t.lines) == 0 {
 		return
@@ -284,7 +284,7 @@ func (t *simpleTable) flush(starts, ends []int) {
 		}
 		text := compose.Cell(t.b.nested(compose.TrimBlankLines(compose.DedentLines(cell))))
 		for at, start := range t.starts {
-			if start >= starts[c] && start < ends[c] && (start == starts[c] || t.heads == 0) {
+			if start >= starts[c] && start < ends[c] && (start == starts[c] || t.headerRows == 0) {
 				row[at] = text
 			}
 		}
@@ -293,8 +293,8 @@ func (t *simpleTable) flush(starts, ends []int) {
 	t.lines = nil
 }
 
-// runs returns the columns at which runs of a character begin and end.
-func runs(line gridLine, mark rune) (starts, ends []int) {
+// runsOf returns the columns where runs of a character begin and end.
+func runsOf(line gridLine, mark rune) (starts, ends []int) {
 	for i := 0; i < len(line) && len(starts) < document.MaxColumns; {
 		if line[i] != mark {
 			i++
@@ -310,8 +310,8 @@ func runs(line gridLine, mark rune) (starts, ends []int) {
 	return starts, ends
 }
 
-// tableDirective handles the directives that make a table.
-func (b *restructuredBody) tableDirective(d *restructuredDirective) bool {
+// tableDirective reads a directive that makes a table. It reports whether the directive is one.
+func (b *body) tableDirective(d *directive) bool {
 	switch d.name {
 	case "table", "csv-table", "list-table", "flat-table", "tabularray", "longtable":
 	default:
@@ -320,22 +320,22 @@ func (b *restructuredBody) tableDirective(d *restructuredDirective) bool {
 	if caption := b.p.inline(d.argument); caption != "" {
 		b.paragraph(caption)
 	}
-	heads, err := strconv.Atoi(d.options["header-rows"])
+	headerRows, err := strconv.Atoi(d.options["header-rows"])
 	if err != nil {
-		heads = 0
+		headerRows = 0
 	}
 	switch d.name {
 	case "csv-table":
-		b.separatedTable(d, heads)
+		b.separatedTable(d, headerRows)
 	case "list-table", "flat-table":
-		b.listTable(d, heads)
+		b.listTable(d, headerRows)
 	default:
 		b.emitAll(b.nested(d.content))
 	}
 	return true
 }
 
-func (b *restructuredBody) separatedTable(d *restructuredDirective, heads int) {
+func (b *body) separatedTable(d *directive, headerRows int) {
 	read := func(text string) [][]string {
 		reader := csv.NewReader(strings.NewReader(text))
 		reader.LazyQuotes, reader.FieldsPerRecord, reader.TrimLeadingSpace = true, -1, true
@@ -347,7 +347,7 @@ func (b *restructuredBody) separatedTable(d *restructuredDirective, heads int) {
 		case len(delimiter) == 1 && delimiter[0] != '"' && delimiter[0] != '\n':
 			reader.Comma = delimiter[0]
 		}
-		records, _ := reader.ReadAll() // what was read before an error is kept
+		records, _ := reader.ReadAll() // records before an error are kept
 		for _, record := range records {
 			for i := range record {
 				record[i] = strings.Join(strings.Fields(b.p.inline(record[i])), " ")
@@ -358,36 +358,36 @@ func (b *restructuredBody) separatedTable(d *restructuredDirective, heads int) {
 	var rows [][]string
 	if d.options["header"] != "" {
 		rows = read(d.options["header"])
-		heads = len(rows)
+		headerRows = len(rows)
 	}
 	rows = append(rows, read(strings.Join(d.content, "\n"))...)
-	if header, rest := nameColumns(rows, heads); header != nil {
+	if header, rest := splitHeader(rows, headerRows); header != nil {
 		b.emit(document.NewTable(header, rest))
 	}
 }
 
-// listTable reads a list of lists as a table.
-func (b *restructuredBody) listTable(d *restructuredDirective, heads int) {
+// listTable reads nested lists as a table.
+func (b *body) listTable(d *directive, headerRows int) {
 	var rows [][]string
-	for _, item := range itemsOf(d.content) {
-		if !b.p.alive() {
+	for _, item := range listItems(d.content) {
+		if !b.p.ok() {
 			return
 		}
 		var row []string
-		for _, cell := range itemsOf(item) {
+		for _, cell := range listItems(item) {
 			row = append(row, compose.Cell(b.nested(compose.TrimBlankLines(cell))))
 		}
 		if len(row) > 0 {
 			rows = append(rows, row)
 		}
 	}
-	if header, rest := nameColumns(rows, heads); header != nil {
+	if header, rest := splitHeader(rows, headerRows); header != nil {
 		b.emit(document.NewTable(header, rest))
 	}
 }
 
-// itemsOf returns the lines of each item of a bullet list.
-func itemsOf(lines []string) [][]string {
+// listItems returns the lines of each item of a bullet list.
+func listItems(lines []string) [][]string {
 	var items [][]string
 	for i := 0; i < len(lines); {
 		width := bulletWidth(lines[i])
@@ -395,7 +395,7 @@ func itemsOf(lines []string) [][]string {
 			i++
 			continue
 		}
-		item, n := itemOf(lines[i:], width)
+		item, n := cutItem(lines[i:], width)
 		items = append(items, item)
 		i += n
 	}
