@@ -9,37 +9,37 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// codeText returns the text of a block of code without the numbers of its lines and the buttons beside it.
+// codeText returns the text of a block of code without line numbers and buttons.
 func codeText(node *html.Node) string {
 	var b strings.Builder
 	writeCode(&b, node)
 	return strings.Trim(strings.ReplaceAll(b.String(), "\u00a0", " "), "\n")
 }
 
-// writeCode writes code as it is shown: elements that are shown as lines are lines.
+// writeCode writes code as a browser shows it: elements that are shown as lines become lines.
 func writeCode(b *strings.Builder, node *html.Node) {
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
 		if child.Type == html.TextNode {
 			b.WriteString(child.Data)
 			continue
 		}
-		if child.Type != html.ElementNode || isLineNumber(child) || isGadget(child) || isSkipped(child) {
+		if child.Type != html.ElementNode || isLineNumber(child) || isWidget(child) || isSkipped(child) {
 			continue
 		}
 		switch child.DataAtom {
 		case atom.Br:
 			b.WriteByte('\n')
 		case atom.Div, atom.P, atom.Li, atom.Tr, atom.Ol, atom.Ul, atom.Table, atom.Tbody, atom.Pre:
-			startLine(b)
+			breakLine(b)
 			writeCode(b, child)
-			startLine(b)
+			breakLine(b)
 		case atom.Span, atom.Code:
 			if isLine(child) || child.DataAtom == atom.Code && node.DataAtom == atom.Pre {
-				startLine(b)
+				breakLine(b)
 			}
 			writeCode(b, child)
 			if isLine(child) && child.NextSibling != nil && child.NextSibling.Type == html.ElementNode {
-				startLine(b)
+				breakLine(b)
 			}
 		case atom.Img:
 			b.WriteString(attributeOf(child, "alt"))
@@ -49,13 +49,13 @@ func writeCode(b *strings.Builder, node *html.Node) {
 	}
 }
 
-func startLine(b *strings.Builder) {
+func breakLine(b *strings.Builder) {
 	if text := b.String(); text != "" && text[len(text)-1] != '\n' {
 		b.WriteByte('\n')
 	}
 }
 
-// isLine reports the elements that highlighters make of a line and show as a block.
+// isLine reports whether an element is a line of code of a syntax highlighter.
 func isLine(node *html.Node) bool {
 	for class := range strings.FieldsSeq(attributeOf(node, "class")) {
 		switch class {
@@ -66,7 +66,7 @@ func isLine(node *html.Node) bool {
 	return false
 }
 
-// isLineNumber reports the numbers that highlighters put before lines of code.
+// isLineNumber reports whether an element is a line number of a syntax highlighter.
 func isLineNumber(node *html.Node) bool {
 	for class := range strings.FieldsSeq(attributeOf(node, "class")) {
 		switch class {
@@ -79,7 +79,7 @@ func isLineNumber(node *html.Node) bool {
 	return numbered && node.DataAtom == atom.Td && node.FirstChild == nil
 }
 
-// codeTable returns the element with the code of a table that puts the numbers of lines beside them, nil for other tables.
+// codeTable returns the element with the code if a table shows code beside its line numbers, or nil.
 func codeTable(table *html.Node) *html.Node {
 	numbers := false
 	var code *html.Node
@@ -114,7 +114,7 @@ func codeTable(table *html.Node) *html.Node {
 	return code
 }
 
-// innerCode returns the pre element inside an element, or the element where there is none.
+// innerCode returns the pre element inside an element, or the element itself.
 func innerCode(node *html.Node) *html.Node {
 	for n := range node.Descendants() {
 		if n.DataAtom == atom.Pre && !isLineNumber(n) {
@@ -124,17 +124,17 @@ func innerCode(node *html.Node) *html.Node {
 	return node
 }
 
-// isCodeBlock reports a code element that is a block of its own: it has several lines and nothing stands beside it.
+// isCodeBlock reports whether a code element is a block: it has several lines and no siblings.
 func isCodeBlock(node *html.Node) bool {
 	for n := range node.Descendants() {
 		if n.DataAtom == atom.Br || n.Type == html.TextNode && strings.Contains(strings.Trim(n.Data, "\n"), "\n") && strings.Contains(attributeOf(node, "class"), "lang") {
-			return onlyChild(node)
+			return isOnlyChild(node)
 		}
 	}
 	return false
 }
 
-func onlyChild(node *html.Node) bool {
+func isOnlyChild(node *html.Node) bool {
 	for _, next := range []func(*html.Node) *html.Node{
 		func(n *html.Node) *html.Node { return n.NextSibling }, func(n *html.Node) *html.Node { return n.PrevSibling },
 	} {
@@ -147,9 +147,9 @@ func onlyChild(node *html.Node) bool {
 	return true
 }
 
-// codeLanguageOf reads the language of code from the names in use: language-go, lang-go, highlight-source-go, brush: go,
-// sourceCode go, data-lang.
-func codeLanguageOf(pre *html.Node) string {
+// codeLanguage returns the language of code from the usual class names and attributes: language-go, lang-go,
+// highlight-source-go, brush: go, sourceCode go, data-lang.
+func codeLanguage(pre *html.Node) string {
 	nodes := make([]*html.Node, 0, 5)
 	for node, n := pre, 0; node != nil && n < 3; node, n = node.Parent, n+1 {
 		nodes = append(nodes, node)

@@ -9,25 +9,25 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// pageData is what a page says about itself in JSON-LD with the vocabulary of schema.org.
-type pageData struct {
+// structuredData holds the facts of a page in JSON-LD, in the vocabulary of schema.org.
+type structuredData struct {
 	title, author, description, created, modified, keywords, section, url, version string
-	questions                                                                      []answered
+	questions                                                                      []questionAndAnswer
 }
 
-// answered is a question of a page of questions and its answer, in HTML.
-type answered struct{ question, answer string }
+// questionAndAnswer is a question of a page and its answer in HTML.
+type questionAndAnswer struct{ question, answer string }
 
-// Bounds of the data that is believed.
+// Bounds of structured data.
 const (
-	maxData      = 1 << 20
+	maxDataBytes = 1 << 20
 	maxQuestions = 500
 	maxDataDepth = 8
 )
 
-// read takes in one script element; what is no JSON says nothing.
-func (d *pageData) read(script string) {
-	if len(script) > maxData {
+// read adds the data of a script element. Malformed JSON is ignored.
+func (d *structuredData) read(script string) {
+	if len(script) > maxDataBytes {
 		return
 	}
 	var value any
@@ -36,7 +36,7 @@ func (d *pageData) read(script string) {
 	}
 }
 
-func (d *pageData) object(value any, depth int) {
+func (d *structuredData) object(value any, depth int) {
 	if depth > maxDataDepth {
 		return
 	}
@@ -47,14 +47,14 @@ func (d *pageData) object(value any, depth int) {
 		}
 	case map[string]any:
 		for _, kind := range texts(value["@type"]) {
-			d.typed(kind, value)
+			d.thing(kind, value)
 		}
 		d.object(value["@graph"], depth+1)
 		d.object(value["mainEntity"], depth+1)
 	}
 }
 
-func (d *pageData) typed(kind string, value map[string]any) {
+func (d *structuredData) thing(kind string, value map[string]any) {
 	set := func(field *string, names ...string) {
 		for _, name := range names {
 			if text := strings.Join(texts(value[name]), ", "); *field == "" && text != "" {
@@ -83,7 +83,7 @@ func (d *pageData) typed(kind string, value map[string]any) {
 			answer := firstObject(value[name])
 			question, text := strings.Join(texts(value["name"]), " "), strings.Join(texts(answer["text"]), " ")
 			if question != "" && text != "" && len(d.questions) < maxQuestions {
-				d.questions = append(d.questions, answered{question, text})
+				d.questions = append(d.questions, questionAndAnswer{question, text})
 				return
 			}
 		}
@@ -103,7 +103,7 @@ func firstObject(value any) map[string]any {
 	return nil
 }
 
-// texts returns a text, the texts of a list, or the name of an object.
+// texts returns a string, the strings of a list, or the name of an object.
 func texts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -132,19 +132,19 @@ func texts(value any) []string {
 	return nil
 }
 
-// unseenAnswers adds the questions and answers of the data that are not in the text.
-func (w *htmlWalker) unseenAnswers(data pageData) {
+// missingAnswers adds the questions and answers of the structured data that the text lacks.
+func (w *walker) missingAnswers(data structuredData) {
 	if len(data.questions) == 0 {
 		return
 	}
 	var b strings.Builder
 	for i := range w.blocks {
-		b.WriteString(letters(w.blocks[i].Markdown()))
+		b.WriteString(lettersOf(w.blocks[i].Markdown()))
 	}
 	seen := b.String()
 	for _, item := range data.questions {
 		blocks := Fragment(w.ctx, item.answer, make(document.Anchors))
-		start := letters(compose.Cell(blocks))
+		start := lettersOf(compose.Cell(blocks))
 		if start == "" || strings.Contains(seen, safetext.TruncateBytes(start, 60)) {
 			continue
 		}
@@ -159,8 +159,8 @@ func (w *htmlWalker) unseenAnswers(data pageData) {
 	}
 }
 
-// letters returns the letters and digits of a text, to compare texts that differ in marks.
-func letters(text string) string {
+// lettersOf returns the letters and digits of a text, by which texts with different markup are compared.
+func lettersOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case 'A' <= r && r <= 'Z':

@@ -12,85 +12,88 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// Shares of the words of a page by which the extractor decides.
+// Thresholds of the extractor, most of them shares of the words of a page.
 const (
-	// trustMarked is the least share of the words outside links that makes the element which the page itself calls its main
-	// part the content; trustNamed that for an element that only its class names or its id call so.
-	trustMarked, trustNamed = 0.25, 0.7
-	// holdsContent is the share of the content that the innermost element around it holds.
-	holdsContent = 0.9
-	// fairShare is the least share of the words outside links that may be kept; below it, more of the page is.
-	fairShare = 0.4
-	// linkDense is from which share of its words in links on a part of a page leads elsewhere.
+	// minMarkedShare is the least share of unlinked words in an element that the page marks as its main part.
+	// minNamedShare is that of an element that only its name marks.
+	minMarkedShare, minNamedShare = 0.25, 0.7
+	// coreShare is the share of the content that the innermost element around it holds.
+	coreShare = 0.9
+	// minKeptShare is the least share of unlinked words to keep. Below it, more of the page is kept.
+	minKeptShare = 0.4
+	// linkDense is the link density from which on a part of a page is navigation.
 	linkDense = 0.5
-	// enoughContent is how many words of content there must be to tell the edges of a page from it.
-	enoughContent = 50
-	// gadgetWords is the longest part of a page that its name alone takes out of the middle of the content.
-	gadgetWords = 80
+	// minContentWords is how many words of content it takes to find the edges of a page.
+	minContentWords = 50
+	// maxWidgetWords is the longest part of a page that its name alone removes from the middle of the content.
+	maxWidgetWords = 80
 )
 
-// extraction is what the main content of a page is taken to be.
-type extraction struct {
-	root    *html.Node   // what is read
-	before  []*html.Node // what is read before it: the title above it
-	dropped map[*html.Node]bool
-	framed  bool // navigation, page header and footer are read too
+// mainContent is the main content of a page.
+type mainContent struct {
+	root       *html.Node   // element to read
+	before     []*html.Node // nodes to read first: a title above the root
+	dropped    map[*html.Node]bool
+	keepChrome bool // whether to read navigation, page header and footer too
 }
 
-// extract finds the main content of a page. What HTML has elements and roles for (navigation, page header and footer), what
-// is hidden and what class names call breadcrumbs, share bars or consent to cookies is left out first. The content is then
-// the part that the page marks as such (main, article, articleBody and the names that generators use). Where it marks none,
-// the page is taken as a sequence of blocks of text, each of which is content or boilerplate by how many of its words are
-// in links, how many words it has, and the same of its neighbours: the decision tree over shallow text features of
-// Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010), section 4. The
-// innermost element with nearly all of the content plays the part of the top candidate in Arc90's Readability; boilerplate
-// is only taken away before and after it, since text in the middle of content that has no neighbours like it is more often
-// a short answer than a menu. In the end what is kept must be a fair share of the text outside links; else the page is
-// read with less left out.
-func extract(ctx context.Context, page *pageSurvey) (*extraction, error) {
+// extract finds the main content of a page.
+//
+// It first removes the elements and roles that HTML has for navigation, page header and footer, hidden elements, and
+// breadcrumbs, share bars and cookie consent by their class names. The content is then the part that the page marks as
+// such: main, article, articleBody, or a name that site generators use.
+//
+// If the page marks none, it is cut into blocks of text. Each block is content or boilerplate by its number of words,
+// its link density, and those of its neighbours: the decision tree over shallow text features of Kohlschütter,
+// Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010), section 4. The innermost
+// element with nearly all content corresponds to the top candidate of Arc90's Readability. Boilerplate is removed only
+// before and after it, since a short text in the middle of content is more often an answer than a menu.
+//
+// If the result is too small a share of the unlinked text, less is removed.
+func extract(ctx context.Context, page *pageSurvey) (*mainContent, error) {
 	x := &extractor{ctx: ctx, page: page, dropped: make(map[*html.Node]bool), spans: make(map[*html.Node]span)}
-	x.visit(page.body, nil)
+	x.collectBlocks(page.body, nil)
 	if x.err != nil {
 		return nil, x.err
 	}
-	total := x.sum(span{0, len(x.blocks)})
-	if total.words >= enoughContent {
+	total := x.words(span{0, len(x.blocks)})
+	if total.words >= minContentWords {
 		x.dropNamed(page.body, total, false)
 	}
-	named := maps.Clone(x.dropped)
-	root, marked := x.marked()
+	withoutNamed := maps.Clone(x.dropped)
+	root, isMarked := x.markedPart()
 	if root == nil {
 		root = page.body
 		x.dropEdges()
 	}
-	x.dropFurniture()
-	x.dropContents(page.body)
-	kept := x.kept(root)
+	x.dropPageLabels()
+	x.dropTablesOfContents(page.body)
+	kept := x.keptWords(root)
 	switch {
-	case kept.words == 0, !marked && float64(kept.free()) < fairShare*float64(total.free()):
+	case kept.words == 0, !isMarked && float64(kept.unlinked()) < minKeptShare*float64(total.unlinked()):
 		root, x.dropped, kept = page.body, nil, total
-	case !marked && kept.words < enoughContent && 2*kept.words < total.words:
-		root, x.dropped = page.body, named // the links are the content
+	case !isMarked && kept.words < minContentWords && 2*kept.words < total.words:
+		root, x.dropped = page.body, withoutNamed // the links are the content
 	}
-	chosen := &extraction{root: root, dropped: x.dropped}
-	if kept.words < fewWords {
-		// What is called navigation or page header is all there is.
-		chosen.framed = true
+	main := &mainContent{root: root, dropped: x.dropped}
+	if kept.words < minWords {
+		// All text is in what looks like navigation or the page header.
+		main.keepChrome = true
 	}
-	if root != page.body && !holds(root, atom.H1) && page.topHeading != nil && !within(page.topHeading, root) {
-		chosen.before = []*html.Node{page.topHeading}
-	} else if root == page.body && page.topHeading != nil && inPageHeader(page.topHeading) && !chosen.framed {
-		chosen.before = []*html.Node{page.topHeading}
+	if root != page.body && !contains(root, atom.H1) && page.topHeading != nil && !isWithin(page.topHeading, root) {
+		main.before = []*html.Node{page.topHeading}
+	} else if root == page.body && page.topHeading != nil && inPageHeader(page.topHeading) && !main.keepChrome {
+		main.before = []*html.Node{page.topHeading}
 	}
-	return chosen, nil
+	return main, nil
 }
 
-// measure counts words.
-type measure struct{ words, linked int }
+// wordCount counts words, and those in links.
+type wordCount struct{ words, linked int }
 
-func (m measure) free() int { return m.words - m.linked }
+func (m wordCount) unlinked() int { return m.words - m.linked }
 
-func (m measure) density() float64 {
+func (m wordCount) linkDensity() float64 {
 	if m.words == 0 {
 		return 0
 	}
@@ -100,29 +103,29 @@ func (m measure) density() float64 {
 // span is a range of blocks.
 type span struct{ from, to int }
 
-// pageBlock is a piece of text without block elements inside it, or a list, table, heading or code as a whole.
-type pageBlock struct {
-	measure
+// textBlock is a piece of text without block elements inside, or a whole list, table, heading or block of code.
+type textBlock struct {
+	wordCount
 	first, last *html.Node // siblings
-	heading     int        // its level, 0 for other text
-	fixed       bool       // code and tables with data, which are content whatever they count
-	content     bool
-	gone        bool // left out
+	heading     int        // heading level, 0 for other text
+	isFixed     bool       // code and data tables, which are always content
+	isContent   bool
+	dropped     bool // removed from the page
 }
 
 // extractor holds the text of a page as a sequence of blocks.
 type extractor struct {
 	ctx     context.Context
 	page    *pageSurvey
-	blocks  []pageBlock
-	sums    []measure // of the blocks before each
+	blocks  []textBlock
+	sums    []wordCount // words before each block
 	spans   map[*html.Node]span
 	dropped map[*html.Node]bool
 	steps   int
 	err     error
 }
 
-func (x *extractor) alive() bool {
+func (x *extractor) ok() bool {
 	x.steps++
 	if x.err == nil && x.steps%1024 == 0 && x.ctx.Err() != nil {
 		x.err = fmt.Errorf("parse HTML: %w", x.ctx.Err())
@@ -130,8 +133,8 @@ func (x *extractor) alive() bool {
 	return x.err == nil
 }
 
-// visit cuts what is in an element into blocks; run is the block of inline text that is open.
-func (x *extractor) visit(node *html.Node, run *pageBlock) {
+// collectBlocks cuts the content of an element into blocks. The run is the open block of inline text.
+func (x *extractor) collectBlocks(node *html.Node, run *textBlock) {
 	begin := len(x.blocks)
 	flush := func() {
 		if run != nil && run.words > 0 {
@@ -139,15 +142,15 @@ func (x *extractor) visit(node *html.Node, run *pageBlock) {
 		}
 		run = nil
 	}
-	for child := node.FirstChild; child != nil && x.alive(); child = child.NextSibling {
-		if child.Type != html.TextNode && child.Type != html.ElementNode || child.Type == html.ElementNode && x.leftOut(child) {
+	for child := node.FirstChild; child != nil && x.ok(); child = child.NextSibling {
+		if child.Type != html.TextNode && child.Type != html.ElementNode || child.Type == html.ElementNode && x.isLeftOut(child) {
 			continue
 		}
 		kind := x.kindOf(child)
 		if kind == inlineBlock {
 			counted := x.count(child, false)
 			if run == nil {
-				run = &pageBlock{first: child}
+				run = &textBlock{first: child}
 			}
 			run.last = child
 			run.words += counted.words
@@ -155,16 +158,16 @@ func (x *extractor) visit(node *html.Node, run *pageBlock) {
 			continue
 		}
 		flush()
-		if kind == openBlock {
-			x.visit(child, nil)
+		if kind == containerBlock {
+			x.collectBlocks(child, nil)
 			continue
 		}
-		block := pageBlock{measure: x.count(child, false), first: child, last: child, fixed: kind == fixedBlock}
+		block := textBlock{wordCount: x.count(child, false), first: child, last: child, isFixed: kind == fixedBlock}
 		if kind == headingBlock {
 			block.heading = headingLevel(child)
 		}
 		from := len(x.blocks)
-		if block.words > 0 || block.fixed {
+		if block.words > 0 || block.isFixed {
 			x.blocks = append(x.blocks, block)
 		}
 		x.spans[child] = span{from, len(x.blocks)}
@@ -173,9 +176,9 @@ func (x *extractor) visit(node *html.Node, run *pageBlock) {
 	x.spans[node] = span{begin, len(x.blocks)}
 }
 
-// Kinds of nodes for the extractor.
+// Kinds of nodes.
 const (
-	openBlock = iota // looked into
+	containerBlock = iota // with blocks inside
 	inlineBlock
 	wholeBlock
 	headingBlock
@@ -188,8 +191,8 @@ func (x *extractor) kindOf(node *html.Node) int {
 	}
 	switch node.DataAtom {
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dl, atom.P:
-		if holdsHeading(node) || node.DataAtom == atom.Dl && !isPlain(node) {
-			return openBlock
+		if containsHeading(node) || node.DataAtom == atom.Dl && !isPlain(node) {
+			return containerBlock
 		}
 		return wholeBlock
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -197,23 +200,23 @@ func (x *extractor) kindOf(node *html.Node) int {
 	case atom.Pre, atom.Math, atom.Figure:
 		return fixedBlock
 	case atom.Table:
-		if hasNames(node) {
+		if hasHeaderCells(node) {
 			return fixedBlock
 		}
-		return openBlock
+		return containerBlock
 	}
 	if isInlineElement(node.DataAtom) || node.DataAtom == 0 && node.FirstChild != nil {
-		if holdsBlock(node) {
-			return openBlock
+		if containsBlock(node) {
+			return containerBlock
 		}
 		return inlineBlock
 	}
-	return openBlock
+	return containerBlock
 }
 
 func headingLevel(node *html.Node) int { return int(node.Data[1] - '0') }
 
-// isPlain reports a list without paragraphs, code and tables in it.
+// isPlain reports whether a list contains no paragraphs, code and tables.
 func isPlain(list *html.Node) bool {
 	for n := range list.Descendants() {
 		switch n.DataAtom {
@@ -224,8 +227,8 @@ func isPlain(list *html.Node) bool {
 	return true
 }
 
-// hasNames reports a table with cells that name a row or column.
-func hasNames(table *html.Node) bool {
+// hasHeaderCells reports whether a table has cells that name a row or a column.
+func hasHeaderCells(table *html.Node) bool {
 	seen := 0
 	for n := range table.Descendants() {
 		if n.DataAtom == atom.Th || n.DataAtom == atom.Thead || n.DataAtom == atom.Caption {
@@ -238,25 +241,25 @@ func hasNames(table *html.Node) bool {
 	return false
 }
 
-// leftOut reports what is no text of the page anyway.
-func (x *extractor) leftOut(node *html.Node) bool {
-	return isSkipped(node) || isConcealed(node) || isFrame(node)
+// isLeftOut reports whether an element is never text of the page.
+func (x *extractor) isLeftOut(node *html.Node) bool {
+	return isSkipped(node) || isHidden(node) || isChrome(node)
 }
 
-// count counts the words below a node, and those in links.
-func (x *extractor) count(node *html.Node, inLink bool) measure {
+// count counts the words below a node.
+func (x *extractor) count(node *html.Node, inLink bool) wordCount {
 	if node.Type == html.TextNode {
 		words := inline.CountWords(node.Data)
 		if inLink {
-			return measure{words, words}
+			return wordCount{words, words}
 		}
-		return measure{words, 0}
+		return wordCount{words, 0}
 	}
-	if node.Type != html.ElementNode || x.leftOut(node) || isGadget(node) || !x.alive() {
-		return measure{}
+	if node.Type != html.ElementNode || x.isLeftOut(node) || isWidget(node) || !x.ok() {
+		return wordCount{}
 	}
 	inLink = inLink || node.DataAtom == atom.A && attributeOf(node, "href") != ""
-	var m measure
+	var m wordCount
 	if node.DataAtom == atom.Img {
 		m.words = inline.CountWords(attributeOf(node, "alt"))
 		if inLink {
@@ -271,26 +274,26 @@ func (x *extractor) count(node *html.Node, inLink bool) measure {
 	return m
 }
 
-// sum returns the words of a range of blocks.
-func (x *extractor) sum(s span) measure {
+// words returns the words of a range of blocks.
+func (x *extractor) words(s span) wordCount {
 	if x.sums == nil {
-		x.sums = make([]measure, len(x.blocks)+1)
+		x.sums = make([]wordCount, len(x.blocks)+1)
 		for i := range x.blocks {
-			x.sums[i+1] = measure{x.sums[i].words + x.blocks[i].words, x.sums[i].linked + x.blocks[i].linked}
+			x.sums[i+1] = wordCount{x.sums[i].words + x.blocks[i].words, x.sums[i].linked + x.blocks[i].linked}
 		}
 	}
-	return measure{x.sums[s.to].words - x.sums[s.from].words, x.sums[s.to].linked - x.sums[s.from].linked}
+	return wordCount{x.sums[s.to].words - x.sums[s.from].words, x.sums[s.to].linked - x.sums[s.from].linked}
 }
 
-// kept returns the words that a walk over the root would find.
-func (x *extractor) kept(root *html.Node) measure {
+// keptWords returns the words below an element that have not been removed.
+func (x *extractor) keptWords(root *html.Node) wordCount {
 	s, found := x.spans[root]
 	if !found {
-		return measure{}
+		return wordCount{}
 	}
-	var m measure
+	var m wordCount
 	for i := s.from; i < s.to; i++ {
-		if !x.blocks[i].gone {
+		if !x.blocks[i].dropped {
 			m.words += x.blocks[i].words
 			m.linked += x.blocks[i].linked
 		}
@@ -298,10 +301,10 @@ func (x *extractor) kept(root *html.Node) measure {
 	return m
 }
 
-// drop leaves out a block.
+// drop removes a block.
 func (x *extractor) drop(i int) {
 	block := &x.blocks[i]
-	block.gone = true
+	block.dropped = true
 	for node := block.first; node != nil; node = node.NextSibling {
 		x.dropped[node] = true
 		if node == block.last {
@@ -310,16 +313,16 @@ func (x *extractor) drop(i int) {
 	}
 }
 
-// dropElement leaves out an element with all blocks in it.
+// dropElement removes an element with all its blocks.
 func (x *extractor) dropElement(node *html.Node) {
 	x.dropped[node] = true
 	s := x.spans[node]
 	for i := s.from; i < s.to; i++ {
-		x.blocks[i].gone = true
+		x.blocks[i].dropped = true
 	}
 }
 
-func holds(root *html.Node, kind atom.Atom) bool {
+func contains(root *html.Node, kind atom.Atom) bool {
 	for n := range root.Descendants() {
 		if n.DataAtom == kind {
 			return true
@@ -328,7 +331,7 @@ func holds(root *html.Node, kind atom.Atom) bool {
 	return false
 }
 
-func within(node, root *html.Node) bool {
+func isWithin(node, root *html.Node) bool {
 	for ; node != nil; node = node.Parent {
 		if node == root {
 			return true
@@ -339,15 +342,15 @@ func within(node, root *html.Node) bool {
 
 func inPageHeader(node *html.Node) bool {
 	for parent := node.Parent; parent != nil; parent = parent.Parent {
-		if parent.DataAtom == atom.Header && isFrame(parent) {
+		if parent.DataAtom == atom.Header && isChrome(parent) {
 			return true
 		}
 	}
 	return false
 }
 
-// textOf returns the text of a block of a few words.
-func textOf(block *pageBlock) string {
+// textOf returns the text of a block.
+func textOf(block *textBlock) string {
 	var b strings.Builder
 	for node := block.first; node != nil; node = node.NextSibling {
 		if node.Type == html.TextNode {

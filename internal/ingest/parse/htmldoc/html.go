@@ -16,16 +16,16 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// maxElements is from how many tags on no tree is built of a page.
+// maxElements is how many tags a page may have if a tree is built of it.
 const maxElements = 1 << 20
 
 var errTooManyElements = errors.New("the page has too many elements")
 
-// Read reads a web page: its main content, see extraction. The body of a mail and a chapter of a book have no frame
-// around their text: of these everything is kept that can be seen.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	found := &document.Draft{Meta: make(map[string]any), Prose: true, Extra: make(map[string]any)}
-	source := closedElements(r.Text)
+// Read reads the main content of a web page, as extract finds it. The body of a mail and the chapter of a book have no
+// navigation around them: all their visible text is kept.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	draft := &document.Draft{Meta: make(map[string]any), Prose: true, Extra: make(map[string]any)}
+	source := closeElements(in.Text)
 	var root *html.Node
 	err := errTooManyElements
 	if strings.Count(source, "<") <= maxElements {
@@ -33,74 +33,75 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 	}
 	if err != nil {
 		// The tree builder also refuses elements nested hundreds deep. Their text can still be read.
-		found.Extra["structure_error"] = safetext.TruncateBytes(err.Error(), 200)
-		found.Blocks, err = htmlTokens(ctx, source)
-		return found, err
+		draft.Extra["structure_error"] = safetext.TruncateBytes(err.Error(), 200)
+		draft.Blocks, err = readTokens(ctx, source)
+		return draft, err
 	}
 	page := surveyPage(root)
-	page.describe(found)
-	w := htmlWalker{ctx: ctx, anchors: make(document.Anchors), base: page.base}
-	if err := w.page(page, isWhole(r, page)); err != nil {
+	page.describe(draft)
+	w := walker{ctx: ctx, anchors: make(document.Anchors), base: page.base}
+	if err := w.page(page, isBodyOrChapter(in, page)); err != nil {
 		return nil, err
 	}
-	w.unseenAnswers(page.data)
+	w.missingAnswers(page.data)
 	if w.err != nil {
 		return nil, w.err
 	}
-	found.Blocks = w.blocks
-	return found, nil
+	draft.Blocks = w.blocks
+	return draft, nil
 }
 
-// isWhole reports what is no page of a site: the body of a mail, and the chapters of books, which are the XHTML files that
-// speak of EPUB.
-func isWhole(r document.Text, page *pageSurvey) bool {
-	return r.Name == "body.html" || strings.HasPrefix(r.MediaType, "application/xhtml+xml") || page.book
+// isBodyOrChapter reports whether a file is no page of a site: the body of a mail, or the chapter of a book, which is
+// an XHTML file that declares the namespace of EPUB.
+func isBodyOrChapter(in document.Text, page *pageSurvey) bool {
+	return in.Name == "body.html" || strings.HasPrefix(in.MediaType, "application/xhtml+xml") || page.isChapter
 }
 
-// page reads a page. Where the extractor leaves hardly anything, more and more of the page is read.
-func (w *htmlWalker) page(page *pageSurvey, whole bool) error {
-	w.whole = whole
-	if !whole {
-		chosen, err := extract(w.ctx, page)
+// page reads a page. If the extractor leaves hardly any text, more and more of the page is read.
+func (w *walker) page(page *pageSurvey, keepAll bool) error {
+	w.keepAll = keepAll
+	if !keepAll {
+		main, err := extract(w.ctx, page)
 		if err != nil {
 			return err
 		}
-		w.dropped, w.framed = chosen.dropped, chosen.framed
-		for _, node := range chosen.before {
+		w.dropped, w.keepChrome = main.dropped, main.keepChrome
+		for _, node := range main.before {
 			w.node(node, 0)
 		}
-		w.flow(chosen.root)
+		w.readFlow(main.root)
 	} else {
-		w.flow(page.body)
+		w.readFlow(page.body)
 	}
 	w.flush()
 	if w.err == nil && len(w.blocks) == 0 {
-		w.dropped, w.framed, w.whole, w.concealed = nil, true, true, true
-		w.flow(page.body)
+		w.dropped, w.keepChrome, w.keepAll, w.keepHidden = nil, true, true, true
+		w.readFlow(page.body)
 		w.flush()
 	}
-	if w.err == nil && wordsOf(w.blocks) < fewWords {
+	if w.err == nil && countWords(w.blocks) < minWords {
 		w.fallbacks(page)
 	}
 	return w.err
 }
 
-// fewWords is how little text makes a page whose text is somewhere else: in frames, or in what is shown without scripts.
-const fewWords = 20
+// minWords is how few words make it likely that the text of a page is somewhere else: in frames, or in fallbacks for
+// browsers without scripts.
+const minWords = 20
 
-func wordsOf(blocks []document.Block) int {
+func countWords(blocks []document.Block) int {
 	words := 0
 	for i := range blocks {
 		words += inline.CountWords(blocks[i].Text)
 		if blocks[i].Kind == document.Table {
-			words += fewWords
+			words += minWords
 		}
 	}
 	return words
 }
 
-// fallbacks reads what a page has for readers without scripts or frames, and where its frames lead.
-func (w *htmlWalker) fallbacks(page *pageSurvey) {
+// fallbacks reads the fallbacks of a page for browsers without scripts or frames, and the links to its frames.
+func (w *walker) fallbacks(page *pageSurvey) {
 	var frames compose.List
 	frames.Emit = w.emit
 	for _, node := range page.fallback {
@@ -121,8 +122,8 @@ func (w *htmlWalker) fallbacks(page *pageSurvey) {
 	frames.Flush()
 }
 
-// Fragment reads a piece of HTML inside another document.
-func Fragment(ctx context.Context, raw string, taken document.Anchors) []document.Block {
+// Fragment returns the blocks of a piece of HTML inside another document. The anchors are those of the whole document.
+func Fragment(ctx context.Context, raw string, anchors document.Anchors) []document.Block {
 	var nodes []*html.Node
 	err := errTooManyElements
 	if strings.Count(raw, "<") <= maxElements {
@@ -130,13 +131,13 @@ func Fragment(ctx context.Context, raw string, taken document.Anchors) []documen
 		nodes, err = html.ParseFragment(strings.NewReader(raw), body)
 	}
 	if err != nil {
-		blocks, err := htmlTokens(ctx, raw)
+		blocks, err := readTokens(ctx, raw)
 		if err != nil {
 			return nil
 		}
 		return blocks
 	}
-	w := htmlWalker{ctx: ctx, anchors: taken, whole: true}
+	w := walker{ctx: ctx, anchors: anchors, keepAll: true}
 	for _, node := range nodes {
 		w.node(node, 0)
 	}
@@ -144,8 +145,8 @@ func Fragment(ctx context.Context, raw string, taken document.Anchors) []documen
 	return w.blocks
 }
 
-// htmlTokens reads only the text of a page, one paragraph for each element that is no inline element.
-func htmlTokens(ctx context.Context, raw string) ([]document.Block, error) {
+// readTokens reads only the text of a page: a paragraph for each element that is not an inline element.
+func readTokens(ctx context.Context, raw string) ([]document.Block, error) {
 	var blocks []document.Block
 	var b strings.Builder
 	flush := func() {
@@ -186,33 +187,32 @@ func htmlTokens(ctx context.Context, raw string) ([]document.Block, error) {
 	}
 }
 
-// htmlWalker turns elements into blocks. Text that stands between block elements is collected into paragraphs.
-type htmlWalker struct {
+// walker turns elements into blocks. Text between block elements is collected into paragraphs.
+type walker struct {
 	ctx     context.Context
 	anchors document.Anchors
-	base    *url.URL // links are relative to it, where the page names it
-	// whole tells that nothing is left out as the frame of a page, framed that its navigation is no frame, concealed that
-	// what is hidden is shown.
-	whole, framed, concealed bool
-	dropped                  map[*html.Node]bool // what the extractor leaves out
-	blocks                   []document.Block
-	line                     strings.Builder // inline text since the last block
-	pending                  string          // id of an element before a heading that has none itself
-	level                    int             // of the last heading
-	steps                    int
-	err                      error
+	base    *url.URL // base of links, nil if the page declares none
+	// keepAll turns off the removal of boilerplate, keepChrome keeps navigation, and keepHidden keeps hidden elements.
+	keepAll, keepChrome, keepHidden bool
+	dropped                         map[*html.Node]bool // nodes that the extractor removed
+	blocks                          []document.Block
+	line                            strings.Builder // inline text since the last block
+	pendingID                       string          // id of an element before a heading without one
+	level                           int             // of the last heading
+	steps                           int
+	err                             error
 }
 
-// inner makes a walker for what stands inside an element that becomes one block.
-func (w *htmlWalker) inner() *htmlWalker {
-	return &htmlWalker{
-		ctx: w.ctx, anchors: w.anchors, base: w.base, whole: true, concealed: w.concealed, dropped: w.dropped, level: w.level,
+// inner returns a walker for the content of an element that becomes one block.
+func (w *walker) inner() *walker {
+	return &walker{
+		ctx: w.ctx, anchors: w.anchors, base: w.base, keepAll: true, keepHidden: w.keepHidden, dropped: w.dropped, level: w.level,
 		steps: w.steps, err: w.err,
 	}
 }
 
 // read returns the blocks inside an element.
-func (w *htmlWalker) read(node *html.Node, depth int) []document.Block {
+func (w *walker) read(node *html.Node, depth int) []document.Block {
 	inner := w.inner()
 	inner.children(node, depth+1)
 	inner.flush()
@@ -220,7 +220,7 @@ func (w *htmlWalker) read(node *html.Node, depth int) []document.Block {
 	return inner.blocks
 }
 
-func (w *htmlWalker) alive() bool {
+func (w *walker) ok() bool {
 	w.steps++
 	if w.err == nil && w.steps%512 == 0 && w.ctx.Err() != nil {
 		w.err = fmt.Errorf("parse HTML: %w", w.ctx.Err())
@@ -228,16 +228,16 @@ func (w *htmlWalker) alive() bool {
 	return w.err == nil
 }
 
-func (w *htmlWalker) flow(node *html.Node) { w.children(node, 0) }
+func (w *walker) readFlow(node *html.Node) { w.children(node, 0) }
 
-func (w *htmlWalker) children(node *html.Node, depth int) {
-	for child := node.FirstChild; child != nil && w.alive(); child = child.NextSibling {
+func (w *walker) children(node *html.Node, depth int) {
+	for child := node.FirstChild; child != nil && w.ok(); child = child.NextSibling {
 		w.node(child, depth)
 	}
 }
 
-// flush ends the paragraph of the inline text so far.
-func (w *htmlWalker) flush() {
+// flush ends the paragraph of the pending inline text.
+func (w *walker) flush() {
 	if w.line.Len() == 0 {
 		return
 	}
@@ -248,20 +248,20 @@ func (w *htmlWalker) flush() {
 	}
 }
 
-func (w *htmlWalker) emit(block document.Block) {
+func (w *walker) emit(block document.Block) {
 	w.flush()
 	if !block.Blank() {
 		w.blocks = append(w.blocks, block)
 	}
 }
 
-// leftOut reports what gives no text.
-func (w *htmlWalker) leftOut(node *html.Node) bool {
-	return node.Type != html.ElementNode || isSkipped(node) || !w.concealed && isConcealed(node) || !w.whole && !w.framed && isFrame(node)
+// isLeftOut reports whether the text of a node is not read.
+func (w *walker) isLeftOut(node *html.Node) bool {
+	return node.Type != html.ElementNode || isSkipped(node) || !w.keepHidden && isHidden(node) || !w.keepAll && !w.keepChrome && isChrome(node)
 }
 
-// node handles one node of the flow.
-func (w *htmlWalker) node(node *html.Node, depth int) {
+// node reads a node.
+func (w *walker) node(node *html.Node, depth int) {
 	switch {
 	case w.dropped[node]:
 		return
@@ -271,7 +271,7 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 	case isMathScript(node):
 		w.line.WriteString(scriptMath(node))
 		return
-	case w.leftOut(node):
+	case w.isLeftOut(node):
 		return
 	}
 	switch node.DataAtom {
@@ -284,14 +284,14 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 	case atom.Table:
 		w.table(node, depth)
 	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
-		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: codeText(node)})
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguage(node), Text: codeText(node)})
 	case atom.Blockquote:
 		w.flush()
 		compose.Quote(w.read(node, depth), w.emit)
 	case atom.Br:
 		w.line.WriteByte(0)
 	case atom.A, atom.Span:
-		w.remember(node)
+		w.rememberID(node)
 		w.inlineOrFlow(node, depth)
 	case atom.P:
 		w.paragraph(node, depth)
@@ -306,7 +306,7 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 			w.heading(node, level)
 			return
 		}
-		w.remember(node)
+		w.rememberID(node)
 		w.flush()
 		if isAdmonition(node) {
 			w.admonition(node, depth)
@@ -317,7 +317,7 @@ func (w *htmlWalker) node(node *html.Node, depth int) {
 	}
 }
 
-// isAdmonition reports the boxes in which generators set notes and warnings apart.
+// isAdmonition reports whether an element is a box in which site generators put notes and warnings.
 func isAdmonition(node *html.Node) bool {
 	if node.DataAtom != atom.Div && node.DataAtom != atom.Aside {
 		return false
@@ -331,8 +331,8 @@ func isAdmonition(node *html.Node) bool {
 	return false
 }
 
-// admonition gives a quotation; a label of a few words at its beginning is made bold, as readers of other formats do.
-func (w *htmlWalker) admonition(node *html.Node, depth int) {
+// admonition emits an admonition as a quotation. A label of a few words at its beginning becomes bold.
+func (w *walker) admonition(node *html.Node, depth int) {
 	const label = 3
 	blocks := w.read(node, depth)
 	if len(blocks) > 1 && blocks[0].Kind == document.Paragraph && inline.CountWords(blocks[0].Text) <= label && !strings.Contains(blocks[0].Text, "](") {
@@ -341,25 +341,25 @@ func (w *htmlWalker) admonition(node *html.Node, depth int) {
 	compose.Quote(blocks, w.emit)
 }
 
-// inlineOrFlow handles an element that stands in a line, or that holds blocks against its nature: a card that is one link,
-// a button that opens a section, an element of a kind of its own.
-func (w *htmlWalker) inlineOrFlow(node *html.Node, depth int) {
-	if holdsBlock(node) {
+// inlineOrFlow reads an element that is either inline or, against the rules, contains blocks: a card that is one link,
+// a button that opens a section, or a custom element.
+func (w *walker) inlineOrFlow(node *html.Node, depth int) {
+	if containsBlock(node) {
 		w.flush()
 		w.children(node, depth+1)
 		w.flush()
 		return
 	}
 	if node.DataAtom == atom.Code && w.line.Len() == 0 && isCodeBlock(node) {
-		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(node), Text: codeText(node)})
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguage(node), Text: codeText(node)})
 		return
 	}
 	w.writeInline(&w.line, node, true)
 }
 
-// paragraph handles a p element; those that a word processor wrote may be titles and items of lists.
-func (w *htmlWalker) paragraph(node *html.Node, depth int) {
-	w.remember(node)
+// paragraph reads a p element. Word processors also write titles and list items as such.
+func (w *walker) paragraph(node *html.Node, depth int) {
+	w.rememberID(node)
 	w.flush()
 	if w.wordParagraph(node) {
 		return
@@ -368,27 +368,27 @@ func (w *htmlWalker) paragraph(node *html.Node, depth int) {
 	w.flush()
 }
 
-// remember keeps the id of a section, or of an empty anchor, which is the anchor of its heading in many pages.
-func (w *htmlWalker) remember(node *html.Node) {
+// rememberID keeps the id of a section or an empty anchor. In many pages it is the anchor of the heading that follows.
+func (w *walker) rememberID(node *html.Node) {
 	switch node.DataAtom {
 	case atom.Section, atom.Div, atom.Article:
 		if id := attributeOf(node, "id"); id != "" {
-			w.pending = id
+			w.pendingID = id
 		}
 	case atom.A, atom.Span:
 		if node.FirstChild == nil || strings.TrimSpace(rawText(node)) == "" {
 			if id := ownID(node); id != "" {
-				w.pending = id
+				w.pendingID = id
 			}
 			return
 		}
-		w.pending = ""
+		w.pendingID = ""
 	case atom.P:
-		w.pending = ""
+		w.pendingID = ""
 	}
 }
 
-// headingRole returns the level of an element that is a heading by its role, 0 for others.
+// headingRole returns the level of an element whose role is heading, or 0.
 func headingRole(node *html.Node) int {
 	if !strings.EqualFold(attributeOf(node, "role"), "heading") {
 		return 0
@@ -399,16 +399,16 @@ func headingRole(node *html.Node) int {
 	return 2
 }
 
-func (w *htmlWalker) heading(node *html.Node, level int) {
+func (w *walker) heading(node *html.Node, level int) {
 	text := headingText(inline.FoldBreaks(w.plain(node)))
 	id := ownID(node)
 	if id == "" {
 		id = firstID(node)
 	}
-	if id == "" && w.leads(node) {
-		id = w.pending
+	if id == "" && w.isFirstInSection(node) {
+		id = w.pendingID
 	}
-	w.pending = ""
+	w.pendingID = ""
 	if text == "" {
 		return
 	}
@@ -420,13 +420,13 @@ func (w *htmlWalker) heading(node *html.Node, level int) {
 	w.emit(document.Block{Kind: document.Heading, Level: level, Text: text, Anchor: w.anchors.Take(id, text)})
 }
 
-// leads reports a heading before which nothing stands in its section but the anchor that was met last.
-func (w *htmlWalker) leads(node *html.Node) bool {
+// isFirstInSection reports whether only the remembered anchor stands before a heading in its section.
+func (w *walker) isFirstInSection(node *html.Node) bool {
 	for before := node.PrevSibling; before != nil; before = before.PrevSibling {
 		switch {
 		case before.Type == html.CommentNode, before.Type == html.TextNode && strings.TrimSpace(before.Data) == "":
 		case before.Type == html.ElementNode && (before.DataAtom == atom.A || before.DataAtom == atom.Span || before.DataAtom == atom.P):
-			return ownID(before) == w.pending || firstID(before) == w.pending
+			return ownID(before) == w.pendingID || firstID(before) == w.pendingID
 		default:
 			return false
 		}
@@ -434,13 +434,13 @@ func (w *htmlWalker) leads(node *html.Node) bool {
 	return true
 }
 
-// headingText takes away what generators put beside a heading.
+// headingText returns the text of a heading without the signs that site generators add.
 func headingText(text string) string {
 	return strings.TrimSpace(strings.TrimRight(strings.ReplaceAll(text, "\n", " "), "¶#§🔗 \u200b\uf0c1"))
 }
 
-// figure handles a picture with its caption, which often says the same as its text for those who do not see it.
-func (w *htmlWalker) figure(node *html.Node, depth int) {
+// figure reads a picture with its caption. The caption often repeats the alternative text.
+func (w *walker) figure(node *html.Node, depth int) {
 	w.flush()
 	before := len(w.blocks)
 	w.children(node, depth+1)

@@ -20,11 +20,11 @@ func isInlineElement(a atom.Atom) bool {
 	return false
 }
 
-// maxLookahead bounds how many nodes are looked at to tell whether an inline element holds blocks.
+// maxLookahead bounds the search for blocks inside an inline element.
 const maxLookahead = 64
 
-// holdsBlock reports an inline element with block elements in it.
-func holdsBlock(node *html.Node) bool {
+// containsBlock reports whether an inline element contains block elements.
+func containsBlock(node *html.Node) bool {
 	seen := 0
 	for n := range node.Descendants() {
 		if n.Type == html.ElementNode && n.DataAtom != 0 && !isInlineElement(n.DataAtom) && !isSkipped(n) && n.Namespace == "" {
@@ -38,7 +38,7 @@ func holdsBlock(node *html.Node) bool {
 }
 
 // plain returns the text of an element without Markdown.
-func (w *htmlWalker) plain(node *html.Node) string {
+func (w *walker) plain(node *html.Node) string {
 	var b strings.Builder
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
 		w.writeInline(&b, child, false)
@@ -47,7 +47,7 @@ func (w *htmlWalker) plain(node *html.Node) string {
 }
 
 // inline returns the text of an element as Markdown.
-func (w *htmlWalker) inline(node *html.Node) string {
+func (w *walker) inline(node *html.Node) string {
 	var b strings.Builder
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
 		w.writeInline(&b, child, true)
@@ -55,10 +55,10 @@ func (w *htmlWalker) inline(node *html.Node) string {
 	return b.String()
 }
 
-// writeInline writes an inline element, marked as Markdown: links and code are kept as such. Blanks are as in the source; a
-// line break is a zero byte.
-func (w *htmlWalker) writeInline(b *strings.Builder, node *html.Node, marked bool) {
-	if !w.alive() {
+// writeInline writes an inline element, as Markdown if markup is set. White space is as in the source; a line break is
+// a NUL character.
+func (w *walker) writeInline(b *strings.Builder, node *html.Node, markup bool) {
+	if !w.ok() {
 		return
 	}
 	switch {
@@ -70,7 +70,7 @@ func (w *htmlWalker) writeInline(b *strings.Builder, node *html.Node, marked boo
 	case isMathScript(node):
 		b.WriteString(scriptMath(node))
 		return
-	case node.Type != html.ElementNode || isSkipped(node) || !w.concealed && isConcealed(node) || isGadget(node):
+	case node.Type != html.ElementNode || isSkipped(node) || !w.keepHidden && isHidden(node) || isWidget(node):
 		return
 	}
 	switch node.DataAtom {
@@ -82,53 +82,53 @@ func (w *htmlWalker) writeInline(b *strings.Builder, node *html.Node, marked boo
 		w.writeInput(b, node)
 	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
 		text := strings.Join(strings.Fields(rawText(node)), " ")
-		if marked {
+		if markup {
 			if strings.HasSuffix(b.String(), "`") {
-				b.WriteByte(' ') // two spans beside each other would be one
+				b.WriteByte(' ') // adjacent spans would merge
 			}
 			text = inline.CodeSpan(text)
 		}
 		b.WriteString(text)
 	case atom.A:
-		w.writeLink(b, node, marked)
+		w.writeLink(b, node, markup)
 	case atom.Math:
 		b.WriteString(mathText(node))
 	case atom.Rt:
 		w.writeRuby(b, node)
 	case atom.Rp:
 	case atom.Sup:
-		w.writeRaised(b, node, marked)
+		w.writeSuperscript(b, node, markup)
 	case atom.Del, atom.S, atom.Strike:
-		w.wrap(b, node, marked, "~~")
+		w.writeMarked(b, node, markup, "~~")
 	case atom.Q:
 		b.WriteString("“")
-		w.writeChildren(b, node, marked)
+		w.writeChildren(b, node, markup)
 		b.WriteString("”")
 	default:
 		isInline := isInlineElement(node.DataAtom) || node.DataAtom == 0
 		if !isInline {
 			b.WriteByte(' ')
 		}
-		w.writeChildren(b, node, marked)
+		w.writeChildren(b, node, markup)
 		if !isInline {
 			b.WriteByte(' ')
 		}
 	}
 }
 
-func (w *htmlWalker) writeChildren(b *strings.Builder, node *html.Node, marked bool) {
+func (w *walker) writeChildren(b *strings.Builder, node *html.Node, markup bool) {
 	for child := node.FirstChild; child != nil; child = child.NextSibling {
-		w.writeInline(b, child, marked)
+		w.writeInline(b, child, markup)
 	}
 }
 
-// wrap writes an element between Markdown marks, which stand beside its text and not beside blanks.
-func (w *htmlWalker) wrap(b *strings.Builder, node *html.Node, marked bool, mark string) {
+// writeMarked writes an element between Markdown marks, which must touch its text.
+func (w *walker) writeMarked(b *strings.Builder, node *html.Node, markup bool, mark string) {
 	var inner strings.Builder
-	w.writeChildren(&inner, node, marked)
+	w.writeChildren(&inner, node, markup)
 	text := inner.String()
 	trimmed := strings.TrimSpace(text)
-	if !marked || trimmed == "" || strings.ContainsAny(trimmed, "\x00~") {
+	if !markup || trimmed == "" || strings.ContainsAny(trimmed, "\x00~") {
 		b.WriteString(text)
 		return
 	}
@@ -136,12 +136,12 @@ func (w *htmlWalker) wrap(b *strings.Builder, node *html.Node, marked bool, mark
 	b.WriteString(text[:start] + mark + trimmed + mark + text[start+len(trimmed):])
 }
 
-// writeInput writes the value that an input shows; a box is ticked or not.
-func (w *htmlWalker) writeInput(b *strings.Builder, node *html.Node) {
+// writeInput writes the value that an input element shows, or a checkbox.
+func (w *walker) writeInput(b *strings.Builder, node *html.Node) {
 	switch strings.ToLower(attributeOf(node, "type")) {
 	case "hidden", "submit", "button", "reset", "image", "search", "radio", "password", "file":
 	case "checkbox":
-		if node.Parent != nil && (node.Parent.DataAtom == atom.Li || inside(node, atom.Li)) {
+		if node.Parent != nil && (node.Parent.DataAtom == atom.Li || hasAncestor(node, atom.Li)) {
 			if _, checked := lookupAttribute(node, "checked"); checked {
 				b.WriteString("[x] ")
 			} else {
@@ -153,15 +153,15 @@ func (w *htmlWalker) writeInput(b *strings.Builder, node *html.Node) {
 	}
 }
 
-func (w *htmlWalker) writeLink(b *strings.Builder, node *html.Node, marked bool) {
+func (w *walker) writeLink(b *strings.Builder, node *html.Node, markup bool) {
 	var label strings.Builder
-	w.writeChildren(&label, node, marked)
+	w.writeChildren(&label, node, markup)
 	text := strings.ReplaceAll(label.String(), "\x00", " ")
 	trimmed := strings.TrimSpace(text)
 	href := attributeOf(node, "href")
 	switch {
 	case isPermalink(node, trimmed):
-	case !marked || href == "" || trimmed == "" || strings.Contains(trimmed, "]("):
+	case !markup || href == "" || trimmed == "" || strings.Contains(trimmed, "]("):
 		b.WriteString(text)
 	default:
 		before, after := "", ""
@@ -175,8 +175,8 @@ func (w *htmlWalker) writeLink(b *strings.Builder, node *html.Node, marked bool)
 	}
 }
 
-// link makes a link, its target made absolute where the page has a base.
-func (w *htmlWalker) link(label, href string) string {
+// link returns a link. Its target is made absolute if the page declares a base.
+func (w *walker) link(label, href string) string {
 	if w.base != nil && href != "" && href[0] != '#' && !strings.Contains(href, "://") && !inline.IsScriptURL(href) && len(href) <= inline.MaxTarget {
 		if target, err := w.base.Parse(href); err == nil {
 			href = target.String()
@@ -185,7 +185,7 @@ func (w *htmlWalker) link(label, href string) string {
 	return inline.Link(label, href)
 }
 
-// isPermalink recognises the sign beside a heading that links to the heading itself.
+// isPermalink reports whether a link is the sign beside a heading that links to the heading.
 func isPermalink(node *html.Node, text string) bool {
 	switch text {
 	case "¶", "#", "§", "🔗", "", "\u200b", "\uf0c1":
@@ -194,8 +194,8 @@ func isPermalink(node *html.Node, text string) bool {
 	return false
 }
 
-// writeRuby writes the reading of characters in parentheses after them.
-func (w *htmlWalker) writeRuby(b *strings.Builder, node *html.Node) {
+// writeRuby writes the reading of characters in parentheses.
+func (w *walker) writeRuby(b *strings.Builder, node *html.Node) {
 	var inner strings.Builder
 	w.writeChildren(&inner, node, false)
 	if text := strings.TrimSpace(inner.String()); text != "" {
@@ -203,11 +203,11 @@ func (w *htmlWalker) writeRuby(b *strings.Builder, node *html.Node) {
 	}
 }
 
-// writeRaised writes raised text: the number of a note in brackets, digits as the raised digits that there are, so that
-// 10³ is not 103.
-func (w *htmlWalker) writeRaised(b *strings.Builder, node *html.Node, marked bool) {
+// writeSuperscript writes superscript text: a footnote number in brackets, digits as superscript digits, since 10³ is
+// not 103.
+func (w *walker) writeSuperscript(b *strings.Builder, node *html.Node, markup bool) {
 	var inner strings.Builder
-	w.writeChildren(&inner, node, marked)
+	w.writeChildren(&inner, node, markup)
 	text := strings.TrimSpace(inner.String())
 	switch link := firstElement(node); {
 	case link != nil && link.DataAtom == atom.A && strings.HasPrefix(attributeOf(link, "href"), "#"):
@@ -220,7 +220,7 @@ func (w *htmlWalker) writeRaised(b *strings.Builder, node *html.Node, marked boo
 	}
 }
 
-// rawText returns all text below a node as it is.
+// rawText returns all text below a node.
 func rawText(node *html.Node) string {
 	if child := node.FirstChild; child != nil && child == node.LastChild && child.Type == html.TextNode {
 		return child.Data
@@ -271,7 +271,7 @@ func ownID(node *html.Node) string {
 	return ""
 }
 
-// firstID returns the id or name of an anchor inside a heading, or the place a sign in it links to.
+// firstID returns the first id inside a heading, or the target of a permalink in it.
 func firstID(node *html.Node) string {
 	link := ""
 	for n := range node.Descendants() {

@@ -12,25 +12,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// list gives List blocks for the text of a list, parted by the code, tables and headings inside it.
-func (w *htmlWalker) list(node *html.Node, depth int) {
+// list emits the text of a list, interrupted by the code, tables and headings in it.
+func (w *walker) list(node *html.Node, depth int) {
 	w.flush()
-	l := htmlList{walker: w, text: compose.List{Emit: w.emit}}
+	l := listWriter{walker: w, text: compose.List{Emit: w.emit}}
 	l.list(node, depth, 0)
 	l.text.Flush()
 }
 
-type htmlList struct {
-	walker *htmlWalker
+type listWriter struct {
+	walker *walker
 	text   compose.List
 }
 
-func (l *htmlList) list(node *html.Node, depth, indent int) {
+func (l *listWriter) list(node *html.Node, depth, indent int) {
 	number := 1
 	if start, err := strconv.Atoi(attributeOf(node, "start")); err == nil {
 		number = start
 	}
-	for child := node.FirstChild; child != nil && l.walker.alive(); child = child.NextSibling {
+	for child := node.FirstChild; child != nil && l.walker.ok(); child = child.NextSibling {
 		marker := "- "
 		if node.DataAtom == atom.Ol && child.DataAtom == atom.Li {
 			if value, err := strconv.Atoi(attributeOf(child, "value")); err == nil {
@@ -43,7 +43,7 @@ func (l *htmlList) list(node *html.Node, depth, indent int) {
 		case l.walker.dropped[child]:
 		case child.DataAtom == atom.Ul || child.DataAtom == atom.Ol:
 			l.list(child, depth+1, min(indent+2, 2*compose.MaxNesting))
-		case child.Type == html.ElementNode && !l.walker.leftOut(child):
+		case child.Type == html.ElementNode && !l.walker.isLeftOut(child):
 			l.text.Item(marker, indent, l.walker.read(child, depth))
 		case child.Type == html.TextNode:
 			l.text.Lines(strings.Repeat(" ", indent)+marker, indent+len(marker), inline.FoldBreaks(child.Data))
@@ -51,14 +51,14 @@ func (l *htmlList) list(node *html.Node, depth, indent int) {
 	}
 }
 
-// definitions gives a list of "term: meaning". Where a meaning has more than one paragraph, the terms are paragraphs, or
-// headings where they are the signatures of a reference, and the meanings follow as they are.
-func (w *htmlWalker) definitions(node *html.Node, depth int) {
+// definitions emits a list of "term: meaning". If a meaning has several paragraphs, terms become paragraphs, or
+// headings if they are signatures of a reference, and the meanings follow.
+func (w *walker) definitions(node *html.Node, depth int) {
 	w.flush()
 	parts := definitionParts(node)
 	simple := true
 	for _, part := range parts {
-		simple = simple && (part.DataAtom == atom.Dt && !holdsHeading(part) && !isSignature(part) || part.DataAtom == atom.Dd && isSimple(part))
+		simple = simple && (part.DataAtom == atom.Dt && !containsHeading(part) && !isSignature(part) || part.DataAtom == atom.Dd && isSimple(part))
 	}
 	if simple {
 		w.simpleDefinitions(parts)
@@ -68,7 +68,7 @@ func (w *htmlWalker) definitions(node *html.Node, depth int) {
 	for _, part := range parts {
 		w.flush()
 		switch {
-		case w.leftOut(part):
+		case w.isLeftOut(part):
 		case isSignature(part):
 			w.heading(part, min(level+1, 6))
 		default:
@@ -79,7 +79,7 @@ func (w *htmlWalker) definitions(node *html.Node, depth int) {
 	w.level = level
 }
 
-// definitionParts returns the terms and meanings of a list, which may stand in groups.
+// definitionParts returns the terms and meanings of a list, which may be grouped.
 func definitionParts(list *html.Node) []*html.Node {
 	var parts []*html.Node
 	for child := list.FirstChild; child != nil; child = child.NextSibling {
@@ -98,7 +98,7 @@ func definitionParts(list *html.Node) []*html.Node {
 	return parts
 }
 
-func (w *htmlWalker) simpleDefinitions(parts []*html.Node) {
+func (w *walker) simpleDefinitions(parts []*html.Node) {
 	items := compose.List{Emit: w.emit}
 	term, meaning := "", ""
 	alone := !slices.ContainsFunc(parts, func(part *html.Node) bool { return part.DataAtom == atom.Dd })
@@ -112,7 +112,7 @@ func (w *htmlWalker) simpleDefinitions(parts []*html.Node) {
 		term, meaning = "", ""
 	}
 	for _, part := range parts {
-		if w.leftOut(part) || !w.alive() {
+		if w.isLeftOut(part) || !w.ok() {
 			continue
 		}
 		text := inline.FoldBreaks(w.inline(part))
@@ -132,20 +132,20 @@ func (w *htmlWalker) simpleDefinitions(parts []*html.Node) {
 	items.Flush()
 }
 
-// isSimple reports an element with inline text alone, or one paragraph of it.
+// isSimple reports whether an element contains only inline text, or one paragraph.
 func isSimple(node *html.Node) bool {
 	for n := range node.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom == 0 || n.Namespace != "" || isInlineElement(n.DataAtom) || isSkipped(n) {
 			continue
 		}
-		if n.DataAtom != atom.P || n.Parent != node || !onlyChild(n) {
+		if n.DataAtom != atom.P || n.Parent != node || !isOnlyChild(n) {
 			return false
 		}
 	}
 	return true
 }
 
-func holdsHeading(node *html.Node) bool {
+func containsHeading(node *html.Node) bool {
 	for n := range node.Descendants() {
 		switch n.DataAtom {
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -155,7 +155,7 @@ func holdsHeading(node *html.Node) bool {
 	return false
 }
 
-// isSignature reports the term under which a generated reference describes a function, a class or an option.
+// isSignature reports whether a term is the signature of a function, a class or an option in a generated reference.
 func isSignature(node *html.Node) bool {
 	if node.DataAtom != atom.Dt || attributeOf(node, "id") == "" {
 		return false

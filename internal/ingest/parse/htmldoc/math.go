@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mathText returns a formula in TeX where the page has it, between dollar signs, else the text of its parts.
+// mathText returns a formula in TeX between dollar signs if the page has it, or else the text of its parts.
 func mathText(node *html.Node) string {
 	tex := attributeOf(node, "alttext")
 	for n := range node.Descendants() {
@@ -17,14 +17,14 @@ func mathText(node *html.Node) string {
 		}
 	}
 	if tex = strings.Join(strings.Fields(tex), " "); tex != "" {
-		return dollars(tex, attributeOf(node, "display") == "block")
+		return texSpan(tex, attributeOf(node, "display") == "block")
 	}
 	var b strings.Builder
 	writeFormula(&b, node)
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// writeFormula writes the parts of a formula one after the other: fractions and powers as they are typed.
+// writeFormula writes the parts of a formula, with fractions and powers as people type them.
 func writeFormula(b *strings.Builder, node *html.Node) {
 	sign := ""
 	switch node.Data {
@@ -61,7 +61,7 @@ func writeFormula(b *strings.Builder, node *html.Node) {
 	}
 }
 
-func dollars(tex string, display bool) string {
+func texSpan(tex string, display bool) string {
 	if strings.HasPrefix(tex, `{\displaystyle `) && strings.HasSuffix(tex, "}") {
 		tex = strings.TrimSpace(tex[len(`{\displaystyle `) : len(tex)-1])
 	}
@@ -71,11 +71,11 @@ func dollars(tex string, display bool) string {
 	return "$" + tex + "$"
 }
 
-// isMathScript reports the script elements in which pages keep formulas for MathJax.
+// isMathScript reports whether a script element holds a formula for MathJax.
 func isMathScript(node *html.Node) bool {
 	return node.DataAtom == atom.Script && strings.HasPrefix(attributeOf(node, "type"), "math/tex")
 }
 
 func scriptMath(node *html.Node) string {
-	return dollars(strings.Join(strings.Fields(rawText(node)), " "), strings.Contains(attributeOf(node, "type"), "display"))
+	return texSpan(strings.Join(strings.Fields(rawText(node)), " "), strings.Contains(attributeOf(node, "type"), "display"))
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// pageSurvey is what one walk over a page finds out about it.
+// pageSurvey holds the facts about a page that one walk over it collects.
 type pageSurvey struct {
 	body *html.Node
-	base *url.URL // of the links, nil where the page does not name it
-	// mains, articles and bodies are the elements that HTML and schema.org have for the main part of a page, named those
-	// that have a name generators use for it.
-	mains, articles, bodies, named []*html.Node
-	topHeading                     *html.Node // the h1, where there is one and no more
-	firstHeadings                  []string   // texts of the h1 elements
-	targets                        map[string]bool
-	fallback                       []*html.Node // what is there for readers without frames or scripts
-	title, lang                    string
-	meta                           map[string]string // by lower-case name or property
-	data                           pageData
-	book                           bool // the file is a chapter of a book
+	base *url.URL // base of links, nil if the page declares none
+	// mains, articles and bodies are the elements that HTML and schema.org define for the main part of a page.
+	// namedParts are those with names that site generators use for it.
+	mains, articles, bodies, namedParts []*html.Node
+	topHeading                          *html.Node // the h1, if there is exactly one
+	firstHeadings                       []string   // texts of the h1 elements
+	targets                             map[string]bool
+	fallback                            []*html.Node // fallbacks for browsers without frames or scripts
+	title, language                     string
+	meta                                map[string]string // by lower-case name or property
+	data                                structuredData
+	isChapter                           bool // whether the file is a chapter of a book
 }
 
-// maxMarked bounds how many elements of a kind are remembered.
-const maxMarked = 100
+// maxMarkedElements is how many elements of each kind are kept.
+const maxMarkedElements = 100
 
 func surveyPage(root *html.Node) *pageSurvey {
 	p := &pageSurvey{body: root, meta: make(map[string]string), targets: make(map[string]bool)}
@@ -43,7 +43,7 @@ func surveyPage(root *html.Node) *pageSurvey {
 		case atom.Body:
 			p.body = node
 		case atom.Title:
-			if p.title == "" && !inside(node, atom.Svg) {
+			if p.title == "" && !hasAncestor(node, atom.Svg) {
 				p.title = strings.Join(strings.Fields(rawText(node)), " ")
 			}
 		case atom.Meta:
@@ -65,7 +65,7 @@ func surveyPage(root *html.Node) *pageSurvey {
 				p.meta["canonical"] = attributeOf(node, "href")
 			}
 		case atom.Frame, atom.Noframes, atom.Noscript:
-			if len(p.fallback) < maxMarked {
+			if len(p.fallback) < maxMarkedElements {
 				p.fallback = append(p.fallback, node)
 			}
 		case atom.Main, atom.Article, atom.Div, atom.Section, atom.Td, atom.Table:
@@ -76,12 +76,12 @@ func surveyPage(root *html.Node) *pageSurvey {
 }
 
 func (p *pageSurvey) rootElement(node *html.Node) {
-	p.lang = attributeOf(node, "lang")
-	if p.lang == "" {
-		p.lang = attributeOf(node, "xml:lang")
+	p.language = attributeOf(node, "lang")
+	if p.language == "" {
+		p.language = attributeOf(node, "xml:lang")
 	}
 	for i := range node.Attr {
-		p.book = p.book || strings.HasPrefix(node.Attr[i].Key, "xmlns:epub")
+		p.isChapter = p.isChapter || strings.HasPrefix(node.Attr[i].Key, "xmlns:epub")
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *pageSurvey) baseElement(node *html.Node) {
 	}
 }
 
-// headingElement remembers a heading and the places by which it is reached.
+// headingElement keeps a heading, and the ids by which links reach it.
 func (p *pageSurvey) headingElement(node *html.Node) {
 	if node.DataAtom == atom.H1 {
 		p.topHeading = node
@@ -124,10 +124,10 @@ func previousElement(node *html.Node) *html.Node {
 	return nil
 }
 
-// markedElement remembers the elements that a page calls its main part.
+// markedElement keeps an element that the page marks as its main part.
 func (p *pageSurvey) markedElement(node *html.Node) {
 	add := func(list *[]*html.Node) {
-		if len(*list) < maxMarked {
+		if len(*list) < maxMarkedElements {
 			*list = append(*list, node)
 		}
 	}
@@ -135,7 +135,7 @@ func (p *pageSurvey) markedElement(node *html.Node) {
 	case node.DataAtom == atom.Main:
 		add(&p.mains)
 		return
-	case node.DataAtom == atom.Article && !inside(node, atom.Article):
+	case node.DataAtom == atom.Article && !hasAncestor(node, atom.Article):
 		add(&p.articles)
 	}
 	for i := range node.Attr {
@@ -150,13 +150,13 @@ func (p *pageSurvey) markedElement(node *html.Node) {
 			}
 		case "id", "class":
 			if isContentName(attr.Val) {
-				add(&p.named)
+				add(&p.namedParts)
 			}
 		}
 	}
 }
 
-// isContentName recognises the names that generators of sites have for the text of a page.
+// isContentName reports whether one of the names is what site generators call the text of a page.
 func isContentName(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		switch name {
@@ -171,7 +171,7 @@ func isContentName(names string) bool {
 	return false
 }
 
-func inside(node *html.Node, kind atom.Atom) bool {
+func hasAncestor(node *html.Node, kind atom.Atom) bool {
 	for parent := node.Parent; parent != nil; parent = parent.Parent {
 		if parent.DataAtom == kind {
 			return true
@@ -195,12 +195,12 @@ func (p *pageSurvey) metaElement(node *html.Node) {
 	}
 }
 
-// describe fills in what the head of the page and its data say.
-func (p *pageSurvey) describe(found *document.Draft) {
-	found.Title = p.pageTitle()
-	found.Language = p.lang
-	if found.Language == "" {
-		found.Language = p.first("content-language", "og:locale", "language", "dc.language")
+// describe fills in the facts from the head of the page and its structured data.
+func (p *pageSurvey) describe(draft *document.Draft) {
+	draft.Title = p.pageTitle()
+	draft.Language = p.language
+	if draft.Language == "" {
+		draft.Language = p.first("content-language", "og:locale", "language", "dc.language")
 	}
 	set := func(key, other string, names ...string) {
 		value := p.first(names...)
@@ -208,16 +208,16 @@ func (p *pageSurvey) describe(found *document.Draft) {
 			value = other
 		}
 		if value != "" {
-			found.Meta[key] = safetext.TruncateBytes(value, 2000)
+			draft.Meta[key] = safetext.TruncateBytes(value, 2000)
 		}
 	}
 	set("description", p.data.description, "description", "og:description", "twitter:description", "dc.description")
 	set("author", p.data.author, "author", "article:author", "dc.creator", "citation_author")
 	set("created", "", "article:published_time", "datepublished", "dc.date", "date", "pubdate")
-	if _, known := found.Meta["created"]; !known {
+	if _, known := draft.Meta["created"]; !known {
 		set("created", p.meta["time"], "")
 		if p.data.created != "" {
-			found.Meta["created"] = p.data.created
+			draft.Meta["created"] = p.data.created
 		}
 	}
 	set("updated", p.data.modified, "article:modified_time", "datemodified", "last-modified", "og:updated_time", "revised")
@@ -236,7 +236,8 @@ func (p *pageSurvey) first(names ...string) string {
 	return ""
 }
 
-// pageTitle prefers the one top heading where the title is that and the name of the site.
+// pageTitle returns the title of a page. If the title is the single top heading followed by the name of the site, it
+// returns the heading.
 func (p *pageSurvey) pageTitle() string {
 	title := p.title
 	for _, other := range []string{p.first("og:title", "twitter:title", "dc.title"), p.data.title} {

@@ -12,16 +12,16 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// table gives a Table block, or what stands in the cells where the table only arranges the page.
-func (w *htmlWalker) table(node *html.Node, depth int) {
+// table emits a table, or the content of its cells if it only arranges the page.
+func (w *walker) table(node *html.Node, depth int) {
 	w.flush()
 	if code := codeTable(node); code != nil {
-		w.emit(document.Block{Kind: document.Code, Language: codeLanguageOf(innerCode(code)), Text: codeText(code)})
+		w.emit(document.Block{Kind: document.Code, Language: codeLanguage(innerCode(code)), Text: codeText(code)})
 		return
 	}
-	t := w.survey(node)
+	t := w.surveyTable(node)
 	if t.isLayout(node) {
-		w.unwrap(node, depth)
+		w.layoutCells(node, depth)
 		return
 	}
 	if t.caption != nil {
@@ -34,23 +34,23 @@ func (w *htmlWalker) table(node *html.Node, depth int) {
 			grid.Put(w.cell(cell, depth), spanOf(cell, "colspan"), spanOf(cell, "rowspan"))
 		}
 	}
-	header, rows := grid.Table(t.heads)
+	header, rows := grid.Table(t.headerRows)
 	if len(header) > 0 {
 		w.emit(document.NewTable(header, rows))
 	}
 }
 
-// unwrap reads the cells of a table that arranges the page, one after the other.
-func (w *htmlWalker) unwrap(node *html.Node, depth int) {
-	for child := node.FirstChild; child != nil && w.alive(); child = child.NextSibling {
+// layoutCells reads the cells of a table that arranges the page.
+func (w *walker) layoutCells(node *html.Node, depth int) {
+	for child := node.FirstChild; child != nil && w.ok(); child = child.NextSibling {
 		switch child.DataAtom {
 		case atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr:
-			if !w.leftOut(child) && !w.dropped[child] {
-				w.unwrap(child, depth)
+			if !w.isLeftOut(child) && !w.dropped[child] {
+				w.layoutCells(child, depth)
 			}
 		case atom.Colgroup, atom.Col:
 		default:
-			if child.Type == html.ElementNode && !w.dropped[child] && !w.leftOut(child) {
+			if child.Type == html.ElementNode && !w.dropped[child] && !w.isLeftOut(child) {
 				w.flush()
 				w.children(child, depth+1)
 				w.flush()
@@ -59,8 +59,8 @@ func (w *htmlWalker) unwrap(node *html.Node, depth int) {
 	}
 }
 
-// cell returns what stands in a cell on one line.
-func (w *htmlWalker) cell(cell *html.Node, depth int) string {
+// cell returns the content of a cell on one line.
+func (w *walker) cell(cell *html.Node, depth int) string {
 	if isSimple(cell) {
 		return strings.ReplaceAll(inline.FoldBreaks(w.inline(cell)), "\n", " ")
 	}
@@ -75,82 +75,82 @@ func spanOf(cell *html.Node, name string) int {
 	return min(max(span, 1), compose.MaxSpan)
 }
 
-// tableSurvey is what one look at a table finds.
+// tableSurvey holds the facts about a table that one walk over it collects.
 type tableSurvey struct {
-	rows    [][]*html.Node // without those of tables inside it
-	heads   int            // how many rows at the top name the columns
-	caption *html.Node
-	named   bool // a cell names a row or a column
-	thead   bool
-	nested  bool // a cell holds a table
-	blocks  bool // a cell holds headings or code
-	longest int  // words of the longest cell
+	rows       [][]*html.Node // without those of nested tables
+	headerRows int            // number of header rows
+	caption    *html.Node
+	hasNames   bool // a cell names a row or a column
+	thead      bool
+	hasTable   bool // a cell contains a table
+	hasBlocks  bool // a cell contains headings or code
+	maxWords   int  // of the longest cell
 }
 
-func (w *htmlWalker) survey(table *html.Node) *tableSurvey {
+func (w *walker) surveyTable(table *html.Node) *tableSurvey {
 	t := &tableSurvey{}
-	w.section(t, table, false)
+	w.tableSection(t, table, false)
 	return t
 }
 
-func (w *htmlWalker) section(t *tableSurvey, node *html.Node, inHead bool) {
-	for child := node.FirstChild; child != nil && w.alive(); child = child.NextSibling {
-		if child.Type != html.ElementNode || w.dropped[child] || w.leftOut(child) {
+func (w *walker) tableSection(t *tableSurvey, node *html.Node, inHead bool) {
+	for child := node.FirstChild; child != nil && w.ok(); child = child.NextSibling {
+		if child.Type != html.ElementNode || w.dropped[child] || w.isLeftOut(child) {
 			continue
 		}
 		switch child.DataAtom {
 		case atom.Thead, atom.Tbody, atom.Tfoot:
-			w.section(t, child, child.DataAtom == atom.Thead)
+			w.tableSection(t, child, child.DataAtom == atom.Thead)
 		case atom.Caption:
 			t.caption = child
 		case atom.Tr:
-			w.row(t, child, inHead)
+			w.tableRow(t, child, inHead)
 		}
 	}
 }
 
-func (w *htmlWalker) row(t *tableSurvey, tr *html.Node, inHead bool) {
+func (w *walker) tableRow(t *tableSurvey, tr *html.Node, inHead bool) {
 	var row []*html.Node
 	names := 0
 	for cell := tr.FirstChild; cell != nil; cell = cell.NextSibling {
-		if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th || w.leftOut(cell) || isLineNumber(cell) {
+		if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th || w.isLeftOut(cell) || isLineNumber(cell) {
 			continue
 		}
 		row = append(row, cell)
 		if cell.DataAtom == atom.Th {
 			names++
 		}
-		t.look(cell)
+		t.addCell(cell)
 	}
 	if len(row) == 0 {
 		return
 	}
-	t.named = t.named || names > 0
+	t.hasNames = t.hasNames || names > 0
 	t.thead = t.thead || inHead
-	if (inHead || names == len(row)) && t.heads == len(t.rows) && t.heads < compose.MaxHeaderRows {
-		t.heads++
+	if (inHead || names == len(row)) && t.headerRows == len(t.rows) && t.headerRows < compose.MaxHeaderRows {
+		t.headerRows++
 	}
 	t.rows = append(t.rows, row)
 }
 
-func (t *tableSurvey) look(cell *html.Node) {
+func (t *tableSurvey) addCell(cell *html.Node) {
 	words := 0
 	for n := range cell.Descendants() {
 		switch n.DataAtom {
 		case atom.Table:
-			t.nested = true
+			t.hasTable = true
 		case atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4:
-			t.blocks = true
+			t.hasBlocks = true
 		}
 		if n.Type == html.TextNode {
 			words += inline.CountWords(n.Data)
 		}
 	}
-	t.longest = max(t.longest, words)
+	t.maxWords = max(t.maxWords, words)
 }
 
-// isLayout recognises tables that arrange a page: those that say so, a single cell, a single column without names, and cells
-// that hold tables, headings, code or the text of a page where no cell names a row or a column.
+// isLayout reports whether a table only arranges the page: its role says so, it has a single cell or a single column
+// without header, or, without header cells, its cells contain tables, headings, code or long text.
 func (t *tableSurvey) isLayout(table *html.Node) bool {
 	if role := attributeOf(table, "role"); role == "presentation" || role == "none" {
 		return true
@@ -160,13 +160,13 @@ func (t *tableSurvey) isLayout(table *html.Node) bool {
 		width = max(width, len(row))
 	}
 	if width <= 1 {
-		return len(t.rows) <= 1 || !t.named
+		return len(t.rows) <= 1 || !t.hasNames
 	}
-	if t.thead || t.heads > 0 || t.named && !t.nested {
-		return t.longest > 2*maxCellWords && t.blocks
+	if t.thead || t.headerRows > 0 || t.hasNames && !t.hasTable {
+		return t.maxWords > 2*maxCellWords && t.hasBlocks
 	}
-	return t.nested || t.blocks || t.longest > maxCellWords || len(t.rows) == 1 && t.caption == nil
+	return t.hasTable || t.hasBlocks || t.maxWords > maxCellWords || len(t.rows) == 1 && t.caption == nil
 }
 
-// maxCellWords is from how many words on a cell without a name holds the text of a page.
+// maxCellWords is how long a cell may be in a table without header cells.
 const maxCellWords = 150

@@ -11,16 +11,16 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// wordParagraph handles what word processors write into pages: a title and the items of lists are paragraphs that only
-// their class and style tell from others. It reports whether the paragraph is done.
-func (w *htmlWalker) wordParagraph(node *html.Node) bool {
+// wordParagraph reads a paragraph that a word processor wrote as a title or a list item, which only its class or style
+// shows. It reports whether the paragraph was one.
+func (w *walker) wordParagraph(node *html.Node) bool {
 	class := attributeOf(node, "class")
 	switch {
 	case strings.HasPrefix(class, "MsoTitle"):
 		w.heading(node, 1)
 		return true
-	case strings.HasPrefix(class, "MsoToc") && !w.whole:
-		return true // its entries are the headings
+	case strings.HasPrefix(class, "MsoToc") && !w.keepAll:
+		return true // the entries are the headings
 	case !isWordItem(node):
 		return false
 	}
@@ -28,7 +28,7 @@ func (w *htmlWalker) wordParagraph(node *html.Node) bool {
 		w.dropped = make(map[*html.Node]bool)
 	}
 	var b strings.Builder
-	for item := node; isWordItem(item) && w.alive(); item = nextElement(item) {
+	for item := node; isWordItem(item) && w.ok(); item = nextElement(item) {
 		w.dropped[item] = true
 		w.wordItem(&b, item)
 	}
@@ -36,8 +36,8 @@ func (w *htmlWalker) wordParagraph(node *html.Node) bool {
 	return true
 }
 
-// wordItem writes one item; its marker is a text that programs which know lists are told to ignore.
-func (w *htmlWalker) wordItem(b *strings.Builder, item *html.Node) {
+// wordItem writes a list item. Its marker is a text that programs which know lists must ignore.
+func (w *walker) wordItem(b *strings.Builder, item *html.Node) {
 	marker := ""
 	for n := range item.Descendants() {
 		if n.DataAtom == atom.Span && strings.Contains(strings.ReplaceAll(attributeOf(n, "style"), " ", ""), "mso-list:Ignore") {
@@ -59,7 +59,7 @@ func (w *htmlWalker) wordItem(b *strings.Builder, item *html.Node) {
 	b.WriteString(lead + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(lead))) + "\n")
 }
 
-// wordLevel reads how deep an item stands from a style such as "mso-list:l0 level2 lfo1".
+// wordLevel returns the level of a list item from a style such as "mso-list:l0 level2 lfo1".
 func wordLevel(style string) int {
 	if at := strings.Index(style, " level"); at >= 0 && at+6 < len(style) && '1' <= style[at+6] && style[at+6] <= '9' {
 		return int(style[at+6] - '0')

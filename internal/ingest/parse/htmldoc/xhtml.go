@@ -8,9 +8,9 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// closedElements writes the elements that XHTML closes in their own tag (<title/>, <a id="x"/>) with an end tag, and what
-// stands in CDATA sections as text: a reader of HTML knows neither. Text that is no XHTML is returned as it is.
-func closedElements(text string) string {
+// closeElements rewrites XHTML for a parser of HTML: self-closing elements (<title/>, <a id="x"/>) get an end tag, and
+// CDATA sections become text. Other text is returned as it is.
+func closeElements(text string) string {
 	head := text[:min(len(text), 2048)]
 	if !strings.HasPrefix(strings.TrimSpace(head), "<?xml") && !strings.Contains(head, "http://www.w3.org/1999/xhtml") {
 		return text
@@ -41,7 +41,7 @@ func closedElements(text string) string {
 	}
 }
 
-// copyTo copies text up to and with a mark, all of it where the mark is missing.
+// copyTo copies text up to and including a mark, or all of it if the mark is missing.
 func copyTo(b *strings.Builder, text, mark string) string {
 	end := strings.Index(text, mark)
 	if end < 0 {
@@ -52,7 +52,7 @@ func copyTo(b *strings.Builder, text, mark string) string {
 	return text[end+len(mark):]
 }
 
-// copyTag copies one tag, and the content of scripts and style sheets with it.
+// copyTag copies a tag, and after it the content of a script or style sheet.
 func copyTag(b *strings.Builder, text string) string {
 	end := 1
 	for end < len(text) && text[end] != '>' {
@@ -90,7 +90,7 @@ func tagName(tag string) string {
 	return tag[:end]
 }
 
-// isVoid reports the elements that never have an end tag.
+// isVoid reports whether an element never has an end tag.
 func isVoid(name string) bool {
 	switch strings.ToLower(name) {
 	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// isSkipped reports elements that hold no text of the page.
+// isSkipped reports whether an element holds no text of the page.
 func isSkipped(node *html.Node) bool {
 	switch node.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Head, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Video,
@@ -25,8 +25,9 @@ func isSkipped(node *html.Node) bool {
 	return false
 }
 
-// isConcealed reports elements that a visitor does not see, but for those that a click shows: tabs, accordions, answers.
-func isConcealed(node *html.Node) bool {
+// isHidden reports whether a visitor does not see an element. Elements that a click reveals, such as tabs, accordions
+// and answers, are not hidden.
+func isHidden(node *html.Node) bool {
 	hidden := false
 	for i := range node.Attr {
 		switch attr := &node.Attr[i]; attr.Key {
@@ -51,7 +52,7 @@ func hidesByStyle(style string) bool {
 	return strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") || strings.Contains(style, "mso-hide:all")
 }
 
-// hidesByClass reports the class names in use for text that only programs read out.
+// hidesByClass reports whether a class name is one for text that only screen readers read.
 func hidesByClass(class string) bool {
 	for name := range strings.FieldsSeq(class) {
 		switch name {
@@ -63,7 +64,8 @@ func hidesByClass(class string) bool {
 	return false
 }
 
-// isRevealable reports parts of a page that are shown one at a time, and formulas, whose text stands hidden behind a picture.
+// isRevealable reports whether an element is one of several that are shown one at a time, or a formula, whose text is
+// hidden behind a picture.
 func isRevealable(node *html.Node) bool {
 	if strings.EqualFold(attributeOf(node, "role"), "tabpanel") {
 		return true
@@ -115,8 +117,9 @@ func eachName(value string, f func(name []byte)) {
 	flush()
 }
 
-// isGadget reports what sites put into the text of an article for the mouse: signs beside headings, buttons to copy or edit.
-func isGadget(node *html.Node) bool {
+// isWidget reports whether an element serves the mouse, inside the text: permalinks beside headings, buttons to copy or
+// edit.
+func isWidget(node *html.Node) bool {
 	switch node.DataAtom {
 	case atom.A, atom.Span, atom.Button, atom.Sup, atom.Div, atom.Small, 0:
 	default:
@@ -129,7 +132,7 @@ func isGadget(node *html.Node) bool {
 				switch class {
 				case "headerlink", "hash-link", "header-anchor", "anchorjs-link", "heading-anchor", "heading-link", "permalink", "anchor-link",
 					"anchorlink", "header-link", "heading-permalink", "linkanchor", "direct-link":
-					if isSign(rawText(node)) {
+					if isPermalinkText(rawText(node)) {
 						return true
 					}
 				case "mw-editsection", "copy-button", "copybtn", "btn-copy", "copy-btn", "btn-clipboard", "clipboard-copy", "edit-link":
@@ -140,11 +143,11 @@ func isGadget(node *html.Node) bool {
 			return true
 		}
 	}
-	return node.DataAtom == atom.Button && isGadgetName(strings.ToLower(strings.Join(strings.Fields(rawText(node)), " ")))
+	return node.DataAtom == atom.Button && isWidgetLabel(strings.ToLower(strings.Join(strings.Fields(rawText(node)), " ")))
 }
 
-// isSign reports the text of a link beside a heading to the heading itself.
-func isSign(text string) bool {
+// isPermalinkText reports whether the text of a link beside a heading is one for the heading itself.
+func isPermalinkText(text string) bool {
 	text = strings.TrimSpace(text)
 	if utf8.RuneCountInString(text) <= 2 {
 		return true
@@ -156,8 +159,8 @@ func isSign(text string) bool {
 	return false
 }
 
-// isGadgetName reports the labels of buttons that belong to the page and not to its text.
-func isGadgetName(label string) bool {
+// isWidgetLabel reports whether the label of a button belongs to the page and not to its text.
+func isWidgetLabel(label string) bool {
 	if strings.HasPrefix(label, "copy ") && len(label) < 30 {
 		return true
 	}
@@ -170,8 +173,8 @@ func isGadgetName(label string) bool {
 	return false
 }
 
-// isFrame reports the parts of a page that repeat from page to page, by the elements and roles that HTML has for them.
-func isFrame(node *html.Node) bool {
+// isChrome reports whether an element is a part that repeats from page to page, by the elements and roles of HTML.
+func isChrome(node *html.Node) bool {
 	switch node.DataAtom {
 	case atom.Nav:
 		return true
@@ -191,15 +194,15 @@ func isFrame(node *html.Node) bool {
 	return false
 }
 
-// Kinds of elements by the words of their class names and ids.
+// Kinds of elements by the words in their class names and ids.
 const (
 	namedContent = 1 << iota // the text of the page
-	namedGadget              // never part of a text: breadcrumbs, buttons to share, consent to cookies
-	namedBeside              // mostly beside the text: sidebars, menus, footers
+	namedWidget              // never part of a text: breadcrumbs, share buttons, cookie consent
+	namedAside               // mostly beside the text: sidebars, menus, footers
 )
 
-// namesOf tells what the class names and the id of an element say about it.
-func namesOf(node *html.Node) (kinds int) {
+// nameKinds returns the kinds that the class names and the id of an element say.
+func nameKinds(node *html.Node) (kinds int) {
 	for i := range node.Attr {
 		if key := node.Attr[i].Key; key != "class" && key != "id" && key != "aria-label" {
 			continue
@@ -214,20 +217,20 @@ func namesOf(node *html.Node) (kinds int) {
 				"subscribe", "subscription", "signup", "login", "advert", "adverts", "advertisement", "adsense", "sponsor", "sponsored",
 				"navheader", "navfooter", "navpath", "respond", "disqus", "feedback", "helpful", "rating", "searchbox", "searchform",
 				"permalink", "backtotop", "totop", "clipboard", "jumpto":
-				kinds |= namedGadget
+				kinds |= namedWidget
 			case "sidebar", "sidenav", "sidebars", "navbar", "navigation", "nav", "navi", "menu", "submenu", "footer", "footnav", "colophon",
 				"masthead", "banner", "topbar", "toolbar", "related", "recommended", "recommendations", "promo", "widget", "widgets", "popup",
 				"modal", "overlay", "copyright", "aside", "sphinxsidebar", "search",
 				"ads", "ad", "teaser", "teasers", "trending", "popular":
-				kinds |= namedBeside
+				kinds |= namedAside
 			}
 		})
 	}
 	return kinds
 }
 
-// isFurniture reports a short text that is a label of the page and not of its content.
-func isFurniture(text string) bool {
+// isPageLabel reports whether a short text is a label of the page, not of its content.
+func isPageLabel(text string) bool {
 	text = strings.ToLower(strings.Trim(strings.Join(strings.Fields(text), " "), " .:!?|»«›‹→←↑…-–—[]()"))
 	for _, start := range []string{"skip to ", "jump to content", "jump to navigation", "zum inhalt springen", "zum hauptinhalt", "aller au contenu"} {
 		if strings.HasPrefix(text, start) {
