@@ -52,6 +52,7 @@ type parser struct {
 	err             error
 }
 
+// ok reports whether reading may go on. It checks the context in regular intervals.
 func (p *parser) ok() bool {
 	p.steps++
 	if p.err == nil && p.steps%512 == 0 && p.ctx.Err() != nil {

@@ -12,43 +12,42 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Read reads source code and configuration as blocks of whole declarations. Headings name what is declared: level 2 for
-// what stands at the top, deeper ones for the members of long types. The anchor of a heading is the line where it is
-// declared, as forges number lines: L120. A comment that says what the file is for becomes a paragraph, and a long licence
-// goes to the end. Languages of which no grammar is known are cut where an empty line is followed by a line at the left
-// margin.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	w := codeWriter{ctx: ctx, language: r.Language, anchors: make(document.Anchors)}
-	found := &document.Draft{Extra: make(map[string]any), DocType: r.DocType}
+// Read reads source code and configuration as blocks of whole declarations. Headings name the declarations: level 2 at
+// the top level, deeper for the members of long types. The anchor of a heading is its line, as code forges write it:
+// L120. A comment about the file becomes a paragraph, and a long licence moves to the end. Code without a known grammar
+// is cut where an empty line is followed by a line at the left margin.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	w := writer{ctx: ctx, language: in.Language, anchors: make(document.Anchors)}
+	draft := &document.Draft{Extra: make(map[string]any), DocType: in.DocType}
 	if w.language != "" {
-		found.Extra["code_language"] = w.language
+		draft.Extra["code_language"] = w.language
 	}
 	g := grammarOf(w.language)
-	if g == nil || isMinified(r.Text) || g.name == "ini" && !strings.HasPrefix(r.Text, "[") && !strings.Contains(r.Text, "\n[") {
-		err := w.unknown(r.Text)
-		found.Blocks = w.blocks
-		return found, err
+	if g == nil || isMinified(in.Text) || g.name == "ini" && !strings.HasPrefix(in.Text, "[") && !strings.Contains(in.Text, "\n[") {
+		err := w.writeUnknown(in.Text)
+		draft.Blocks = w.blocks
+		return draft, err
 	}
-	lines, byIndent, err := scanCode(ctx, r.Text, g)
+	lines, byIndent, err := scan(ctx, in.Text, g)
 	if err != nil {
 		return nil, err
 	}
-	w.outline = codeOutline{grammar: g, text: r.Text, lines: lines, byIndent: byIndent}
-	head := w.outline.head(r.DocType == "code")
-	w.blocks = append(w.blocks, head.about...)
+	w.outline = outline{grammar: g, text: in.Text, lines: lines, byIndent: byIndent}
+	head := w.outline.head(in.DocType == "code")
+	w.blocks = append(w.blocks, head.comments...)
 	items := w.outline.yamlDocuments()
 	if items == nil {
 		level := 0
 		if g.name == "json" {
-			level = 1 // within the brackets around it all
+			level = 1 // inside the outermost brackets
 		}
-		items = w.outline.items(head.end, len(lines), level)
+		items = w.outline.declarations(head.end, len(lines), level)
 	}
 	if err := w.section(items, 2, 0); err != nil {
 		return nil, err
 	}
 	if head.licence != "" {
-		if utf8.RuneCountInString(head.licence) > longLicence {
+		if utf8.RuneCountInString(head.licence) > maxLicenceRunes {
 			w.heading(2, "Licence", 0)
 			w.code(head.licence)
 		} else {
@@ -56,31 +55,31 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 		}
 	}
 	if head.licenceName != "" {
-		found.Extra["license"] = head.licenceName
+		draft.Extra["license"] = head.licenceName
 	}
-	found.Blocks = w.blocks
-	return found, nil
+	draft.Blocks = w.blocks
+	return draft, nil
 }
 
-// codeWriter writes declarations as blocks.
-type codeWriter struct {
+// writer writes declarations as blocks.
+type writer struct {
 	ctx      context.Context
 	language string
-	outline  codeOutline
+	outline  outline
 	anchors  document.Anchors
 	blocks   []document.Block
 }
 
-// deepestCode is the level of the deepest headings.
-const deepestCode = 5
+// maxHeadingLevel is the level of the deepest headings.
+const maxHeadingLevel = 5
 
-// section writes declarations: those that are long under a heading each, short ones that stand beside each other together.
-func (w *codeWriter) section(items []codeItem, level, depth int) error {
+// section writes declarations: a long one with its own heading, short ones that follow each other with a shared one.
+func (w *writer) section(items []declaration, level, depth int) error {
 	if err := w.ctx.Err(); err != nil {
 		return fmt.Errorf("parse code: %w", err)
 	}
-	var group []codeItem
-	runes, headed := 0, false
+	var group []declaration
+	runes, hasHeading := 0, false
 	flush := func() {
 		if len(group) == 0 {
 			return
@@ -88,14 +87,14 @@ func (w *codeWriter) section(items []codeItem, level, depth int) error {
 		text := w.outline.span(group[0].from, group[len(group)-1].to)
 		if text != "" {
 			name, sign := w.groupName(group)
-			if headed || name != "" && depth == 0 {
+			if hasHeading || name != "" && depth == 0 {
 				if name == "" {
 					name = w.firstLine(group)
 				}
 				w.heading(level, name, sign+1)
 			}
-			// The first declarations of a type stand under the name of the type.
-			headed = headed || name != "" || depth > 0
+			// The first members of a type belong to the heading of the type.
+			hasHeading = hasHeading || name != "" || depth > 0
 			w.code(text)
 		}
 		group, runes = group[:0], 0
@@ -111,51 +110,51 @@ func (w *codeWriter) section(items []codeItem, level, depth int) error {
 		}
 		members := w.outline.members(item)
 		switch {
-		case item.kind == space && members != nil:
-			// A namespace is a frame around what is in it.
+		case item.kind == namespaceKind && members != nil:
+			// A namespace is only a frame.
 			if err := w.section(members, level, depth); err != nil {
 				return err
 			}
-			headed = true
+			hasHeading = true
 			continue
-		case members != nil && level < deepestCode:
-			w.heading(level, w.nameOf(item), item.sign+1)
+		case members != nil && level < maxHeadingLevel:
+			w.heading(level, w.headingText(item), item.signature+1)
 			if err := w.section(members, level+1, depth+1); err != nil {
 				return err
 			}
-		case !headed && (item.kind == before || depth > 0 && item.name == ""):
+		case !hasHeading && (item.kind == unnamedKind || depth > 0 && item.name == ""):
 			w.code(w.outline.span(item.from, item.to))
 			continue
 		default:
-			w.heading(level, w.nameOf(item), item.sign+1)
+			w.heading(level, w.headingText(item), item.signature+1)
 			w.code(w.outline.span(item.from, item.to))
 		}
-		headed = true
+		hasHeading = true
 	}
 	flush()
 	return nil
 }
 
-func (w *codeWriter) nameOf(item *codeItem) string {
+func (w *writer) headingText(item *declaration) string {
 	if item.name != "" {
 		return item.name
 	}
-	return w.firstLine([]codeItem{*item})
+	return w.firstLine([]declaration{*item})
 }
 
-// groupName joins the names of declarations that share a block, and returns the line of the first of them that has one.
-func (w *codeWriter) groupName(group []codeItem) (name string, sign int) {
+// groupName joins the names of declarations that share a block. The line is that of the first declaration with a name.
+func (w *writer) groupName(group []declaration) (name string, sign int) {
 	const most, longest = 6, 120
 	var names []string
 	length := 0
-	sign = group[0].sign
+	sign = group[0].signature
 	for i := range group {
 		next := group[i].name
 		if next == "" || next == "_" || len(names) > 0 && names[len(names)-1] == next {
 			continue
 		}
 		if len(names) == 0 {
-			sign = group[i].sign
+			sign = group[i].signature
 		}
 		if len(names) == most || length > longest {
 			names = append(names, "…")
@@ -167,22 +166,22 @@ func (w *codeWriter) groupName(group []codeItem) (name string, sign int) {
 	return strings.Join(names, ", "), sign
 }
 
-// firstLine names declarations that have no name by how they begin.
-func (w *codeWriter) firstLine(group []codeItem) string {
+// firstLine returns the first line of declarations without names.
+func (w *writer) firstLine(group []declaration) string {
 	const longest = 80
-	line := strings.Join(strings.Fields(w.outline.line(group[0].sign)), " ")
+	line := strings.Join(strings.Fields(w.outline.line(group[0].signature)), " ")
 	line = strings.TrimRight(line, " {:(")
 	if utf8.RuneCountInString(line) > longest {
 		line = strings.TrimSpace(string([]rune(line)[:longest])) + "…"
 	}
 	if line == "" {
-		line = "Line " + strconv.Itoa(group[0].sign+1)
+		line = "Line " + strconv.Itoa(group[0].signature+1)
 	}
 	return line
 }
 
-// heading writes a heading; the line counts from 1, 0 for none.
-func (w *codeWriter) heading(level int, text string, line int) {
+// heading writes a heading. The line counts from 1; 0 stands for none.
+func (w *writer) heading(level int, text string, line int) {
 	text = safetext.TruncateBytes(strings.TrimSpace(text), 200)
 	anchor := ""
 	if line > 0 {
@@ -191,8 +190,8 @@ func (w *codeWriter) heading(level int, text string, line int) {
 	w.blocks = append(w.blocks, document.Block{Kind: document.Heading, Level: level, Text: text, Anchor: w.anchors.Take(anchor, text)})
 }
 
-// code writes a block of code, in pieces where it has lines that nobody wrote by hand.
-func (w *codeWriter) code(text string) {
+// code writes a block of code, in pieces if it has lines that nobody wrote by hand.
+func (w *writer) code(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -221,8 +220,8 @@ func (w *codeWriter) code(text string) {
 	flush()
 }
 
-// prepend puts a short licence back to the beginning of the code.
-func (w *codeWriter) prepend(text string) {
+// prepend puts a short licence back before the code.
+func (w *writer) prepend(text string) {
 	for i := range w.blocks {
 		if w.blocks[i].Kind == document.Code {
 			w.blocks[i].Text = text + "\n\n" + w.blocks[i].Text
@@ -232,8 +231,8 @@ func (w *codeWriter) prepend(text string) {
 	w.code(text)
 }
 
-// unknown writes code of a language without a grammar.
-func (w *codeWriter) unknown(text string) error {
+// writeUnknown writes code without a grammar.
+func (w *writer) writeUnknown(text string) error {
 	var b strings.Builder
 	runes := 0
 	flush := func() {
@@ -241,7 +240,7 @@ func (w *codeWriter) unknown(text string) error {
 		b.Reset()
 		runes = 0
 	}
-	for i, part := range declarations(text) {
+	for i, part := range cutAtBlankLines(text) {
 		if i%256 == 0 && w.ctx.Err() != nil {
 			return fmt.Errorf("parse code: %w", w.ctx.Err())
 		}
@@ -256,15 +255,15 @@ func (w *codeWriter) unknown(text string) error {
 	return nil
 }
 
-// declarations cuts code after empty lines that are followed by a line at the left margin which opens something new. The
-// parts together are the text.
-func declarations(text string) []string {
+// cutAtBlankLines cuts code after empty lines before a line at the left margin that opens something new. The parts
+// together are the text.
+func cutAtBlankLines(text string) []string {
 	var parts []string
 	start, at := 0, 0
 	blank := false
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimRight(line, " \t\n")
-		if blank && trimmed != "" && !isContinued(trimmed) {
+		if blank && trimmed != "" && !continuesPart(trimmed) {
 			parts = append(parts, text[start:at])
 			start = at
 		}
@@ -274,7 +273,7 @@ func declarations(text string) []string {
 	return append(parts, text[start:])
 }
 
-// isContinued reports lines that go on with what stands before an empty line: indented ones and closing brackets.
-func isContinued(line string) bool {
+// continuesPart reports whether a line continues the part before an empty line: it is indented or closes a bracket.
+func continuesPart(line string) bool {
 	return strings.ContainsRune(" \t})]", rune(line[0])) || line == "end" || strings.HasPrefix(line, "else")
 }

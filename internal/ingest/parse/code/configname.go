@@ -2,7 +2,7 @@ package code
 
 import "strings"
 
-// blockName joins the words before the brace of a block: resource aws_instance web.
+// blockName joins the words before the brace of a block, such as "resource aws_instance web".
 func blockName(signature string) string {
 	line, _, _ := strings.Cut(signature, "\n")
 	end := strings.IndexAny(line, "{=")
@@ -12,7 +12,7 @@ func blockName(signature string) string {
 	return strings.TrimSpace(strings.ReplaceAll(line[:end], `"`, ""))
 }
 
-// stageName names a stage of a Dockerfile by its own name or its image.
+// stageName returns the name of a stage of a Dockerfile, or its image.
 func stageName(signature string) string {
 	line, _, _ := strings.Cut(signature, "\n")
 	words := strings.Fields(line)
@@ -28,7 +28,7 @@ func stageName(signature string) string {
 	return words[1]
 }
 
-// targetName names a rule of a makefile by its targets, a variable by its name.
+// targetName returns the targets of a makefile rule, or the name of a variable.
 func targetName(signature string) string {
 	line, _, _ := strings.Cut(signature, "\n")
 	if rest, found := strings.CutPrefix(line, "define "); found {
@@ -45,7 +45,7 @@ func targetName(signature string) string {
 	return name
 }
 
-// jsonName returns the name of a member.
+// jsonName returns the key of a member.
 func jsonName(signature string) string {
 	n := namer{grammar: &grammar{}, rest: strings.TrimSpace(signature)}
 	if token := n.next(); token == identifier || token == literal {
@@ -54,7 +54,7 @@ func jsonName(signature string) string {
 	return ""
 }
 
-// yamlName returns the key of a mapping, or what an element of a list says its name is.
+// yamlName returns the key of a mapping, or the name that a list element gives itself.
 func yamlName(signature string) string {
 	line, rest, _ := strings.Cut(signature, "\n")
 	line = strings.TrimSpace(line)
@@ -82,7 +82,7 @@ func yamlName(signature string) string {
 	return key[:min(len(key), 100)]
 }
 
-// sqlName returns the object that a statement makes or changes.
+// sqlName returns the object that a statement creates or changes.
 func sqlName(signature string) (kind, name string) {
 	words := strings.FieldsFunc(signature, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == '(' || r == ';' })
 	if len(words) < 2 {

@@ -9,30 +9,30 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// longLicence is how many runes a licence at the top of a file may have before it is out of the way at the end.
-const longLicence = 400
+// maxLicenceRunes is how long a licence at the top of a file may be before it moves to the end.
+const maxLicenceRunes = 400
 
-// codeHead is what stands at the top of a file before its declarations.
-type codeHead struct {
-	// end is the line where the declarations begin.
+// fileHead is the part of a file before its declarations.
+type fileHead struct {
+	// end is the first line of the declarations.
 	end int
-	// about is what is said of the file.
-	about []document.Block
-	// licence is the comment with the licence, licenceName its identifier of the SPDX list where that is plain.
+	// comments are the blocks of the comment about the file.
+	comments []document.Block
+	// licence is the comment with the licence, licenceName its SPDX identifier if it is known.
 	licence, licenceName string
 }
 
-// head reads the comments at the top of a file: a licence, and what the file is for, which is a comment that stands apart
-// from the declarations, is written for the file as a whole (//!, @file) or, in Go, stands above the package. A docstring
-// of Python is one too. What it is not is left to the declarations.
-func (o *codeOutline) head(isCode bool) codeHead {
-	var head codeHead
+// head reads the comments at the top of a file: a licence, and a comment about the file. The latter stands apart from
+// the declarations, is marked as such (//!, @file), is a docstring in Python, or stands above the package clause in Go.
+// Other comments belong to the declarations.
+func (o *outline) head(isCode bool) fileHead {
+	var head fileHead
 	if !isCode {
 		return head
 	}
 	at := 0
 	if len(o.lines) > 0 && strings.HasPrefix(o.line(0), "#!") {
-		return head // scripts begin with comments for those who start them, and all of that is one
+		return head // the comment after a #! line is instructions for use
 	}
 	for range 3 {
 		from, to := o.comment(at)
@@ -40,22 +40,22 @@ func (o *codeOutline) head(isCode bool) codeHead {
 			break
 		}
 		text := o.span(from, to)
-		if name, is := licenceOf(text); is && head.licence == "" {
+		if name, is := findLicence(text); is && head.licence == "" {
 			head.licence, head.licenceName, at = text, name, to
 			continue
 		}
-		if o.hasDocstring(to) || !o.isAbout(from, to) {
+		if o.hasDocstring(to) || !o.isFileComment(from, to) {
 			break
 		}
-		head.about, at = commentBlocks(text), to
+		head.comments, at = commentBlocks(text), to
 		break
 	}
 	if o.hasDocstring(at) {
 		if from, to := o.docstring(at); from < to {
 			if above := o.span(at, from); above != "" {
-				head.about = append(head.about, document.Block{Kind: document.Code, Language: o.grammar.name, Text: above})
+				head.comments = append(head.comments, document.Block{Kind: document.Code, Language: o.grammar.name, Text: above})
 			}
-			head.about = append(head.about, docstringBlocks(o.span(from, to))...)
+			head.comments = append(head.comments, docstringBlocks(o.span(from, to))...)
 			at = to
 		}
 	}
@@ -63,27 +63,27 @@ func (o *codeOutline) head(isCode bool) codeHead {
 	return head
 }
 
-// comment returns the lines of the comment that begins at or after a line, with nothing but empty lines before it. A
-// comment ends at an empty line between line comments, or where another kind begins.
-func (o *codeOutline) comment(at int) (from, to int) {
-	for at < len(o.lines) && o.blank(at) && !o.lines[at].inside {
+// comment returns the lines of the next comment at or after a line, with only empty lines before it. A comment ends at
+// an empty line, or where another kind of comment begins.
+func (o *outline) comment(at int) (from, to int) {
+	for at < len(o.lines) && o.isBlank(at) && !o.lines[at].inLiteral {
 		at++
 	}
 	from = at
-	for at < len(o.lines) && o.lines[at].comment && (at == from || o.lines[at].inside == o.lines[at-1].inside || o.lines[at].inside || !o.lines[at-1].inside) {
-		if kind := o.kindOfComment(at); at > from && !o.lines[at].inside && (kind != o.kindOfComment(from) || o.isBlock(kind)) {
+	for at < len(o.lines) && o.lines[at].isComment && (at == from || o.lines[at].inLiteral == o.lines[at-1].inLiteral || o.lines[at].inLiteral || !o.lines[at-1].inLiteral) {
+		if kind := o.commentMark(at); at > from && !o.lines[at].inLiteral && (kind != o.commentMark(from) || o.isBlockComment(kind)) {
 			break
 		}
 		at++
-		if at < len(o.lines) && o.blank(at) && !o.lines[at].inside {
+		if at < len(o.lines) && o.isBlank(at) && !o.lines[at].inLiteral {
 			break
 		}
 	}
 	return from, at
 }
 
-// kindOfComment is how a comment begins.
-func (o *codeOutline) kindOfComment(i int) string {
+// commentMark returns the mark that begins a comment.
+func (o *outline) commentMark(i int) string {
 	text := strings.TrimSpace(o.line(i))
 	for _, mark := range []string{"//!", "///", "//", "/**", "/*", "--[[", "--", "#"} {
 		if strings.HasPrefix(text, mark) {
@@ -93,8 +93,8 @@ func (o *codeOutline) kindOfComment(i int) string {
 	return text[:min(len(text), 2)]
 }
 
-// isBlock reports what block comments begin with.
-func (o *codeOutline) isBlock(kind string) bool {
+// isBlockComment reports whether a mark begins a block comment.
+func (o *outline) isBlockComment(kind string) bool {
 	for _, pair := range o.grammar.blockComments {
 		if strings.HasPrefix(kind, pair[0]) {
 			return true
@@ -103,13 +103,13 @@ func (o *codeOutline) isBlock(kind string) bool {
 	return false
 }
 
-// isAbout reports whether a comment is about the file.
-func (o *codeOutline) isAbout(from, to int) bool {
+// isFileComment reports whether a comment is about the file.
+func (o *outline) isFileComment(from, to int) bool {
 	text := o.span(from, to)
 	if utf8.RuneCountInString(text) < 30 || strings.Contains(text, "//go:") || strings.Contains(text, "+build") || strings.HasPrefix(text, "{-#") {
 		return false
 	}
-	switch kind := o.kindOfComment(from); {
+	switch kind := o.commentMark(from); {
 	case kind == "//!", strings.Contains(text, "@file"), strings.Contains(text, "\\file"), strings.Contains(text, "@module"):
 		return true
 	case strings.Contains(text, "\n * @"), strings.HasPrefix(text, "# vim"), strings.HasPrefix(text, "# -*-"):
@@ -118,7 +118,7 @@ func (o *codeOutline) isAbout(from, to int) bool {
 	if to >= len(o.lines) {
 		return false
 	}
-	if o.blank(to) {
+	if o.isBlank(to) {
 		return o.grammar.name != "go"
 	}
 	next := strings.TrimSpace(o.line(to))
@@ -134,17 +134,17 @@ func (o *codeOutline) isAbout(from, to int) bool {
 	return false
 }
 
-func (o *codeOutline) hasDocstring(at int) bool {
+func (o *outline) hasDocstring(at int) bool {
 	from, to := o.docstring(at)
 	return from < to
 }
 
-// docstring returns the lines of the string at the top of a file of Python.
-func (o *codeOutline) docstring(at int) (from, to int) {
+// docstring returns the lines of the string at the top of a Python file.
+func (o *outline) docstring(at int) (from, to int) {
 	if o.grammar.name != "python" {
 		return 0, 0
 	}
-	for at < len(o.lines) && (o.blank(at) || o.lines[at].comment) && !o.lines[at].inside {
+	for at < len(o.lines) && (o.isBlank(at) || o.lines[at].isComment) && !o.lines[at].inLiteral {
 		at++
 	}
 	if at >= len(o.lines) {
@@ -155,7 +155,7 @@ func (o *codeOutline) docstring(at int) (from, to int) {
 		return 0, 0
 	}
 	from = at
-	for at++; at < len(o.lines) && o.lines[at].inside; at++ {
+	for at++; at < len(o.lines) && o.lines[at].inLiteral; at++ {
 	}
 	if tail := strings.TrimSpace(o.line(at - 1)); !strings.HasSuffix(tail, `"""`) && !strings.HasSuffix(tail, "'''") {
 		return 0, 0
@@ -163,7 +163,8 @@ func (o *codeOutline) docstring(at int) (from, to int) {
 	return from, at
 }
 
-// commentBlocks makes text of a comment: the marks go, empty lines part paragraphs, indented lines are code.
+// commentBlocks returns the text of a comment as blocks: marks are removed, empty lines separate paragraphs, indented
+// lines are code.
 func commentBlocks(text string) []document.Block {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -192,7 +193,7 @@ func docstringBlocks(text string) []document.Block {
 	return paragraphs(strings.TrimSpace(first) + "\n" + compose.Outdent(rest))
 }
 
-// paragraphs parts a text at empty lines.
+// paragraphs splits a text at empty lines.
 func paragraphs(text string) []document.Block {
 	var blocks []document.Block
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -203,7 +204,7 @@ func paragraphs(text string) []document.Block {
 			continue
 		case strings.HasPrefix(part, "\t") || strings.HasPrefix(part, "    "):
 			block.Kind, block.Text = document.Code, compose.Outdent(part)
-		case isItem(part):
+		case isBulleted(part):
 			block.Kind = document.List
 		}
 		blocks = append(blocks, block)
@@ -211,8 +212,9 @@ func paragraphs(text string) []document.Block {
 	return blocks
 }
 
-// licenceOf reports whether a comment is about the rights in a file, and the identifier of its licence where it is plain.
-func licenceOf(text string) (name string, is bool) {
+// findLicence reports whether a comment is about the rights in a file, and returns the SPDX identifier of its licence
+// if it is known.
+func findLicence(text string) (name string, is bool) {
 	lower := strings.ToLower(text)
 	if _, after, found := strings.Cut(lower, "spdx-license-identifier:"); found {
 		start := len(text) - len(after)
@@ -256,8 +258,8 @@ func licenceOf(text string) (name string, is bool) {
 	return "", true
 }
 
-// isItem reports lines that begin an item with a mark that is no number.
-func isItem(line string) bool {
+// isBulleted reports whether a line begins with a bullet.
+func isBulleted(line string) bool {
 	line = strings.TrimLeft(line, " \t")
 	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "• ")
 }

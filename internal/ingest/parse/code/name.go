@@ -6,23 +6,23 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/ascii"
 )
 
-// nameOf finds out what a declaration declares. Whole is all of its text.
-func (o *codeOutline) nameOf(signature, whole string) (kind, name string) {
+// nameOf returns the kind and the name of a declaration, whose text is whole.
+func (o *outline) nameOf(signature, whole string) (kind, name string) {
 	switch o.grammar.name {
 	case "yaml":
 		if strings.HasPrefix(strings.TrimSpace(signature), "{{") || strings.HasPrefix(signature, "---") {
-			return before, ""
+			return unnamedKind, ""
 		}
-		return typed, yamlName(signature)
+		return typeKind, yamlName(signature)
 	case "ini":
 		line, _, _ := strings.Cut(signature, "\n")
 		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "[") {
 			return plainKind, strings.ReplaceAll(strings.Trim(line, "[] "), `"`, "")
 		}
-		return before, ""
+		return unnamedKind, ""
 	case "json":
-		return typed, jsonName(signature)
+		return typeKind, jsonName(signature)
 	case "hcl":
 		return plainKind, blockName(signature)
 	case "sql":
@@ -33,24 +33,24 @@ func (o *codeOutline) nameOf(signature, whole string) (kind, name string) {
 		return plainKind, targetName(signature)
 	}
 	n := namer{grammar: o.grammar, rest: signature}
-	if line, _, _ := strings.Cut(signature, "\n"); o.grammar.regexps && strings.Contains(line, "= require(") {
-		return before, ""
+	if line, _, _ := strings.Cut(signature, "\n"); o.grammar.hasRegexps && strings.Contains(line, "= require(") {
+		return unnamedKind, ""
 	}
-	kind, name = n.declared()
+	kind, name = n.declaration()
 	if name == "" && strings.HasPrefix(strings.TrimSpace(signature), "typedef") {
 		name = lastIdentifier(whole)
 	}
 	return kind, name
 }
 
-// namer reads the words of a declaration.
+// namer reads the tokens of a declaration.
 type namer struct {
 	grammar *grammar
 	rest    string
 	text    string // of the last word or string
 }
 
-// Kinds of words beside signs, which stand for themselves.
+// Kinds of tokens. Punctuation stands for itself.
 const (
 	endOfWords = 0
 	identifier = 'a'
@@ -58,7 +58,7 @@ const (
 	lineBreak  = '\n'
 )
 
-// next reads a word, a string or a sign.
+// next reads a word, a string or a punctuation character.
 func (n *namer) next() byte {
 	for n.rest != "" && (n.rest[0] == ' ' || n.rest[0] == '\t') {
 		n.rest = n.rest[1:]
@@ -70,10 +70,10 @@ func (n *namer) next() byte {
 	switch {
 	case isNameByte(c) || c == '@' || c == '~' || c == '#' && n.grammar.name == "javascript" && len(n.rest) > 1 && isNameByte(n.rest[1]):
 		end := 1
-		for end < len(n.rest) && (isNameByte(n.rest[end]) || n.joins(end)) {
+		for end < len(n.rest) && (isNameByte(n.rest[end]) || n.isJoiner(end)) {
 			end++
 		}
-		if end < len(n.rest) && strings.IndexByte("?!*=", n.rest[end]) >= 0 && n.suffixed(end) {
+		if end < len(n.rest) && strings.IndexByte("?!*=", n.rest[end]) >= 0 && n.isSuffix(end) {
 			end++
 		}
 		n.text, n.rest = n.rest[:end], n.rest[end:]
@@ -100,8 +100,8 @@ func (n *namer) next() byte {
 
 func isNameByte(c byte) bool { return ascii.IsAlphanumeric(c) || c == '_' || c == '$' || c >= 0x80 }
 
-// joins reports the signs that stand within names: A::b, a.b, a:b of Lua.
-func (n *namer) joins(at int) bool {
+// isJoiner reports whether a character continues a name: A::b, a.b, a:b in Lua.
+func (n *namer) isJoiner(at int) bool {
 	rest := n.rest[at:]
 	switch {
 	case strings.HasPrefix(rest, "::") && len(rest) > 2 && (isNameByte(rest[2]) || rest[2] == '~'):
@@ -122,8 +122,9 @@ func (n *namer) joins(at int) bool {
 	return false
 }
 
-// suffixed reports the signs that names may end with: valid? of Ruby and Elixir, macro_rules! of Rust, function* of JavaScript.
-func (n *namer) suffixed(at int) bool {
+// isSuffix reports whether a character ends a name: valid? in Ruby and Elixir, macro_rules! in Rust, function* in
+// JavaScript.
+func (n *namer) isSuffix(at int) bool {
 	switch n.rest[at] {
 	case '?', '!':
 		return n.grammar.name == "ruby" || n.grammar.name == "elixir" || n.grammar.name == "julia" || n.rest[at] == '!' && n.rest[:at] == "macro_rules"
@@ -133,8 +134,8 @@ func (n *namer) suffixed(at int) bool {
 	return false
 }
 
-// declared reads the beginning of a declaration.
-func (n *namer) declared() (kind, name string) {
+// declaration reads the beginning of a declaration.
+func (n *namer) declaration() (kind, name string) {
 	last := ""
 	for range 60 {
 		switch token := n.next(); token {
@@ -143,7 +144,7 @@ func (n *namer) declared() (kind, name string) {
 			switch {
 			case strings.HasPrefix(word, "@") && !strings.Contains(n.grammar.keywords, " "+word+":"):
 				n.rest = skipBrackets(n.rest) // a decorator
-			case strings.Contains(n.grammar.modifiers, " "+word+" ") && n.beforeName():
+			case strings.Contains(n.grammar.modifiers, " "+word+" ") && n.isModifier():
 				if strings.HasPrefix(n.rest, "(") {
 					n.rest = skipBrackets(n.rest)
 				}
@@ -151,29 +152,29 @@ func (n *namer) declared() (kind, name string) {
 				n.rest = skipBrackets(strings.TrimSpace(n.rest))
 			case last == "" && strings.Contains(n.grammar.keywords, " "+word+":"):
 				kind := n.kindOf(word)
-				return n.after(word, kind)
+				return n.afterKeyword(word, kind)
 			case isControl(word) && last == "":
 				return "", ""
 			case strings.HasPrefix(word, "__"): // __attribute__((…)), __declspec(…)
 				n.rest = skipBrackets(strings.TrimSpace(n.rest))
-			case last != "" && n.grammar.preprocessor && strings.HasPrefix(strings.TrimSpace(n.rest), "(("):
+			case last != "" && n.grammar.hasPreprocessor && strings.HasPrefix(strings.TrimSpace(n.rest), "(("):
 				return plainKind, last // OF((…)), PARAMS((…))
 			case last == "" || n.grammar.name != "haskell":
 				last = word
 			}
 		case literal:
-			if last == "" && n.text == "C" && n.grammar.preprocessor {
+			if last == "" && n.text == "C" && n.grammar.hasPreprocessor {
 				if strings.HasPrefix(strings.TrimSpace(n.rest), "{") {
-					return space, "" // extern "C"
+					return namespaceKind, "" // extern "C"
 				}
 				continue
 			}
-			if last != "" && !n.grammar.statements && len(n.text) < 100 {
+			if last != "" && !n.grammar.hasStatements && len(n.text) < 100 {
 				return plainKind, last + " " + n.text
 			}
 			return "", last
 		case '(':
-			return n.called(last)
+			return n.call(last)
 		case '<':
 			if strings.HasPrefix(n.rest, "-") {
 				return plainKind, last // R
@@ -187,14 +188,14 @@ func (n *namer) declared() (kind, name string) {
 			}
 			for n.next() == lineBreak {
 			}
-			last += "::" + n.text // the name stands in the next line
+			last += "::" + n.text // the name follows on the next line
 		case '=', '{', ';':
 			if last == "" && token != '=' {
 				return "", ""
 			}
 			return plainKind, last
 		case lineBreak:
-			if !n.grammar.statements && last != "" {
+			if !n.grammar.hasStatements && last != "" {
 				if n.grammar.name == "haskell" {
 					return plainKind, last
 				}
@@ -209,28 +210,28 @@ func (n *namer) declared() (kind, name string) {
 	return "", last
 }
 
-// called reads on behind the bracket after a word: the name of a function, or a call.
-func (n *namer) called(last string) (kind, name string) {
+// call reads on after the parenthesis that follows a word, which is the name of a function or a call.
+func (n *namer) call(last string) (kind, name string) {
 	if last == "" || last == "(" {
 		if strings.HasPrefix(n.rest, "*") && n.next() == '*' && n.next() == identifier {
 			return plainKind, n.text
 		}
 		return "", ""
 	}
-	if strings.HasPrefix(n.rest, "*") && n.grammar.lastName {
+	if strings.HasPrefix(n.rest, "*") && n.grammar.isLastName {
 		n.next()
 		if n.next() == identifier {
 			return plainKind, n.text // a pointer to a function
 		}
 	}
-	if !n.grammar.statements && n.next() == literal && len(n.text) < 100 {
+	if !n.grammar.hasStatements && n.next() == literal && len(n.text) < 100 {
 		return plainKind, last + " " + n.text
 	}
 	return plainKind, last
 }
 
-// beforeName reports whether a word may be a modifier: another follows, or a bracket that says more of it.
-func (n *namer) beforeName() bool {
+// isModifier reports whether a word may be a modifier: another word follows, or a bracket.
+func (n *namer) isModifier() bool {
 	rest := strings.TrimLeft(n.rest, " \t\n")
 	return rest != "" && (isNameByte(rest[0]) || strings.IndexByte("([<@~*&\"#", rest[0]) >= 0)
 }
@@ -249,10 +250,10 @@ func (n *namer) kindOf(word string) string {
 	return ":" + kind
 }
 
-// after reads the name behind a keyword.
-func (n *namer) after(word, kind string) (string, string) {
+// afterKeyword reads the name after a keyword.
+func (n *namer) afterKeyword(word, kind string) (string, string) {
 	switch {
-	case kind == before:
+	case kind == unnamedKind:
 		return kind, ""
 	case word == "impl" || word == "instance":
 		rest := strings.TrimSpace(n.rest)
@@ -286,7 +287,7 @@ func (n *namer) after(word, kind string) (string, string) {
 			case n.text == "extends" || n.text == "implements" || n.text == "as" && name == "" || n.text == "where":
 				return kind, name
 			default:
-				if name = n.text; !n.grammar.lastName {
+				if name = n.text; !n.grammar.isLastName {
 					return kind, name
 				}
 			}
@@ -302,7 +303,7 @@ func (n *namer) after(word, kind string) (string, string) {
 			n.rest = skipBrackets("<" + n.rest) // fun <T> name
 		case '(':
 			switch {
-			case strings.HasPrefix(strings.TrimSpace(n.rest), "*") && n.grammar.lastName:
+			case strings.HasPrefix(strings.TrimSpace(n.rest), "*") && n.grammar.isLastName:
 				for token := n.next(); token != identifier && token != endOfWords; token = n.next() {
 				}
 				return kind, n.text // a pointer to a function
@@ -323,7 +324,7 @@ func (n *namer) after(word, kind string) (string, string) {
 	return kind, name
 }
 
-// method reads the receiver and the name of a method of Go.
+// method reads the receiver and the name of a method in Go.
 func (n *namer) method() string {
 	receiver, rest, found := strings.Cut(strings.TrimSpace(n.rest)[1:], ")")
 	if !found {
@@ -338,7 +339,7 @@ func (n *namer) method() string {
 	return receiver + "." + n.text
 }
 
-// groupNames names the first things that a group of Go declares.
+// groupNames returns the first names that a group in Go declares.
 func (n *namer) groupNames() string {
 	var names []string
 	for line := range strings.Lines(n.rest) {
@@ -351,17 +352,17 @@ func (n *namer) groupNames() string {
 	return strings.Join(names, ", ")
 }
 
-// directive names what #define defines.
+// directive returns the name that #define defines.
 func (n *namer) directive() (string, string) {
 	if n.next() == identifier && n.text == "define" && n.next() == identifier {
 		if line, _, _ := strings.Cut(n.rest, "\n"); strings.TrimSpace(line) != "" {
 			return plainKind, n.text
-		} // else it guards against being included twice
+		} // otherwise it is an include guard
 	}
-	return before, ""
+	return unnamedKind, ""
 }
 
-// lastIdentifier returns the name at the end of typedef struct { … } name;
+// lastIdentifier returns the name at the end of "typedef struct { … } name;".
 func lastIdentifier(text string) string {
 	text = strings.TrimRight(text, " \t\n;")
 	start := len(text)

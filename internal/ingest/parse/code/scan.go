@@ -8,45 +8,46 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/ascii"
 )
 
-// codeLine is a line of code, with what the lines before make of it.
-type codeLine struct {
+// sourceLine is a line of code in the context of the lines before.
+type sourceLine struct {
 	start, end int // in the text, without the line end
-	// depth is how many brackets are open where the line begins, and after it how many are where it ends.
+	// depth is the number of open brackets at the beginning of the line, after that at its end.
 	depth, after int
-	// indent is how many blanks the line begins with, a tab counting as four.
+	// indent is the number of blanks at the beginning. A tab counts as four.
 	indent int
-	// inside tells that the line begins within a string or a comment.
-	inside bool
-	// within tells that what it begins in is a comment or a here document, whose ends are easier to find than those of strings.
-	within bool
-	// comment tells that the line has comments only, directive that it is one of the preprocessor.
-	comment, directive bool
-	// last is the last character that is no comment, 0 when there is none.
+	// inLiteral is set if the line begins within a string or a comment.
+	inLiteral bool
+	// inCommentOrHeredoc is set if this is a comment or a here document, whose ends are more certain than those of
+	// strings.
+	inCommentOrHeredoc bool
+	// isComment is set if the line has only comments, isDirective if it is one of the preprocessor.
+	isComment, isDirective bool
+	// last is the last character outside comments, 0 if there is none.
 	last byte
 }
 
-// codeScanner reads the lines of a text by the words of a grammar.
-type codeScanner struct {
+// scanner scans the lines of a text with a grammar.
+type scanner struct {
 	grammar *grammar
 	text    string
 	at      int
 	depth   int
-	lines   []codeLine
+	lines   []sourceLine
 	special [256]bool
-	// open is what the scanner is in the middle of: "" for code, else what ends it.
-	open    string
-	escapes bool // whether a backslash makes the end of a string a part of it
-	nesting int  // of comments
-	ends    []string
-	branch  []int // the depths where the preprocessor's conditions began
-	// tame tells that brackets and quotes were closed as they should.
-	tame bool
+	// open is the end of the current string or comment, "" in code.
+	open            string
+	escapes         bool // whether a backslash may escape the end of the current string
+	nesting         int  // nesting depth of comments
+	heredocMarks    []string
+	conditionDepths []int // bracket depths at the open preprocessor conditions
+	// isBalanced is set while brackets and quotes match.
+	isBalanced bool
 }
 
-// scanCode reads the lines of a text. Where brackets do not match, or a string does not end, the grammar was not enough:
-// then lines are read by their indentation alone.
-func scanCode(ctx context.Context, text string, g *grammar) (lines []codeLine, byIndent bool, err error) {
-	s := codeScanner{grammar: g, text: text, tame: true, lines: make([]codeLine, 0, strings.Count(text, "\n")+1)}
+// scan returns the lines of a text. If brackets do not match or a string does not end, the grammar does not fit the
+// text: byIndent is then set, and only the indentation of the lines counts.
+func scan(ctx context.Context, text string, g *grammar) (lines []sourceLine, byIndent bool, err error) {
+	s := scanner{grammar: g, text: text, isBalanced: true, lines: make([]sourceLine, 0, strings.Count(text, "\n")+1)}
 	for _, c := range []byte("\n\\" + g.quotes + g.brackets) {
 		s.special[c] = true
 	}
@@ -59,13 +60,13 @@ func scanCode(ctx context.Context, text string, g *grammar) (lines []codeLine, b
 	for _, quote := range g.longQuotes {
 		s.special[quote[0]] = true
 	}
-	if g.heredocs {
+	if g.hasHeredocs {
 		s.special['<'] = true
 	}
-	if g.regexps {
+	if g.hasRegexps {
 		s.special['/'] = true
 	}
-	if g.dollars {
+	if g.hasDollarQuotes {
 		s.special['$'] = true
 	}
 	for s.at < len(text) {
@@ -75,27 +76,27 @@ func scanCode(ctx context.Context, text string, g *grammar) (lines []codeLine, b
 		s.line()
 	}
 	if s.nesting > 0 && s.open[0] == '\n' {
-		s.open = "" // a comment of whole lines may go on to the end
+		s.open = "" // a comment of whole lines may extend to the end
 	}
 	if s.open != "" || s.depth != 0 {
-		s.tame = false
+		s.isBalanced = false
 	}
-	if !s.tame {
+	if !s.isBalanced {
 		for i := range s.lines {
 			line := &s.lines[i]
-			line.depth, line.after, line.inside = 0, 0, line.within && s.open == ""
+			line.depth, line.after, line.inLiteral = 0, 0, line.inCommentOrHeredoc && s.open == ""
 		}
 	}
-	return s.lines, g.layout || !s.tame, nil
+	return s.lines, g.isIndented || !s.isBalanced, nil
 }
 
-// continued is what a line of the preprocessor is in that ends with a backslash.
-const continued = "\x00"
+// continuedDirective is the open state after a directive that ends with a backslash.
+const continuedDirective = "\x00"
 
-// line reads one line.
-func (s *codeScanner) line() {
-	line := codeLine{start: s.at, depth: s.depth, inside: s.open != ""}
-	line.within = s.nesting > 0 || line.inside && s.open[0] == '\n'
+// line scans one line.
+func (s *scanner) line() {
+	line := sourceLine{start: s.at, depth: s.depth, inLiteral: s.open != ""}
+	line.inCommentOrHeredoc = s.nesting > 0 || line.inLiteral && s.open[0] == '\n'
 	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\t') {
 		line.indent++
 		if s.text[s.at] == '\t' {
@@ -103,22 +104,22 @@ func (s *codeScanner) line() {
 		}
 		s.at++
 	}
-	commented := s.open != "" && s.nesting > 0
-	if s.open == "" && s.grammar.preprocessor && s.at < len(s.text) && s.text[s.at] == '#' {
-		line.directive = true
+	hasComment := s.open != "" && s.nesting > 0
+	if s.open == "" && s.grammar.hasPreprocessor && s.at < len(s.text) && s.text[s.at] == '#' {
+		line.isDirective = true
 		s.directive()
 	}
-	if s.open == "" && s.marker(&line) {
-		commented = true
+	if s.open == "" && s.blockMarker(&line) {
+		hasComment = true
 	}
 	for s.at < len(s.text) && s.text[s.at] != '\n' {
 		if s.open != "" {
 			if s.nesting > 0 {
-				commented = true
+				hasComment = true
 			} else {
 				line.last = '"'
 			}
-			s.rest()
+			s.skipOpen()
 			continue
 		}
 		c := s.text[s.at]
@@ -130,35 +131,35 @@ func (s *codeScanner) line() {
 			continue
 		}
 		if s.comment() {
-			commented = true
+			hasComment = true
 			continue
 		}
-		before := line.last
+		previous := line.last
 		line.last = c
-		s.code(c, before)
+		s.code(c, previous)
 	}
 	line.end = s.at
-	if s.open == continued && (s.at == 0 || s.text[s.at-1] != '\\') {
+	if s.open == continuedDirective && (s.at == 0 || s.text[s.at-1] != '\\') {
 		s.open = ""
 	}
 	s.at++
-	line.comment = commented && line.last == 0 || line.inside && line.last == 0 && commented
+	line.isComment = hasComment && line.last == 0 || line.inLiteral && line.last == 0 && hasComment
 	line.after = s.depth
 	s.lines = append(s.lines, line)
-	if len(s.ends) > 0 && s.open == "" {
-		s.open, s.ends, s.escapes = "\n"+s.ends[0], s.ends[1:], false
+	if len(s.heredocMarks) > 0 && s.open == "" {
+		s.open, s.heredocMarks, s.escapes = "\n"+s.heredocMarks[0], s.heredocMarks[1:], false
 	}
 }
 
-// code reads one character that has a meaning, or what it begins. Before is the last character of the line before it that
+// code scans a special character and the token that it begins. The previous character is the last one on the line that
 // is no blank.
-func (s *codeScanner) code(c, before byte) {
+func (s *scanner) code(c, previous byte) {
 	g := s.grammar
 	rest := s.text[s.at:]
 	for _, quote := range g.longQuotes {
 		if strings.HasPrefix(rest, quote) {
 			s.at += len(quote)
-			s.open, s.escapes = quote, len(quote) > 1 || g.escapes
+			s.open, s.escapes = quote, len(quote) > 1 || g.hasEscapes
 			return
 		}
 	}
@@ -170,18 +171,18 @@ func (s *codeScanner) code(c, before byte) {
 		}
 	case strings.IndexByte(g.quotes, c) >= 0:
 		s.quote(c)
-	case c == '/' && g.regexps && s.beginsRegexp(before):
+	case c == '/' && g.hasRegexps && s.startsRegexp(previous):
 		s.regexp()
-	case c == '<' && g.heredocs:
+	case c == '<' && g.hasHeredocs:
 		s.heredoc(rest)
-	case c == '$' && g.dollars:
-		s.dollar(rest)
+	case c == '$' && g.hasDollarQuotes:
+		s.dollarQuote(rest)
 	case strings.IndexByte("([{", c) >= 0:
 		s.depth++
 		s.at++
 	case strings.IndexByte(")]}", c) >= 0:
 		if s.depth--; s.depth < 0 {
-			s.depth, s.tame = 0, false
+			s.depth, s.isBalanced = 0, false
 		}
 		s.at++
 	default:
@@ -189,27 +190,26 @@ func (s *codeScanner) code(c, before byte) {
 	}
 }
 
-// quote reads a string in single or double quotes. One that is not closed in its line is none, but where strings may have
-// several lines.
-func (s *codeScanner) quote(c byte) {
+// quote scans a string. A quote that is not closed on its line begins no string, unless strings may have several lines.
+func (s *scanner) quote(c byte) {
 	g := s.grammar
-	if c == '\'' && g.characters && !isCharacter(s.text[s.at:]) {
-		s.at++ // the lifetime of Rust, the type variable of ML, the digits of C++
+	if c == '\'' && g.hasCharacters && !isCharacter(s.text[s.at:]) {
+		s.at++ // a lifetime in Rust, a type variable in ML, a digit separator in C++
 		return
 	}
 	begin := s.at
 	s.at++
-	s.open, s.escapes = string(c), !g.doubled
-	raw := g.raw && s.raw(begin)
-	s.rest()
-	if s.open != "" && !g.multiline && !raw {
+	s.open, s.escapes = string(c), !g.doublesQuotes
+	raw := g.hasRawStrings && s.rawString(begin)
+	s.skipOpen()
+	if s.open != "" && !g.isMultiline && !raw {
 		s.open, s.at = "", begin+1
 	}
 }
 
-// raw recognises the strings without escapes of several languages by what stands before their quote: r#"…"# of Rust, #"…"#
-// of Swift, R"x(…)x" of C++, @"…" of C#.
-func (s *codeScanner) raw(quote int) bool {
+// rawString opens a string without escapes if the characters before its quote say so: r#"…"# in Rust, #"…"# in Swift,
+// R"x(…)x" in C++, @"…" in C#.
+func (s *scanner) rawString(quote int) bool {
 	hashes := 0
 	for quote-hashes > 0 && hashes < 16 && s.text[quote-hashes-1] == '#' {
 		hashes++
@@ -223,7 +223,7 @@ func (s *codeScanner) raw(quote int) bool {
 		s.open, s.escapes = `"`+strings.Repeat("#", hashes), false
 	case before == '@' || before == '$' && quote > 1 && s.text[quote-2] == '@':
 		s.open, s.escapes = `"`, false
-	case before == 'R' && s.grammar.preprocessor:
+	case before == 'R' && s.grammar.hasPreprocessor:
 		mark, _, found := strings.Cut(s.text[quote+1:min(len(s.text), quote+20)], "(")
 		if !found {
 			return false
@@ -235,9 +235,9 @@ func (s *codeScanner) raw(quote int) bool {
 	return true
 }
 
-// beginsRegexp reports whether a slash after a character is the beginning of a regular expression and no division.
-func (s *codeScanner) beginsRegexp(before byte) bool {
-	if before == 0 || strings.IndexByte("(,=:[!&|?{};+-*%<>~^", before) >= 0 {
+// startsRegexp reports whether a slash begins a regular expression, not a division.
+func (s *scanner) startsRegexp(previous byte) bool {
+	if previous == 0 || strings.IndexByte("(,=:[!&|?{};+-*%<>~^", previous) >= 0 {
 		return true
 	}
 	word := strings.TrimRight(s.text[max(0, s.at-12):s.at], " ")
@@ -245,8 +245,8 @@ func (s *codeScanner) beginsRegexp(before byte) bool {
 		s.grammar.name == "ruby" && (strings.HasSuffix(word, " if") || strings.HasSuffix(word, "when") || strings.HasSuffix(word, "unless") || strings.HasSuffix(word, "and"))
 }
 
-// regexp reads a regular expression to its slash, which must be in the line.
-func (s *codeScanner) regexp() {
+// regexp scans a regular expression, which must end on its line.
+func (s *scanner) regexp() {
 	class := false
 	for i := s.at + 1; i < len(s.text) && s.text[i] != '\n'; i++ {
 		switch s.text[i] {
@@ -266,7 +266,8 @@ func (s *codeScanner) regexp() {
 	s.at++
 }
 
-// isCharacter reports 'x', '\n' and '\u{1F600}'.
+// isCharacter reports whether a text begins with a character literal: 'x', '
+// ' or '\u{1F600}'.
 func isCharacter(text string) bool {
 	end := strings.IndexByte(text[1:min(len(text), 14)], '\'')
 	switch {
@@ -278,13 +279,13 @@ func isCharacter(text string) bool {
 	return text[1] == '\\' || text[1] >= 0x80 && end <= 4
 }
 
-// rest reads on in what is open, to its end or the end of the line.
-func (s *codeScanner) rest() {
+// skipOpen scans the current string or comment up to its end, or to the end of the line.
+func (s *scanner) skipOpen() {
 	for s.at < len(s.text) && s.text[s.at] != '\n' {
 		rest := s.text[s.at:]
 		switch {
 		case s.open[0] == '\n':
-			// A here document ends with a line that has its mark only.
+			// The end of a here document is alone on its line.
 			end := strings.IndexByte(rest, '\n')
 			if end < 0 {
 				end = len(rest)
@@ -304,7 +305,7 @@ func (s *codeScanner) rest() {
 			s.nesting, s.open = 0, ""
 			return
 		case s.nesting > 0:
-			if opening := s.openingOf(s.open); s.grammar.nested && strings.HasPrefix(rest, opening) {
+			if opening := s.openingOf(s.open); s.grammar.nestsComments && strings.HasPrefix(rest, opening) {
 				s.nesting++
 				s.at += len(opening)
 				continue
@@ -321,7 +322,7 @@ func (s *codeScanner) rest() {
 	}
 }
 
-func (s *codeScanner) openingOf(closing string) string {
+func (s *scanner) openingOf(closing string) string {
 	for _, pair := range s.grammar.blockComments {
 		if pair[1] == closing {
 			return pair[0]
@@ -330,14 +331,14 @@ func (s *codeScanner) openingOf(closing string) string {
 	return "\n"
 }
 
-// comment reads a comment, and reports whether there was one.
-func (s *codeScanner) comment() bool {
+// comment scans a comment and reports whether there was one.
+func (s *scanner) comment() bool {
 	rest := s.text[s.at:]
 	for _, pair := range s.grammar.blockComments {
 		if strings.HasPrefix(rest, pair[0]) {
 			s.at += len(pair[0])
 			s.open, s.nesting = pair[1], 1
-			s.rest()
+			s.skipOpen()
 			return true
 		}
 	}
@@ -345,11 +346,11 @@ func (s *codeScanner) comment() bool {
 		if !strings.HasPrefix(rest, start) {
 			continue
 		}
-		if start == "#" && len(rest) > 1 && rest[1] == '[' && s.grammar.attributes {
+		if start == "#" && len(rest) > 1 && rest[1] == '[' && s.grammar.hasHashAttributes {
 			continue
 		}
-		if start == "#" && s.grammar.hashAfterBlank && s.at > 0 && strings.IndexByte(" \t\n;(", s.text[s.at-1]) < 0 {
-			continue // $# and ${#list} of the shell
+		if start == "#" && s.grammar.needsBlankBeforeHash && s.at > 0 && strings.IndexByte(" \t\n;(", s.text[s.at-1]) < 0 {
+			continue // $# and ${#list} in shells
 		}
 		if end := strings.IndexByte(rest, '\n'); end >= 0 {
 			s.at += end
@@ -361,15 +362,15 @@ func (s *codeScanner) comment() bool {
 	return false
 }
 
-// marker reads the comments that begin with a word at the start of a line (Ruby's =begin, Perl's =pod).
-func (s *codeScanner) marker(line *codeLine) bool {
+// blockMarker scans a comment that begins with a word at the start of a line (=begin in Ruby, =pod in Perl).
+func (s *scanner) blockMarker(line *sourceLine) bool {
 	if s.at != line.start || s.grammar.markers == [2]string{} || !strings.HasPrefix(s.text[s.at:], s.grammar.markers[0]) {
 		return false
 	}
 	next := s.at + len(s.grammar.markers[0])
 	letter := next < len(s.text) && 'a' <= s.text[next]|0x20 && s.text[next]|0x20 <= 'z'
 	if letter != (s.grammar.markers[0] == "=") {
-		return false // =begin is a word, Perl's marks are = with any word
+		return false // in Perl any word may follow the mark
 	}
 	s.open, s.nesting = "\n"+s.grammar.markers[1], 1
 	end := strings.IndexByte(s.text[s.at:], '\n')
@@ -380,17 +381,17 @@ func (s *codeScanner) marker(line *codeLine) bool {
 	return true
 }
 
-// directive reads a line of the preprocessor with those it is continued on. The branches of a condition begin at the same
-// depth, and the first says where it goes on.
-func (s *codeScanner) directive() {
+// directive scans a line of the preprocessor with its continuation lines. All branches of a condition begin at the same
+// bracket depth, and the first decides where the code after it continues.
+func (s *scanner) directive() {
 	word := strings.TrimLeft(s.text[s.at+1:min(len(s.text), s.at+40)], " \t")
 	switch {
 	case strings.HasPrefix(word, "if"):
-		s.branch = append(s.branch, s.depth)
-	case strings.HasPrefix(word, "el") && len(s.branch) > 0:
-		s.depth = s.branch[len(s.branch)-1]
-	case strings.HasPrefix(word, "endif") && len(s.branch) > 0:
-		s.branch = s.branch[:len(s.branch)-1]
+		s.conditionDepths = append(s.conditionDepths, s.depth)
+	case strings.HasPrefix(word, "el") && len(s.conditionDepths) > 0:
+		s.depth = s.conditionDepths[len(s.conditionDepths)-1]
+	case strings.HasPrefix(word, "endif") && len(s.conditionDepths) > 0:
+		s.conditionDepths = s.conditionDepths[:len(s.conditionDepths)-1]
 	}
 	for s.at < len(s.text) && s.text[s.at] != '\n' {
 		if strings.HasPrefix(s.text[s.at:], "/*") {
@@ -398,7 +399,7 @@ func (s *codeScanner) directive() {
 			continue
 		}
 		if s.text[s.at] == '\\' && s.at+1 < len(s.text) && s.text[s.at+1] == '\n' {
-			s.open, s.escapes = continued, false
+			s.open, s.escapes = continuedDirective, false
 			s.at++
 			return
 		}
@@ -406,35 +407,35 @@ func (s *codeScanner) directive() {
 	}
 }
 
-// heredoc notes the mark that ends the lines which begin below.
-func (s *codeScanner) heredoc(rest string) {
+// heredoc keeps the mark that ends the here document on the lines below.
+func (s *scanner) heredoc(rest string) {
 	s.at++
 	if !strings.HasPrefix(rest, "<<") || strings.HasPrefix(rest, "<<=") {
 		return
 	}
 	mark := strings.TrimLeft(strings.TrimPrefix(rest[2:min(len(rest), 80)], "<"), "-~")
-	spaced := s.grammar.name == "shell" || strings.HasPrefix(rest, "<<<") // elsewhere << and a blank is an operator
-	if spaced {
+	allowsBlank := s.grammar.name == "shell" || strings.HasPrefix(rest, "<<<") // in other languages << before a blank is an operator
+	if allowsBlank {
 		mark = strings.TrimLeft(mark, " ")
 	}
-	certain := spaced || rest[2:min(len(rest), 3)] == "~"
-	quoted := mark != "" && strings.IndexByte("'\"`", mark[0]) >= 0
-	if quoted {
+	isCertain := allowsBlank || rest[2:min(len(rest), 3)] == "~"
+	isQuoted := mark != "" && strings.IndexByte("'\"`", mark[0]) >= 0
+	if isQuoted {
 		mark = mark[1:]
 	}
 	end := 0
 	for end < len(mark) && (ascii.IsAlphanumeric(mark[end]) || mark[end] == '_') {
 		end++
 	}
-	if mark = mark[:end]; mark == "" || ascii.IsDigit(mark[0]) || !quoted && !certain && (mark[0] >= 'a' || len(mark) < 2) {
+	if mark = mark[:end]; mark == "" || ascii.IsDigit(mark[0]) || !isQuoted && !isCertain && (mark[0] >= 'a' || len(mark) < 2) {
 		return
 	}
 	s.at++
-	s.ends = append(s.ends, mark)
+	s.heredocMarks = append(s.heredocMarks, mark)
 }
 
-// dollar reads a string between marks as $body$ of PostgreSQL.
-func (s *codeScanner) dollar(rest string) {
+// dollarQuote scans a string between marks such as $body$ in PostgreSQL.
+func (s *scanner) dollarQuote(rest string) {
 	end := strings.IndexByte(rest[1:min(len(rest), 66)], '$')
 	s.at++
 	if end < 0 || end > 0 && ascii.IsDigit(rest[1]) {

@@ -6,20 +6,20 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// documentKind is the kind of a document of several in one file of YAML.
+// documentKind is the kind of one of several documents in a YAML file.
 const documentKind = ":document"
 
-// yamlDocuments cuts a file of several documents, nil when it has one.
-func (o *codeOutline) yamlDocuments() []codeItem {
+// yamlDocuments cuts a file of several documents, or returns nil.
+func (o *outline) yamlDocuments() []declaration {
 	if o.grammar.name != "yaml" {
 		return nil
 	}
-	var items []codeItem
-	from, filled := 0, false
+	var items []declaration
+	from, hasContent := 0, false
 	end := func(to int) {
-		if filled {
-			items = append(items, codeItem{from: from, to: to, sign: from, kind: documentKind})
-			from, filled = to, false
+		if hasContent {
+			items = append(items, declaration{from: from, to: to, signature: from, kind: documentKind})
+			from, hasContent = to, false
 		}
 	}
 	for i := range o.lines {
@@ -28,7 +28,7 @@ func (o *codeOutline) yamlDocuments() []codeItem {
 			end(i)
 			continue
 		}
-		filled = filled || !o.lines[i].comment && strings.TrimSpace(line) != ""
+		hasContent = hasContent || !o.lines[i].isComment && strings.TrimSpace(line) != ""
 	}
 	end(len(o.lines))
 	if len(items) < 2 {
@@ -38,16 +38,16 @@ func (o *codeOutline) yamlDocuments() []codeItem {
 	for i := range items {
 		item := &items[i]
 		text := o.span(item.from, item.to)
-		item.runes = runesOf(text)
+		item.runes = countRunes(text)
 		item.name = yamlDocumentName(text)
-		for item.sign < item.to-1 && (o.lines[item.sign].comment || o.blank(item.sign) || strings.HasPrefix(o.line(item.sign), "---")) {
-			item.sign++
+		for item.signature < item.to-1 && (o.lines[item.signature].isComment || o.isBlank(item.signature) || strings.HasPrefix(o.line(item.signature), "---")) {
+			item.signature++
 		}
 	}
 	return items
 }
 
-// yamlDocumentName names a document by what it says its kind and its name are, as objects of Kubernetes do.
+// yamlDocumentName returns the name of a document: its kind and name, as Kubernetes objects have them.
 func yamlDocumentName(text string) string {
 	var kind, name string
 	metadata := false

@@ -125,6 +125,7 @@ type extractor struct {
 	err     error
 }
 
+// ok reports whether reading may go on. It checks the context in regular intervals.
 func (x *extractor) ok() bool {
 	x.steps++
 	if x.err == nil && x.steps%1024 == 0 && x.ctx.Err() != nil {

@@ -220,6 +220,7 @@ func (w *walker) read(node *html.Node, depth int) []document.Block {
 	return inner.blocks
 }
 
+// ok reports whether reading may go on. It checks the context in regular intervals.
 func (w *walker) ok() bool {
 	w.steps++
 	if w.err == nil && w.steps%512 == 0 && w.ctx.Err() != nil {

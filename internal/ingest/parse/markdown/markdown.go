@@ -70,6 +70,7 @@ func (w *walker) parse(body string, depth int) {
 	w.children(root, depth)
 }
 
+// ok reports whether reading may go on. It checks the context in regular intervals.
 func (w *walker) ok() bool {
 	w.steps++
 	if w.err == nil && w.steps%256 == 0 && w.ctx.Err() != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Bounds of what is kept of the results of a cell: they are there to be looked at, not to be read.
+// Bounds of the output of a cell that is kept.
 const (
 	maxOutputLines = 50
 	maxOutputBytes = 8 << 10
 )
 
-// notebook is a Jupyter notebook, nbformat 4 and 3 (which has worksheets).
+// notebook is a Jupyter notebook in nbformat 4, or in nbformat 3, which has worksheets.
 type notebook struct {
-	Cells      []notebookCell `json:"cells"`
+	Cells      []cell `json:"cells"`
 	Worksheets []struct {
-		Cells []notebookCell `json:"cells"`
+		Cells []cell `json:"cells"`
 	} `json:"worksheets"`
 	Metadata struct {
 		Title   string `json:"title"`
@@ -47,20 +47,20 @@ type notebook struct {
 	Format int `json:"nbformat"`
 }
 
-type notebookCell struct {
-	Type     string           `json:"cell_type"`
-	Source   multiline        `json:"source"`
-	Input    multiline        `json:"input"` // of code, nbformat 3
-	Language string           `json:"language"`
-	Level    int              `json:"level"` // of headings, nbformat 3
-	Outputs  []notebookOutput `json:"outputs"`
+type cell struct {
+	Type     string    `json:"cell_type"`
+	Source   multiline `json:"source"`
+	Input    multiline `json:"input"` // of code, nbformat 3
+	Language string    `json:"language"`
+	Level    int       `json:"level"` // of a heading, nbformat 3
+	Outputs  []output  `json:"outputs"`
 	Metadata struct {
 		Format string `json:"raw_mimetype"`
 		Other  string `json:"format"`
 	} `json:"metadata"`
 }
 
-type notebookOutput struct {
+type output struct {
 	Type  string               `json:"output_type"`
 	Text  multiline            `json:"text"`
 	HTML  multiline            `json:"html"` // nbformat 3
@@ -70,7 +70,7 @@ type notebookOutput struct {
 	Trace traceback            `json:"traceback"`
 }
 
-// multiline is a text, or a list of its lines. Other values have no text.
+// multiline is a string, or a list of lines. Other JSON values are empty.
 type multiline string
 
 // UnmarshalJSON accepts any value.
@@ -87,7 +87,7 @@ func (m *multiline) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// traceback is a list of pieces of text without line ends, or a text.
+// traceback is a list of strings without line ends, or a string.
 type traceback string
 
 // UnmarshalJSON accepts any value.
@@ -103,19 +103,19 @@ func (t *traceback) UnmarshalJSON(value []byte) error {
 	return err
 }
 
-// Read reads a Jupyter notebook: text cells as Markdown, code cells with what they printed. JSON that is no
-// notebook is read as JSON.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
+// Read reads a Jupyter notebook: text cells as Markdown, and code cells with their output. JSON that is no notebook is
+// read as JSON.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
 	var book notebook
-	if err := json.Unmarshal([]byte(r.Text), &book); err != nil || book.Format == 0 {
-		return jsondoc.Read(ctx, r)
+	if err := json.Unmarshal([]byte(in.Text), &book); err != nil || book.Format == 0 {
+		return jsondoc.Read(ctx, in)
 	}
 	for _, sheet := range book.Worksheets {
 		book.Cells = append(book.Cells, sheet.Cells...)
 	}
-	w := notebookWriter{
+	w := writer{
 		ctx: ctx, anchors: make(document.Anchors), language: book.Metadata.Language.Name,
-		found: &document.Draft{Prose: true, Meta: make(map[string]any), Extra: map[string]any{"cells": len(book.Cells)}, DocType: "notebook"},
+		draft: &document.Draft{Prose: true, Meta: make(map[string]any), Extra: map[string]any{"cells": len(book.Cells)}, DocType: "notebook"},
 	}
 	if w.language == "" {
 		w.language = book.Metadata.Kernel.Language
@@ -132,35 +132,35 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 			return nil, err
 		}
 	}
-	return w.found, nil
+	return w.draft, nil
 }
 
-type notebookWriter struct {
+type writer struct {
 	ctx      context.Context
 	anchors  document.Anchors
 	language string
-	found    *document.Draft
+	draft    *document.Draft
 }
 
-func (w *notebookWriter) describe(book *notebook) {
+func (w *writer) describe(book *notebook) {
 	if book.Metadata.Title != "" {
-		w.found.Meta["title"] = book.Metadata.Title
+		w.draft.Meta["title"] = book.Metadata.Title
 	}
 	var authors []any
 	for _, author := range book.Metadata.Authors {
 		authors = append(authors, author.Name)
 	}
 	if len(authors) > 0 {
-		w.found.Meta["author"] = authors
+		w.draft.Meta["author"] = authors
 	}
 	if w.language != "" {
-		w.found.Extra["code_language"] = strings.ToLower(w.language)
+		w.draft.Extra["code_language"] = strings.ToLower(w.language)
 	}
 }
 
-func (w *notebookWriter) add(block document.Block) { w.found.Blocks = append(w.found.Blocks, block) }
+func (w *writer) add(block document.Block) { w.draft.Blocks = append(w.draft.Blocks, block) }
 
-func (w *notebookWriter) cell(cell *notebookCell, first bool) error {
+func (w *writer) cell(cell *cell, first bool) error {
 	source := string(cell.Source)
 	switch cell.Type {
 	case "markdown":
@@ -190,8 +190,8 @@ func (w *notebookWriter) cell(cell *notebookCell, first bool) error {
 	return nil
 }
 
-// raw reads a cell that is meant for a program that publishes notebooks, in the format that the cell names.
-func (w *notebookWriter) raw(cell *notebookCell, first bool) error {
+// raw reads a cell in the format that its metadata names.
+func (w *writer) raw(cell *cell, first bool) error {
 	source := charset.Clean(string(cell.Source))
 	kind := cell.Metadata.Format
 	if kind == "" {
@@ -201,18 +201,18 @@ func (w *notebookWriter) raw(cell *notebookCell, first bool) error {
 	case first && strings.HasPrefix(strings.TrimSpace(source), "---"):
 		meta, body, _ := frontmatter.Cut(strings.TrimSpace(source) + "\n")
 		for key, value := range meta {
-			if _, known := w.found.Meta[key]; !known {
-				w.found.Meta[key] = value
+			if _, known := w.draft.Meta[key]; !known {
+				w.draft.Meta[key] = value
 			}
 		}
 		return w.markdown(body)
 	case strings.Contains(kind, "html"):
-		w.found.Blocks = append(w.found.Blocks, htmldoc.Fragment(w.ctx, source, w.anchors)...)
+		w.draft.Blocks = append(w.draft.Blocks, htmldoc.Fragment(w.ctx, source, w.anchors)...)
 	case strings.Contains(kind, "markdown"):
 		return w.markdown(source)
 	case strings.Contains(kind, "restructuredtext"):
 		blocks, err := restructured.Fragment(w.ctx, source, w.anchors, 0)
-		w.found.Blocks = append(w.found.Blocks, blocks...)
+		w.draft.Blocks = append(w.draft.Blocks, blocks...)
 		return err
 	default:
 		w.add(document.Block{Kind: document.Paragraph, Text: strings.TrimSpace(source)})
@@ -220,7 +220,7 @@ func (w *notebookWriter) raw(cell *notebookCell, first bool) error {
 	return nil
 }
 
-// magicLanguage returns the language of a cell that begins with a command such as %%bash, "" for others.
+// magicLanguage returns the language of a cell that begins with a magic command such as %%bash, or "".
 func magicLanguage(source string) string {
 	line, _, _ := strings.Cut(source, "\n")
 	name, found := strings.CutPrefix(strings.TrimSpace(line), "%%")
@@ -233,18 +233,18 @@ func magicLanguage(source string) string {
 	return ""
 }
 
-// markdown reads the text of a cell as Markdown.
-func (w *notebookWriter) markdown(text string) error {
+// markdown reads a text as Markdown.
+func (w *writer) markdown(text string) error {
 	blocks, err := markdown.Fragment(w.ctx, sitetemplate.Strip(charset.Clean(text), false), w.anchors)
-	w.found.Blocks = append(w.found.Blocks, blocks...)
+	w.draft.Blocks = append(w.draft.Blocks, blocks...)
 	return err
 }
 
-// terminal matches the codes by which programs colour what they print (ECMA-48).
-var terminal = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+// escapeSequence matches the sequences by which programs colour their output (ECMA-48).
+var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
-// output keeps tables and the beginning of printed text; pictures and widgets have no text.
-func (w *notebookWriter) output(output *notebookOutput) {
+// output adds tables and the beginning of printed text. Pictures and widgets have no text.
+func (w *writer) output(output *output) {
 	page, plain := output.Data["text/html"], output.Data["text/plain"]
 	if page == "" {
 		page = output.HTML
@@ -270,7 +270,7 @@ func (w *notebookWriter) output(output *notebookOutput) {
 	if output.Type == "error" || output.Type == "pyerr" {
 		plain = multiline(output.Name + ": " + output.Value)
 		if trace := string(output.Trace); trace != "" {
-			plain = multiline(ending(trace)) // which says what went wrong
+			plain = multiline(lastLines(trace)) // the end says what went wrong
 		}
 	}
 	if formula := strings.TrimSpace(charset.Clean(string(output.Data["text/latex"]))); formula != "" && len(formula) < maxOutputBytes {
@@ -282,20 +282,20 @@ func (w *notebookWriter) output(output *notebookOutput) {
 			return // its text only says that there is a picture
 		}
 	}
-	text := terminal.ReplaceAllString(string(plain), "")
-	if isObject(strings.TrimSpace(text)) {
+	text := escapeSequence.ReplaceAllString(string(plain), "")
+	if isPlaceholder(strings.TrimSpace(text)) {
 		return
 	}
-	w.add(document.Block{Kind: document.Code, Language: "text", Text: strings.Trim(charset.Clean(beginning(text)), "\n")})
+	w.add(document.Block{Kind: document.Code, Language: "text", Text: strings.Trim(charset.Clean(firstLines(text)), "\n")})
 }
 
-// isObject reports the text that stands for a result which has none: <Figure size 640x480 with 1 Axes>.
-func isObject(text string) bool {
+// isPlaceholder reports whether a text stands for a result without text: <Figure size 640x480 with 1 Axes>.
+func isPlaceholder(text string) bool {
 	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") && !strings.ContainsAny(text, "\n") && strings.Count(text, "<") == 1
 }
 
-// ending cuts a text to its last lines.
-func ending(text string) string {
+// lastLines returns the last lines of a text.
+func lastLines(text string) string {
 	text = strings.TrimRight(text, "\n")
 	for at, lines := len(text), 0; at > 0; lines++ {
 		if lines == maxOutputLines || len(text)-at > maxOutputBytes {
@@ -306,8 +306,8 @@ func ending(text string) string {
 	return text
 }
 
-// beginning cuts the output of a cell to what is kept.
-func beginning(text string) string {
+// firstLines returns the first lines of a text.
+func firstLines(text string) string {
 	text = safetext.TruncateBytes(text, maxOutputBytes)
 	lines := 0
 	for i := range len(text) {

@@ -11,42 +11,42 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// headings writes the heading that a stretch begins with, if it does, and returns how many of its lines that takes.
-func (w *plainWriter) headings(lines []string) int {
-	if len(lines) >= 3 && isRuleLine(lines[0]) && isRuleLine(lines[2]) && !isRuleLine(lines[1]) && utf8.RuneCountInString(lines[1]) < 120 {
+// cutHeading writes the heading that the lines begin with, and returns the number of its lines, or 0 if there is none.
+func (w *writer) cutHeading(lines []string) int {
+	if len(lines) >= 3 && isRule(lines[0]) && isRule(lines[2]) && !isRule(lines[1]) && utf8.RuneCountInString(lines[1]) < 120 {
 		w.heading(1, lines[1])
 		return 3
 	}
-	if used := w.underlined(lines); used > 0 {
-		// The level of a rule shows in what rules were there before.
+	if used := w.underlinedLines(lines); used > 0 {
+		// The level depends on the order in which rules were first used.
 		rule := strings.TrimSpace(lines[1])[:1]
-		if !strings.Contains(w.rules, rule) {
-			w.rules += rule
+		if !strings.Contains(w.ruleChars, rule) {
+			w.ruleChars += rule
 		}
-		w.heading(min(strings.Index(w.rules, rule)+1, 6), lines[0])
+		w.heading(min(strings.Index(w.ruleChars, rule)+1, 6), lines[0])
 		return used
 	}
-	if isRuleLine(lines[0]) {
-		return 1 // a line drawn between two parts
+	if isRule(lines[0]) {
+		return 1 // a rule between two parts
 	}
 	line := strings.TrimSpace(lines[0])
-	alone := len(lines) == 1
-	opens := alone || indentOfText(lines[1]) > indentOfText(lines[0]) // text below it is indented
+	isAlone := len(lines) == 1
+	isAboveText := isAlone || indentWidth(lines[1]) > indentWidth(lines[0]) // the text below is indented
 	switch level := numberedLevel(line); {
-	case len(w.blocks) < 5 && !w.titled && w.centred(lines):
-		w.titled = true
+	case len(w.blocks) < 5 && !w.hasHeading && w.isCentred(lines):
+		w.hasHeading = true
 		w.heading(1, strings.Join(lines, " "))
 		return len(lines)
-	case w.layout.marked && alone && markedLevel(line) > 0:
+	case w.layout.hasMarkedHeadings && isAlone && markedLevel(line) > 0:
 		level := markedLevel(line)
 		w.heading(level, strings.Trim(line[level:], "# "))
-	case alone && isChapter(line):
+	case isAlone && isChapter(line):
 		w.heading(2, line)
-	case w.layout.numbered && alone && level > 0 && isHeadingText(line):
+	case w.layout.hasNumberedHeadings && isAlone && level > 0 && isHeadingText(line):
 		w.heading(min(level+1, 6), line)
-	case w.layout.capitals && opens && isCapitals(line) && indentOfText(lines[0]) <= w.layout.indent && (!w.layout.manual || indentOfText(lines[0]) == 0):
+	case w.layout.hasCapitalHeadings && isAboveText && isCapitals(line) && indentWidth(lines[0]) <= w.layout.indent && (!w.layout.isManual || indentWidth(lines[0]) == 0):
 		w.heading(2, line)
-	case w.layout.manual && opens && !alone && indentOfText(lines[0]) > 0 && indentOfText(lines[0]) < w.layout.indent && isHeadingText(line):
+	case w.layout.isManual && isAboveText && !isAlone && indentWidth(lines[0]) > 0 && indentWidth(lines[0]) < w.layout.indent && isHeadingText(line):
 		w.heading(3, line)
 	default:
 		return 0
@@ -54,7 +54,7 @@ func (w *plainWriter) headings(lines []string) int {
 	return 1
 }
 
-func (w *plainWriter) heading(level int, text string) {
+func (w *writer) heading(level int, text string) {
 	text = strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ":")
 	for _, frame := range []string{"=", "|", "*", "#"} {
 		if strings.HasPrefix(text, frame) && strings.HasSuffix(text, frame) {
@@ -64,7 +64,7 @@ func (w *plainWriter) heading(level int, text string) {
 	if text == "" {
 		return
 	}
-	w.titled = true
+	w.hasHeading = true
 	if len(text) > compose.MaxHeading {
 		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		return
@@ -72,33 +72,33 @@ func (w *plainWriter) heading(level int, text string) {
 	w.emit(document.Block{Kind: document.Heading, Level: level, Text: text, Anchor: w.anchors.Take("", text)})
 }
 
-// underlined returns 2 for a line with a rule below it that is about as long.
-func (w *plainWriter) underlined(lines []string) int {
-	if len(lines) < 2 || !isRuleLine(lines[1]) || isRuleLine(lines[0]) || lines[0] == "" {
+// underlinedLines returns 2 if the lines begin with a line above a rule of about the same length, or else 0.
+func (w *writer) underlinedLines(lines []string) int {
+	if len(lines) < 2 || !isRule(lines[1]) || isRule(lines[0]) || lines[0] == "" {
 		return 0
 	}
 	title, rule := strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1])
 	length := utf8.RuneCountInString(title)
-	if len(rule) < length*2/3 || len(rule) > 2*length+10 || len(title) > 200 || indentOfText(lines[0]) > w.layout.indent || strings.Contains(title, "   ") {
+	if len(rule) < length*2/3 || len(rule) > 2*length+10 || len(title) > 200 || indentWidth(lines[0]) > w.layout.indent || strings.Contains(title, "   ") {
 		return 0
 	}
 	return 2
 }
 
-// isRuleLine reports lines of one sign over and over.
-func isRuleLine(line string) bool {
+// isRule reports whether a line repeats one punctuation character.
+func isRule(line string) bool {
 	line = strings.TrimSpace(line)
 	return len(line) >= 3 && strings.IndexByte("=-~*#+^_", line[0]) >= 0 && strings.Trim(line, line[:1]) == ""
 }
 
-// centred reports the title that a text begins with when it stands in the middle of its lines.
-func (w *plainWriter) centred(lines []string) bool {
+// isCentred reports whether the lines are a centred title.
+func (w *writer) isCentred(lines []string) bool {
 	if len(lines) > 3 {
 		return false
 	}
 	width := max(w.layout.width, 66)
 	for _, line := range lines {
-		left := indentOfText(line)
+		left := indentWidth(line)
 		text := strings.TrimSpace(line)
 		right := width - left - utf8.RuneCountInString(text)
 		if left < 8 || left < w.layout.indent+6 || right-left > 12 || left-right > 12 || strings.Contains(text, "   ") {
@@ -108,7 +108,7 @@ func (w *plainWriter) centred(lines []string) bool {
 	return true
 }
 
-// markedLevel returns the level of a heading in the way of Markdown, 0 for other lines.
+// markedLevel returns the level of a heading marked with #, or 0.
 func markedLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	if level == 0 || level > 6 || level >= len(line) || line[level] != ' ' {
@@ -117,7 +117,7 @@ func markedLevel(line string) int {
 	return level
 }
 
-// isChapter reports lines that say they are one: Chapter 3, Kapitel IV, 第三章.
+// isChapter reports whether a line announces a chapter: Chapter 3, Kapitel IV, 第三章.
 func isChapter(line string) bool {
 	if utf8.RuneCountInString(line) > 80 || strings.HasSuffix(line, ".") && strings.Count(line, " ") > 2 {
 		return false
@@ -146,8 +146,8 @@ func isChapter(line string) bool {
 	return number != "" && (strings.Trim(number, "0123456789.") == "" || strings.Trim(number, "IVXLCDM") == "" || len(number) == 1 && unicode.IsUpper(rune(number[0])))
 }
 
-// numberedLevel returns how many numbers a line begins with: 1 for "3. Title", 2 for "3.1 Title" or "A.1 Title", 0 for other
-// lines.
+// numberedLevel returns how many numbers a line begins with: 1 for "3. Title", 2 for "3.1 Title" or "A.1 Title", or
+// else 0.
 func numberedLevel(line string) int {
 	number, rest, found := strings.Cut(line, " ")
 	if !found || strings.TrimSpace(rest) == "" || len(number) > 15 {
@@ -164,8 +164,8 @@ func numberedLevel(line string) int {
 	return len(parts)
 }
 
-// isHeadingText reports short lines that begin with a capital, a figure or a letter without case, and do not end as
-// sentences do.
+// isHeadingText reports whether a line is short, begins with a capital, a digit or a letter without case, and does not
+// end like a sentence.
 func isHeadingText(line string) bool {
 	if utf8.RuneCountInString(line) > 80 || strings.Contains(line, "....") || strings.Contains(line, "   ") {
 		return false
@@ -176,7 +176,7 @@ func isHeadingText(line string) bool {
 	return text != "" && !unicode.IsLower(first) && (unicode.IsLetter(first) || unicode.IsDigit(first)) && !strings.ContainsRune(".,;!。，；、", last)
 }
 
-// isCapitals reports lines without a small letter, and more than two capitals.
+// isCapitals reports whether a line has at least three capitals and no small letters.
 func isCapitals(line string) bool {
 	if utf8.RuneCountInString(line) > 70 || strings.Contains(line, "   ") {
 		return false
@@ -197,74 +197,75 @@ func isCapitals(line string) bool {
 	return capitals >= 3 && letters > 2*others && !strings.ContainsRune(".,;!?", last)
 }
 
-// headingSurvey counts the lines of a text that may be headings.
-type headingSurvey struct {
-	pending string // a line with an empty one above it
-	numbers []string
-	text    bool // since the last number
-	bodies  int  // numbers with text below them
+// headingStats counts the lines of a text that may be headings.
+type headingStats struct {
+	pending        string // a line that follows an empty one
+	sectionNumbers []string
+	hasText        bool // since the last number
+	withText       int  // number of numbered lines with text below
 
 	capitals, marked, comments, manual int
-	previousMarked, previousCapitals   bool
+	wasMarked, wasCapitals             bool
 }
 
-// add takes the next line and the one above it.
-func (h *headingSurvey) add(above, line string) {
+// add counts a line that follows another.
+func (h *headingStats) add(previous, line string) {
 	if line != "" && markedLevel(line) > 0 {
-		if h.previousMarked {
-			h.comments++ // lines with # below each other are comments
+		if h.wasMarked {
+			h.comments++ // consecutive lines with # are comments
 		}
 		h.marked++
 	}
-	h.previousMarked = line != "" && strings.HasPrefix(line, "#")
-	// A line in capitals with an empty or an indented line below it.
-	if h.previousCapitals && (line == "" || indentOfText(line) > indentOfText(above)) {
+	h.wasMarked = line != "" && strings.HasPrefix(line, "#")
+	// A heading in capitals has an empty or an indented line below.
+	if h.wasCapitals && (line == "" || indentWidth(line) > indentWidth(previous)) {
 		h.capitals++
-		if line != "" && indentOfText(above) == 0 && indentOfText(line) >= 4 {
+		if line != "" && indentWidth(previous) == 0 && indentWidth(line) >= 4 {
 			h.manual++
 		}
 	}
-	h.previousCapitals = above == "" && line != "" && isCapitals(strings.TrimSpace(line))
+	h.wasCapitals = previous == "" && line != "" && isCapitals(strings.TrimSpace(line))
 	switch {
 	case line == "" && h.pending != "":
 		if number := numberedLevel(h.pending); number > 0 && isHeadingText(h.pending) {
 			word, _, _ := strings.Cut(h.pending, " ")
-			if len(h.numbers) < 2000 {
-				h.numbers = append(h.numbers, strings.TrimSuffix(word, "."))
+			if len(h.sectionNumbers) < 2000 {
+				h.sectionNumbers = append(h.sectionNumbers, strings.TrimSuffix(word, "."))
 			}
-			if h.text && len(h.numbers) > 1 {
-				h.bodies++
+			if h.hasText && len(h.sectionNumbers) > 1 {
+				h.withText++
 			}
-			h.text = false
+			h.hasText = false
 		} else {
-			h.text = true
+			h.hasText = true
 		}
 		h.pending = ""
 	case line == "":
 		h.pending = ""
-	case above == "" && h.pending == "":
+	case previous == "" && h.pending == "":
 		h.pending = strings.TrimSpace(line)
 	case line != "":
-		h.pending, h.text = "", true
+		h.pending, h.hasText = "", true
 	}
 }
 
-// consistent reports numbers of headings that follow each other as those of sections do, with text between most of them.
-func (h *headingSurvey) consistent() bool {
-	if len(h.numbers) < 2 || h.bodies*2 < len(h.numbers)-1 {
+// isConsistent reports whether the numbers of headings follow each other like those of sections, mostly with text
+// between.
+func (h *headingStats) isConsistent() bool {
+	if len(h.sectionNumbers) < 2 || h.withText*2 < len(h.sectionNumbers)-1 {
 		return false
 	}
 	good := 0
-	for i := 1; i < len(h.numbers); i++ {
-		if follows(h.numbers[i-1], h.numbers[i]) {
+	for i := 1; i < len(h.sectionNumbers); i++ {
+		if isNextNumber(h.sectionNumbers[i-1], h.sectionNumbers[i]) {
 			good++
 		}
 	}
-	return good*4 >= (len(h.numbers)-1)*3
+	return good*4 >= (len(h.sectionNumbers)-1)*3
 }
 
-// follows reports numbers of sections that may come after each other: 2.1 after 2 or 1.3, 2.2 and 3 after 2.1.
-func follows(before, after string) bool {
+// isNextNumber reports whether a section number may follow another: 2.1 after 2 or 1.3, and 2.2 or 3 after 2.1.
+func isNextNumber(before, after string) bool {
 	a, b := strings.Split(before, "."), strings.Split(after, ".")
 	for i := 0; i < len(b); i++ {
 		if i >= len(a) {
@@ -286,9 +287,9 @@ func follows(before, after string) bool {
 	return false
 }
 
-// title is what a page of a manual says it is about.
-func (w *plainWriter) title() string {
-	if !w.layout.manual {
+// title returns the title of a manual page.
+func (w *writer) title() string {
+	if !w.layout.isManual {
 		return ""
 	}
 	for i := 0; i+1 < len(w.blocks) && i < 10; i++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
 )
 
-// bulletOf returns what marks a line as an item of a list, "1." for every number with a full stop, "" for none.
+// bulletOf returns the kind of bullet or number that a line begins with, such as "-" or "1.", or "".
 func bulletOf(line string) string {
 	line = strings.TrimLeft(line, " \t")
 	mark, rest, found := strings.Cut(line, " ")
@@ -39,31 +39,31 @@ func bulletOf(line string) string {
 	return ""
 }
 
-func isTextItem(line string) bool { return bulletOf(line) != "" }
+func isItem(line string) bool { return bulletOf(line) != "" }
 
-// list writes the items at the beginning of a stretch, and returns how many lines they are. Lines below an item belong to
-// it when they are indented, or when they were broken off it.
-func (w *plainWriter) list(lines []string) int {
-	if bulletOf(lines[0]) == "o" && lines[0][0] == 'o' && !w.repeats(lines) {
-		w.emit(document.Block{Kind: document.Paragraph, Text: w.joined(lines)})
+// list writes the list items at the beginning of the lines, and returns how many lines they take. A line belongs to the
+// item above if it is indented or was wrapped.
+func (w *writer) list(lines []string) int {
+	if bulletOf(lines[0]) == "o" && lines[0][0] == 'o' && !w.hasMoreItems(lines) {
+		w.emit(document.Block{Kind: document.Paragraph, Text: w.joinLines(lines)})
 		return len(lines)
 	}
 	var items []string
-	var indents []int // of the items that the current one stands in
+	var indents []int // of the enclosing items
 	var item []string
 	level := 0
 	flush := func() {
 		if len(item) > 0 {
-			items = append(items, strings.Repeat("  ", level)+listItem(item))
+			items = append(items, strings.Repeat("  ", level)+markdownItem(item))
 			item = item[:0]
 		}
 	}
 	n := 0
 	for ; n < len(lines); n++ {
 		line := lines[n]
-		indent := indentOfText(line)
+		indent := indentWidth(line)
 		switch {
-		case isTextItem(line) && (n == 0 || bulletOf(line) != "o" || bulletOf(lines[0]) == "o"):
+		case isItem(line) && (n == 0 || bulletOf(line) != "o" || bulletOf(lines[0]) == "o"):
 			flush()
 			for len(indents) > 0 && indent < indents[len(indents)-1] {
 				indents = indents[:len(indents)-1]
@@ -72,7 +72,7 @@ func (w *plainWriter) list(lines []string) int {
 				indents = append(indents, indent)
 			}
 			level = min(len(indents)-1, 6)
-		case quotedLines(lines[n:]) > 0, indent <= indents[0] && n > 0 && !w.runsOver(lines[n-1], line):
+		case quotedLines(lines[n:]) > 0, indent <= indents[0] && n > 0 && !w.isWrapped(lines[n-1], line):
 			flush()
 			w.emitList(items, bulletOf(lines[0]))
 			return n
@@ -84,8 +84,8 @@ func (w *plainWriter) list(lines []string) int {
 	return n
 }
 
-// repeats reports that more lines than the first begin with its mark.
-func (w *plainWriter) repeats(lines []string) bool {
+// hasMoreItems reports whether further lines begin with the same bullet.
+func (w *writer) hasMoreItems(lines []string) bool {
 	for _, line := range lines[1:] {
 		if bulletOf(line) == bulletOf(lines[0]) {
 			return true
@@ -95,14 +95,15 @@ func (w *plainWriter) repeats(lines []string) bool {
 	return last >= 0 && w.blocks[last].Kind == document.List
 }
 
-// runsOver reports that a line goes on in the next because it was full.
-func (w *plainWriter) runsOver(above, line string) bool {
+// isWrapped reports whether a line was wrapped because the line above was full.
+func (w *writer) isWrapped(above, line string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line))
-	return w.layout.width > 0 && utf8.RuneCountInString(above)+1+wordLength(strings.TrimSpace(line)) >= w.layout.width-4 && !unicode.IsUpper(first)
+	return w.layout.width > 0 && utf8.RuneCountInString(above)+1+firstWordLength(strings.TrimSpace(line)) >= w.layout.width-4 && !unicode.IsUpper(first)
 }
 
-// emitList writes items that had a mark; those of a list with empty lines between its items go on with it.
-func (w *plainWriter) emitList(items []string, bullet string) {
+// emitList writes items. They extend the previous list if it has the same bullets, since there may be empty lines
+// between items.
+func (w *writer) emitList(items []string, bullet string) {
 	text := strings.Join(items, "\n")
 	if last := len(w.blocks) - 1; last >= 0 && w.blocks[last].Kind == document.List && w.blocks[last].Page == w.page {
 		if bullet == w.bullet && len(w.blocks[last].Text) < 8*compose.BlockRunes {
@@ -114,8 +115,8 @@ func (w *plainWriter) emitList(items []string, bullet string) {
 	w.emit(document.Block{Kind: document.List, Text: text})
 }
 
-// listItem joins the lines of an item, and gives it the mark that Markdown has for it.
-func listItem(lines []string) string {
+// markdownItem joins the lines of an item and gives it a bullet of Markdown.
+func markdownItem(lines []string) string {
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// isLog reports a text most of whose lines begin with a time of day.
+// isLog reports whether many lines of a text begin with a time of day.
 func isLog(text string) bool {
 	const most = 200
 	lines, entries := 0, 0
@@ -30,7 +30,7 @@ func isLog(text string) bool {
 	return entries >= 3 && entries*10 >= lines*4
 }
 
-// isEntry reports a line with a time of day near its beginning: 12:34:56.
+// isEntry reports whether a line has a time of day near its beginning: 12:34:56.
 func isEntry(line string) bool {
 	if line == "" || line[0] == ' ' || line[0] == '\t' {
 		return false
@@ -45,19 +45,20 @@ func isEntry(line string) bool {
 	return false
 }
 
-// readLog cuts a log between its entries into blocks of about the same length. Lines without a time belong to the entry above.
-func readLog(ctx context.Context, r document.Text) (*document.Draft, error) {
-	found := &document.Draft{}
+// readLog cuts a log between its entries into blocks of about equal length. Lines without a time belong to the entry
+// above.
+func readLog(ctx context.Context, in document.Text) (*document.Draft, error) {
+	draft := &document.Draft{}
 	var b strings.Builder
 	runes, entries := 0, 0
 	flush := func() {
 		if text := strings.Trim(b.String(), "\n"); strings.TrimSpace(text) != "" {
-			found.Blocks = append(found.Blocks, document.Block{Kind: document.Code, Language: "log", Text: text})
+			draft.Blocks = append(draft.Blocks, document.Block{Kind: document.Code, Language: "log", Text: text})
 		}
 		b.Reset()
 		runes = 0
 	}
-	for line := range strings.Lines(strings.ReplaceAll(r.Text, "\f", "\n")) {
+	for line := range strings.Lines(strings.ReplaceAll(in.Text, "\f", "\n")) {
 		size := utf8.RuneCountInString(line)
 		if isEntry(line) {
 			if entries++; entries%1024 == 0 && ctx.Err() != nil {
@@ -68,7 +69,7 @@ func readLog(ctx context.Context, r document.Text) (*document.Draft, error) {
 			}
 		}
 		if runes > 4*compose.BlockRunes {
-			flush() // an entry without end
+			flush() // a very long entry
 		}
 		if size <= compose.LongLine {
 			b.WriteString(line)
@@ -81,6 +82,6 @@ func readLog(ctx context.Context, r document.Text) (*document.Draft, error) {
 		}
 	}
 	flush()
-	found.Extra = map[string]any{"entries": entries}
-	return found, nil
+	draft.Extra = map[string]any{"entries": entries}
+	return draft, nil
 }

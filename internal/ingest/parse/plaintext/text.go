@@ -13,21 +13,21 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Read reads plain text: paragraphs parted by empty lines, with the headings, lists, quotations, code and pages that
-// its layout shows. The lines of a paragraph that were broken to fit a width are joined, others stay. What is drawn with
-// blanks stays as it is, as code. Subtitles lose their times, and logs are cut between their entries.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	switch extension := document.Extension(r.Name); {
-	case extension == "vtt", extension == "srt", extension == "sbv", subtitle.Is(r.Text):
-		return subtitle.Read(ctx, r)
-	case isLog(r.Text):
-		return readLog(ctx, r)
+// Read reads plain text: paragraphs separated by empty lines, and the headings, lists, quotations, code and pages that
+// the layout shows. Lines that were wrapped at a width are joined. Drawings made of characters become code. Subtitles
+// lose their times, and logs are cut between their entries.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	switch extension := document.Extension(in.Name); {
+	case extension == "vtt", extension == "srt", extension == "sbv", subtitle.Is(in.Text):
+		return subtitle.Read(ctx, in)
+	case isLog(in.Text):
+		return readLog(ctx, in)
 	}
-	survey := surveyText(r.Text)
-	w := plainWriter{ctx: ctx, layout: survey, anchors: make(document.Anchors)}
-	pages := []string{r.Text}
-	if strings.Count(r.Text, "\f") <= r.Limits.MaxPages {
-		pages = strings.Split(r.Text, "\f")
+	survey := detectLayout(in.Text)
+	w := writer{ctx: ctx, layout: survey, anchors: make(document.Anchors)}
+	pages := []string{in.Text}
+	if strings.Count(in.Text, "\f") <= in.Limits.MaxPages {
+		pages = strings.Split(in.Text, "\f")
 	}
 	running := runningLines(pages)
 	for i, page := range pages {
@@ -49,69 +49,69 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 	return found, nil
 }
 
-// textLayout is what the lines of a text have in common.
-type textLayout struct {
-	// width is how long lines are that are broken to fit, 0 where none are.
+// layout holds what the lines of a text have in common.
+type layout struct {
+	// width is the width at which lines are wrapped, 0 if they are not.
 	width int
-	// indent is how far the text as a whole is indented.
+	// indent is the indentation of most of the text.
 	indent int
-	// numbered tells that lines such as "1.2 Title" are headings, capitals that lines in capitals are, and marked that
-	// lines with # are.
-	numbered, capitals, marked bool
-	// manual tells of the pages of a manual: names of sections at the margin, their text indented.
-	manual bool
+	// hasNumberedHeadings is set if lines such as "1.2 Title" are headings, hasCapitalHeadings if lines in capitals
+	// are, and hasMarkedHeadings if lines with # are.
+	hasNumberedHeadings, hasCapitalHeadings, hasMarkedHeadings bool
+	// isManual is set for manual pages: section names at the margin, text indented.
+	isManual bool
 }
 
-// surveyText looks at the lines of a text.
-func surveyText(text string) textLayout {
+// detectLayout returns the layout of a text.
+func detectLayout(text string) layout {
 	const most = 1 << 20
-	var layout textLayout
+	var layout layout
 	widths, indents := make(map[int]int), make(map[int]int)
 	lengths, lines := 0, 0
-	above := ""
-	headings := headingSurvey{}
+	previous := ""
+	headings := headingStats{}
 	for line := range strings.Lines(safetext.TruncateBytes(text, most)) {
 		line = strings.TrimRight(line, " \t\n\f")
 		if line == "" {
-			headings.add(above, line)
-			above = line
+			headings.add(previous, line)
+			previous = line
 			continue
 		}
 		lines++
-		indents[indentOfText(line)]++
-		if above != "" {
-			length := utf8.RuneCountInString(above)
+		indents[indentWidth(line)]++
+		if previous != "" {
+			length := utf8.RuneCountInString(previous)
 			widths[min(length, 200)]++
 			lengths++
 		}
-		headings.add(above, line)
-		above = line
+		headings.add(previous, line)
+		previous = line
 	}
-	headings.add(above, "")
-	layout.width = widthOf(widths, lengths)
-	best, far := 0, 0 // lines that are indented far
+	headings.add(previous, "")
+	layout.width = lineWidth(widths, lengths)
+	best, deep := 0, 0 // deep counts the lines with a deep indentation
 	for indent, count := range indents {
 		if indent >= 4 {
-			far += count
+			deep += count
 		}
 	}
-	layout.manual = headings.manual >= 2 && far*2 >= lines
+	layout.isManual = headings.manual >= 2 && deep*2 >= lines
 	for indent, count := range indents {
-		if layout.manual && indent < 4 {
+		if layout.isManual && indent < 4 {
 			continue
 		}
 		if count > best || count == best && indent < layout.indent {
 			layout.indent, best = indent, count
 		}
 	}
-	layout.numbered = headings.consistent()
-	layout.capitals = headings.capitals > 0 && headings.capitals*2 <= lines
-	layout.marked = headings.marked >= 2 && headings.comments*4 < headings.marked
+	layout.hasNumberedHeadings = headings.isConsistent()
+	layout.hasCapitalHeadings = headings.capitals > 0 && headings.capitals*2 <= lines
+	layout.hasMarkedHeadings = headings.marked >= 2 && headings.comments*4 < headings.marked
 	return layout
 }
 
-// widthOf is the length that nine of ten lines with another below them do not go beyond.
-func widthOf(widths map[int]int, lengths int) int {
+// lineWidth returns the length that nine of ten lines do not exceed, of those that another line follows.
+func lineWidth(widths map[int]int, lengths int) int {
 	if lengths < 2 {
 		return 72
 	}
@@ -130,8 +130,8 @@ func widthOf(widths map[int]int, lengths int) int {
 	return 72
 }
 
-// indentOfText counts the blanks a line begins with.
-func indentOfText(line string) int {
+// indentWidth returns the width of the blanks at the beginning of a line.
+func indentWidth(line string) int {
 	indent := 0
 	for _, r := range line {
 		switch r {
@@ -148,8 +148,8 @@ func indentOfText(line string) int {
 	return indent
 }
 
-// runningLines finds the lines at the top and the bottom of pages that nearly all pages have but for their number, and
-// says for each page which of its lines these are. On the first page they stay.
+// runningLines returns the running heads and feet of each page: first or last lines that most pages share, except for
+// their number. Those of the first page stay.
 func runningLines(pages []string) []map[string]bool {
 	running := make([]map[string]bool, len(pages))
 	if len(pages) < 3 {
@@ -160,7 +160,7 @@ func runningLines(pages []string) []map[string]bool {
 	for i, page := range pages {
 		edges[i] = edgeLines(page)
 		for _, line := range edges[i] {
-			counts[withoutNumbers(line)]++
+			counts[maskNumbers(line)]++
 		}
 	}
 	for i := range pages {
@@ -169,7 +169,7 @@ func runningLines(pages []string) []map[string]bool {
 		}
 		running[i] = make(map[string]bool)
 		for _, line := range edges[i] {
-			if counts[withoutNumbers(line)]*2 > len(pages) {
+			if counts[maskNumbers(line)]*2 > len(pages) {
 				running[i][line] = true
 			}
 		}
@@ -177,7 +177,7 @@ func runningLines(pages []string) []map[string]bool {
 	return running
 }
 
-// edgeLines returns the first and the last line of a page with text.
+// edgeLines returns the first and the last line of a page.
 func edgeLines(page string) []string {
 	page = strings.Trim(page, "\n \t")
 	if page == "" {
@@ -188,8 +188,8 @@ func edgeLines(page string) []string {
 	return []string{strings.TrimSpace(first), strings.TrimSpace(last)}
 }
 
-// withoutNumbers puts a sign for each number and one blank for several.
-func withoutNumbers(line string) string {
+// maskNumbers replaces digits by number signs and folds white space.
+func maskNumbers(line string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return '#'
@@ -198,8 +198,8 @@ func withoutNumbers(line string) string {
 	}, strings.ReplaceAll(line, "##", "#"))), " ")
 }
 
-// alive reports whether there is time left, and that there are not too many blocks.
-func (w *plainWriter) alive() error {
+// check returns an error if the context has ended or there are too many blocks.
+func (w *writer) check() error {
 	if w.ctx.Err() != nil {
 		return fmt.Errorf("parse text: %w", w.ctx.Err())
 	}

@@ -66,6 +66,7 @@ func newParser(ctx context.Context, size int, anchors document.Anchors) *parser 
 	}
 }
 
+// ok reports whether reading may go on. It checks the context in regular intervals.
 func (p *parser) ok() bool {
 	p.steps++
 	if p.err == nil && p.steps%512 == 0 && p.ctx.Err() != nil {

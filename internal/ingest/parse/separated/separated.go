@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	// maxField is the longest quoted cell, in bytes, that is believed: a quote that is never closed makes the rest of the
+	// maxQuotedBytes is the longest quoted cell. Without it, a quote that is never closed would make the rest of the
 	// file one cell.
-	maxField = 256 << 10
+	maxQuotedBytes = 256 << 10
 )
 
-// Read reads a table of separated values (RFC 4180, and what programs make of it): the separator is found out or
-// named by a first line "sep=;", lines above the header become paragraphs, and a table whose first row is data like the
-// others gets names for its columns.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	text, comma := separator(r.Name, r.Text)
-	reader := separatedReader{ctx: ctx, text: text, comma: comma, escaped: hasEscapes(text, comma)}
+// Read reads a table of separated values (RFC 4180 and its variants). The separator is detected, or named by a first
+// line "sep=;". Lines above the header become paragraphs. If the first row is data, the columns get generated names.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	text, comma := detectSeparator(in.Name, in.Text)
+	reader := reader{ctx: ctx, text: text, comma: comma, hasEscapes: usesBackslashes(text, comma)}
 	rows, err := reader.read()
 	if err != nil {
 		return nil, err
 	}
 	var blocks []document.Block
 	for title := range titleRows(rows) {
-		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: nonEmpty(rows[title], " ")})
+		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: joinNonEmpty(rows[title], " ")})
 	}
 	rows = rows[len(blocks):]
 	if len(rows) == 0 {
@@ -42,24 +41,24 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 	return &document.Draft{Blocks: blocks, Extra: map[string]any{"rows": len(rows)}}, nil
 }
 
-// separatedReader cuts a text into rows of cells, which are parts of the text wherever they are not quoted.
-type separatedReader struct {
+// reader cuts a text into rows of cells, which are substrings of the text unless they are quoted.
+type reader struct {
 	ctx   context.Context
 	text  string
 	comma byte
 	at    int
-	cells []string // memory for the rows to come
+	cells []string // memory for further rows
 	count int
-	// escaped tells that quotes inside quotes stand behind a backslash.
-	escaped bool
-	// wasted is how many bytes were looked at in vain for the end of quotes.
-	wasted int
+	// hasEscapes is set if quotes in a quoted cell are escaped by backslashes.
+	hasEscapes bool
+	// failedSearchBytes counts the bytes that were searched without finding the end of a quoted cell.
+	failedSearchBytes int
 }
 
-// maxWasted is how much is looked at for quotes that do not end before they are all taken for text.
-const maxWasted = 4 << 20
+// maxFailedSearchBytes is the bound from which on quotes are taken for text.
+const maxFailedSearchBytes = 4 << 20
 
-func (r *separatedReader) read() ([][]string, error) {
+func (r *reader) read() ([][]string, error) {
 	var rows [][]string
 	for r.at < len(r.text) {
 		if len(rows)%1024 == 0 && r.ctx.Err() != nil {
@@ -80,7 +79,7 @@ func (r *separatedReader) read() ([][]string, error) {
 }
 
 // row reads one row.
-func (r *separatedReader) row() []string {
+func (r *reader) row() []string {
 	if cap(r.cells)-len(r.cells) < 64 {
 		r.cells = make([]string, 0, 4096)
 	}
@@ -89,41 +88,41 @@ func (r *separatedReader) row() []string {
 		cell, ends := r.cell()
 		r.cells = append(r.cells, cell)
 		if ends || len(r.cells)-start > compose.MaxTableCells-r.count {
-			break // or it is too much, which read says
+			break // or the file has too many cells, which read reports
 		}
 	}
 	row := r.cells[start:len(r.cells):len(r.cells)]
 	return row
 }
 
-// cell reads one cell and reports whether it is the last of its row.
-func (r *separatedReader) cell() (string, bool) {
-	if r.at < len(r.text) && r.wasted < maxWasted {
+// cell reads one cell and reports whether it ends its row.
+func (r *reader) cell() (string, bool) {
+	if r.at < len(r.text) && r.failedSearchBytes < maxFailedSearchBytes {
 		begin := r.at
 		for begin < len(r.text) && r.text[begin] == ' ' {
 			begin++
 		}
 		if begin < len(r.text) && r.text[begin] == '"' {
-			cell, end, closed := r.quoted(r.text[begin:min(len(r.text), begin+maxField)])
+			cell, end, closed := r.quotedCell(r.text[begin:min(len(r.text), begin+maxQuotedBytes)])
 			if closed {
-				return cell, r.next(begin + end)
+				return cell, r.skipSeparator(begin + end)
 			}
-			r.wasted += end
+			r.failedSearchBytes += end
 		}
 	}
 	rest := r.text[r.at:]
 	for i := range len(rest) {
 		if rest[i] == r.comma || rest[i] == '\n' {
 			cell := rest[:i]
-			return cell, r.next(r.at + i)
+			return cell, r.skipSeparator(r.at + i)
 		}
 	}
 	r.at = len(r.text)
 	return rest, true
 }
 
-// next goes on behind the separator or line end at a place, and reports whether the row ends there.
-func (r *separatedReader) next(at int) bool {
+// skipSeparator skips the separator or line end at an offset, and reports whether it was a line end.
+func (r *reader) skipSeparator(at int) bool {
 	if at >= len(r.text) {
 		r.at = len(r.text)
 		return true
@@ -132,8 +131,8 @@ func (r *separatedReader) next(at int) bool {
 	return r.text[at] == '\n'
 }
 
-// hasEscapes reports tables that write a quote inside quotes as \".
-func hasEscapes(text string, comma byte) bool {
+// usesBackslashes reports whether quotes in quoted cells are escaped by backslashes.
+func usesBackslashes(text string, comma byte) bool {
 	text = safetext.TruncateBytes(text, 64<<10)
 	for at := 0; ; {
 		found := strings.Index(text[at:], `\"`)
@@ -147,19 +146,19 @@ func hasEscapes(text string, comma byte) bool {
 	}
 }
 
-// quoted reads a cell from its quote on, and returns where it ends, which is at a separator or line end. Quotes inside are
-// doubled; one that stands alone, as careless programs write it, is text, but then the cell ends in its line. Where it is
-// not closed, end is how far was looked.
-func (r *separatedReader) quoted(text string) (cell string, end int, closed bool) {
+// quotedCell reads a quoted cell, and returns the offset of the separator or line end behind it. Quotes inside are
+// doubled. A stray single quote is text, but then the cell must end on its line. If the cell is not closed, end is how
+// far the text was searched.
+func (r *reader) quotedCell(text string) (cell string, end int, closed bool) {
 	var b strings.Builder
-	from, alone := 1, false
+	from, hasStrayQuote := 1, false
 	for i := 1; i < len(text); i++ {
 		switch {
-		case alone && text[i] == '\n':
+		case hasStrayQuote && text[i] == '\n':
 			return "", i, false
 		case text[i] != '"':
 			continue
-		case r.escaped && text[i-1] == '\\':
+		case r.hasEscapes && text[i-1] == '\\':
 			b.WriteString(text[from : i-1])
 			from = i
 			continue
@@ -174,7 +173,7 @@ func (r *separatedReader) quoted(text string) (cell string, end int, closed bool
 			end++
 		}
 		if end < len(text) && text[end] != r.comma && text[end] != '\n' {
-			alone = true
+			hasStrayQuote = true
 			continue
 		}
 		if from == 1 {
@@ -186,7 +185,7 @@ func (r *separatedReader) quoted(text string) (cell string, end int, closed bool
 	return "", len(text), false
 }
 
-// titleRows counts the rows above the header: those with one cell that is not empty, at the start of a table where nearly
+// titleRows returns the number of rows above the header: those with a single cell, at the start of a table where nearly
 // all others have several.
 func titleRows(rows [][]string) int {
 	const most = 12
@@ -219,7 +218,7 @@ func titleRows(rows [][]string) int {
 	return titles
 }
 
-func nonEmpty(cells []string, glue string) string {
+func joinNonEmpty(cells []string, glue string) string {
 	var filled []string
 	for _, cell := range cells {
 		if cell = strings.TrimSpace(cell); cell != "" {
@@ -229,8 +228,8 @@ func nonEmpty(cells []string, glue string) string {
 	return strings.Join(filled, glue)
 }
 
-// hasHeader reports whether the first row names the columns: unlike the rows below it has no figures where they have, and
-// none of its cells comes again below.
+// hasHeader reports whether the first row names the columns: it has no numbers above columns of numbers, and none of
+// its cells occurs again below.
 func hasHeader(first []string, rows [][]string) bool {
 	if len(rows) == 0 {
 		return true
@@ -249,7 +248,7 @@ func hasHeader(first []string, rows [][]string) bool {
 				continue
 			}
 			cells++
-			if isFigure(cell) {
+			if isNumeric(cell) {
 				figures++
 			}
 			if cell == name {
@@ -260,7 +259,7 @@ func hasHeader(first []string, rows [][]string) bool {
 		case cells == 0 || name == "":
 		case figures*10 >= cells*9 && isYear(name):
 			years++
-		case figures*10 >= cells*9 && isFigure(name):
+		case figures*10 >= cells*9 && isNumeric(name):
 			votes--
 		case figures*10 >= cells*9:
 			votes += 2
@@ -269,13 +268,13 @@ func hasHeader(first []string, rows [][]string) bool {
 		}
 	}
 	if years == 1 {
-		votes-- // several years side by side are names of columns
+		votes-- // several years side by side are column names
 	}
 	return votes >= 0
 }
 
-// isFigure reports numbers, amounts, shares, dates and times.
-func isFigure(cell string) bool {
+// isNumeric reports whether a cell is a number, an amount, a percentage, a date or a time.
+func isNumeric(cell string) bool {
 	digits := 0
 	for i := range len(cell) {
 		switch c := cell[i]; {
@@ -290,5 +289,5 @@ func isFigure(cell string) bool {
 }
 
 func isYear(cell string) bool {
-	return len(cell) == 4 && (cell[:2] == "19" || cell[:2] == "20") && isFigure(cell)
+	return len(cell) == 4 && (cell[:2] == "19" || cell[:2] == "20") && isNumeric(cell)
 }

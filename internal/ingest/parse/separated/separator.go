@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// separator finds out what parts the cells of a table, and returns the text without a line that says so.
-func separator(name, text string) (rest string, comma byte) {
+// detectSeparator returns the separator of a table, and the text without a line that names the separator.
+func detectSeparator(name, text string) (rest string, comma byte) {
 	line, rest, _ := strings.Cut(text, "\n")
 	line = strings.Trim(line, "\" ")
 	if len(line) == len("sep=;") && strings.EqualFold(line[:4], "sep=") {
@@ -25,18 +25,18 @@ func separator(name, text string) (rest string, comma byte) {
 	}
 	best, most := byte(','), 0.0
 	for _, comma := range []byte(",;\t|") {
-		if score := separatorScore(head, comma); score > most {
+		if score := scoreSeparator(head, comma); score > most {
 			best, most = comma, score
 		}
 	}
 	return text, best
 }
 
-// separatorScore says how much like a table a text is with a separator: most rows have the same number of cells, and
-// the cells do not look as if there were another separator in them. More cells count little.
-func separatorScore(head string, comma byte) float64 {
+// scoreSeparator returns how well a text fits a separator: most rows have the same number of cells, and the cells
+// contain no other separator. More cells count slightly.
+func scoreSeparator(head string, comma byte) float64 {
 	const most = 60
-	reader := separatedReader{text: head, comma: comma}
+	reader := reader{text: head, comma: comma}
 	widths := make(map[int]int)
 	rows, cells, clean := 0, 0, 0
 	for rows < most && reader.at < len(reader.text) {
@@ -48,7 +48,7 @@ func separatorScore(head string, comma byte) float64 {
 		widths[len(row)]++
 		for _, cell := range row {
 			cells++
-			if isClean(cell, comma) {
+			if hasNoOtherSeparator(cell, comma) {
 				clean++
 			}
 		}
@@ -66,8 +66,9 @@ func separatorScore(head string, comma byte) float64 {
 	return share * share * float64(clean) / float64(cells) * (1 + 0.02*float64(min(width, 20)))
 }
 
-// isClean reports cells without another separator in them; a comma in a number is none, nor is one with a blank after it.
-func isClean(cell string, comma byte) bool {
+// hasNoOtherSeparator reports whether a cell contains no other separator. A comma in a number or before a blank is
+// none.
+func hasNoOtherSeparator(cell string, comma byte) bool {
 	for i := range len(cell) {
 		switch c := cell[i]; {
 		case c == comma:

@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Is reports WebVTT, and SubRip by its first cue.
+// Is reports whether a text is WebVTT, or begins with a cue of SubRip.
 func Is(text string) bool {
 	text = strings.TrimSpace(safetext.TruncateBytes(text, 400))
 	if strings.HasPrefix(text, "WEBVTT") {
@@ -22,20 +22,20 @@ func Is(text string) bool {
 	return strings.TrimSpace(first) == "1" && isTiming(second)
 }
 
-// isTiming reports the line with the times of a cue.
+// isTiming reports whether a line has the times of a cue.
 func isTiming(line string) bool {
 	from, to, found := strings.Cut(line, "-->")
 	return found && strings.Count(from, ":") >= 1 && strings.Count(to, ":") >= 1 && len(strings.TrimSpace(from)) < 16
 }
 
-// Read reads WebVTT (the W3C's format) and SubRip: what is said, in paragraphs that end where there is a pause or
-// where they are long, without the times.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	w := subtitleWriter{}
-	if strings.Count(r.Text, "\n") > 4*compose.MaxLines {
+// Read reads WebVTT and SubRip. It joins the cues to paragraphs without times, which end at a pause or once they are
+// long.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	w := writer{}
+	if strings.Count(in.Text, "\n") > 4*compose.MaxLines {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("subtitles have more than %d lines", 4*compose.MaxLines)}
 	}
-	lines := strings.Split(r.Text, "\n")
+	lines := strings.Split(in.Text, "\n")
 	for i := 0; i < len(lines); {
 		if i%512 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("parse subtitles: %w", ctx.Err())
@@ -43,12 +43,12 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 		line := strings.TrimSpace(lines[i])
 		switch {
 		case isTiming(line):
-			w.times(line)
+			w.startCue(line)
 			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
 				if i+1 < len(lines) && isTiming(lines[i+1]) {
-					break // the number of a cue without an empty line above it
+					break // the number of a cue that no empty line precedes
 				}
-				w.say(lines[i])
+				w.add(lines[i])
 			}
 			continue
 		case line == "STYLE" || line == "REGION":
@@ -58,17 +58,17 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 		case strings.HasPrefix(line, "NOTE"), strings.HasPrefix(line, "WEBVTT"):
 			_, comment, _ := strings.Cut(line, " ")
 			w.flush()
-			w.say(strings.TrimLeft(comment, "- "))
+			w.add(strings.TrimLeft(comment, "- "))
 			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
 				if strings.HasPrefix(line, "NOTE") {
-					w.say(lines[i]) // below WEBVTT are settings
+					w.add(lines[i]) // the lines below WEBVTT are settings
 				}
 			}
 			w.flush()
 			continue
 		case line == "" || i+1 < len(lines) && isTiming(lines[i+1]):
 		default:
-			w.say(line)
+			w.add(line)
 		}
 		i++
 	}
@@ -76,33 +76,33 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 	return &document.Draft{Blocks: w.blocks, Prose: true}, nil
 }
 
-// subtitleWriter collects what is said into paragraphs.
-type subtitleWriter struct {
-	blocks []document.Block
-	text   strings.Builder
-	last   string // line
-	end    int    // of the last cue, in milliseconds
+// writer collects cues into paragraphs.
+type writer struct {
+	blocks   []document.Block
+	text     strings.Builder
+	last     string // previous line
+	endOfCue int    // in milliseconds
 }
 
-// longSpeech is how many runes a paragraph has before it ends with the next sentence, pause how many milliseconds of
-// silence end it.
+// A paragraph longer than longParagraph runes ends with the next sentence. A silence of more than maxPause milliseconds
+// ends it too.
 const (
-	longSpeech = 700
-	pause      = 3000
+	longParagraph = 700
+	maxPause      = 3000
 )
 
-// times ends a paragraph before a pause.
-func (w *subtitleWriter) times(line string) {
+// startCue begins a cue, and ends the paragraph if there was a pause.
+func (w *writer) startCue(line string) {
 	from, to, _ := strings.Cut(line, "-->")
 	to, _, _ = strings.Cut(strings.TrimSpace(to), " ")
 	start := milliseconds(from)
-	if w.end > 0 && start-w.end > pause {
+	if w.endOfCue > 0 && start-w.endOfCue > maxPause {
 		w.flush()
 	}
-	w.end = milliseconds(to)
+	w.endOfCue = milliseconds(to)
 }
 
-// milliseconds reads 01:02:03,456.
+// milliseconds parses a time such as 01:02:03,456. Fractions of a second are dropped.
 func milliseconds(text string) int {
 	total, number, fraction := 0, 0, 0
 	for _, r := range strings.TrimSpace(text) {
@@ -119,11 +119,11 @@ func milliseconds(text string) int {
 	return (total + number) * 1000
 }
 
-// say adds a line of a cue.
-func (w *subtitleWriter) say(line string) {
-	line = spoken(line)
+// add adds a line of a cue.
+func (w *writer) add(line string) {
+	line = stripMarkup(line)
 	if line == "" || line == w.last {
-		return // captions that roll repeat their lines
+		return // rolling captions repeat their lines
 	}
 	w.last = line
 	turn := strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "– ")
@@ -136,13 +136,13 @@ func (w *subtitleWriter) say(line string) {
 	}
 	w.text.WriteString(line)
 	final, _ := utf8.DecodeLastRuneInString(line)
-	if w.text.Len() > longSpeech && strings.ContainsRune(".!?…。！？\"”", final) || w.text.Len() > 3*longSpeech {
+	if w.text.Len() > longParagraph && strings.ContainsRune(".!?…。！？\"”", final) || w.text.Len() > 3*longParagraph {
 		w.flush()
 	}
 }
 
-// spoken takes the marks off a line: <i>, <v Speaker>, {\an8}.
-func spoken(line string) string {
+// stripMarkup removes the markup of a line: <i>, <v Speaker>, {\an8}. A speaker becomes a prefix.
+func stripMarkup(line string) string {
 	line = strings.TrimSpace(line)
 	if !strings.ContainsAny(line, "<{&") {
 		return line
@@ -174,7 +174,7 @@ func spoken(line string) string {
 	return strings.TrimSpace(text)
 }
 
-func (w *subtitleWriter) flush() {
+func (w *writer) flush() {
 	if text := strings.TrimSpace(w.text.String()); text != "" {
 		w.blocks = append(w.blocks, document.Block{Kind: document.Paragraph, Text: text})
 	}

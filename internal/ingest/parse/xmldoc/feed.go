@@ -11,8 +11,8 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// feed reads an RSS or Atom feed: a heading an entry, with its date, its author, its address and its text.
-func (w *xmlProse) feed(root *xmlNode) {
+// feed reads an RSS or Atom feed: a heading for each entry, then its date, author, address and text.
+func (w *writer) feed(root *element) {
 	channel := root
 	if found := root.child("channel"); found != nil {
 		channel = found
@@ -24,17 +24,17 @@ func (w *xmlProse) feed(root *xmlNode) {
 	w.fact("author", person(channel.child("managingeditor", "author", "creator")))
 	w.fact("updated", channel.child("lastbuilddate", "updated", "modified", "pubdate", "date").line())
 	w.fact("url", linkOf(channel))
-	w.lang = channel.child("language").line()
-	if w.lang == "" {
-		w.lang = root.attr("lang")
+	w.language = channel.child("language").line()
+	if w.language == "" {
+		w.language = root.attr("lang")
 	}
 	w.heading(1, title, "")
 	for _, text := range []string{channel.child("description", "subtitle", "tagline").line()} {
 		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 	}
-	for _, parent := range []*xmlNode{channel, root} {
+	for _, parent := range []*element{channel, root} {
 		for _, child := range parent.children {
-			if (child.name == "item" || child.name == "entry") && w.alive() {
+			if (child.name == "item" || child.name == "entry") && w.ok() {
 				w.entry(child)
 			}
 		}
@@ -45,7 +45,7 @@ func (w *xmlProse) feed(root *xmlNode) {
 }
 
 // person returns the name of a person.
-func person(node *xmlNode) string {
+func person(node *element) string {
 	if node == nil {
 		return ""
 	}
@@ -56,7 +56,7 @@ func person(node *xmlNode) string {
 }
 
 // linkOf returns the address of a feed or an entry.
-func linkOf(node *xmlNode) string {
+func linkOf(node *element) string {
 	address := ""
 	for _, child := range node.children {
 		if child.name != "link" {
@@ -80,7 +80,7 @@ func linkOf(node *xmlNode) string {
 	return address
 }
 
-func (w *xmlProse) entry(node *xmlNode) {
+func (w *writer) entry(node *element) {
 	address := linkOf(node)
 	title := strings.Join(strings.Fields(inline.PlainText(compose.Cell(w.fragment(node.child("title"))))), " ")
 	if title == "" {
@@ -108,8 +108,8 @@ func (w *xmlProse) entry(node *xmlNode) {
 	}
 }
 
-// fragment reads HTML that stands in an element, as text or as elements.
-func (w *xmlProse) fragment(node *xmlNode) []document.Block {
+// fragment reads the HTML in an element, which may be escaped.
+func (w *writer) fragment(node *element) []document.Block {
 	if node == nil {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (w *xmlProse) fragment(node *xmlNode) []document.Block {
 	return htmldoc.Fragment(w.ctx, node.raw(), w.anchors)
 }
 
-// outline reads the entries of OPML and of DITA maps as a nested list.
-func (w *xmlProse) outline(root *xmlNode) {
+// outline reads the entries of OPML and DITA maps as a nested list.
+func (w *writer) outline(root *element) {
 	head := root.child("head")
 	title := head.child("title").line()
 	if title == "" {
@@ -135,13 +135,13 @@ func (w *xmlProse) outline(root *xmlNode) {
 	w.fact("author", head.child("ownername").line())
 	w.fact("created", head.child("datecreated").line())
 	w.fact("updated", head.child("datemodified").line())
-	w.lang = root.attr("lang")
+	w.language = root.attr("lang")
 	w.heading(1, title, "")
 	items := compose.List{Emit: w.emit}
-	var visit func(node *xmlNode, depth int)
-	visit = func(node *xmlNode, depth int) {
+	var visit func(node *element, depth int)
+	visit = func(node *element, depth int) {
 		for _, child := range node.children {
-			if child.name == "" || !w.alive() {
+			if child.name == "" || !w.ok() {
 				continue
 			}
 			label := outlineLabel(child)
@@ -166,8 +166,8 @@ func (w *xmlProse) outline(root *xmlNode) {
 	items.Flush()
 }
 
-// outlineLabel returns what an entry is called.
-func outlineLabel(node *xmlNode) string {
+// outlineLabel returns the label of an entry.
+func outlineLabel(node *element) string {
 	if text := strings.Join(strings.Fields(node.attr("text", "title", "navtitle")), " "); text != "" {
 		return text
 	}
@@ -175,11 +175,11 @@ func outlineLabel(node *xmlNode) string {
 }
 
 // siteMap reads the addresses of a site.
-func (w *xmlProse) siteMap(root *xmlNode) {
+func (w *writer) siteMap(root *element) {
 	w.docType = "data"
 	items := compose.List{Emit: w.emit}
 	for _, entry := range root.children {
-		if address := entry.child("loc").line(); address != "" && w.alive() {
+		if address := entry.child("loc").line(); address != "" && w.ok() {
 			if changed := entry.child("lastmod").line(); changed != "" {
 				address += " (" + changed + ")"
 			}
@@ -189,20 +189,20 @@ func (w *xmlProse) siteMap(root *xmlNode) {
 	items.Flush()
 }
 
-// Fewer words in a drawing are no text: icons have a name.
-const minDrawing = 3
+// minDrawingWords is how many words make a drawing readable. Icons have only a name.
+const minDrawingWords = 3
 
-// drawing reads the title, the description and the labels of a drawing in SVG.
-func (w *xmlProse) drawing(root *xmlNode) {
-	w.lang = root.attr("lang")
+// drawing reads the title, the description and the labels of an SVG drawing.
+func (w *writer) drawing(root *element) {
+	w.language = root.attr("lang")
 	title := root.child("title").line()
 	words := 0
 	var texts []string
-	var visit func(node *xmlNode)
-	visit = func(node *xmlNode) {
+	var visit func(node *element)
+	visit = func(node *element) {
 		switch node.name {
 		case "text", "desc", "foreignobject", "p", "div":
-			if text := strings.Join(strings.Fields(node.joined()), " "); text != "" {
+			if text := strings.Join(strings.Fields(node.joinedText()), " "); text != "" {
 				texts = append(texts, text)
 				words += inline.CountWords(text)
 			}
@@ -215,7 +215,7 @@ func (w *xmlProse) drawing(root *xmlNode) {
 		}
 	}
 	visit(root)
-	if words+inline.CountWords(title) < minDrawing {
+	if words+inline.CountWords(title) < minDrawingWords {
 		return
 	}
 	w.heading(1, title, "")

@@ -7,14 +7,14 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// info reads what a document says about itself: its title and its abstract are text, the rest are facts.
-func (w *xmlProse) info(node *xmlNode) {
+// info reads the metadata of a document: title and abstract are text, the rest are facts.
+func (w *writer) info(node *element) {
 	w.flush()
 	var authors, keywords []string
-	var visit func(node *xmlNode)
-	visit = func(node *xmlNode) {
+	var visit func(node *element)
+	visit = func(node *element) {
 		for _, child := range node.children {
-			if !w.alive() {
+			if !w.ok() {
 				return
 			}
 			switch child.name {
@@ -59,7 +59,7 @@ func (w *xmlProse) info(node *xmlNode) {
 	w.fact("keywords", strings.Join(keywords, ", "))
 }
 
-func (w *xmlProse) fact(key, value string) {
+func (w *writer) fact(key, value string) {
 	if value = strings.Join(strings.Fields(value), " "); value != "" && len(value) < 2000 {
 		if _, known := w.meta[key]; !known {
 			w.meta[key] = value
@@ -68,7 +68,7 @@ func (w *xmlProse) fact(key, value string) {
 }
 
 // authorName returns the name of a person from its parts.
-func authorName(node *xmlNode) string {
+func authorName(node *element) string {
 	first, last := node.find("given-names"), node.find("surname")
 	if first == nil {
 		first = node.find("firstname")
@@ -81,17 +81,17 @@ func authorName(node *xmlNode) string {
 	}
 	for _, name := range []string{"personname", "orgname", "collab", "name"} {
 		if found := node.find(name); found != nil {
-			return found.joined()
+			return found.joinedText()
 		}
 	}
 	if name := node.attr("fullname"); name != "" {
 		return name
 	}
-	return safetext.TruncateBytes(node.joined(), compose.MaxNameBytes)
+	return safetext.TruncateBytes(node.joinedText(), compose.MaxNameBytes)
 }
 
 // dateText returns a date from its parts, or as it is written.
-func dateText(node *xmlNode) string {
+func dateText(node *element) string {
 	if year := node.child("year"); year != nil {
 		date := year.line()
 		for _, name := range []string{"month", "day"} {

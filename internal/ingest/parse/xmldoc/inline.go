@@ -9,7 +9,7 @@ import (
 )
 
 // inline returns the text of an element as Markdown.
-func (w *xmlProse) inline(node *xmlNode) string {
+func (w *writer) inline(node *element) string {
 	var b strings.Builder
 	for _, child := range node.children {
 		w.writeInline(&b, child, true, 0)
@@ -18,7 +18,7 @@ func (w *xmlProse) inline(node *xmlNode) string {
 }
 
 // plain returns the text of an element without Markdown.
-func (w *xmlProse) plain(node *xmlNode) string {
+func (w *writer) plain(node *element) string {
 	var b strings.Builder
 	for _, child := range node.children {
 		w.writeInline(&b, child, false, 0)
@@ -26,22 +26,22 @@ func (w *xmlProse) plain(node *xmlNode) string {
 	return b.String()
 }
 
-// writeInline writes an inline element. A line break is a zero byte.
-func (w *xmlProse) writeInline(b *strings.Builder, node *xmlNode, marked bool, depth int) {
+// writeInline writes an inline element. A line break is a NUL character.
+func (w *writer) writeInline(b *strings.Builder, node *element, markup bool, depth int) {
 	switch {
-	case !w.alive() || depth > maxXMLDepth:
+	case !w.ok() || depth > maxDepth:
 		return
 	case node.name == "":
-		b.WriteString(unnamed(node.text))
+		b.WriteString(expandEntities(node.text))
 		return
 	}
-	switch xmlKind(node.name) {
-	case xmlSkipped:
+	switch kindOf(node.name) {
+	case kindSkipped:
 		return
-	case xmlFootnote:
-		w.footnote(b, node, marked)
+	case kindFootnote:
+		w.footnote(b, node, markup)
 		return
-	case xmlImage:
+	case kindImage:
 		if alt := node.find("textobject"); alt != nil {
 			b.WriteString(alt.line())
 		} else {
@@ -50,9 +50,9 @@ func (w *xmlProse) writeInline(b *strings.Builder, node *xmlNode, marked bool, d
 		return
 	}
 	switch {
-	case isXMLCode(node.name):
+	case isCodeName(node.name):
 		text := strings.Join(strings.Fields(w.plain(node)), " ")
-		if marked {
+		if markup {
 			if strings.HasSuffix(b.String(), "`") {
 				b.WriteByte(' ')
 			}
@@ -61,25 +61,25 @@ func (w *xmlProse) writeInline(b *strings.Builder, node *xmlNode, marked bool, d
 		b.WriteString(text)
 		return
 	case node.name == "note" && node.attr("place") != "":
-		w.footnote(b, node, marked)
+		w.footnote(b, node, markup)
 		return
 	}
 	inner := func(marks string) {
 		var text strings.Builder
-		parted := !node.mixed()
+		parted := !node.isMixed()
 		for i, child := range node.children {
 			if parted && i > 0 && child.name != "" {
-				text.WriteByte(' ') // the parts of a record
+				text.WriteByte(' ') // between the parts of a record
 			}
-			w.writeInline(&text, child, marked, depth+1)
+			w.writeInline(&text, child, markup, depth+1)
 		}
-		wrapped(b, text.String(), marks, marked)
+		writeMarked(b, text.String(), marks, markup)
 	}
 	switch node.name {
 	case "br", "lb", "break":
 		b.WriteByte(0)
 	case "link", "ulink", "a", "ext-link", "uri", "email", "xref", "ref", "ptr", "eref", "olink":
-		w.writeLink(b, node, marked, depth)
+		w.writeLink(b, node, markup, depth)
 	case "emphasis", "em", "i", "italic", "firstterm", "citetitle", "hi":
 		role := node.attr("role", "rend", "rendition")
 		switch {
@@ -111,10 +111,10 @@ func (w *xmlProse) writeInline(b *strings.Builder, node *xmlNode, marked bool, d
 	}
 }
 
-// wrapped writes a text between marks, which stand beside its words and not beside blanks.
-func wrapped(b *strings.Builder, text, marks string, marked bool) {
+// writeMarked writes a text between Markdown marks, which must touch its words.
+func writeMarked(b *strings.Builder, text, marks string, markup bool) {
 	trimmed := strings.TrimSpace(text)
-	if !marked || marks == "" || trimmed == "" || strings.ContainsAny(trimmed, "*\x00") {
+	if !markup || marks == "" || trimmed == "" || strings.ContainsAny(trimmed, "*\x00") {
 		b.WriteString(text)
 		return
 	}
@@ -122,8 +122,8 @@ func wrapped(b *strings.Builder, text, marks string, marked bool) {
 	b.WriteString(text[:at] + marks + trimmed + marks + text[at+len(trimmed):])
 }
 
-// writeParts joins the entries of a menu and the keys of a combination.
-func (w *xmlProse) writeParts(b *strings.Builder, node *xmlNode) {
+// writeParts joins the entries of a menu, or the keys of a key combination.
+func (w *writer) writeParts(b *strings.Builder, node *element) {
 	sign := " > "
 	if node.name == "keycombo" {
 		sign = "+"
@@ -138,10 +138,10 @@ func (w *xmlProse) writeParts(b *strings.Builder, node *xmlNode) {
 }
 
 // writeLink writes a link to an address, or the title of the place in the document that it refers to.
-func (w *xmlProse) writeLink(b *strings.Builder, node *xmlNode, marked bool, depth int) {
+func (w *writer) writeLink(b *strings.Builder, node *element, markup bool, depth int) {
 	var label strings.Builder
 	for _, child := range node.children {
-		w.writeInline(&label, child, marked, depth+1)
+		w.writeInline(&label, child, markup, depth+1)
 	}
 	text := strings.ReplaceAll(label.String(), "\x00", " ")
 	target := node.attr("href", "url", "target")
@@ -153,7 +153,7 @@ func (w *xmlProse) writeLink(b *strings.Builder, node *xmlNode, marked bool, dep
 		text = w.titles[id]
 	}
 	if node.name == "xref" && strings.TrimSpace(text) == "" && !inline.IsAddress(target) {
-		text = w.titles[target] // RFC XML names the place as the target
+		text = w.titles[target] // RFC XML has the place as the target
 	}
 	if node.name == "email" && target == "" {
 		target = "mailto:" + strings.TrimSpace(text)
@@ -168,7 +168,7 @@ func (w *xmlProse) writeLink(b *strings.Builder, node *xmlNode, marked bool, dep
 		text = id
 	}
 	external := inline.IsAddress(target) || strings.HasPrefix(target, "/") || strings.Contains(target, ".") && node.name != "xref"
-	if !marked || target == "" || !external || strings.Contains(text, "](") || strings.TrimSpace(text) == target {
+	if !markup || target == "" || !external || strings.Contains(text, "](") || strings.TrimSpace(text) == target {
 		b.WriteString(text)
 		return
 	}
@@ -177,20 +177,20 @@ func (w *xmlProse) writeLink(b *strings.Builder, node *xmlNode, marked bool, dep
 	b.WriteString(text[:at] + inline.Link(strings.Join(strings.Fields(trimmed), " "), target) + text[at+len(trimmed):])
 }
 
-// footnote writes the number of a note and keeps its text for the end.
-func (w *xmlProse) footnote(b *strings.Builder, node *xmlNode, marked bool) {
-	if w.notes == nil || !marked || len(*w.notes) >= compose.MaxNames {
+// footnote writes the number of a footnote and keeps its text for the end.
+func (w *writer) footnote(b *strings.Builder, node *element, markup bool) {
+	if w.footnotes == nil || !markup || len(*w.footnotes) >= compose.MaxNames {
 		b.WriteString(" (" + node.line() + ")")
 		return
 	}
-	at := len(*w.notes)
-	*w.notes = append(*w.notes, "")
+	at := len(*w.footnotes)
+	*w.footnotes = append(*w.footnotes, "")
 	b.WriteString("[" + strconv.Itoa(at+1) + "]")
-	(*w.notes)[at] = compose.Cell(w.read(node))
+	(*w.footnotes)[at] = compose.Cell(w.read(node))
 }
 
-// formula returns a formula in TeX where there is one, else its text.
-func (w *xmlProse) formula(node *xmlNode) string {
+// formula returns a formula in TeX if there is one, or else its text.
+func (w *writer) formula(node *element) string {
 	tex := node
 	if node.name != "tex-math" {
 		tex = node.find("tex-math")
@@ -201,5 +201,5 @@ func (w *xmlProse) formula(node *xmlNode) string {
 	if alt := node.attr("alttext"); alt != "" {
 		return "$" + alt + "$"
 	}
-	return node.joined()
+	return node.joinedText()
 }

@@ -1,74 +1,74 @@
 package xmldoc
 
-// Kinds of elements in documents of prose, by their names in DocBook 5, DITA 1.3, JATS 1.3, TEI P5, RFC XML and HTML.
+// Kinds of elements in prose, by their names in DocBook 5, DITA 1.3, JATS 1.3, TEI P5, RFC XML and HTML.
 const (
-	xmlBlock = iota // whatever it is, what is in it is read
-	xmlSkipped
-	xmlInline
-	xmlSection
-	xmlTitle
-	xmlCodeBlock
-	xmlList
-	xmlTerms
-	xmlTable
-	xmlNote
-	xmlQuote
-	xmlImage
-	xmlInfo
-	xmlFootnote
-	xmlQuestion
-	xmlNames
+	kindBlock = iota // any other element: its content is read
+	kindSkipped
+	kindInline
+	kindSection
+	kindTitle
+	kindCode
+	kindList
+	kindTerms
+	kindTable
+	kindAdmonition
+	kindQuote
+	kindImage
+	kindInfo
+	kindFootnote
+	kindQuestion
+	kindNames
 )
 
-// xmlKind tells what an element is by its name.
-func xmlKind(name string) int {
+// kindOf returns the kind of an element with a name.
+func kindOf(name string) int {
 	switch name {
 	case "indexterm", "colspec", "colgroup", "col", "remark", "comment", "toc", "lot", "index", "processing-instruction", "style", "script", "co", "area",
 		"areaspec", "spanspec", "metadata", "object-id", "permissions", "counts", "related-links", "draft-comment", "required-cleanup", "index-base",
 		"journal-meta", "publisher-meta", "revhistory", "data", "ditavalmeta", "binary":
-		return xmlSkipped
+		return kindSkipped
 	case "title", "heading", "head", "article-title", "h1", "h2", "h3", "h4", "h5", "h6", "bridgehead":
-		return xmlTitle
+		return kindTitle
 	case "book", "part", "chapter", "article", "section", "sect1", "sect2", "sect3", "sect4", "sect5", "simplesect", "sec", "appendix", "preface",
 		"dedication", "acknowledgements", "colophon", "refentry", "refsect1", "refsect2", "refsect3", "refsection", "topic", "concept", "task",
 		"reference", "troubleshooting", "glossary", "bibliography", "div", "div1", "div2", "div3", "div4", "set", "partintro", "refsynopsisdiv",
 		"faq", "app", "ref-list", "ack", "glossgroup", "subsection", "subsubsection":
-		return xmlSection
+		return kindSection
 	case "programlisting", "screen", "codeblock", "literallayout", "synopsis", "msgblock", "pre", "preformat", "sourcecode", "artwork", "eg", "egxml",
 		"codelisting", "listing", "verbatim", "programlistingco", "screenco", "console":
-		return xmlCodeBlock
+		return kindCode
 	case "itemizedlist", "orderedlist", "simplelist", "procedure", "substeps", "stepalternatives", "ul", "ol", "sl", "steps", "steps-unordered",
 		"steps-informal", "choices", "list", "calloutlist", "bibliolist":
-		return xmlList
+		return kindList
 	case "variablelist", "dl", "def-list", "glosslist", "parml", "deflist", "definition-list":
-		return xmlTerms
+		return kindTerms
 	case "table", "informaltable", "simpletable", "properties", "choicetable", "table-wrap":
-		return xmlTable
+		return kindTable
 	case "tip", "warning", "caution", "important", "danger", "attention", "admonition", "hazardstatement", "note":
-		return xmlNote
+		return kindAdmonition
 	case "blockquote", "epigraph", "lq", "disp-quote", "verse-group", "lg", "cit":
-		return xmlQuote
+		return kindQuote
 	case "mediaobject", "inlinemediaobject", "imageobject", "graphic", "inline-graphic", "image", "img", "media", "imagedata", "videoobject",
 		"audioobject", "mediaobjectco":
-		return xmlImage
+		return kindImage
 	case "info", "bookinfo", "articleinfo", "chapterinfo", "sectioninfo", "sect1info", "sect2info", "setinfo", "partinfo", "appendixinfo",
 		"prefaceinfo", "refentryinfo", "prolog", "front", "teiheader", "header", "refmeta", "topicmeta", "bookmeta", "title-info", "document-info", "publish-info":
-		return xmlInfo
+		return kindInfo
 	case "footnote", "fn":
-		return xmlFootnote
+		return kindFootnote
 	case "qandaentry", "qa":
-		return xmlQuestion
+		return kindQuestion
 	case "refnamediv":
-		return xmlNames
+		return kindNames
 	}
-	if isXMLInline(name) {
-		return xmlInline
+	if isInlineName(name) {
+		return kindInline
 	}
-	return xmlBlock
+	return kindBlock
 }
 
-// isXMLInline reports elements that stand in a line.
-func isXMLInline(name string) bool {
+// isInlineName reports whether a name is that of an inline element.
+func isInlineName(name string) bool {
 	switch name {
 	case "emphasis", "em", "b", "i", "u", "tt", "bold", "italic", "underline", "strong", "strike", "hi", "sc", "roman", "sans-serif", "monospace", "link",
 		"ulink", "olink", "xref", "a", "ref", "ptr", "ext-link", "email", "uri", "code", "literal", "filename", "command", "option", "replaceable", "varname",
@@ -88,8 +88,8 @@ func isXMLInline(name string) bool {
 	return false
 }
 
-// isXMLCode reports inline elements whose text is shown as code.
-func isXMLCode(name string) bool {
+// isCodeName reports whether a name is that of an inline element which is shown as code.
+func isCodeName(name string) bool {
 	switch name {
 	case "code", "literal", "filename", "command", "option", "varname", "function", "classname", "methodname", "parameter", "constant", "envar",
 		"userinput", "computeroutput", "systemitem", "tag", "sgmltag", "keycap", "keysym", "tt", "monospace", "codeph", "cmdname", "filepath", "apiname",

@@ -8,15 +8,15 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/compose"
 )
 
-// list emits a list; what stands before its items, such as a title, goes before it.
-func (w *xmlProse) list(node *xmlNode) {
+// list emits a list, after the elements before its items, such as a title.
+func (w *writer) list(node *element) {
 	w.flush()
 	items := compose.List{Emit: w.emit}
 	ordered := isOrdered(node)
 	number := 0
 	label := ""
 	for _, child := range node.children {
-		if !w.alive() {
+		if !w.ok() {
 			return
 		}
 		switch child.name {
@@ -40,23 +40,23 @@ func (w *xmlProse) list(node *xmlNode) {
 			w.caption(child)
 		default:
 			items.Flush()
-			w.element(child)
+			w.readElement(child)
 		}
 	}
 	items.Flush()
 }
 
 // itemBlocks returns the blocks of an item without the number that some formats write into it.
-func (w *xmlProse) itemBlocks(item *xmlNode) []document.Block {
+func (w *writer) itemBlocks(item *element) []document.Block {
 	if item.name == "step" || item.name == "substep" {
 		for _, child := range item.children {
 			if child.name == "info" {
-				child.name = "stepresult" // text in the steps of DITA; elsewhere "info" is what a document says of itself
+				child.name = "stepresult" // a result in a DITA step; elsewhere "info" is metadata
 			}
 		}
 	}
 	if label := item.child("label"); label != nil && item.name == "list-item" {
-		inner := xmlNode{name: item.name, attrs: item.attrs}
+		inner := element{name: item.name, attrs: item.attrs}
 		for _, child := range item.children {
 			if child != label {
 				inner.children = append(inner.children, child)
@@ -67,7 +67,7 @@ func (w *xmlProse) itemBlocks(item *xmlNode) []document.Block {
 	return w.read(item)
 }
 
-func isOrdered(node *xmlNode) bool {
+func isOrdered(node *element) bool {
 	switch node.name {
 	case "orderedlist", "ol", "procedure", "steps", "substeps", "calloutlist":
 		return true
@@ -80,14 +80,14 @@ func isOrdered(node *xmlNode) bool {
 }
 
 // terms emits a list of "term: meaning".
-func (w *xmlProse) terms(node *xmlNode) {
+func (w *writer) terms(node *element) {
 	w.flush()
 	items := compose.List{Emit: w.emit}
 	var terms []string
-	var visit func(node *xmlNode)
-	visit = func(node *xmlNode) {
+	var visit func(node *element)
+	visit = func(node *element) {
 		for _, child := range node.children {
-			if !w.alive() {
+			if !w.ok() {
 				return
 			}
 			switch child.name {
@@ -104,7 +104,7 @@ func (w *xmlProse) terms(node *xmlNode) {
 				w.caption(child)
 			default:
 				items.Flush()
-				w.element(child)
+				w.readElement(child)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (w *xmlProse) terms(node *xmlNode) {
 }
 
 // table emits a table of the CALS, HTML, DITA or TEI model.
-func (w *xmlProse) table(node *xmlNode) {
+func (w *writer) table(node *element) {
 	w.flush()
 	var caption []string
 	for _, name := range []string{"label", "title", "head", "caption"} {
@@ -136,7 +136,7 @@ func (w *xmlProse) table(node *xmlNode) {
 				w.table(child)
 				found = true
 			case "table-wrap-foot":
-				w.element(child)
+				w.readElement(child)
 			}
 		}
 		if found {
@@ -146,8 +146,8 @@ func (w *xmlProse) table(node *xmlNode) {
 	w.rows(node)
 }
 
-// rows emits the rows of a table or of a part of one.
-func (w *xmlProse) rows(node *xmlNode) {
+// rows emits the rows of a table or of a part of it.
+func (w *writer) rows(node *element) {
 	columns := make(map[string]int)
 	for _, child := range node.children {
 		if child.name == "colspec" {
@@ -159,23 +159,23 @@ func (w *xmlProse) rows(node *xmlNode) {
 			}
 		}
 	}
-	table := xmlTableRows{w: w, grid: compose.NewGrid(), columns: columns}
+	table := tableRows{w: w, grid: compose.NewGrid(), columns: columns}
 	table.section(node, false)
 	if header, rows := table.grid.Table(table.heads); len(header) > 0 {
 		w.emit(document.NewTable(header, rows))
 	}
 }
 
-type xmlTableRows struct {
-	w       *xmlProse
+type tableRows struct {
+	w       *writer
 	grid    *compose.Grid
 	columns map[string]int
 	heads   int
 }
 
-func (t *xmlTableRows) section(node *xmlNode, inHead bool) {
+func (t *tableRows) section(node *element, inHead bool) {
 	for _, child := range node.children {
-		if !t.w.alive() {
+		if !t.w.ok() {
 			return
 		}
 		switch child.name {
@@ -187,9 +187,9 @@ func (t *xmlTableRows) section(node *xmlNode, inHead bool) {
 	}
 }
 
-func (t *xmlTableRows) row(node *xmlNode, inHead bool) {
+func (t *tableRows) row(node *element, inHead bool) {
 	named := true
-	var cells []*xmlNode
+	var cells []*element
 	for _, child := range node.children {
 		if child.name != "" {
 			cells = append(cells, child)

@@ -12,27 +12,28 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// xmlProse turns a document of prose into blocks.
-type xmlProse struct {
-	ctx     context.Context
-	anchors document.Anchors
-	meta    map[string]any
-	lang    string
-	docType string
-	titles  map[string]string // of sections, by their ids
-	blocks  []document.Block
-	line    strings.Builder // inline text since the last block
-	notes   *[]string       // footnotes
-	level   int             // how deep sections are nested
-	steps   int
-	err     error
+// writer turns a document of prose into blocks.
+type writer struct {
+	ctx       context.Context
+	anchors   document.Anchors
+	meta      map[string]any
+	language  string
+	docType   string
+	titles    map[string]string // of sections, by id
+	blocks    []document.Block
+	line      strings.Builder // inline text since the last block
+	footnotes *[]string       // shared by nested writers
+	level     int             // nesting of sections
+	steps     int
+	err       error
 }
 
-func (w *xmlProse) draft() *document.Draft {
-	return &document.Draft{Blocks: w.blocks, Meta: w.meta, Language: w.lang, Prose: true, DocType: w.docType, Extra: make(map[string]any)}
+func (w *writer) draft() *document.Draft {
+	return &document.Draft{Blocks: w.blocks, Meta: w.meta, Language: w.language, Prose: true, DocType: w.docType, Extra: make(map[string]any)}
 }
 
-func (w *xmlProse) alive() bool {
+// ok reports whether reading may go on. It checks the context in regular intervals.
+func (w *writer) ok() bool {
 	w.steps++
 	if w.err == nil && w.steps%512 == 0 && w.ctx.Err() != nil {
 		w.err = fmt.Errorf("parse XML: %w", w.ctx.Err())
@@ -40,22 +41,22 @@ func (w *xmlProse) alive() bool {
 	return w.err == nil
 }
 
-// document reads a whole document.
-func (w *xmlProse) document(root *xmlNode) {
-	w.lang = root.attr("lang")
+// readProse reads a whole document.
+func (w *writer) readProse(root *element) {
+	w.language = root.attr("lang")
 	w.titles = make(map[string]string)
-	w.survey(root)
+	w.collectTitles(root)
 	var notes []string
-	w.notes = &notes
-	w.element(root)
+	w.footnotes = &notes
+	w.readElement(root)
 	w.flush()
 	for i, text := range notes {
 		w.emit(document.Block{Kind: document.Paragraph, Text: "[" + strconv.Itoa(i+1) + "] " + text})
 	}
 }
 
-// survey finds the titles that cross references name.
-func (w *xmlProse) survey(node *xmlNode) {
+// collectTitles finds the titles that cross references may name.
+func (w *writer) collectTitles(node *element) {
 	if id := node.attr("id"); id != "" && len(w.titles) < compose.MaxNames {
 		title := node.child("title", "head", "refnamediv", "name")
 		if title == nil {
@@ -66,11 +67,11 @@ func (w *xmlProse) survey(node *xmlNode) {
 		}
 	}
 	for _, child := range node.children {
-		w.survey(child)
+		w.collectTitles(child)
 	}
 }
 
-func (w *xmlProse) emit(block document.Block) {
+func (w *writer) emit(block document.Block) {
 	w.flush()
 	if !block.Blank() {
 		w.blocks = append(w.blocks, block)
@@ -78,7 +79,7 @@ func (w *xmlProse) emit(block document.Block) {
 }
 
 // flush ends the paragraph of the inline text so far.
-func (w *xmlProse) flush() {
+func (w *writer) flush() {
 	if w.line.Len() == 0 {
 		return
 	}
@@ -90,81 +91,81 @@ func (w *xmlProse) flush() {
 }
 
 // read returns the blocks inside an element.
-func (w *xmlProse) read(node *xmlNode) []document.Block {
-	inner := xmlProse{ctx: w.ctx, anchors: w.anchors, meta: w.meta, titles: w.titles, notes: w.notes, level: w.level, steps: w.steps, err: w.err}
+func (w *writer) read(node *element) []document.Block {
+	inner := writer{ctx: w.ctx, anchors: w.anchors, meta: w.meta, titles: w.titles, footnotes: w.footnotes, level: w.level, steps: w.steps, err: w.err}
 	inner.children(node)
 	inner.flush()
 	w.steps, w.err = inner.steps, inner.err
 	return inner.blocks
 }
 
-func (w *xmlProse) children(node *xmlNode) {
-	mixed := node.mixed()
+func (w *writer) children(node *element) {
+	mixed := node.isMixed()
 	for _, child := range node.children {
-		if !w.alive() {
+		if !w.ok() {
 			return
 		}
-		switch kind := xmlKind(child.name); {
+		switch kind := kindOf(child.name); {
 		case child.name == "":
-			w.line.WriteString(unnamed(child.text))
+			w.line.WriteString(expandEntities(child.text))
 		case child.name == "ref" && child.child("mixed-citation", "element-citation", "nlm-citation") != nil:
 			w.block(child)
-		case kind == xmlInline, kind == xmlFootnote, mixed && (kind == xmlTitle || kind == xmlImage),
-			kind == xmlBlock && mixed && !isProseName(child.name) && !child.holdsBlocks():
+		case kind == kindInline, kind == kindFootnote, mixed && (kind == kindTitle || kind == kindImage),
+			kind == kindBlock && mixed && !isProseName(child.name) && !child.hasBlocks():
 			w.writeInline(&w.line, child, true, 0)
 			if !mixed {
 				w.line.WriteByte(' ')
 			}
 		default:
-			w.element(child)
+			w.readElement(child)
 		}
 	}
 }
 
-// holdsBlocks reports an element with block elements directly inside.
-func (n *xmlNode) holdsBlocks() bool {
+// hasBlocks reports whether an element has block elements as children.
+func (n *element) hasBlocks() bool {
 	for _, child := range n.children {
-		if child.name != "" && xmlKind(child.name) != xmlInline && xmlKind(child.name) != xmlSkipped && (isProseName(child.name) || xmlKind(child.name) != xmlBlock) {
+		if child.name != "" && kindOf(child.name) != kindInline && kindOf(child.name) != kindSkipped && (isProseName(child.name) || kindOf(child.name) != kindBlock) {
 			return true
 		}
 	}
 	return false
 }
 
-// element reads one block element.
-func (w *xmlProse) element(node *xmlNode) {
-	switch xmlKind(node.name) {
-	case xmlSkipped:
-	case xmlSection:
+// readElement reads a block element.
+func (w *writer) readElement(node *element) {
+	switch kindOf(node.name) {
+	case kindSkipped:
+	case kindSection:
 		w.flush()
 		w.level++
 		w.children(node)
 		w.flush()
 		w.level--
-	case xmlTitle:
+	case kindTitle:
 		w.title(node, "")
-	case xmlCodeBlock:
+	case kindCode:
 		w.code(node)
-	case xmlList:
+	case kindList:
 		w.list(node)
-	case xmlTerms:
+	case kindTerms:
 		w.terms(node)
-	case xmlTable:
+	case kindTable:
 		w.table(node)
-	case xmlNote:
-		w.note(node)
-	case xmlQuote:
+	case kindAdmonition:
+		w.admonition(node)
+	case kindQuote:
 		w.flush()
 		compose.Quote(w.read(node), w.emit)
-	case xmlImage:
+	case kindImage:
 		w.image(node)
-	case xmlInfo:
+	case kindInfo:
 		w.info(node)
-	case xmlFootnote:
+	case kindFootnote:
 		w.writeInline(&w.line, node, true, 0)
-	case xmlQuestion:
+	case kindQuestion:
 		w.question(node)
-	case xmlNames:
+	case kindNames:
 		w.flush()
 		w.heading(min(max(w.level, 1), 6), strings.TrimRight(node.child("refname").line()+" — "+node.child("refpurpose").line(), " —"), node.attr("id"))
 	default:
@@ -172,20 +173,20 @@ func (w *xmlProse) element(node *xmlNode) {
 	}
 }
 
-// maxRecord is how long the text of an element without text of its own may be to be put on one line.
-const maxRecord = 200
+// maxRecordBytes is how long a record may be to become one line.
+const maxRecordBytes = 200
 
-// block reads an element of which nothing is known: a paragraph, or whatever holds paragraphs.
-func (w *xmlProse) block(node *xmlNode) {
+// block reads an element of no particular kind: a paragraph, or a container of paragraphs.
+func (w *writer) block(node *element) {
 	w.flush()
 	if child := node.child("title", "caption", "head"); child != nil && (node.name == "figure" || node.name == "fig" || node.name == "example" ||
 		node.name == "formalpara" || node.name == "informalfigure" || node.name == "equation" || node.name == "bibliodiv" || node.name == "boxed-text") {
 		w.caption(child)
-		w.without(node, child)
+		w.childrenExcept(node, child)
 		return
 	}
-	if !node.mixed() && node.isRecord() {
-		if text := node.joined(); len(text) <= maxRecord {
+	if !node.isMixed() && node.isRecord() {
+		if text := node.joinedText(); len(text) <= maxRecordBytes {
 			w.emit(document.Block{Kind: document.Paragraph, Text: text})
 			return
 		}
@@ -194,9 +195,9 @@ func (w *xmlProse) block(node *xmlNode) {
 	w.flush()
 }
 
-// without reads the children of an element but one.
-func (w *xmlProse) without(node, left *xmlNode) {
-	rest := xmlNode{name: node.name, attrs: node.attrs, children: make([]*xmlNode, 0, len(node.children))}
+// childrenExcept reads the children of an element, except one.
+func (w *writer) childrenExcept(node, left *element) {
+	rest := element{name: node.name, attrs: node.attrs, children: make([]*element, 0, len(node.children))}
 	for _, child := range node.children {
 		if child != left {
 			rest.children = append(rest.children, child)
@@ -206,25 +207,25 @@ func (w *xmlProse) without(node, left *xmlNode) {
 	w.flush()
 }
 
-// isRecord reports an element with several elements in it, all of which hold text alone and none of which is known.
-func (n *xmlNode) isRecord() bool {
+// isRecord reports whether an element has several children that hold only text and have no particular kind.
+func (n *element) isRecord() bool {
 	elements := 0
 	for _, child := range n.children {
 		if child.name == "" {
 			continue
 		}
-		if elements++; xmlKind(child.name) != xmlBlock && xmlKind(child.name) != xmlInline || isProseName(child.name) || child.mixed() || !child.isRecord() && len(child.children) > 1 {
+		if elements++; kindOf(child.name) != kindBlock && kindOf(child.name) != kindInline || isProseName(child.name) || child.isMixed() || !child.isRecord() && len(child.children) > 1 {
 			return false
 		}
 	}
 	return elements > 1 || elements == 0 && len(n.children) == 1
 }
 
-// joined returns the texts of an element with blanks between.
-func (n *xmlNode) joined() string {
+// joinedText returns the texts of an element, separated by blanks.
+func (n *element) joinedText() string {
 	var b strings.Builder
-	var write func(node *xmlNode)
-	write = func(node *xmlNode) {
+	var write func(node *element)
+	write = func(node *element) {
 		b.WriteString(node.text)
 		for _, child := range node.children {
 			write(child)
@@ -232,17 +233,17 @@ func (n *xmlNode) joined() string {
 		b.WriteByte(' ')
 	}
 	write(n)
-	return strings.Join(strings.Fields(unnamed(b.String())), " ")
+	return strings.Join(strings.Fields(expandEntities(b.String())), " ")
 }
 
-// caption emits the title of something that is no section.
-func (w *xmlProse) caption(node *xmlNode) {
+// caption emits the title of an element that is no section.
+func (w *writer) caption(node *element) {
 	w.flush()
 	w.emit(document.Block{Kind: document.Paragraph, Text: inline.FoldBreaks(w.inline(node))})
 }
 
 // title emits the title of a section.
-func (w *xmlProse) title(node *xmlNode, id string) {
+func (w *writer) title(node *element, id string) {
 	w.flush()
 	level := max(w.level, 1)
 	if len(node.name) == 2 && node.name[0] == 'h' && '1' <= node.name[1] && node.name[1] <= '6' {
@@ -254,7 +255,7 @@ func (w *xmlProse) title(node *xmlNode, id string) {
 	w.heading(level, strings.Join(strings.Fields(w.plain(node)), " "), id)
 }
 
-func (w *xmlProse) heading(level int, text, id string) {
+func (w *writer) heading(level int, text, id string) {
 	if text == "" {
 		return
 	}
@@ -268,7 +269,7 @@ func (w *xmlProse) heading(level int, text, id string) {
 	w.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.Take(id, text)})
 }
 
-func (w *xmlProse) code(node *xmlNode) {
+func (w *writer) code(node *element) {
 	w.flush()
 	if caption := node.child("title", "caption"); caption != nil {
 		w.caption(caption)
@@ -288,11 +289,11 @@ func (w *xmlProse) code(node *xmlNode) {
 			child.writeRaw(&b)
 		}
 	}
-	w.emit(document.Block{Kind: document.Code, Language: strings.ToLower(language), Text: strings.Trim(compose.Dedent(strings.Trim(unnamed(b.String()), "\n")), "\n")})
+	w.emit(document.Block{Kind: document.Code, Language: strings.ToLower(language), Text: strings.Trim(compose.Dedent(strings.Trim(expandEntities(b.String()), "\n")), "\n")})
 }
 
-// note emits a text that is set apart as a quotation under its label.
-func (w *xmlProse) note(node *xmlNode) {
+// admonition emits an admonition as a quotation with a label.
+func (w *writer) admonition(node *element) {
 	w.flush()
 	label := node.name
 	if kind := node.attr("type"); kind != "" && kind != "other" && len(kind) < 20 {
@@ -315,8 +316,8 @@ func (w *xmlProse) note(node *xmlNode) {
 	compose.Quote(compose.Titled(label, w.read(node)), w.emit)
 }
 
-// image keeps the text for those who do not see a picture.
-func (w *xmlProse) image(node *xmlNode) {
+// image emits the alternative text and the caption of an image.
+func (w *writer) image(node *element) {
 	w.flush()
 	text := ""
 	for _, name := range []string{"textobject", "alt", "alt-text", "long-desc"} {
@@ -333,7 +334,7 @@ func (w *xmlProse) image(node *xmlNode) {
 	}
 }
 
-func (w *xmlProse) question(node *xmlNode) {
+func (w *writer) question(node *element) {
 	w.flush()
 	for _, child := range node.children {
 		switch child.name {

@@ -16,35 +16,37 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Bounds of an XML document of which a tree is built: one with more elements is kept as code, deeper elements are no elements
-// of the tree.
+// Bounds of a tree. A document with more elements is kept as code. Deeper elements are not part of the tree, but their
+// text is.
 const (
-	maxXMLNodes = 1 << 19
-	maxXMLDepth = 500
+	maxElements = 1 << 19
+	maxDepth    = 500
 )
 
-var errXMLTooLarge = errors.New("the document has too many elements")
+var errTooLarge = errors.New("the document has too many elements")
 
-// Read reads an XML document: feeds, outlines, site maps and drawings as what they are, documents of prose (DocBook, DITA,
-// JATS, TEI and others with elements of these names) by their structure, and everything else, which is data, as code, whole.
-// A document counts as prose when at least half of its letters stand in elements that are named like paragraphs, titles and
-// cells are, or in elements that hold both text and elements. Entities that a document type defines are left as they stand.
-func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
-	root, err := xmlTree(ctx, r.Text)
+// Read reads an XML document. Feeds, outlines, site maps and drawings are read as such, and documents of prose
+// (DocBook, DITA, JATS, TEI and others with elements of these names) by their structure. Everything else is data and
+// kept as code.
+//
+// A document is prose if at least half of its letters are in elements that are named like paragraphs, titles or cells,
+// or in elements with mixed content. Entities of a document type definition are not expanded.
+func Read(ctx context.Context, in document.Text) (*document.Draft, error) {
+	root, err := parseTree(ctx, in.Text)
 	switch syntax := (*xmlscan.SyntaxError)(nil); {
-	case errors.As(err, &syntax), errors.Is(err, errXMLTooLarge):
-		found, codeErr := xmlCode(ctx, r)
+	case errors.As(err, &syntax), errors.Is(err, errTooLarge):
+		draft, codeErr := readCode(ctx, in)
 		if codeErr == nil {
-			found.Extra["structure_error"] = safetext.TruncateBytes(err.Error(), 200)
+			draft.Extra["structure_error"] = safetext.TruncateBytes(err.Error(), 200)
 		}
-		return found, codeErr
+		return draft, codeErr
 	case err != nil:
 		return nil, err
 	}
-	w := xmlProse{ctx: ctx, anchors: make(document.Anchors), meta: make(map[string]any)}
+	w := writer{ctx: ctx, anchors: make(document.Anchors), meta: make(map[string]any)}
 	switch root.name {
 	case "html":
-		return htmldoc.Read(ctx, r)
+		return htmldoc.Read(ctx, in)
 	case "rss", "feed", "rdf":
 		if root.name != "rdf" || root.child("channel") != nil {
 			w.feed(root)
@@ -66,42 +68,42 @@ func Read(ctx context.Context, r document.Text) (*document.Draft, error) {
 		return w.draft(), w.err
 	}
 	if !isProse(root) {
-		return xmlCode(ctx, r)
+		return readCode(ctx, in)
 	}
-	w.document(root)
+	w.readProse(root)
 	if w.err != nil {
 		return nil, w.err
 	}
 	return w.draft(), nil
 }
 
-// xmlCode keeps a document as code.
-func xmlCode(ctx context.Context, r document.Text) (*document.Draft, error) {
-	r.Language, r.DocType = "xml", "config"
-	found, err := code.Read(ctx, r)
+// readCode keeps a document as code.
+func readCode(ctx context.Context, in document.Text) (*document.Draft, error) {
+	in.Language, in.DocType = "xml", "config"
+	draft, err := code.Read(ctx, in)
 	if err == nil {
-		found.Title = r.Name // not its first element
+		draft.Title = in.Name // not its first element
 	}
-	return found, err
+	return draft, err
 }
 
-// xmlNode is an element, or a text where it has no name.
-type xmlNode struct {
+// element is an element, or a text if it has no name.
+type element struct {
 	name     string // in lower case, without prefix
 	attrs    []xmlscan.Attr
-	children []*xmlNode
+	children []*element
 	text     string
 }
 
-// xmlTree reads a document into a tree.
-func xmlTree(ctx context.Context, text string) (*xmlNode, error) {
+// parseTree parses a document into a tree.
+func parseTree(ctx context.Context, text string) (*element, error) {
 	if rest, found := strings.CutPrefix(strings.TrimLeft(text, " \t\n"), "<?xml"); found {
 		// The text is UTF-8 already, whatever the declaration says.
 		_, text, _ = strings.Cut(rest, "?>")
 	}
 	scanner := xmlscan.New(strings.NewReader(text))
-	top := &xmlNode{}
-	open := []*xmlNode{top}
+	top := &element{}
+	open := []*element{top}
 	for nodes := 0; ; {
 		kind, err := scanner.Next()
 		if errors.Is(err, io.EOF) {
@@ -113,17 +115,17 @@ func xmlTree(ctx context.Context, text string) (*xmlNode, error) {
 		if nodes++; nodes%1024 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("parse XML: %w", ctx.Err())
 		}
-		if nodes > 2*maxXMLNodes {
-			return nil, errXMLTooLarge
+		if nodes > 2*maxElements {
+			return nil, errTooLarge
 		}
 		last := open[len(open)-1]
 		switch kind {
 		case xmlscan.Start:
-			if len(open) > maxXMLDepth {
-				open = append(open, last) // the text of what is deeper belongs to the element at the limit
+			if len(open) > maxDepth {
+				open = append(open, last) // the text of deeper elements belongs to the deepest one in the tree
 				continue
 			}
-			node := &xmlNode{name: strings.ToLower(scanner.Name())}
+			node := &element{name: strings.ToLower(scanner.Name())}
 			if attrs := scanner.Attrs(); len(attrs) > 0 {
 				node.attrs = append(make([]xmlscan.Attr, 0, len(attrs)), attrs...)
 			}
@@ -135,13 +137,13 @@ func xmlTree(ctx context.Context, text string) (*xmlNode, error) {
 			if n := len(last.children); n > 0 && last.children[n-1].name == "" {
 				last.children[n-1].text += scanner.Text()
 			} else {
-				last.children = append(last.children, &xmlNode{text: scanner.Text()})
+				last.children = append(last.children, &element{text: scanner.Text()})
 			}
 		}
 	}
 }
 
-func (n *xmlNode) attr(names ...string) string {
+func (n *element) attr(names ...string) string {
 	for _, name := range names {
 		for i := range n.attrs {
 			if strings.EqualFold(n.attrs[i].Name, name) && n.attrs[i].Value != "" {
@@ -152,8 +154,8 @@ func (n *xmlNode) attr(names ...string) string {
 	return ""
 }
 
-// child returns the first child of one of the names, nil where there is none.
-func (n *xmlNode) child(names ...string) *xmlNode {
+// child returns the first child with one of the names, or nil.
+func (n *element) child(names ...string) *element {
 	if n == nil {
 		return nil
 	}
@@ -167,8 +169,8 @@ func (n *xmlNode) child(names ...string) *xmlNode {
 	return nil
 }
 
-// find returns the first element of a name below a node.
-func (n *xmlNode) find(name string) *xmlNode {
+// find returns the first descendant with a name, or nil.
+func (n *element) find(name string) *element {
 	for _, child := range n.children {
 		if child.name == name {
 			return child
@@ -180,8 +182,8 @@ func (n *xmlNode) find(name string) *xmlNode {
 	return nil
 }
 
-// raw returns all text below a node.
-func (n *xmlNode) raw() string {
+// raw returns all text below an element.
+func (n *element) raw() string {
 	if n == nil {
 		return ""
 	}
@@ -193,18 +195,18 @@ func (n *xmlNode) raw() string {
 	return b.String()
 }
 
-func (n *xmlNode) writeRaw(b *strings.Builder) {
+func (n *element) writeRaw(b *strings.Builder) {
 	b.WriteString(n.text)
 	for _, child := range n.children {
 		child.writeRaw(b)
 	}
 }
 
-// line returns all text below a node on one line.
-func (n *xmlNode) line() string { return strings.Join(strings.Fields(unnamed(n.raw())), " ") }
+// line returns all text below an element on one line.
+func (n *element) line() string { return strings.Join(strings.Fields(expandEntities(n.raw())), " ") }
 
-// unnamed replaces the entities of HTML that a document type would define. Those that XML itself has are replaced already.
-func unnamed(text string) string {
+// expandEntities expands the entities of HTML, which a document type may define. The scanner has expanded those of XML.
+func expandEntities(text string) string {
 	if !strings.Contains(text, "&") {
 		return text
 	}
@@ -227,8 +229,8 @@ func unnamed(text string) string {
 	}
 }
 
-// mixed reports an element with text of its own beside elements.
-func (n *xmlNode) mixed() bool {
+// isMixed reports whether an element has mixed content.
+func (n *element) isMixed() bool {
 	text, elements := false, false
 	for _, child := range n.children {
 		if child.name != "" {
@@ -240,15 +242,15 @@ func (n *xmlNode) mixed() bool {
 	return text && elements
 }
 
-// isProse decides between prose and data.
-func isProse(root *xmlNode) bool {
+// isProse reports whether a document is prose, not data.
+func isProse(root *element) bool {
 	switch root.name {
 	case "stylesheet", "transform", "schema", "definitions", "project", "plist", "grammar", "xliff", "root", "resources", "kml", "gpx":
 		return false
 	}
 	var all, prose, paragraphs int
-	var count func(node *xmlNode, inProse bool)
-	count = func(node *xmlNode, inProse bool) {
+	var count func(node *element, inProse bool)
+	count = func(node *element, inProse bool) {
 		if node.name == "" {
 			letters := len(strings.TrimSpace(node.text))
 			all += letters
@@ -257,10 +259,10 @@ func isProse(root *xmlNode) bool {
 			}
 			return
 		}
-		if kind := xmlKind(node.name); kind == xmlCodeBlock || kind == xmlSkipped {
+		if kind := kindOf(node.name); kind == kindCode || kind == kindSkipped {
 			return
 		}
-		if named := isProseName(node.name); named || node.mixed() {
+		if named := isProseName(node.name); named || node.isMixed() {
 			inProse = true
 			if named {
 				paragraphs++
@@ -274,7 +276,7 @@ func isProse(root *xmlNode) bool {
 	return paragraphs > 0 && prose*2 >= all && prose > 0
 }
 
-// isProseName reports the names of elements that hold running text in the formats for documents.
+// isProseName reports whether a name is that of an element with running text.
 func isProseName(name string) bool {
 	switch name {
 	case "p", "para", "simpara", "formalpara", "title", "subtitle", "head", "shortdesc", "abstract", "t", "listitem", "li", "item", "entry", "td", "th",

@@ -10,30 +10,30 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/inline"
 )
 
-// plainWriter makes blocks of the lines of plain text.
-type plainWriter struct {
-	ctx     context.Context
-	layout  textLayout
-	anchors document.Anchors
-	blocks  []document.Block
-	page    int
-	lines   []string // of the stretch between empty lines that is read
-	fence   string   // the mark that ends the code that is read
-	titled  bool     // whether there was a heading
-	bullet  string   // the mark of the last list
-	rules   string   // the signs that headings were underlined with, in the order of their first sight
-	steps   int
+// writer turns the lines of plain text into blocks.
+type writer struct {
+	ctx        context.Context
+	layout     layout
+	anchors    document.Anchors
+	blocks     []document.Block
+	page       int
+	lines      []string // run of lines since the last empty line
+	fence      string   // end of the current block of code
+	hasHeading bool     // whether there has been a heading
+	bullet     string   // of the last list
+	ruleChars  string   // characters of heading underlines, in the order of their first use
+	steps      int
 }
 
-// longStretch is how many lines without an empty one are looked at together.
-const longStretch = 2000
+// maxRunLines is how many lines without an empty line are examined together.
+const maxRunLines = 2000
 
-// read reads a page, without the lines that are on every page.
-func (w *plainWriter) read(page string, running map[string]bool) error {
+// read reads a page without its running heads and feet.
+func (w *writer) read(page string, running map[string]bool) error {
 	rest := page
 	for rest != "" {
 		if w.steps++; w.steps%256 == 0 {
-			if err := w.alive(); err != nil {
+			if err := w.check(); err != nil {
 				return err
 			}
 		}
@@ -43,34 +43,34 @@ func (w *plainWriter) read(page string, running map[string]bool) error {
 		trimmed := strings.TrimSpace(line)
 		switch {
 		case running[trimmed] && trimmed != "":
-			w.stretch()
+			w.flush()
 		case w.fence != "":
 			if strings.HasPrefix(trimmed, w.fence) {
-				w.fenced()
+				w.endFence()
 			} else {
 				w.lines = append(w.lines, line)
 			}
 		case strings.HasPrefix(trimmed, "```") && strings.Contains(rest, "```"):
-			w.stretch()
+			w.flush()
 			w.fence = "```"
 			w.lines = append(w.lines, inline.FenceLanguage(strings.TrimLeft(trimmed, "`")))
 		case trimmed == "":
-			w.stretch()
+			w.flush()
 		default:
-			if w.lines = append(w.lines, line); len(w.lines) >= longStretch {
-				w.stretch()
+			if w.lines = append(w.lines, line); len(w.lines) >= maxRunLines {
+				w.flush()
 			}
 		}
 	}
 	if w.fence != "" {
-		w.fenced()
+		w.endFence()
 	}
-	w.stretch()
-	return w.alive()
+	w.flush()
+	return w.check()
 }
 
-// fenced ends code between fences. The first line is its language.
-func (w *plainWriter) fenced() {
+// endFence ends a fenced block of code. Its first line is the language.
+func (w *writer) endFence() {
 	language, code := w.lines[0], strings.Trim(strings.Join(w.lines[1:], "\n"), "\n")
 	w.lines, w.fence = w.lines[:0], ""
 	if strings.TrimSpace(code) != "" {
@@ -78,76 +78,76 @@ func (w *plainWriter) fenced() {
 	}
 }
 
-func (w *plainWriter) emit(block document.Block) {
+func (w *writer) emit(block document.Block) {
 	block.Page = w.page
 	w.blocks = append(w.blocks, block)
 }
 
-// stretch writes the lines since the last empty line.
-func (w *plainWriter) stretch() {
+// flush writes the lines since the last empty line.
+func (w *writer) flush() {
 	lines := w.lines
 	w.lines = w.lines[:0]
 	for len(lines) > 0 {
-		used := w.headings(lines)
+		used := w.cutHeading(lines)
 		if used == 0 {
-			used = w.part(lines)
+			used = w.writePart(lines)
 		}
 		lines = lines[used:]
 	}
 }
 
-// part writes the first part of a stretch that is all of one kind, and returns how many lines that are.
-func (w *plainWriter) part(lines []string) int {
+// writePart writes the first part of the lines that is of one kind, and returns the number of its lines.
+func (w *writer) writePart(lines []string) int {
 	if n := quotedLines(lines); n > 0 {
 		w.quote(lines[:n])
 		return n
 	}
-	if isTextItem(lines[0]) {
+	if isItem(lines[0]) {
 		return w.list(lines)
 	}
-	if isDrawn(lines) || w.isCode(lines) {
+	if isDrawing(lines) || w.isCode(lines) {
 		w.emitCode(lines)
 		return len(lines)
 	}
 	end := 1
-	for end < len(lines) && quotedLines(lines[end:]) == 0 && !w.beginsList(lines, end) && w.underlined(lines[end:]) == 0 {
-		if strings.HasSuffix(lines[end-1], ":") && indentOfText(lines[end]) >= indentOfText(lines[end-1])+2 {
+	for end < len(lines) && quotedLines(lines[end:]) == 0 && !w.beginsList(lines, end) && w.underlinedLines(lines[end:]) == 0 {
+		if strings.HasSuffix(lines[end-1], ":") && indentWidth(lines[end]) >= indentWidth(lines[end-1])+2 {
 			break
 		}
 		end++
 	}
-	w.emit(document.Block{Kind: document.Paragraph, Text: w.joined(lines[:end])})
+	w.emit(document.Block{Kind: document.Paragraph, Text: w.joinLines(lines[:end])})
 	return end
 }
 
-// beginsList reports a line where a list begins below other text: two items, or one after a colon.
-func (w *plainWriter) beginsList(lines []string, at int) bool {
-	if !isTextItem(lines[at]) {
+// beginsList reports whether a list begins below other text: with two items, or with one after a colon.
+func (w *writer) beginsList(lines []string, at int) bool {
+	if !isItem(lines[at]) {
 		return false
 	}
 	if strings.HasSuffix(lines[at-1], ":") || strings.HasSuffix(lines[at-1], "：") {
 		return true
 	}
 	for _, line := range lines[at+1:] {
-		if isTextItem(line) {
+		if isItem(line) {
 			return bulletOf(line) == bulletOf(lines[at])
 		}
 	}
 	return false
 }
 
-// emitCode writes lines as they are, without what all of them are indented by; another such stretch goes on with it.
-func (w *plainWriter) emitCode(lines []string) {
+// emitCode writes lines as code, without their common indentation. They extend a previous block of such lines.
+func (w *writer) emitCode(lines []string) {
 	text := strings.Join(lines, "\n")
 	if last := len(w.blocks) - 1; last >= 0 && w.blocks[last].Kind == document.Code && w.blocks[last].Language == "" && w.blocks[last].Page == w.page &&
-		len(w.blocks[last].Text) < 2*compose.BlockRunes && indentOfText(lines[0]) > w.layout.indent {
+		len(w.blocks[last].Text) < 2*compose.BlockRunes && indentWidth(lines[0]) > w.layout.indent {
 		w.blocks[last].Text += "\n\n" + compose.Outdent(text)
 		return
 	}
 	w.emit(document.Block{Kind: document.Code, Text: compose.Outdent(text)})
 }
 
-// quotedLines counts the lines of a quotation in a mail.
+// quotedLines returns how many lines, from the first, are a quotation in a mail.
 func quotedLines(lines []string) int {
 	n := 0
 	for n < len(lines) && (strings.HasPrefix(lines[n], ">") || strings.HasPrefix(lines[n], "|> ")) {
@@ -157,7 +157,7 @@ func quotedLines(lines []string) int {
 }
 
 // quote writes a quotation without its marks.
-func (w *plainWriter) quote(lines []string) {
+func (w *writer) quote(lines []string) {
 	stripped := make([]string, 0, len(lines))
 	for _, line := range lines {
 		line = strings.TrimSpace(strings.TrimLeft(line, ">| "))
@@ -165,43 +165,43 @@ func (w *plainWriter) quote(lines []string) {
 	}
 	for part := range strings.SplitSeq(strings.Trim(strings.Join(stripped, "\n"), "\n"), "\n\n") {
 		if part = strings.Trim(part, "\n"); part != "" {
-			w.emit(document.Block{Kind: document.Quote, Text: w.joined(strings.Split(part, "\n"))})
+			w.emit(document.Block{Kind: document.Quote, Text: w.joinLines(strings.Split(part, "\n"))})
 		}
 	}
 }
 
-// isDrawn reports tables and pictures made of signs and blanks: most lines have wide gaps, tabs or frames.
-func isDrawn(lines []string) bool {
+// isDrawing reports whether lines are a table or picture drawn with characters: most have wide gaps, tabs or frames.
+func isDrawing(lines []string) bool {
 	if len(lines) < 2 {
 		return false
 	}
-	drawn := 0
+	drawings := 0
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
-		signs, gap := 0, strings.Contains(text, "   ") || strings.IndexByte(text, '\t') >= 0
+		signs, hasGap := 0, strings.Contains(text, "   ") || strings.IndexByte(text, '\t') >= 0
 		for i := range len(text) {
 			switch text[i] {
 			case '|', '+', '-', '=', '_', '/', '\\', '*', '#', '<', '>', '^', '~':
 				signs++
 			case 0xE2:
 				if i+1 < len(text) && (text[i+1] == 0x94 || text[i+1] == 0x95) {
-					signs += 3 // a box of three bytes
+					signs += 3 // a box-drawing character of three bytes
 				}
 			}
 		}
-		if gap || signs*3 > len(text) || text[0] == '|' && text[len(text)-1] == '|' {
-			drawn++
+		if hasGap || signs*3 > len(text) || text[0] == '|' && text[len(text)-1] == '|' {
+			drawings++
 		}
 	}
-	return drawn*10 >= len(lines)*6
+	return drawings*10 >= len(lines)*6
 }
 
-// isCode reports lines that are all indented more than the text, and look like code: with its signs, or without an end of
-// a sentence.
-func (w *plainWriter) isCode(lines []string) bool {
+// isCode reports whether lines are all indented more than the text and look like code: they contain its punctuation, or
+// no end of a sentence.
+func (w *writer) isCode(lines []string) bool {
 	signs, ends := 0, 0
 	for _, line := range lines {
-		if indentOfText(line) < w.layout.indent+3 {
+		if indentWidth(line) < w.layout.indent+3 {
 			return false
 		}
 		text := strings.TrimSpace(line)
@@ -213,35 +213,35 @@ func (w *plainWriter) isCode(lines []string) bool {
 			ends++
 		}
 	}
-	return signs*2 >= len(lines) || ends == 0 && len(lines) <= 3 && w.afterColon()
+	return signs*2 >= len(lines) || ends == 0 && len(lines) <= 3 && w.followsColon()
 }
 
-// afterColon reports that the paragraph before announces something.
-func (w *plainWriter) afterColon() bool {
+// followsColon reports whether the previous paragraph ends with a colon.
+func (w *writer) followsColon() bool {
 	last := len(w.blocks) - 1
 	return last >= 0 && w.blocks[last].Kind == document.Paragraph && strings.HasSuffix(w.blocks[last].Text, ":")
 }
 
-// joined joins the lines of a paragraph where they were broken to fit: when the next word would not have had room. Other
-// lines are the writer's, as in an address or a poem.
-func (w *plainWriter) joined(lines []string) string {
+// joinLines joins the lines of a paragraph if they were wrapped, which they were if the next word had no room. Other
+// line breaks are intended, as in an address or a poem.
+func (w *writer) joinLines(lines []string) string {
 	if len(lines) == 1 {
 		return strings.TrimSpace(lines[0])
 	}
-	if isDefinition(lines) {
-		return strings.TrimSpace(lines[0]) + "\n" + w.joined(lines[1:])
+	if isTermWithText(lines) {
+		return strings.TrimSpace(lines[0]) + "\n" + w.joinLines(lines[1:])
 	}
 	trimmed := make([]string, len(lines))
-	broken := 0
+	wrapped := 0
 	for i, line := range lines {
 		trimmed[i] = strings.TrimSpace(line)
 	}
 	for i := range lines[1:] {
-		if w.layout.width > 0 && utf8.RuneCountInString(lines[i])+1+wordLength(trimmed[i+1]) >= w.layout.width-4 {
-			broken++
+		if w.layout.width > 0 && utf8.RuneCountInString(lines[i])+1+firstWordLength(trimmed[i+1]) >= w.layout.width-4 {
+			wrapped++
 		}
 	}
-	if broken*5 < (len(lines)-1)*4 {
+	if wrapped*5 < (len(lines)-1)*4 {
 		return strings.Join(trimmed, "\n")
 	}
 	var b strings.Builder
@@ -250,24 +250,24 @@ func (w *plainWriter) joined(lines []string) string {
 			b.WriteString(compose.LineGap(trimmed[i-1], line))
 		}
 		if strings.HasSuffix(line, "\u2010") && i+1 < len(trimmed) {
-			line = strings.TrimSuffix(line, "\u2010") // a hyphen that only ends the line
+			line = strings.TrimSuffix(line, "\u2010") // a hyphen at the end of the line only
 		}
 		b.WriteString(line)
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// isDefinition reports a line with others below it that are all indented more.
-func isDefinition(lines []string) bool {
+// isTermWithText reports whether all lines but the first are indented more than the first.
+func isTermWithText(lines []string) bool {
 	for _, line := range lines[1:] {
-		if indentOfText(line) < indentOfText(lines[0])+2 {
+		if indentWidth(line) < indentWidth(lines[0])+2 {
 			return false
 		}
 	}
 	return true
 }
 
-func wordLength(line string) int {
+func firstWordLength(line string) int {
 	word, _, _ := strings.Cut(line, " ")
 	if first, _ := utf8.DecodeRuneInString(word); compose.IsWide(first) {
 		return 1
