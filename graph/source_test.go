@@ -273,7 +273,7 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 			}
 
 			engine := purge.New(h.resolver.Index, h.files, purge.Options{Slice: 1})
-			wanted, err := engine.Wanted(t.Context())
+			wanted, err := engine.Pending(t.Context())
 			if err != nil || len(wanted) != 1 || wanted[0] != (queue.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
 				t.Fatalf("to delete are %v, %v", wanted, err)
 			}
@@ -299,7 +299,7 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 			if err := h.db.Pool.QueryRow(t.Context(), "select count(*) from collections").Scan(&collections); err != nil || name == "collection" && collections != 1 {
 				t.Errorf("%d collections are left, %v", collections, err)
 			}
-			if wanted, err := engine.Wanted(t.Context()); err != nil || len(wanted) != 0 {
+			if wanted, err := engine.Pending(t.Context()); err != nil || len(wanted) != 0 {
 				t.Errorf("to delete are still %v, %v", wanted, err)
 			}
 		})

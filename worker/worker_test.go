@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a syncer that tells what it was asked for.
+// A recorder is a syncer that records its tasks.
 type recorder struct {
 	got chan queue.Sync
 	do  func(ctx context.Context) error
@@ -38,13 +38,13 @@ func (r *recorder) Sync(ctx context.Context, t queue.Sync) error {
 	return nil
 }
 
-// reembedder wants one collection looked after and tells when it is.
+// A reembedder has pending tasks and records those that it gets.
 type reembedder struct {
-	wanted []queue.Reembed
-	got    chan queue.Reembed
+	pending []queue.Reembed
+	got     chan queue.Reembed
 }
 
-func (r *reembedder) Wanted(context.Context) ([]queue.Reembed, error) { return r.wanted, nil }
+func (r *reembedder) Pending(context.Context) ([]queue.Reembed, error) { return r.pending, nil }
 
 func (r *reembedder) Reembed(_ context.Context, t queue.Reembed) error {
 	r.got <- t
@@ -59,7 +59,7 @@ type fixture struct {
 	embed *reembedder
 	w     *worker.Worker
 
-	upkeep chan struct{} // one for each call of Maintain
+	maintained chan struct{} // receives a value for each call of Maintain
 }
 
 func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
@@ -80,15 +80,15 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	t.Cleanup(func() { _ = bus.Close() })
 	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
 	t.Cleanup(jobs.Close)
-	f.upkeep = make(chan struct{}, 1)
+	f.maintained = make(chan struct{}, 1)
 	f.w = worker.New(f.redis, jobs, f.sync, f.embed, worker.Options{
 		PollEvery: 10 * time.Millisecond, Log: log, MaintainEvery: time.Millisecond,
 		Maintain: func(context.Context) error {
 			select {
-			case f.upkeep <- struct{}{}:
-			default: // this test does not look
+			case f.maintained <- struct{}{}:
+			default:
 			}
-			return errors.New("nothing can be built")
+			return errors.New("maintenance failed")
 		},
 	})
 	return f
@@ -101,7 +101,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// run starts the worker and returns how to end it.
+// run starts the worker and returns a function that stops it.
 func (f *fixture) run() (stop func()) {
 	ctx, cancel := context.WithCancel(f.Context())
 	var done sync.WaitGroup
@@ -120,18 +120,18 @@ func TestEveryTaskHasAHandler(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	if got := f.w.Handles(); !slices.Equal(got, queue.Names()) {
-		t.Errorf("there are handlers for %v and tasks %v", got, queue.Names())
+		t.Errorf("handlers for %v, want %v", got, queue.Names())
 	}
 }
 
-func TestCollectionsThatNeedVectorsAreQueued(t *testing.T) {
+func TestPendingModelChangesAreQueued(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	want := queue.Reembed{Workspace: gid.New(gid.Workspace), Collection: gid.New(gid.Collection)}
-	f.embed.wanted = []queue.Reembed{want, want}
+	f.embed.pending = []queue.Reembed{want, want}
 	stop := f.run()
 	if got := <-f.embed.got; got != want {
-		t.Errorf("the reembedder was asked for %v", got)
+		t.Errorf("Reembed(%v), want %v", got, want)
 	}
 	stop()
 }
@@ -143,15 +143,15 @@ func TestTasksReachTheSyncer(t *testing.T) {
 	f.must(f.queue.Enqueue(t.Context(), want))
 	stop := f.run()
 	if got := <-f.sync.got; got != want {
-		t.Errorf("the syncer was asked for %v", got)
+		t.Errorf("Sync(%v), want %v", got, want)
 	}
 	stop()
 	if waiting, err := f.queue.Waiting(t.Context(), want); err != nil || waiting {
-		t.Errorf("the task is still there: %v", err)
+		t.Errorf("the task still waits (%v)", err)
 	}
 }
 
-func TestATaskThatFailsIsDeliveredAgain(t *testing.T) {
+func TestAFailedTaskIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(context.Context) error { return errors.New("the database is away") })
 	want := queue.Sync{JobID: gid.New(gid.SyncJob)}
@@ -161,11 +161,11 @@ func TestATaskThatFailsIsDeliveredAgain(t *testing.T) {
 	<-f.sync.got
 	stop()
 	if waiting, err := f.queue.Waiting(t.Context(), want); err != nil || !waiting {
-		t.Errorf("the task is gone: %v", err)
+		t.Errorf("the task does not wait (%v)", err)
 	}
 }
 
-func TestAnUnreadableTaskIsGivenUp(t *testing.T) {
+func TestAMalformedTaskIsArchived(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	_, err := asynq.NewClientFromRedisClient(f.redis).Enqueue(
@@ -175,21 +175,21 @@ func TestAnUnreadableTaskIsGivenUp(t *testing.T) {
 	f.must(f.queue.Enqueue(t.Context(), good))
 	stop := f.run()
 	if got := <-f.sync.got; got != good {
-		t.Errorf("the syncer was asked for %v", got)
+		t.Errorf("Sync(%v), want %v", got, good)
 	}
 	stop()
 	info, err := asynq.NewInspectorFromRedisClient(f.redis).GetTaskInfo(queue.Queue, "odd")
 	f.must(err)
 	if info.State != asynq.TaskStateArchived {
-		t.Errorf("the unreadable task is %s", info.State)
+		t.Errorf("the malformed task is %s, want archived", info.State)
 	}
 }
 
-func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
+func TestRunWaitsForHandlersAndCompletesTheirTasks(t *testing.T) {
 	t.Parallel()
 	saved := make(chan struct{})
 	f := newFixture(t, func(ctx context.Context) error {
-		<-ctx.Done() // as a slice does, which then saves itself
+		<-ctx.Done() // a slice then saves itself
 		close(saved)
 		return nil
 	})
@@ -208,12 +208,12 @@ func TestTheEndWaitsForHandlersAndTheirTasksAreDone(t *testing.T) {
 	}
 }
 
-func TestUpkeepGoesOnAfterAFailure(t *testing.T) {
+func TestMaintainIsCalledAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	stop := f.run()
 	for range 3 {
-		<-f.upkeep
+		<-f.maintained
 	}
 	stop()
 }

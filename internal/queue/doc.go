@@ -1,9 +1,7 @@
-// Package queue names the work that travels through the queue: payloads of ids
-// only, task ids, queue, retries and timeouts of each type, and the enqueuing
-// side over asynq. The rows in PostgreSQL are the truth about all work; a task
-// is only the nudge that makes a worker look at a row, and may be lost or
+// Package queue has the tasks of workers (payloads of ids, task ids, queues,
+// retries and timeouts) and puts them into asynq. The truth about all work is in
+// PostgreSQL: a task only makes a worker look at a row, and may be lost or
 // delivered twice without harm.
 //
-// Allowed imports: the standard library, asynq, go-redis and google/uuid; no
-// other package of Magpie.
+// Allowed imports: the standard library, asynq, go-redis and google/uuid.
 package queue

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Asynq is the queue in Redis. It is safe for concurrent use and holds no
-// connection of its own: the client stays the caller's to close.
+// Asynq is the queue in Redis. It is safe for concurrent use. It uses the client of
+// the caller, who closes it.
 type Asynq struct {
 	redis     redis.UniversalClient
 	inspector *asynq.Inspector
@@ -20,27 +20,27 @@ type Asynq struct {
 
 var _ Enqueuer = (*Asynq)(nil)
 
-// NewAsynq makes the enqueuing side of the queue over a shared Redis client.
+// NewAsynq returns the queue on a shared Redis client.
 func NewAsynq(client redis.UniversalClient) *Asynq {
 	return &Asynq{redis: client, inspector: asynq.NewInspectorFromRedisClient(client)}
 }
 
-// Enqueue puts t into the queue unless its id waits or runs there already. A
-// task of that id which the queue gave up is put in again.
+// Enqueue puts t into the queue unless its id waits or runs there. An archived task
+// with the id is replaced.
 func (a *Asynq) Enqueue(ctx context.Context, t Task) error {
 	err := a.put(ctx, t)
 	if !errors.Is(err, asynq.ErrTaskIDConflict) {
 		return err
 	}
-	switch info, infoErr := a.inspector.GetTaskInfo(in(t), t.ID()); {
-	case gone(infoErr):
+	switch info, infoErr := a.inspector.GetTaskInfo(queueOf(t), t.ID()); {
+	case isMissing(infoErr):
 	case infoErr != nil:
 		return fmt.Errorf("look up the task %s: %w", t.ID(), infoErr)
 	case info.State != asynq.TaskStateArchived && info.State != asynq.TaskStateCompleted:
 		return nil
 	default:
-		if err := a.inspector.DeleteTask(in(t), t.ID()); err != nil && !gone(err) {
-			return fmt.Errorf("clear the task %s that was given up: %w", t.ID(), err)
+		if err := a.inspector.DeleteTask(queueOf(t), t.ID()); err != nil && !isMissing(err) {
+			return fmt.Errorf("delete the archived task %s: %w", t.ID(), err)
 		}
 	}
 	if err := a.put(ctx, t); err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
@@ -55,17 +55,17 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 		return fmt.Errorf("encode the task %s: %w", t.ID(), err)
 	}
 	o := t.Options()
-	options := []asynq.Option{asynq.Queue(in(t)), asynq.TaskID(t.ID()), asynq.MaxRetry(o.MaxRetry), asynq.Timeout(o.Timeout)}
+	options := []asynq.Option{asynq.Queue(queueOf(t)), asynq.TaskID(t.ID()), asynq.MaxRetry(o.MaxRetry), asynq.Timeout(o.Timeout)}
 	delay := o.Delay
 	if delay >= time.Second {
-		// The queue cuts times to seconds, which would deliver too early.
+		// The queue truncates times to seconds, which would deliver too early.
 		delay += time.Second - time.Nanosecond
 	}
 	if delay > 0 {
 		options = append(options, asynq.ProcessIn(delay))
 	}
-	// A client remembers that it has registered its queue in Redis, and after a
-	// flush would never do it again; a new one costs nothing.
+	// A client registers its queue in Redis once. After a flush only a new client,
+	// which is cheap, does it again.
 	client := asynq.NewClientFromRedisClient(a.redis)
 	if _, err := client.EnqueueContext(ctx, asynq.NewTask(t.Name(), payload), options...); err != nil {
 		return fmt.Errorf("enqueue the task %s: %w", t.ID(), err)
@@ -73,13 +73,12 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 	return nil
 }
 
-// Waiting reports whether t is in the queue and will be delivered without
-// further help: at once, at its time, or as a repetition. A task that is being
-// worked on is not waiting.
+// Waiting reports whether the queue will deliver t: at once, at its time, or as a
+// retry. A running task does not wait.
 func (a *Asynq) Waiting(_ context.Context, t Task) (bool, error) {
-	info, err := a.inspector.GetTaskInfo(in(t), t.ID())
+	info, err := a.inspector.GetTaskInfo(queueOf(t), t.ID())
 	switch {
-	case gone(err):
+	case isMissing(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look up the task %s: %w", t.ID(), err)
@@ -92,37 +91,37 @@ func (a *Asynq) Waiting(_ context.Context, t Task) (bool, error) {
 	}
 }
 
-// Due is the view of the queue on tasks whose time has come by the database. A
-// task for which the queue has a later time does not wait there: it was put in by
-// a process whose clock is ahead, and that may have died since.
+// Due returns a view of the queue for tasks that are due by the clock of the
+// database. A task that the queue holds for a later time does not wait there: its
+// process has a clock that is ahead, and may have died since.
 func (a *Asynq) Due() Due { return Due{a} }
 
-// Due is what [Asynq.Due] returns.
+// Due is the view that [Asynq.Due] returns.
 type Due struct{ queue *Asynq }
 
-// Waiting reports whether t will be delivered soon without further help.
+// Waiting reports whether the queue will deliver t soon.
 func (d Due) Waiting(ctx context.Context, t Task) (bool, error) {
 	waiting, err := d.queue.Waiting(ctx, t)
 	if err != nil || !waiting {
 		return false, err
 	}
-	info, err := d.queue.inspector.GetTaskInfo(in(t), t.ID())
+	info, err := d.queue.inspector.GetTaskInfo(queueOf(t), t.ID())
 	switch {
-	case gone(err):
+	case isMissing(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look up the task %s: %w", t.ID(), err)
 	case info.State == asynq.TaskStateScheduled:
-		// The queue goes by the clocks of the processes.
-		return info.NextProcessAt.Before(time.Now().Add(soon)), nil
+		// The queue uses the clocks of the processes.
+		return info.NextProcessAt.Before(time.Now().Add(dueMargin)), nil
 	default:
 		return true, nil
 	}
 }
 
-// soon is how far ahead of now the queue may have a task that counts as due.
-const soon = 10 * time.Second
+// dueMargin is the time from now until which a scheduled task counts as due.
+const dueMargin = 10 * time.Second
 
-func gone(err error) bool {
+func isMissing(err error) bool {
 	return errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound)
 }

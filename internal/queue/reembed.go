@@ -11,8 +11,8 @@ import (
 // ReembedName is the type of [Reembed] tasks.
 const ReembedName = "reembed"
 
-// Reembed asks for the next slice of work on a collection whose passages need
-// vectors: it is changing its model, or writers left some of an old one.
+// A Reembed asks for the next slice of work on a collection whose passages need
+// vectors, because its model changes or passages have vectors of an old model.
 type Reembed struct {
 	Workspace  uuid.UUID `json:"workspace_id"`
 	Collection uuid.UUID `json:"collection_id"`
@@ -20,27 +20,27 @@ type Reembed struct {
 
 var _ Task = Reembed{}
 
-// Name is [ReembedName].
+// Name returns [ReembedName].
 func (Reembed) Name() string { return ReembedName }
 
-// ID is "reembed:<collection>".
+// ID returns "reembed:<collection>".
 func (r Reembed) ID() string { return fmt.Sprintf("%s:%s", ReembedName, r.Collection) }
 
-// Options of a change of models. A slice ends by itself long before the
-// timeout; what is left is found again in PostgreSQL, so that the few
-// repetitions are for a model that is away for a moment.
+// Options returns the options of a change of models. A slice ends long before the
+// timeout; the rest is found in PostgreSQL. The few retries are for a model that is
+// unavailable for a short time.
 func (r Reembed) Options() Options {
 	return Options{MaxRetry: 3, Timeout: 15 * time.Minute, Queue: Upkeep}
 }
 
-// DecodeReembed reads the payload of a task of the type [ReembedName].
+// DecodeReembed decodes the payload of a task of type [ReembedName].
 func DecodeReembed(payload []byte) (Reembed, error) {
 	var r Reembed
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return Reembed{}, fmt.Errorf("decode the payload of a reembed task: %w", err)
 	}
 	if r.Workspace == uuid.Nil || r.Collection == uuid.Nil {
-		return Reembed{}, fmt.Errorf("decode the payload of a reembed task: it names no workspace or no collection")
+		return Reembed{}, fmt.Errorf("decode the payload of a reembed task: a workspace or a collection is missing")
 	}
 	return r, nil
 }

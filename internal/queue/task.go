@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The names of the queues that all workers take from: Queue holds places of
-// syncs, Upkeep what must not wait behind them, nor they behind it.
+// The queues of all workers. Queue holds the tasks of syncs, Upkeep all others, so
+// that neither waits for the other.
 const (
 	Queue  = "magpie"
 	Upkeep = "magpie-upkeep"
@@ -19,75 +19,74 @@ const (
 // SyncName is the type of [Sync] tasks.
 const SyncName = "sync"
 
-// Names lists the types of all tasks.
+// Names returns the types of all tasks.
 func Names() []string { return []string{PurgeName, ReembedName, SyncName} }
 
-// Task is one piece of work for a worker.
+// A Task is a piece of work for a worker.
 type Task interface {
-	// Name is the task's type.
+	// Name returns the type of the task.
 	Name() string
-	// ID is the same for tasks that would do the same work: the queue holds an
-	// id once.
+	// ID returns the same id for tasks that do the same work. The queue holds an id
+	// once.
 	ID() string
-	// Options say how the queue treats the task.
+	// Options returns how the queue treats the task.
 	Options() Options
 }
 
-// Options say how the queue treats a task.
+// Options are the settings of a task.
 type Options struct {
-	MaxRetry int           // times the queue delivers it again after an error
-	Timeout  time.Duration // after which its context ends
-	Delay    time.Duration // before it is delivered first
+	MaxRetry int           // deliveries after an error
+	Timeout  time.Duration // of one delivery
+	Delay    time.Duration // before the first delivery
 	Queue    string        // [Queue] when empty
 }
 
-// in is the queue of a task.
-func in(t Task) string {
+// queueOf returns the queue of a task.
+func queueOf(t Task) string {
 	if queue := t.Options().Queue; queue != "" {
 		return queue
 	}
 	return Queue
 }
 
-// Enqueuer puts tasks into the queue. A task whose id is in the queue already
-// is no error.
+// An Enqueuer puts tasks into the queue. It ignores a task whose id is in the queue.
 type Enqueuer interface {
 	Enqueue(ctx context.Context, t Task) error
 }
 
-// Sync asks for the next slice of a sync job.
+// A Sync asks for the next slice of a sync job.
 type Sync struct {
 	JobID uuid.UUID `json:"job_id"`
-	// Attempt is the one that the job's row names. A worker that takes the job
-	// raises it, so that a second delivery of the task does nothing.
+	// Attempt is the attempt number of the job. A worker that claims the job raises
+	// it, so that a second delivery of the task has no effect.
 	Attempt int `json:"attempt"`
-	// Delay is how long to wait before the delivery; it is no part of the payload.
+	// Delay is the time before the first delivery. It is not part of the payload.
 	Delay time.Duration `json:"-"`
 }
 
 var _ Task = Sync{}
 
-// Name is [SyncName].
+// Name returns [SyncName].
 func (Sync) Name() string { return SyncName }
 
-// ID is "sync:<job>:<attempt>".
+// ID returns "sync:<job>:<attempt>".
 func (s Sync) ID() string { return fmt.Sprintf("%s:%s:%d", SyncName, s.JobID, s.Attempt) }
 
-// Options of a sync. The queue repeats only what failed before the job was
-// taken (the database was away); what fails later has a new attempt. A slice
-// that hangs ends with the timeout and is taken up by the next attempt.
+// Options returns the options of a sync. The queue retries only failures before the
+// job was claimed, when the database is unavailable; later failures get a new
+// attempt. A slice that hangs ends with the timeout, and the next attempt continues.
 func (s Sync) Options() Options {
 	return Options{MaxRetry: 20, Timeout: 15 * time.Minute, Delay: s.Delay}
 }
 
-// DecodeSync reads the payload of a task of the type [SyncName].
+// DecodeSync decodes the payload of a task of type [SyncName].
 func DecodeSync(payload []byte) (Sync, error) {
 	var s Sync
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return Sync{}, fmt.Errorf("decode the payload of a sync task: %w", err)
 	}
 	if s.JobID == uuid.Nil || s.Attempt < 0 {
-		return Sync{}, fmt.Errorf("decode the payload of a sync task: it names no job or no attempt")
+		return Sync{}, fmt.Errorf("decode the payload of a sync task: a job or an attempt is missing")
 	}
 	return s, nil
 }

@@ -1,7 +1,7 @@
-// Package purge deletes what hangs on connectors and collections with a
-// tombstone: nobody sees any of it, and it goes in slices that are short enough
-// to hold nobody up. What is to be done stands in PostgreSQL; a task is only the
-// nudge, and every step may be broken off and done twice.
+// Package purge deletes the rows of connectors and collections that have a
+// tombstone, which hides all of them. It deletes in slices that are short enough
+// not to block others. The work to do is in PostgreSQL; a task only starts it, and
+// every step may be interrupted and repeated.
 //
 // Allowed imports: internal/index, internal/viewer and internal/queue.
 package purge

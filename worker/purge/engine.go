@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Index is what holds documents (internal/index).
+// An Index deletes documents (internal/index).
 type Index interface {
 	Doomed(ctx context.Context, limit int) ([]index.Doomed, error)
 	Purge(ctx context.Context, scope viewer.Scope, connector uuid.UUID, limit int) (int, error)
@@ -22,23 +22,24 @@ type Index interface {
 	PurgeCollections(ctx context.Context) (int, error)
 }
 
-// Files deletes up to limit uploaded files of a connector with their contents
-// and says how many it was (internal/connector/sourcefile).
+// Files deletes at most limit uploaded files of a connector with their contents and
+// returns their number (internal/connector/sourcefile).
 type Files interface {
 	Purge(ctx context.Context, connectorID uuid.UUID, limit int) (int, error)
 }
 
-// Hooks ends what a connector has at its platform (worker/subscribe).
+// Hooks ends the webhook subscription of a connector (worker/subscribe).
 type Hooks interface {
-	// End asks the platform once, in bounded time; an error is the database's.
+	// End asks the platform once, in bounded time. It returns only errors of the
+	// database.
 	End(ctx context.Context, workspace, connector uuid.UUID) error
 }
 
-// Options are settings with useful zero values.
+// Options has useful zero values. Defaults are in the comments.
 type Options struct {
-	Hooks     Hooks         // nil: connectors have nothing at their platforms
-	Slice     int           // documents that are deleted in one transaction: 200
-	SliceTime time.Duration // after which a task ends; the next sweep goes on: 1 minute
+	Hooks     Hooks         // nil: there are no subscriptions
+	Slice     int           // documents per transaction: 200
+	SliceTime time.Duration // of a task; the next task continues: 1 minute
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -59,49 +60,49 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// wantedAtOnce bounds how many connectors one sweep names.
-const wantedAtOnce = 1000
+// maxPending is the most connectors that Pending returns.
+const maxPending = 1000
 
-// Engine deletes connectors and collections. It is safe for concurrent use.
+// An Engine deletes connectors and collections. It is safe for concurrent use.
 type Engine struct {
 	index Index
 	files Files
 	opt   Options
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(idx Index, files Files, o Options) *Engine {
 	return &Engine{index: idx, files: files, opt: o.withDefaults()}
 }
 
-// Wanted returns a task for each connector, of any workspace, that is to be
-// deleted, and deletes the collections that wait for none.
-func (e *Engine) Wanted(ctx context.Context) ([]queue.Purge, error) {
-	if err := e.collections(ctx); err != nil {
+// Pending returns a task for each connector to delete, of any workspace. It deletes
+// the collections whose connectors are gone.
+func (e *Engine) Pending(ctx context.Context) ([]queue.Purge, error) {
+	if err := e.purgeCollections(ctx); err != nil {
 		return nil, err
 	}
-	doomed, err := e.index.Doomed(ctx, wantedAtOnce)
+	doomed, err := e.index.Doomed(ctx, maxPending)
 	if err != nil {
 		return nil, err
 	}
-	wanted := make([]queue.Purge, len(doomed))
+	tasks := make([]queue.Purge, len(doomed))
 	for i, d := range doomed {
-		wanted[i] = queue.Purge{Workspace: d.Workspace, Connector: d.Connector}
+		tasks[i] = queue.Purge{Workspace: d.Workspace, Connector: d.Connector}
 	}
-	return wanted, nil
+	return tasks, nil
 }
 
-func (e *Engine) collections(ctx context.Context) error {
+func (e *Engine) purgeCollections(ctx context.Context) error {
 	n, err := e.index.PurgeCollections(ctx)
 	if err == nil && n > 0 {
-		e.opt.Log.InfoContext(ctx, "collections are deleted", "collections", n)
+		e.opt.Log.InfoContext(ctx, "collections purged", slog.Int("collections", n))
 	}
 	return err
 }
 
-// Purge deletes the connector that t names, slice by slice, until nothing is
-// left of it, the time of the task is over, or ctx ends; the next task goes on.
-// An error means that the task is to be delivered again.
+// Purge deletes a connector in slices until nothing is left, the time of the task
+// is over, or ctx ends. The next task continues. After an error the queue delivers
+// the task again.
 func (e *Engine) Purge(ctx context.Context, t queue.Purge) error {
 	scope, err := viewer.System(t.Workspace).Scope()
 	if err != nil {
@@ -113,14 +114,14 @@ func (e *Engine) Purge(ctx context.Context, t queue.Purge) error {
 	if err == nil {
 		err = e.purge(ctx, scope, t.Connector)
 	}
-	if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, errTimeUp) || ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("delete a connector: %w", err)
 }
 
-// errOver ends a task.
-var errOver = errors.New("the time is over")
+// errTimeUp ends a task.
+var errTimeUp = errors.New("the time of the task is over")
 
 func (e *Engine) purge(ctx context.Context, scope viewer.Scope, connector uuid.UUID) error {
 	end := e.opt.Now().Add(e.opt.SliceTime)
@@ -141,13 +142,13 @@ func (e *Engine) purge(ctx context.Context, scope viewer.Scope, connector uuid.U
 				break
 			}
 			if total += n; e.opt.Now().After(end) {
-				return errOver
+				return errTimeUp
 			}
 		}
 	}
 	if err := e.index.PurgeConnector(ctx, scope, connector); err != nil {
 		return err
 	}
-	e.opt.Log.InfoContext(ctx, "a connector is deleted", "connector", connector, "rows", total)
-	return e.collections(ctx)
+	e.opt.Log.InfoContext(ctx, "connector purged", slog.Any("connector", connector), slog.Int("rows", total))
+	return e.purgeCollections(ctx)
 }

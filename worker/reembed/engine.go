@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Index is what keeps the vectors (internal/index).
+// An Index stores vectors (internal/index).
 type Index interface {
 	ModelChanges(ctx context.Context) ([]index.ModelChange, error)
 	RetireModel(ctx context.Context, old, next string) (int, error)
@@ -30,13 +30,13 @@ type Index interface {
 	Settle(ctx context.Context, scope viewer.Scope, collection uuid.UUID, model string, after int64) (bool, error)
 }
 
-// Options are settings with useful zero values.
+// Options has useful zero values. Defaults are in the comments.
 type Options struct {
-	Slice     int           // passages that are embedded and kept in one transaction: 64
-	SliceTime time.Duration // after which a task ends; the next sweep goes on: 1 minute
-	// Retired maps names of models that are not offered any more to those that
-	// take their place. A collection of such a model changes by itself, unless
-	// the old model is still set up.
+	Slice     int           // passages per transaction: 64
+	SliceTime time.Duration // of a task; the next task continues: 1 minute
+	// Retired maps the names of retired models to their replacements. A collection
+	// of a retired model changes to the replacement unless the retired model is
+	// still configured.
 	Retired map[string]string
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -61,26 +61,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Engine changes the models of collections. It is safe for concurrent use.
+// An Engine changes the models of collections. It is safe for concurrent use.
 type Engine struct {
 	index  Index
 	models *embed.Registry
 	opt    Options
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(idx Index, models *embed.Registry, o Options) *Engine {
 	return &Engine{index: idx, models: models, opt: o.withDefaults()}
 }
 
-// Wanted returns a task for each collection, of any workspace, on which this
-// engine can do something, after it has set off what must change by itself.
-func (e *Engine) Wanted(ctx context.Context) ([]queue.Reembed, error) {
+// Pending returns a task for each collection, of any workspace, that this engine
+// can work on. First it starts the replacement of retired models.
+func (e *Engine) Pending(ctx context.Context) ([]queue.Reembed, error) {
 	for old, next := range e.opt.Retired {
-		if _, there := e.models.Lookup(old); there {
-			continue
-		}
-		if _, there := e.models.Lookup(next); !there {
+		if e.offers(old) || !e.offers(next) {
 			continue
 		}
 		n, err := e.index.RetireModel(ctx, old, next)
@@ -88,30 +85,31 @@ func (e *Engine) Wanted(ctx context.Context) ([]queue.Reembed, error) {
 			return nil, err
 		}
 		if n > 0 {
-			e.opt.Log.InfoContext(ctx, "collections change to the model that took the place of theirs", "collections", n, "model", next)
+			e.opt.Log.InfoContext(ctx, "retired model replaced", slog.Int("collections", n), slog.String("model", next))
 		}
 	}
 	changes, err := e.index.ModelChanges(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var wanted []queue.Reembed
+	var tasks []queue.Reembed
 	for _, c := range changes {
 		if c.Stale || e.offers(c.Next) {
-			wanted = append(wanted, queue.Reembed{Workspace: c.Workspace, Collection: c.Collection})
+			tasks = append(tasks, queue.Reembed{Workspace: c.Workspace, Collection: c.Collection})
 		}
 	}
-	return wanted, nil
+	return tasks, nil
 }
 
+// offers reports whether a model is configured.
 func (e *Engine) offers(model string) bool {
-	_, there := e.models.Lookup(model)
-	return there
+	_, ok := e.models.Lookup(model)
+	return ok
 }
 
-// Reembed works on the collection that t names until nothing is left to do, the
-// slice's time is over, or ctx ends; the next task goes on. An error means that
-// the task is to be delivered again.
+// Reembed works on a collection until there is nothing to do, the time of the task
+// is over, or ctx ends. The next task continues. After an error the queue delivers
+// the task again.
 func (e *Engine) Reembed(ctx context.Context, t queue.Reembed) error {
 	scope, err := viewer.System(t.Workspace).Scope()
 	if err != nil {
@@ -120,54 +118,55 @@ func (e *Engine) Reembed(ctx context.Context, t queue.Reembed) error {
 	if scope, err = scope.Narrow(t.Collection); err != nil {
 		return fmt.Errorf("reembed a collection: %w", err)
 	}
-	j := &job{Engine: e, scope: scope, collection: t.Collection, began: e.opt.Now(), log: e.opt.Log.With("collection", t.Collection)}
-	err = j.work(ctx)
+	j := &job{Engine: e, scope: scope, collection: t.Collection, start: e.opt.Now(), log: e.opt.Log.With(slog.Any("collection", t.Collection))}
+	err = j.run(ctx)
 	switch {
-	case err == nil, errors.Is(err, errOver), ctx.Err() != nil:
+	case err == nil, errors.Is(err, errTimeUp), ctx.Err() != nil:
 		return nil
 	case errors.Is(err, index.ErrModel), errors.Is(err, viewer.ErrOutOfReach), apierr.From(err).Code == apierr.CodeNotFound:
-		return nil // decided otherwise meanwhile; the next sweep looks again
+		return nil // the change was cancelled; Pending finds what is left
 	default:
 		return fmt.Errorf("reembed a collection: %w", err)
 	}
 }
 
-// errOver ends a slice.
-var errOver = errors.New("the slice is over")
+// errTimeUp ends a task.
+var errTimeUp = errors.New("the time of the task is over")
 
-// job is one slice of work on one collection.
+// A job is the work of one task on a collection.
 type job struct {
 	*Engine
 	scope      viewer.Scope
 	collection uuid.UUID
-	began      time.Time
+	start      time.Time
 	log        *slog.Logger
 }
 
-func (j *job) work(ctx context.Context) error {
+func (j *job) run(ctx context.Context) error {
 	for {
-		change, wanted, err := j.change(ctx)
-		if err != nil || !wanted {
+		change, pending, err := j.change(ctx)
+		if err != nil || !pending {
 			return err
 		}
-		worked := false
+		progress := false
 		if change.Stale {
-			if worked, err = j.settle(ctx, change); err != nil {
+			if progress, err = j.settle(ctx, change); err != nil {
 				return err
 			}
 		}
-		if embedder, there := j.models.Lookup(change.Next); there {
+		if embedder, ok := j.models.Lookup(change.Next); ok {
 			if err := j.switchTo(ctx, embedder); err != nil {
 				return err
 			}
-			worked = true
+			progress = true
 		}
-		if !worked {
-			return nil // the model is not set up here
+		if !progress {
+			return nil // the model is not configured here
 		}
 	}
 }
 
+// change returns the change of the collection. It reports false when there is none.
 func (j *job) change(ctx context.Context) (index.ModelChange, bool, error) {
 	all, err := j.index.ModelChanges(ctx)
 	if err != nil {
@@ -181,43 +180,42 @@ func (j *job) change(ctx context.Context) (index.ModelChange, bool, error) {
 	return index.ModelChange{}, false, nil
 }
 
-// settle brings the vectors of the collection's model into their place and
-// throws away what nobody wants. It reports whether that is done.
+// settle moves the vectors of the collection's model to their place and drops
+// vectors of other models. It reports whether it made progress.
 func (j *job) settle(ctx context.Context, c index.ModelChange) (bool, error) {
-	embedder, there := j.models.Lookup(c.Model)
-	at, err := j.reached(ctx)
+	embedder, offered := j.models.Lookup(c.Model)
+	at, err := j.changeNumber(ctx)
 	if err != nil {
 		return false, err
 	}
-	if there {
+	if offered {
 		if err := j.fill(ctx, embedder, 0); err != nil {
 			return false, err
 		}
 	}
-	for _, tidy := range []func(context.Context, viewer.Scope, uuid.UUID, int) (int, error){j.index.FoldVectors, j.index.DropVectors} {
+	for _, step := range []func(context.Context, viewer.Scope, uuid.UUID, int) (int, error){j.index.FoldVectors, j.index.DropVectors} {
 		for n := -1; n != 0; {
-			if err := j.over(ctx); err != nil {
+			if err := j.checkTime(ctx); err != nil {
 				return false, err
 			}
-			if n, err = tidy(ctx, j.scope, j.collection, 4*j.opt.Slice); err != nil {
+			if n, err = step(ctx, j.scope, j.collection, 4*j.opt.Slice); err != nil {
 				return false, err
 			}
 		}
 	}
 	settled, err := j.index.Settle(ctx, j.scope, j.collection, c.Model, at)
 	if settled {
-		j.log.InfoContext(ctx, "all vectors of a collection are in their place", "model", c.Model)
+		j.log.InfoContext(ctx, "collection vectors settled", slog.String("model", c.Model))
 	}
-	// Without the model somebody else has to go on.
-	return settled || there, err
+	return settled || offered, err // without the model another worker continues
 }
 
-// switchTo fills the collection with vectors of its next model and switches as
-// soon as no passage lacks one.
+// switchTo adds vectors of the next model and switches the collection when no
+// passage lacks one.
 func (j *job) switchTo(ctx context.Context, embedder embed.Embedder) error {
-	after := int64(0) // look at everything
+	after := int64(0) // all documents
 	for {
-		at, err := j.reached(ctx)
+		at, err := j.changeNumber(ctx)
 		if err != nil {
 			return err
 		}
@@ -229,36 +227,36 @@ func (j *job) switchTo(ctx context.Context, embedder embed.Embedder) error {
 			return err
 		}
 		if switched {
-			j.log.InfoContext(ctx, "a collection has changed its model", "model", embedder.Model())
+			j.log.InfoContext(ctx, "collection model switched", slog.String("model", embedder.Model()))
 			return nil
 		}
-		// Documents were stored meanwhile, or the model is wanted no more.
-		change, wanted, err := j.change(ctx)
-		if err != nil || !wanted || change.Next != embedder.Model() {
+		// Documents were stored meanwhile, or the change was cancelled.
+		change, pending, err := j.change(ctx)
+		if err != nil || !pending || change.Next != embedder.Model() {
 			return err
 		}
 		after = at
 	}
 }
 
-// reached is the collection's change number now.
-func (j *job) reached(ctx context.Context) (int64, error) {
+// changeNumber returns the current change number of the collection.
+func (j *job) changeNumber(ctx context.Context) (int64, error) {
 	states, err := j.index.States(ctx, j.scope)
 	switch {
 	case err != nil:
 		return 0, err
 	case len(states) == 0:
-		return 0, viewer.ErrOutOfReach // it is gone
+		return 0, viewer.ErrOutOfReach // it was deleted
 	}
 	return states[0].Change, nil
 }
 
-// fill gives a vector to every passage that lacks one of the model; with after
-// over 0 to those of documents that changed after that change number.
+// fill adds a vector of the model to every passage that lacks one. With after above
+// 0 it covers only documents that changed after that change number.
 func (j *job) fill(ctx context.Context, embedder embed.Embedder, after int64) error {
 	texts := make([]string, 0, j.opt.Slice)
 	for from := uuid.Nil; ; {
-		if err := j.over(ctx); err != nil {
+		if err := j.checkTime(ctx); err != nil {
 			return err
 		}
 		lacking, err := j.index.Lacking(ctx, j.scope, j.collection, embedder.Model(), after, from, j.opt.Slice)
@@ -283,10 +281,10 @@ func (j *job) fill(ctx context.Context, embedder embed.Embedder, after int64) er
 	}
 }
 
-// over ends the slice when its time has come.
-func (j *job) over(ctx context.Context) error {
-	if ctx.Err() != nil || j.opt.Now().Sub(j.began) >= j.opt.SliceTime {
-		return errOver
+// checkTime returns errTimeUp when the time of the task is over.
+func (j *job) checkTime(ctx context.Context) error {
+	if ctx.Err() != nil || j.opt.Now().Sub(j.start) >= j.opt.SliceTime {
+		return errTimeUp
 	}
 	return nil
 }

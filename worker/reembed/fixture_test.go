@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// model is an embedder whose vectors tell the text and the model.
+// A model is an embedder whose vectors identify the text and the model.
 type model struct {
 	name       string
 	dimensions int
@@ -126,7 +126,7 @@ func newFixture(t testing.TB) *fixture {
 	return f
 }
 
-// newCollection makes the collection that the fixture works on from here on.
+// newCollection creates a collection, which the fixture uses from now on.
 func (f *fixture) newCollection(model string) {
 	f.Helper()
 	f.collection, f.connector = gid.New(gid.Collection), gid.New(gid.Connector)
@@ -143,7 +143,8 @@ func (f *fixture) exec(sql string, args ...any) {
 	}
 }
 
-func (f *fixture) ask(next any) {
+// setNext sets the next model of the collection.
+func (f *fixture) setNext(next any) {
 	f.Helper()
 	f.exec("update collections set next_model = $2 where id = $1", f.collection, next)
 }
@@ -161,25 +162,25 @@ func (f *fixture) models(of ...*model) *embed.Registry {
 	return models
 }
 
-// engine works in slices that are small enough to end within a document.
+// engine returns an engine whose slices are smaller than a document.
 func (f *fixture) engine(idx reembed.Index) *reembed.Engine {
 	f.Helper()
 	return reembed.New(idx, f.models(f.old, f.new), reembed.Options{Slice: 3, Log: f.log})
 }
 
-// work lets an engine do all that is wanted.
+// work runs an engine until nothing is pending.
 func (f *fixture) work() {
 	f.Helper()
 	e := f.engine(f.index)
 	for range 10 {
-		wanted, err := e.Wanted(f.Context())
+		pending, err := e.Pending(f.Context())
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(wanted) == 0 {
+		if len(pending) == 0 {
 			return
 		}
-		for _, t := range wanted {
+		for _, t := range pending {
 			if err := e.Reembed(f.Context(), t); err != nil {
 				f.Fatal(err)
 			}
@@ -219,8 +220,8 @@ func (f *fixture) put(m *model, source string, passages int) uuid.UUID {
 	return out.Document
 }
 
-// reader checks what it is told: every passage has the vector of its document's
-// text by the model that is told, or lacks it where that is allowed.
+// A reader checks that every passage has the vector of its text by the model of the
+// snapshot. It counts passages without a vector.
 type reader struct {
 	f         *fixture
 	model     *model
@@ -236,7 +237,7 @@ func (r *reader) Begin(at index.Position, model string, all bool) error {
 		r.model = r.f.new
 	}
 	if model != r.model.name || !all {
-		return fmt.Errorf("told of the model %s, everything: %v", model, all)
+		return fmt.Errorf("the model is %s, everything: %v", model, all)
 	}
 	return nil
 }
@@ -263,7 +264,7 @@ func norm(v []float32) (n float32) {
 	return n
 }
 
-// read checks the collection as a fresh reader sees it.
+// read checks the collection with a new reader.
 func (f *fixture) read(lacking int) *reader {
 	f.Helper()
 	r := &reader{f: f}
@@ -276,8 +277,8 @@ func (f *fixture) read(lacking int) *reader {
 	return r
 }
 
-// settled checks that the collection is of the model and nothing is left to do.
-func (f *fixture) settled(m *model) {
+// expectSettled checks that the collection has the model and nothing is pending.
+func (f *fixture) expectSettled(m *model) {
 	f.Helper()
 	var active string
 	var next *string
@@ -302,7 +303,7 @@ func (f *fixture) settled(m *model) {
 	f.exact(m)
 }
 
-// exact checks each vector against the text it is of.
+// exact checks each vector against its text.
 func (f *fixture) exact(m *model) {
 	f.Helper()
 	tx, err := f.owner.Begin(f.Context())

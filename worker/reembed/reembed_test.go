@@ -30,11 +30,11 @@ func TestACollectionChangesItsModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.work()
-	f.settled(f.old)
+	f.expectSettled(f.old)
 	before := f.read(0)
-	f.ask("new")
+	f.setNext("new")
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 	after := f.read(0)
 	if after.at.Generation != before.at.Generation+1 || after.at.Change <= before.at.Change || len(after.documents) != 3 {
 		t.Errorf("the reader went from %v to %v, %d documents", before.at, after.at, len(after.documents))
@@ -52,69 +52,69 @@ func TestACollectionChangesItsModel(t *testing.T) {
 	if r := f.read(0); r.passages != 10 {
 		t.Errorf("%d passages after the restore", r.passages)
 	}
-	f.ask("old")
+	f.setNext("old")
 	f.work()
-	f.settled(f.old)
+	f.expectSettled(f.old)
 }
 
 func TestAnEmptyCollectionChangesItsModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.ask("new")
+	f.setNext("new")
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 	f.put(f.new, "a", 2)
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 }
 
-func TestTheOldModelAgainCancels(t *testing.T) {
+func TestTheOldModelCancelsAChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.put(f.old, "a", 8)
-	f.ask("new")
+	f.setNext("new")
 	calls := 0
 	f.new.before(func() error {
 		if calls++; calls == 2 {
-			f.ask(nil)
+			f.setNext(nil)
 		}
 		return nil
 	})
 	before := f.read(0).at
 	f.work()
-	f.settled(f.old)
+	f.expectSettled(f.old)
 	if at := f.read(0).at; at.Generation != before.Generation {
-		t.Errorf("a change that was called off moved the generation to %v", at)
+		t.Errorf("a cancelled change moved the generation to %v", at)
 	}
 	if n := f.new.embedded(); n != 6 {
-		t.Errorf("%d texts were embedded before and while it was called off", n)
+		t.Errorf("%d texts were embedded before the cancellation", n)
 	}
 }
 
-func TestTheModelChangesItsMindOnTheWay(t *testing.T) {
+func TestTheNextModelChangesDuringAChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.put(f.old, "a", 8)
-	f.ask("new")
+	f.setNext("new")
 	k := &killer{Store: f.index, after: -1}
 	k.at = func(call string) {
 		if call == "FoldVectors" && k.after == -1 {
 			k.after = 0
-			f.ask("old") // while some vectors are in their place and some are not
+			f.setNext("old") // while some vectors are in place
 		}
 	}
 	if err := f.engine(k).Reembed(t.Context(), f.task()); err != nil {
 		t.Fatal(err)
 	}
 	f.work()
-	f.settled(f.old)
+	f.expectSettled(f.old)
 }
 
-// killer is a store whose process dies before some call to it.
+// A killer is an index whose process dies before one of its calls.
 type killer struct {
 	*index.Store
 	calls int
-	after int // calls that go through; below 0 all
+	after int // calls that succeed; below 0 all
 	at    func(call string)
 	kill  context.CancelFunc
 }
@@ -154,8 +154,8 @@ func (k *killer) Settle(ctx context.Context, scope viewer.Scope, collection uuid
 	return k.Store.Settle(ctx, scope, collection, model, after)
 }
 
-// TestAKillAtAnyStepLosesNothing lets a worker die before each call in turn.
-// Readers find every passage by a vector of the collection's model all the time.
+// A worker dies before each call in turn. Readers always find every passage with a
+// vector of the collection's model.
 func TestAKillAtAnyStepLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -165,9 +165,9 @@ func TestAKillAtAnyStepLosesNothing(t *testing.T) {
 	}
 	killed := true
 	for after := 0; killed; after++ {
-		f.ask(to.name)
+		f.setNext(to.name)
 		killed = false
-		// The first worker dies after some calls, those that follow soon again.
+		// The first worker dies after some calls, the next ones after few.
 		for worker := range 3 {
 			ctx, kill := context.WithCancel(t.Context())
 			k := &killer{Store: f.index, after: after, kill: kill}
@@ -181,9 +181,9 @@ func TestAKillAtAnyStepLosesNothing(t *testing.T) {
 			kill()
 			f.read(0)
 		}
-		f.put(from, "0", 1+after%4) // by a writer who has not heard of the change
+		f.put(from, "0", 1+after%4) // by a writer that has not seen the change
 		f.work()
-		f.settled(to)
+		f.expectSettled(to)
 		from, to = to, from
 	}
 }
@@ -193,14 +193,14 @@ func TestADocumentStoredAcrossTheSwitchGetsItsVectors(t *testing.T) {
 	f := newFixture(t)
 	f.put(f.old, "a", 8)
 	f.put(f.old, "b", 2)
-	f.ask("new")
+	f.setNext("new")
 	k := &killer{Store: f.index, after: -1}
 	folds := 0
 	k.at = func(call string) {
 		if call != "FoldVectors" {
 			return
 		}
-		// Its writer began before the switch and commits after it.
+		// Its writer starts before the switch and commits after it.
 		if folds++; folds == 2 {
 			f.put(f.old, "b", 4)
 			f.put(f.old, "c", 3)
@@ -210,18 +210,18 @@ func TestADocumentStoredAcrossTheSwitchGetsItsVectors(t *testing.T) {
 	if err := f.engine(k).Reembed(t.Context(), f.task()); err != nil {
 		t.Fatal(err)
 	}
-	f.settled(f.new)
+	f.expectSettled(f.new)
 	if folds < 3 {
 		t.Errorf("there were %d folds", folds)
 	}
-	// Long after the change, by a worker that was away.
+	// A worker that was away stores a document long after the change.
 	at := f.read(0).at
 	f.put(f.old, "d", 5)
 	f.read(5)
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 	if now := f.read(0).at; now.Generation != at.Generation || now.Change < at.Change+2 {
-		t.Errorf("the position went from %v to %v: nobody was told of the vectors", at, now)
+		t.Errorf("the change number went from %v to %v without the vectors", at, now)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestWritersAndReadersGoOnDuringTheChange(t *testing.T) {
 	for i := range 10 {
 		f.put(f.old, fmt.Sprint(i), 4)
 	}
-	f.ask("new")
+	f.setNext("new")
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
 	for w := range 3 {
@@ -242,7 +242,7 @@ func TestWritersAndReadersGoOnDuringTheChange(t *testing.T) {
 					return
 				default:
 				}
-				// As a sync does, whose slice keeps the model it began with.
+				// A slice of a sync keeps its first model.
 				out, err := f.index.Put(t.Context(), f.scope, index.Fence{}, f.record(f.old, fmt.Sprint(w, i%7), 1+i%5))
 				if err == nil && i%3 == 0 {
 					_, err = f.index.SoftDelete(t.Context(), f.scope, index.Fence{}, []uuid.UUID{out.Document})
@@ -270,14 +270,14 @@ func TestWritersAndReadersGoOnDuringTheChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 }
 
-func TestAModelThatIsAwayIsTriedAgain(t *testing.T) {
+func TestAnUnavailableModelIsRetried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.put(f.old, "a", 4)
-	f.ask("new")
+	f.setNext("new")
 	away := errors.New("the service is away")
 	f.new.before(func() error { return away })
 	if err := f.engine(f.index).Reembed(t.Context(), f.task()); !errors.Is(err, away) {
@@ -286,24 +286,24 @@ func TestAModelThatIsAwayIsTriedAgain(t *testing.T) {
 	f.read(0)
 	f.new.before(nil)
 	f.work()
-	f.settled(f.new)
+	f.expectSettled(f.new)
 }
 
-func TestOnlyWhatThisWorkerCanDoIsWanted(t *testing.T) {
+func TestOnlyConfiguredModelsArePending(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.put(f.old, "a", 2)
-	f.ask("new")
+	f.setNext("new")
 	e := reembed.New(f.index, f.models(f.old), reembed.Options{})
-	if wanted, err := e.Wanted(t.Context()); err != nil || len(wanted) != 0 {
-		t.Errorf("without the model it wants %v, %v", wanted, err)
+	if pending, err := e.Pending(t.Context()); err != nil || len(pending) != 0 {
+		t.Errorf("without the model Pending = %v, %v", pending, err)
 	}
 	if err := e.Reembed(t.Context(), f.task()); err != nil {
 		t.Error(err)
 	}
 	both := f.engine(f.index)
-	if wanted, err := both.Wanted(t.Context()); err != nil || !slices.Equal(wanted, []queue.Reembed{f.task()}) {
-		t.Errorf("it wants %v, %v", wanted, err)
+	if pending, err := both.Pending(t.Context()); err != nil || !slices.Equal(pending, []queue.Reembed{f.task()}) {
+		t.Errorf("Pending = %v, %v", pending, err)
 	}
 	for name, task := range map[string]queue.Reembed{
 		"a collection that is gone":      {Workspace: f.workspace, Collection: gid.New(gid.Collection)},
@@ -327,16 +327,16 @@ func TestARetiredModelIsReplaced(t *testing.T) {
 	f.put(retired, "a", 3)
 	builtin := &model{name: embed.BuiltinModel, dimensions: 6}
 	there := reembed.New(f.index, f.models(builtin, retired), reembed.Options{})
-	if wanted, err := there.Wanted(t.Context()); err != nil || len(wanted) != 0 {
-		t.Errorf("with the old model set up it wants %v, %v", wanted, err)
+	if pending, err := there.Pending(t.Context()); err != nil || len(pending) != 0 {
+		t.Errorf("with the old model configured Pending = %v, %v", pending, err)
 	}
 	e := reembed.New(f.index, f.models(builtin), reembed.Options{Log: f.log})
 	for range 2 {
-		wanted, err := e.Wanted(t.Context())
+		pending, err := e.Pending(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, task := range wanted {
+		for _, task := range pending {
 			if err := e.Reembed(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}
@@ -348,14 +348,14 @@ func TestARetiredModelIsReplaced(t *testing.T) {
 func (f *fixture) settledAs(m *model) {
 	f.Helper()
 	f.new = m
-	f.settled(m)
+	f.expectSettled(m)
 }
 
 func TestVectorsOfAnotherWorkspaceAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.put(f.old, "a", 2)
-	f.ask("new")
+	f.setNext("new")
 	theirs, err := viewer.System(gid.New(gid.Workspace)).Scope()
 	if err != nil {
 		t.Fatal(err)
@@ -394,7 +394,7 @@ func TestVectorsOfAnotherWorkspaceAreOutOfReach(t *testing.T) {
 		}
 	}
 	if err := f.index.AddVectors(t.Context(), f.scope, f.collection, "third", lacking, vectors); !errors.Is(err, index.ErrModel) {
-		t.Errorf("AddVectors of a model that nobody wants: %v", err)
+		t.Errorf("AddVectors of another model: %v", err)
 	}
 	if err := f.index.AddVectors(t.Context(), f.scope, f.collection, "new", lacking, vectors[:1]); !errors.Is(err, index.ErrRecord) {
 		t.Errorf("AddVectors of too few: %v", err)

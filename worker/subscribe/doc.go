@@ -1,6 +1,7 @@
-// Package subscribe keeps the subscriptions that platforms send webhooks for: it
-// asks for one where a connector wants it, renews it before it ends, repairs
-// what somebody broke, and ends it where it is not wanted any more.
+// Package subscribe keeps webhook subscriptions at platforms: it creates one where
+// a connector wants it, renews it before it expires, repairs it after changes, and
+// ends it when the connector no longer wants it.
 //
-// Allowed imports: ent, connectors, pgx, internal/{secret, viewer, inbound}.
+// Allowed imports: ent, connectors, pgx, internal/connector/credential,
+// internal/secret, internal/viewer.
 package subscribe

@@ -18,24 +18,25 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/internal/connector/credential"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Opener opens the sources of connectors; syncer.Engine does.
+// An Opener opens the sources of connectors (worker/syncer).
 type Opener interface {
-	// OpenSource opens the source of a connector for ctx's viewer. shown makes a
-	// text fit for people who may edit it.
-	OpenSource(ctx context.Context, row *ent.Connector) (source connectors.Source, shown func(string) string, err error)
+	// OpenSource opens the source of a connector for the viewer of ctx. redact
+	// removes secrets from a text for people who may edit the connector.
+	OpenSource(ctx context.Context, row *ent.Connector) (source connectors.Source, redact func(string) string, err error)
 }
 
-// Options are settings with useful zero values.
+// Options has useful zero values. Defaults are in the comments.
 type Options struct {
-	// BaseURL is where platforms reach this service.
+	// BaseURL is the address at which platforms reach this service.
 	BaseURL string
-	// Check is how often a subscription that does not end is looked after: 6 hours.
+	// Check is the time between two checks of a subscription without an expiry: 6 hours.
 	Check time.Duration
-	// Timeout bounds what is asked of a platform for one connector: 1 minute.
+	// Timeout bounds the requests to a platform for one connector: 1 minute.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -58,16 +59,16 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// roundLimit is how many connectors one round looks after.
-	roundLimit = 100
-	// firstRetry is how long a failure waits for the next try; each of a row waits
-	// twice as long as the one before, up to longestRetry.
-	firstRetry, longestRetry = time.Minute, 6 * time.Hour
-	maxError                 = 500
-	secretBytes              = 32
+	// keepLimit is the most subscriptions of one call of Keep.
+	keepLimit = 100
+	// minBackoff is the time to the first retry. It doubles with each failure up to
+	// maxBackoff.
+	minBackoff, maxBackoff = time.Minute, 6 * time.Hour
+	maxErrorBytes          = 500
+	secretBytes            = 32
 )
 
-// Engine keeps subscriptions. Any number of processes may run one.
+// An Engine keeps subscriptions. Any number of processes may run one.
 type Engine struct {
 	client *ent.Client
 	pool   *pgxpool.Pool
@@ -77,28 +78,29 @@ type Engine struct {
 	opt    Options
 }
 
-// New makes an engine over the application's pool and the client on it.
+// New returns an engine over the application's pool and the client on it.
 func New(client *ent.Client, pool *pgxpool.Pool, kinds *connectors.Registry, box *secret.Box, opener Opener, o Options) *Engine {
 	return &Engine{client: client, pool: pool, kinds: kinds, vault: credential.NewVault(box), opener: opener, opt: o.withDefaults()}
 }
 
-// Keep looks after the subscriptions whose time has come, and returns how many.
+// Keep creates, renews or ends the subscriptions that are due, and returns their
+// number.
 func (e *Engine) Keep(ctx context.Context) (int, error) {
-	if err := e.list(ctx); err != nil {
+	if err := e.findDue(ctx); err != nil {
 		return 0, err
 	}
-	for kept := range roundLimit {
-		more, err := e.keepNext(ctx)
-		if err != nil || !more {
+	for kept := range keepLimit {
+		found, err := e.keepNext(ctx)
+		if err != nil || !found {
 			return kept, err
 		}
 	}
-	return roundLimit, nil
+	return keepLimit, nil
 }
 
-// list makes a row for each connector that wants a subscription and has none, and
-// has those looked after at once that are not wanted any more or lead elsewhere.
-func (e *Engine) list(ctx context.Context) error {
+// findDue creates a row for each connector that wants a subscription and has none.
+// It makes subscriptions due that are no longer wanted or have an old address.
+func (e *Engine) findDue(ctx context.Context) error {
 	var kinds []string
 	for _, kind := range e.kinds.Kinds() {
 		if kind.Subscribes() {
@@ -114,24 +116,24 @@ func (e *Engine) list(ctx context.Context) error {
 			and not exists (select 1 from connector_subscriptions s where s.connector_id = c.id)
 		on conflict do nothing`, e.opt.Now(), kinds)
 	if err != nil {
-		return fmt.Errorf("look for subscriptions to ask for: %w", err)
+		return fmt.Errorf("find missing subscriptions: %w", err)
 	}
 	_, err = e.pool.Exec(ctx, `update connector_subscriptions s set next_at = $1 from connectors c
 		where c.id = s.connector_id and s.failures = 0 and s.next_at > $1 and s.address <> ''
 			and (not c.enabled or c.config -> '`+connectors.SubscriptionField+`' is distinct from 'true'::jsonb
-				or s.address <> $2 || c.type || '/' || c.id::text)`, e.opt.Now(), e.root())
+				or s.address <> $2 || c.type || '/' || c.id::text)`, e.opt.Now(), e.addressPrefix())
 	if err != nil {
-		return fmt.Errorf("look for subscriptions to change: %w", err)
+		return fmt.Errorf("find outdated subscriptions: %w", err)
 	}
 	return nil
 }
 
-// root is what the addresses of all deliveries begin with.
-func (e *Engine) root() string {
+// addressPrefix returns the prefix of all delivery addresses.
+func (e *Engine) addressPrefix() string {
 	return strings.TrimRight(e.opt.BaseURL, "/") + "/webhooks/connectors/"
 }
 
-// subscription is a row.
+// A subscription is a row of connector_subscriptions.
 type subscription struct {
 	workspace, connector uuid.UUID
 	external, address    string
@@ -139,8 +141,8 @@ type subscription struct {
 	failures             int
 }
 
-// keepNext takes one row whose time has come. The row is claimed by moving its
-// time on, so that no transaction is held while the platform is asked.
+// keepNext handles one due row. It reports false when there is none. It claims the
+// row by moving its due time, so that no transaction waits for the platform.
 func (e *Engine) keepNext(ctx context.Context) (bool, error) {
 	now := e.opt.Now()
 	var row subscription
@@ -152,62 +154,62 @@ func (e *Engine) keepNext(ctx context.Context) (bool, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look for subscriptions: %w", err)
+		return false, fmt.Errorf("claim a subscription: %w", err)
 	}
-	inside, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(row.workspace)), e.opt.Timeout)
+	rowCtx, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(row.workspace)), e.opt.Timeout)
 	defer cancel()
-	return true, e.keep(inside, row)
+	return true, e.keep(rowCtx, row)
 }
 
 func (e *Engine) keep(ctx context.Context, row subscription) error {
 	one, err := e.client.Connector.Query().Where(connector.ID(row.connector)).Only(ctx)
 	switch {
 	case ent.IsNotFound(err):
-		return nil // it is being deleted, and the row with it
+		return nil // the deletion of the connector also deletes the row
 	case err != nil:
 		return fmt.Errorf("read a connector: %w", err)
 	}
-	source, shown, err := e.opener.OpenSource(ctx, one)
+	source, redact, err := e.opener.OpenSource(ctx, one)
 	if err != nil {
-		return e.failed(ctx, row, err.Error())
+		return e.fail(ctx, row, err.Error())
 	}
 	defer func() { _ = source.Close() }()
 	platform, ok := source.(connectors.Subscriber)
-	wanted := one.Enabled && (connectors.Settings{Config: one.Config}).WantsSubscription()
-	if !ok || !wanted {
+	isWanted := one.Enabled && (connectors.Settings{Config: one.Config}).WantsSubscription()
+	if !ok || !isWanted {
 		return e.end(ctx, row, platform)
 	}
 	credentials, sealed, err := e.secretOf(one, row)
 	if err != nil {
-		return e.failed(ctx, row, "The connector's credentials cannot be opened any more; enter them again.")
+		return e.fail(ctx, row, "The connector's credentials cannot be opened any more; enter them again.")
 	}
 	if sealed != nil {
-		// Before the platform knows it: its first delivery may come at once.
+		// The first delivery may arrive as soon as the platform knows the secret.
 		if err := e.exec(ctx, row, "secret = $2", sealed); err != nil {
 			return err
 		}
 	}
-	address := e.root() + one.Type + "/" + one.ID.String()
-	given, err := platform.Subscribe(ctx, address, credentials)
+	address := e.addressPrefix() + one.Type + "/" + one.ID.String()
+	created, err := platform.Subscribe(ctx, address, credentials)
 	if err != nil {
-		return e.failed(ctx, row, shown(err.Error()))
+		return e.fail(ctx, row, redact(err.Error()))
 	}
 	now := e.opt.Now()
 	next := now.Add(e.opt.Check)
 	var expires *time.Time
-	if !given.Expires.IsZero() {
-		expires = &given.Expires
-		// At two thirds of what is left, so that a failure leaves time to try again.
-		if renew := now.Add(given.Expires.Sub(now) * 2 / 3); renew.Before(next) {
+	if !created.Expires.IsZero() {
+		expires = &created.Expires
+		// A renewal at two thirds of the lifetime leaves time for retries.
+		if renew := now.Add(created.Expires.Sub(now) * 2 / 3); renew.Before(next) {
 			next = renew
 		}
 	}
 	return e.exec(ctx, row, "external_id = $2, address = $3, expires_at = $4, next_at = $5, failures = 0, error = null",
-		given.ID, address, expires, next)
+		created.ID, address, expires, next)
 }
 
-// secretOf is the secret for a connector's deliveries: its own credential, or one
-// that is made for it. sealed is not nil when it was made just now.
+// secretOf returns the secret for the deliveries of a connector: its own credential
+// or a generated secret. sealed is not nil for a new one.
 func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, sealed []byte, err error) {
 	kind, _ := e.kinds.Lookup(one.Type)
 	credentials, err := e.vault.Open(one.ID, one.Credentials)
@@ -229,9 +231,9 @@ func (e *Engine) secretOf(one *ent.Connector, row subscription) (text string, se
 	return text, sealed, err
 }
 
-// End ends the subscription of a connector that is being deleted, which takes at
-// most Options.Timeout. A platform that refuses or does not answer is not asked
-// again, since the connector goes either way; an error is the database's.
+// End ends the subscription of a connector that is being deleted, in at most
+// Options.Timeout. It does not retry when the platform fails, because the connector
+// is deleted anyway. It returns only errors of the database.
 func (e *Engine) End(ctx context.Context, workspace, connectorID uuid.UUID) error {
 	row := subscription{workspace: workspace, connector: connectorID}
 	err := e.pool.QueryRow(ctx, `update connector_subscriptions set next_at = $3 where connector_id = $1 and workspace_id = $2
@@ -240,59 +242,58 @@ func (e *Engine) End(ctx context.Context, workspace, connectorID uuid.UUID) erro
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look for a subscription to end: %w", err)
+		return fmt.Errorf("claim a subscription to end: %w", err)
 	}
-	inside, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(uuid.Nil)), e.opt.Timeout)
+	rowCtx, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(uuid.Nil)), e.opt.Timeout)
 	defer cancel()
-	one, err := e.client.Connector.Query().Where(connector.ID(connectorID), connector.WorkspaceID(workspace)).Only(inside)
+	one, err := e.client.Connector.Query().Where(connector.ID(connectorID), connector.WorkspaceID(workspace)).Only(rowCtx)
 	switch {
 	case ent.IsNotFound(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("read a connector: %w", err)
 	}
-	source, _, err := e.opener.OpenSource(inside, one)
+	source, _, err := e.opener.OpenSource(rowCtx, one)
 	if err != nil {
-		e.left(ctx, row, err)
-		return e.forget(ctx, row)
+		e.logAbandoned(ctx, row, err)
+		return e.deleteRow(ctx, row)
 	}
 	defer func() { _ = source.Close() }()
 	platform, _ := source.(connectors.Subscriber)
-	return e.end(inside, row, platform)
+	return e.end(rowCtx, row, platform)
 }
 
-// end ends a subscription that is not wanted any more.
+// end ends a subscription at the platform, if there is one, and deletes its row.
 func (e *Engine) end(ctx context.Context, row subscription, platform connectors.Subscriber) error {
 	if platform != nil && row.external != "" {
 		if err := platform.Unsubscribe(ctx, connectors.Subscription{ID: row.external}); err != nil {
-			e.left(ctx, row, err)
+			e.logAbandoned(ctx, row, err)
 		}
 	}
-	return e.forget(ctx, row)
+	return e.deleteRow(ctx, row)
 }
 
-// left tells of a subscription that stays at its platform.
-func (e *Engine) left(ctx context.Context, row subscription, err error) {
-	e.opt.Log.WarnContext(ctx, "a subscription could not be ended at its platform; remove the webhook there", "connector", row.connector, "error", err)
+// logAbandoned logs that a subscription stays at its platform.
+func (e *Engine) logAbandoned(ctx context.Context, row subscription, err error) {
+	e.opt.Log.WarnContext(ctx, "subscription not ended at platform, remove the webhook there", slog.Any("connector", row.connector), slog.Any("error", err))
 }
 
-func (e *Engine) forget(ctx context.Context, row subscription) error {
+func (e *Engine) deleteRow(ctx context.Context, row subscription) error {
 	_, err := e.pool.Exec(context.WithoutCancel(ctx), "delete from connector_subscriptions where connector_id = $1", row.connector)
 	if err != nil {
-		return fmt.Errorf("forget a subscription: %w", err)
+		return fmt.Errorf("delete a subscription: %w", err)
 	}
 	return nil
 }
 
-func (e *Engine) failed(ctx context.Context, row subscription, reason string) error {
-	if len(reason) > maxError {
-		reason = strings.ToValidUTF8(reason[:maxError], "")
-	}
-	wait := min(firstRetry<<min(row.failures, 10), longestRetry)
-	e.opt.Log.WarnContext(ctx, "a platform was not asked for webhooks", "connector", row.connector, "retry", wait)
-	return e.exec(context.WithoutCancel(ctx), row, "failures = failures + 1, error = $2, next_at = $3", reason, e.opt.Now().Add(wait))
+// fail stores the reason of a failure and makes the row due after a backoff.
+func (e *Engine) fail(ctx context.Context, row subscription, reason string) error {
+	backoff := min(minBackoff<<min(row.failures, 10), maxBackoff)
+	e.opt.Log.WarnContext(ctx, "subscription failed, will retry", slog.Any("connector", row.connector), slog.Duration("backoff", backoff))
+	return e.exec(context.WithoutCancel(ctx), row, "failures = failures + 1, error = $2, next_at = $3", safetext.TruncateBytes(reason, maxErrorBytes), e.opt.Now().Add(backoff))
 }
 
+// exec updates the row.
 func (e *Engine) exec(ctx context.Context, row subscription, set string, values ...any) error {
 	_, err := e.pool.Exec(ctx, "update connector_subscriptions set "+set+" where connector_id = $1", append([]any{row.connector}, values...)...)
 	if err != nil {

@@ -25,10 +25,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// platform gives subscriptions, and is the source too.
+// A platform is a source with subscriptions.
 type platform struct {
 	mu        sync.Mutex
-	asked     []string // address and secret of each time
+	requests  []string // address and secret of each request
 	ended     []string
 	expires   time.Time
 	err       error
@@ -50,7 +50,7 @@ func (p *platform) Subscribe(_ context.Context, address, secret string) (connect
 	if p.err != nil {
 		return connectors.Subscription{}, p.err
 	}
-	p.asked = append(p.asked, address+" "+secret)
+	p.requests = append(p.requests, address+" "+secret)
 	return connectors.Subscription{ID: "s1", Expires: p.expires}, nil
 }
 
@@ -59,12 +59,12 @@ func (p *platform) Unsubscribe(_ context.Context, s connectors.Subscription) err
 	return p.err
 }
 
-// OpenSource makes it the [subscribe.Opener], too.
+// OpenSource implements subscribe.Opener.
 func (p *platform) OpenSource(context.Context, *ent.Connector) (connectors.Source, func(string) string, error) {
-	return p, func(text string) string { return "shown: " + text }, p.openError
+	return p, func(text string) string { return "redacted: " + text }, p.openError
 }
 
-type house struct {
+type fixture struct {
 	t        *testing.T
 	db       *store.DB
 	box      *secret.Box
@@ -75,166 +75,166 @@ type house struct {
 	base     string
 }
 
-func newHouse(t *testing.T, credentials string) *house {
+func newFixture(t *testing.T, credentials string) *fixture {
 	t.Helper()
-	h := &house{t: t, platform: &platform{}, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), base: "https://magpie.example.com/"}
+	f := &fixture{t: t, platform: &platform{}, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), base: "https://magpie.example.com/"}
 	var err error
-	h.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 6)
-	h.must(err)
-	t.Cleanup(h.db.Close)
-	h.box, err = secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
-	h.must(err)
-	workspace, err := h.db.Ent.Workspace.Create().SetName("W").Save(viewer.With(t.Context(), viewer.System(uuid.Nil)))
-	h.must(err)
-	h.inside = viewer.With(t.Context(), viewer.System(workspace.ID))
-	collection, err := h.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel("builtin").Save(h.inside)
-	h.must(err)
+	f.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 6)
+	f.must(err)
+	t.Cleanup(f.db.Close)
+	f.box, err = secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
+	f.must(err)
+	workspace, err := f.db.Ent.Workspace.Create().SetName("W").Save(viewer.With(t.Context(), viewer.System(uuid.Nil)))
+	f.must(err)
+	f.inside = viewer.With(t.Context(), viewer.System(workspace.ID))
+	collection, err := f.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel("builtin").Save(f.inside)
+	f.must(err)
 	id := gid.New(gid.Connector)
-	create := h.db.Ent.Connector.Create().SetID(id).SetName("K").SetType("teller").SetCollectionID(collection.ID).
+	create := f.db.Ent.Connector.Create().SetID(id).SetName("K").SetType("teller").SetCollectionID(collection.ID).
 		SetConfig(map[string]any{connectors.SubscriptionField: true})
 	if credentials != "" {
-		sealed, err := h.box.Seal([]byte(credentials), secret.AAD("connectors", id.String()))
-		h.must(err)
+		sealed, err := f.box.Seal([]byte(credentials), secret.AAD("connectors", id.String()))
+		f.must(err)
 		create.SetCredentials(sealed)
 	}
-	h.row, err = create.Save(h.inside)
-	h.must(err)
-	return h
+	f.row, err = create.Save(f.inside)
+	f.must(err)
+	return f
 }
 
-func (h *house) must(err error) {
-	h.t.Helper()
+func (f *fixture) must(err error) {
+	f.t.Helper()
 	if err != nil {
-		h.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
-// keep looks after subscriptions some time later.
-func (h *house) keep(later time.Duration) int {
-	h.t.Helper()
-	h.now = h.now.Add(later)
-	n, err := h.engine().Keep(h.t.Context())
-	h.must(err)
+// keep calls Keep some time later.
+func (f *fixture) keep(later time.Duration) int {
+	f.t.Helper()
+	f.now = f.now.Add(later)
+	n, err := f.engine().Keep(f.t.Context())
+	f.must(err)
 	return n
 }
 
-func (h *house) engine() *subscribe.Engine {
-	h.t.Helper()
+func (f *fixture) engine() *subscribe.Engine {
+	f.t.Helper()
 	kinds, err := connectors.NewRegistry(connectors.Kind{
 		Name: "teller", Title: "Teller",
 		Credentials: []connectors.Option{{Name: "hook", Title: "Secret", Type: connectors.TypeString, Sensitive: true}},
 		Webhook:     &connectors.Webhook{Secret: "hook", Subscribes: true},
-		New:         func(context.Context, connectors.Settings) (connectors.Source, error) { return h.platform, nil },
+		New:         func(context.Context, connectors.Settings) (connectors.Source, error) { return f.platform, nil },
 	})
-	h.must(err)
-	return subscribe.New(h.db.Ent, h.db.Pool, kinds, h.box, h.platform, subscribe.Options{
-		BaseURL: h.base, Now: func() time.Time { return h.now }, Log: slog.New(slog.NewTextHandler(h.t.Output(), nil)),
+	f.must(err)
+	return subscribe.New(f.db.Ent, f.db.Pool, kinds, f.box, f.platform, subscribe.Options{
+		BaseURL: f.base, Now: func() time.Time { return f.now }, Log: slog.New(slog.NewTextHandler(f.t.Output(), nil)),
 	})
 }
 
-func (h *house) address() string {
-	return "https://magpie.example.com/webhooks/connectors/teller/" + h.row.ID.String()
+func (f *fixture) address() string {
+	return "https://magpie.example.com/webhooks/connectors/teller/" + f.row.ID.String()
 }
 
-func TestASubscriptionIsAskedForAndRenewed(t *testing.T) {
+func TestASubscriptionIsCreatedAndRenewed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, `{"hook":"word"}`)
-	h.platform.expires = h.now.Add(3 * time.Hour)
+	f := newFixture(t, `{"hook":"word"}`)
+	f.platform.expires = f.now.Add(3 * time.Hour)
 	for _, step := range []struct {
-		later time.Duration
-		asked int
+		later    time.Duration
+		requests int
 	}{{0, 1}, {time.Hour, 1}, {time.Hour, 2}} {
-		h.keep(step.later)
-		if len(h.platform.asked) != step.asked {
-			t.Fatalf("asked %d times, not %d", len(h.platform.asked), step.asked)
+		f.keep(step.later)
+		if len(f.platform.requests) != step.requests {
+			t.Fatalf("%d requests, want %d", len(f.platform.requests), step.requests)
 		}
 	}
-	if h.platform.asked[0] != h.address()+" word" || h.platform.asked[1] != h.platform.asked[0] {
-		t.Errorf("asked for %q", h.platform.asked)
+	if f.platform.requests[0] != f.address()+" word" || f.platform.requests[1] != f.platform.requests[0] {
+		t.Errorf("requests %q", f.platform.requests)
 	}
 }
 
-func TestASecretIsMadeOnce(t *testing.T) {
+func TestASecretIsGeneratedOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
-	h.keep(0)
-	h.keep(7 * time.Hour)
-	if len(h.platform.asked) != 2 || h.platform.asked[0] != h.platform.asked[1] || len(h.platform.asked[0]) != len(h.address())+1+43 {
-		t.Fatalf("asked for %q", h.platform.asked)
+	f := newFixture(t, "")
+	f.keep(0)
+	f.keep(7 * time.Hour)
+	if len(f.platform.requests) != 2 || f.platform.requests[0] != f.platform.requests[1] || len(f.platform.requests[0]) != len(f.address())+1+43 {
+		t.Fatalf("requests %q", f.platform.requests)
 	}
 	var sealed []byte
-	h.must(h.db.Pool.QueryRow(t.Context(), "select secret from connector_subscriptions").Scan(&sealed))
-	plain, err := credential.NewVault(h.box).OpenWebhookSecret(h.row.ID, sealed)
-	if err != nil || h.address()+" "+plain != h.platform.asked[0] {
-		t.Errorf("the secret that is kept is another one: %v", err)
+	f.must(f.db.Pool.QueryRow(t.Context(), "select secret from connector_subscriptions").Scan(&sealed))
+	plain, err := credential.NewVault(f.box).OpenWebhookSecret(f.row.ID, sealed)
+	if err != nil || f.address()+" "+plain != f.platform.requests[0] {
+		t.Errorf("the stored secret differs: %v", err)
 	}
 }
 
-func TestAFailureIsShownAndTriedAgain(t *testing.T) {
+func TestAFailureIsShownAndRetried(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, `{"hook":"word"}`)
-	h.platform.err = errors.New("no right to")
-	h.keep(0)
+	f := newFixture(t, `{"hook":"word"}`)
+	f.platform.err = errors.New("no right to")
+	f.keep(0)
 	var reason *string
-	h.must(h.db.Pool.QueryRow(t.Context(), "select error from connector_subscriptions").Scan(&reason))
-	if reason == nil || *reason != "shown: no right to" {
+	f.must(f.db.Pool.QueryRow(t.Context(), "select error from connector_subscriptions").Scan(&reason))
+	if reason == nil || *reason != "redacted: no right to" {
 		t.Errorf("the reason is %v", reason)
 	}
-	if n := h.keep(30 * time.Second); n != 0 {
-		t.Error("tried again at once")
+	if n := f.keep(30 * time.Second); n != 0 {
+		t.Error("retried before the backoff was over")
 	}
-	h.platform.err = nil
-	if n := h.keep(time.Minute); n != 1 || len(h.platform.asked) != 1 {
-		t.Errorf("%d were looked after, asked %d times", n, len(h.platform.asked))
+	f.platform.err = nil
+	if n := f.keep(time.Minute); n != 1 || len(f.platform.requests) != 1 {
+		t.Errorf("Keep = %d with %d requests, want 1 and 1", n, len(f.platform.requests))
 	}
-	h.must(h.db.Pool.QueryRow(t.Context(), "select error from connector_subscriptions").Scan(&reason))
+	f.must(f.db.Pool.QueryRow(t.Context(), "select error from connector_subscriptions").Scan(&reason))
 	if reason != nil {
 		t.Errorf("the reason is still %q", *reason)
 	}
 }
 
-func TestASubscriptionEndsWithTheWish(t *testing.T) {
+func TestASubscriptionEndsWhenTheConnectorDoesNotWantIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, `{"hook":"word"}`)
-	h.keep(0)
-	h.must(h.db.Ent.Connector.UpdateOne(h.row).SetConfig(map[string]any{}).Exec(h.inside))
-	if n := h.keep(time.Minute); n != 1 || len(h.platform.ended) != 1 || h.platform.ended[0] != "s1" {
-		t.Errorf("%d were looked after, %q ended", n, h.platform.ended)
+	f := newFixture(t, `{"hook":"word"}`)
+	f.keep(0)
+	f.must(f.db.Ent.Connector.UpdateOne(f.row).SetConfig(map[string]any{}).Exec(f.inside))
+	if n := f.keep(time.Minute); n != 1 || len(f.platform.ended) != 1 || f.platform.ended[0] != "s1" {
+		t.Errorf("Keep = %d, ended %q", n, f.platform.ended)
 	}
-	if n := h.keep(time.Minute); n != 0 {
-		t.Errorf("%d are still looked after", n)
+	if n := f.keep(time.Minute); n != 0 {
+		t.Errorf("Keep = %d, want 0", n)
 	}
 }
 
-func TestASubscriptionFollowsTheAddress(t *testing.T) {
+func TestASubscriptionFollowsTheBaseURL(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, `{"hook":"word"}`)
-	h.keep(0)
-	h.base = "https://other.example.com"
-	h.keep(time.Minute)
-	if len(h.platform.asked) != 2 || h.platform.asked[1] == h.platform.asked[0] {
-		t.Errorf("asked for %q", h.platform.asked)
+	f := newFixture(t, `{"hook":"word"}`)
+	f.keep(0)
+	f.base = "https://other.example.com"
+	f.keep(time.Minute)
+	if len(f.platform.requests) != 2 || f.platform.requests[1] == f.platform.requests[0] {
+		t.Errorf("requests %q", f.platform.requests)
 	}
 }
 
 func TestASubscriptionEndsWithItsConnector(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]error{"": nil, "the platform refuses": errors.New("no right to")} {
-		h := newHouse(t, `{"hook":"word"}`)
-		h.keep(0)
-		h.must(h.db.Ent.Connector.UpdateOne(h.row).SetDeletingAt(h.now).Exec(h.inside))
-		h.platform.err = refusal
-		h.must(h.engine().End(t.Context(), uuid.New(), h.row.ID))
-		if len(h.platform.ended) != 0 {
+		f := newFixture(t, `{"hook":"word"}`)
+		f.keep(0)
+		f.must(f.db.Ent.Connector.UpdateOne(f.row).SetDeletingAt(f.now).Exec(f.inside))
+		f.platform.err = refusal
+		f.must(f.engine().End(t.Context(), uuid.New(), f.row.ID))
+		if len(f.platform.ended) != 0 {
 			t.Error("another workspace ended it")
 		}
-		h.must(h.engine().End(t.Context(), h.row.WorkspaceID, h.row.ID))
-		h.must(h.engine().End(t.Context(), h.row.WorkspaceID, h.row.ID))
-		if len(h.platform.ended) != 1 || h.platform.ended[0] != "s1" {
-			t.Errorf("%s: %q ended", name, h.platform.ended)
+		f.must(f.engine().End(t.Context(), f.row.WorkspaceID, f.row.ID))
+		f.must(f.engine().End(t.Context(), f.row.WorkspaceID, f.row.ID))
+		if len(f.platform.ended) != 1 || f.platform.ended[0] != "s1" {
+			t.Errorf("%s: %q ended", name, f.platform.ended)
 		}
-		if n := h.keep(7 * time.Hour); n != 0 {
-			t.Errorf("%s: %d are still looked after", name, n)
+		if n := f.keep(7 * time.Hour); n != 0 {
+			t.Errorf("%s: Keep = %d, want 0", name, n)
 		}
 	}
 }

@@ -16,27 +16,26 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// An archive is an item without a document: each file in it is an item of its
-// own, with its line in the ledger and its document, named by package member.
-// Members are told changed from unchanged by their content, and what becomes of
-// them when their archive cannot be read is what becomes of any document: it
-// stays.
+// An archive is an item without a document. Each file in it is an item with its own
+// ledger entry and document, whose id comes from package member. A member has
+// changed when its content has. When the archive cannot be read, the documents of
+// its members stay.
 const archiveReason = "archive: its files are documents of their own"
 
-// Bounds of the members that are worked on at once.
+// The bounds of a batch of members.
 const (
 	memberBatch = 200
 	memberBytes = 16 << 20
 )
 
-// expand brings the members of an archive to their outcomes, deletes the
-// documents of those that are gone, and settles the archive itself.
-func (s *slice) expand(ctx context.Context, t task, content []byte) error {
+// syncArchive processes the members of an archive, deletes the documents of missing
+// members and records the outcome of the archive.
+func (s *slice) syncArchive(ctx context.Context, t task, content []byte) error {
 	var batch []archive.Member
-	var stop error // of the slice, not of the archive
+	var stop error // concerns the slice, not the archive
 	size := 0
 	flush := func() error {
-		stop = s.takeMembers(ctx, t.item, batch)
+		stop = s.decideMembers(ctx, t.item, batch)
 		batch, size = nil, 0
 		return stop
 	}
@@ -55,7 +54,7 @@ func (s *slice) expand(ctx context.Context, t task, content []byte) error {
 	case stop != nil:
 		return stop
 	case err != nil:
-		return s.processFailed(ctx, t, err)
+		return s.handleProcessError(ctx, t, err)
 	}
 	for {
 		gone, err := s.run.MissingMembers(ctx, t.item.ID, deletionBatch)
@@ -66,38 +65,39 @@ func (s *slice) expand(ctx context.Context, t task, content []byte) error {
 			if err := s.run.ForgetMembers(ctx, t.item.ID); err != nil {
 				return err
 			}
-			return s.conclusion(ctx, t, syncitem.StatusSkipped, archiveReason, false)
+			return s.recordItemOutcome(ctx, t, syncitem.StatusSkipped, archiveReason, false)
 		}
-		if err := s.remove(ctx, gone); err != nil {
+		if err := s.deleteDocuments(ctx, gone); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *slice) takeMembers(ctx context.Context, from connectors.Item, batch []archive.Member) error {
+// decideMembers decides a batch of members of an archive.
+func (s *slice) decideMembers(ctx context.Context, parent connectors.Item, batch []archive.Member) error {
 	items := make([]connectors.Item, len(batch))
 	members := make(map[string]*archive.Member, len(batch))
 	for i := range batch {
 		m := &batch[i]
-		item := from
-		item.ID = member.ID(from.ID, m.Path)
-		item.Path = shorten(from.Path+"/"+m.Path, connectors.MaxIDBytes)
+		item := parent
+		item.ID = member.ID(parent.ID, m.Path)
+		item.Path = sanitizePath(parent.Path + "/" + m.Path)
 		item.Version, item.Title, item.MediaType = "", "", ""
 		item.Size = int64(len(m.Content))
 		if !m.Modified.IsZero() {
 			item.ModifiedAt = m.Modified
 		}
-		item.Metadata = maps.Clone(from.Metadata)
+		item.Metadata = maps.Clone(parent.Metadata)
 		if item.Metadata == nil {
 			item.Metadata = make(map[string]string)
 		}
-		item.Metadata["archive"] = from.Path
+		item.Metadata["archive"] = parent.Path
 		items[i], members[item.ID] = item, m
 	}
-	return s.take(ctx, items, s.decideMember, members)
+	return s.decideAll(ctx, items, s.decideMember, members)
 }
 
-// decideMember is the decision on a member of an archive.
+// decideMember is the decision for a member of an archive.
 func (s *slice) decideMember(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool) {
 	e = syncjob.Entry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped, PipelineVersion: ingest.Version}
 	if k.Suppressed {
@@ -116,37 +116,38 @@ func (s *slice) decideMember(item connectors.Item, k syncjob.Known, now time.Tim
 	return e, true
 }
 
-// memberFilters are the connector's filters without those that chose the
-// archive: patterns to include, and extensions where they are of archives only.
+// memberFilters returns the filters of the connector without those that select
+// archives: the include patterns, and extensions if all are of archives.
 func (s *slice) memberFilters() connectors.Filters {
 	filters := s.filters
 	filters.Include = nil
-	archives := func(extension string) bool { return s.engine.parser.NamesArchive("x." + extension) }
-	if !slices.ContainsFunc(filters.Extensions, func(e string) bool { return !archives(e) }) {
+	isArchive := func(extension string) bool { return s.engine.parser.NamesArchive("x." + extension) }
+	if !slices.ContainsFunc(filters.Extensions, func(e string) bool { return !isArchive(e) }) {
 		filters.Extensions = nil
 	}
 	return filters
 }
 
-// doMember makes the document of a member.
-func (s *slice) doMember(ctx context.Context, t task) error {
+// processMember stores the document of a member.
+func (s *slice) processMember(ctx context.Context, t task) error {
 	if t.member.Err != nil {
-		return s.processFailed(ctx, t, t.member.Err)
+		return s.handleProcessError(ctx, t, t.member.Err)
 	}
 	return s.process(ctx, t, t.member.Content)
 }
 
-// keepArchive settles an archive that has not changed since its members had
-// their outcomes, and reports whether it did.
+// keepArchive records the outcome of an unchanged archive. It reports false for any
+// other item.
 func (s *slice) keepArchive(ctx context.Context, t task) (bool, error) {
-	if stays, err := s.archiveStays(ctx, t.item, t.known); !stays || err != nil {
+	if unchanged, err := s.isArchiveUnchanged(ctx, t.item, t.known); !unchanged || err != nil {
 		return false, err
 	}
-	return true, s.settle(ctx, t, syncitem.StatusSkipped, archiveReason, false)
+	return true, s.recordOutcome(ctx, t, syncitem.StatusSkipped, archiveReason, false)
 }
 
-// archiveStays reports whether an archive and its members are as they were.
-func (s *slice) archiveStays(ctx context.Context, item connectors.Item, k syncjob.Known) (bool, error) {
+// isArchiveUnchanged reports whether an archive is unchanged and all its members
+// have outcomes.
+func (s *slice) isArchiveUnchanged(ctx context.Context, item connectors.Item, k syncjob.Known) (bool, error) {
 	if k.Reason != archiveReason || s.job.Mode == entjob.ModeFull || k.PipelineVersion != ingest.Version ||
 		item.Version == "" || k.SourceVersion != item.Version {
 		return false, nil
@@ -155,13 +156,13 @@ func (s *slice) archiveStays(ctx context.Context, item connectors.Item, k syncjo
 	return err == nil && !unfinished, err
 }
 
-// keepMembers counts the members of archives that are not looked into as seen.
+// keepMembers marks the members of archives as seen without reading the archives.
 func (s *slice) keepMembers(ctx context.Context, archives ...string) error {
 	kept, err := s.run.KeepMembers(ctx, archives)
 	if err != nil || len(kept) == 0 {
 		return err
 	}
-	s.decided(func(c *syncjob.Counters) {
+	s.count(func(c *syncjob.Counters) {
 		for status, n := range kept {
 			c.Collected += n
 			c.Outcome(status, false, n)

@@ -22,8 +22,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// zipped makes an archive of files, in order: path, content, path, content.
-func zipped(t testing.TB, files ...string) string {
+// zipFiles returns an archive of files, given as path, content, path, content.
+func zipFiles(t testing.TB, files ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -42,39 +42,39 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-func TestFilesInAnArchiveAreDocumentsOfTheirOwn(t *testing.T) {
+func TestFilesInAnArchiveHaveTheirOwnDocuments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
 	f.work()
-	f.script.set("bundle.zip", "v1", zipped(t, "guides/a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n", "photo.mp4", "x", "bad.json", "{"))
+	f.script.set("bundle.zip", "v1", zipFiles(t, "guides/a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n", "photo.mp4", "x", "bad.json", "{"))
 	f.script.set("plain.md", "v1", "# Plain\n\nText.\n")
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 6, Added: 3, Skipped: 2, Failed: 1})
-	f.line("bundle.zip", syncitem.StatusSkipped, "archive: its files")
-	f.line("bundle.zip/bad.json", syncitem.StatusFailed, "invalid JSON")
-	f.line("bundle.zip/photo.mp4", syncitem.StatusSkipped, "format not supported")
+	f.expectEntry("bundle.zip", syncitem.StatusSkipped, "archive: its files")
+	f.expectEntry("bundle.zip/bad.json", syncitem.StatusFailed, "invalid JSON")
+	f.expectEntry("bundle.zip/photo.mp4", syncitem.StatusSkipped, "format not supported")
 	if text := f.text("bundle.zip/guides/a.md"); !strings.Contains(text, "One.") {
 		t.Errorf("the text is %q", text)
 	}
 
-	// A member failed, so that the archive is looked into again; what is unchanged is not embedded again.
+	// A member failed, so the archive is read again. Unchanged members are not embedded again.
 	f.model.embedded()
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 6, Unchanged: 3, Skipped: 2, Failed: 1})
-	f.script.set("bundle.zip", "v2", zipped(t, "guides/a.md", "# A\n\nOne.\n", "b.md", "# B\n\nChanged.\n", "c.md", "# C\n\nThree.\n"))
+	f.script.set("bundle.zip", "v2", zipFiles(t, "guides/a.md", "# A\n\nOne.\n", "b.md", "# B\n\nChanged.\n", "c.md", "# C\n\nThree.\n"))
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 1, Modified: 1, Unchanged: 2, Skipped: 1})
 	if n := f.model.embedded(); n != 2 {
 		t.Errorf("%d passages were embedded", n)
 	}
 
-	// Unchanged, it is not opened.
+	// An unchanged archive is not opened.
 	f.script.opened()
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Unchanged: 4, Skipped: 1})
 	if f.script.opened() != 0 {
 		t.Error("an unchanged archive was opened")
 	}
 
-	// Broken or left out, it takes nothing away.
-	f.script.set("bundle.zip", "v3", zipped(t, "b.md", "# B\n\nTwo.\n")[:40])
+	// A malformed or missing archive deletes nothing.
+	f.script.set("bundle.zip", "v3", zipFiles(t, "b.md", "# B\n\nTwo.\n")[:40])
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 5, Unchanged: 4, Failed: 1})
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 5, Unchanged: 4, Failed: 1})
 	f.script.hooks(nil, func(context.Context, string) error { return connectors.ErrNotFound })
@@ -82,8 +82,8 @@ func TestFilesInAnArchiveAreDocumentsOfTheirOwn(t *testing.T) {
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Unchanged: 4, Skipped: 1})
 	f.script.hooks(nil, nil)
 
-	// A member that is gone from the archive goes at once, also where only the archive is named.
-	f.script.set("bundle.zip", "v5", zipped(t, "b.md", "# B\n\nChanged.\n"))
+	// A sync of the archive alone deletes the document of a missing member.
+	f.script.set("bundle.zip", "v5", zipFiles(t, "b.md", "# B\n\nChanged.\n"))
 	f.expect(f.sync(incremental("bundle.zip")), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 1, Skipped: 1, Deleted: 2})
 	if f.live() != 2 {
 		t.Errorf("%d documents", f.live())
@@ -92,34 +92,34 @@ func TestFilesInAnArchiveAreDocumentsOfTheirOwn(t *testing.T) {
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Added: 4, Unchanged: 2, Skipped: 1})
 	f.script.remove("bundle.zip")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Unchanged: 5, Deleted: 1})
-	f.script.set("bundle.zip", "v6", zipped(t, "b.md", "# B\n\nAgain.\n"))
+	f.script.set("bundle.zip", "v6", zipFiles(t, "b.md", "# B\n\nAgain.\n"))
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Added: 1, Unchanged: 5, Skipped: 1})
 	f.script.remove("bundle.zip")
 	f.expect(f.sync(incremental("bundle.zip")), entjob.StatusCompleted, syncjob.Counters{Deleted: 1})
 }
 
-func TestFiltersReachIntoArchives(t *testing.T) {
+func TestFiltersApplyToArchiveMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.row = f.connector("scripted", map[string]any{"filters": map[string]any{
 		"include": []any{"*.zip"}, "exclude": []any{"**/drafts/**"}, "extensions": []any{"zip"}, "excludeExtensions": []any{"txt"},
 	}})
 	f.work()
-	f.script.set("a.zip", "v1", zipped(t, "a.md", "# A\n\nOne.\n", "drafts/b.md", "# B\n\nTwo.\n", "c.txt", "Three."))
+	f.script.set("a.zip", "v1", zipFiles(t, "a.md", "# A\n\nOne.\n", "drafts/b.md", "# B\n\nTwo.\n", "c.txt", "Three."))
 	f.script.set("d.md", "v1", "# D\n\nFour.\n")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 1, Skipped: 4})
-	f.line("a.zip/drafts/b.md", syncitem.StatusSkipped, "filters.exclude")
-	f.line("a.zip/c.txt", syncitem.StatusSkipped, "filters.excludeExtensions")
+	f.expectEntry("a.zip/drafts/b.md", syncitem.StatusSkipped, "filters.exclude")
+	f.expectEntry("a.zip/c.txt", syncitem.StatusSkipped, "filters.excludeExtensions")
 }
 
-func TestAWorkerThatStopsInsideAnArchiveHandsItOn(t *testing.T) {
+func TestAnInterruptedArchiveIsContinued(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var files []string
 	for i := range 500 {
 		files = append(files, fmt.Sprintf("docs/%03d.md", i), fmt.Sprintf("# Page %d\n\nText %d.\n", i, i))
 	}
-	f.script.set("large.zip", "v1", zipped(t, files...))
+	f.script.set("large.zip", "v1", zipFiles(t, files...))
 	reached := make(chan struct{})
 	var once sync.Once
 	f.model.hook(func(ctx context.Context, n int) error {
@@ -135,7 +135,7 @@ func TestAWorkerThatStopsInsideAnArchiveHandsItOn(t *testing.T) {
 	<-reached
 	stop()
 	if n := f.live(); n < 200 || n > 300 {
-		t.Errorf("%d documents half way", n)
+		t.Errorf("%d documents after the interruption", n)
 	}
 	f.model.hook(nil)
 	f.work()
@@ -157,7 +157,7 @@ func TestDeletingAnUploadedArchiveDeletesItsDocuments(t *testing.T) {
 	f.must(err)
 	f.row = f.connector("file_upload", nil)
 	f.work()
-	for path, content := range map[string]string{"a.zip": zipped(t, "a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n"), "a.zip2.md": "# Two\n\nThree.\n"} {
+	for path, content := range map[string]string{"a.zip": zipFiles(t, "a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n"), "a.zip2.md": "# Two\n\nThree.\n"} {
 		_, err := files.Upload(f.ctx, f.row.ID, sourcefile.Upload{Path: path, Content: strings.NewReader(content), Size: int64(len(content))})
 		f.must(err)
 	}

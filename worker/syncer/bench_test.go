@@ -12,8 +12,8 @@ import (
 	"github.com/magpie-search/magpie/worker"
 )
 
-// BenchmarkResyncUnchanged tells how long a sync takes that finds nothing new
-// among 10,000 items; the budget is 3 s.
+// BenchmarkResyncUnchanged measures a sync of 10,000 unchanged items. Its budget is
+// 3 s.
 func BenchmarkResyncUnchanged(b *testing.B) {
 	f := newFixture(b)
 	f.script.PageSize = connectors.MaxPageItems
@@ -35,8 +35,8 @@ func BenchmarkResyncUnchanged(b *testing.B) {
 	b.ReportMetric(float64(items*b.N)/b.Elapsed().Seconds(), "items/s")
 }
 
-// BenchmarkFirstSync tells how fast 2,000 small Markdown files become documents,
-// with the builtin embedding model.
+// BenchmarkFirstSync measures a first sync of 2,000 small Markdown files with the
+// builtin embedding model.
 func BenchmarkFirstSync(b *testing.B) {
 	f := newFixture(b)
 	f.script.PageSize = connectors.MaxPageItems

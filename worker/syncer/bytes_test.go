@@ -13,9 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// What a site sent as pages and files is what the job says, whatever became of
-// it: pages that are not to be indexed, the same page twice, a body that breaks
-// off, and pages that have not changed.
+// The job counts every byte of pages and files that the site sends: pages that are
+// not indexed, duplicate pages, truncated bodies and unchanged pages.
 func TestBytesFetchedFromASiteAreExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -57,13 +56,13 @@ func TestBytesFetchedFromASiteAreExact(t *testing.T) {
 	}
 	third := f.sync(incremental("p/1", "p/6", "p/8"))
 	if sent = site.bytes.Swap(0); third.BytesFetched != sent {
-		t.Errorf("the look-up says %d bytes, the site sent %d", third.BytesFetched, sent)
+		t.Errorf("the resolve job says %d bytes, the site sent %d", third.BytesFetched, sent)
 	}
 }
 
-// A worker that dies over a page has counted what it read, and the one that
-// takes the job over counts what it reads again.
-func TestBytesFetchedAreExactOverATakeOver(t *testing.T) {
+// A worker that dies in a page has counted the bytes it read. The next worker counts
+// the bytes that it reads again.
+func TestBytesFetchedAreExactAcrossATakeover(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.worker.Stale = 500 * time.Millisecond

@@ -21,24 +21,25 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
+func TestInlineContentPausesWarningsAndState(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	f.script.fill(3, "1")
 	f.script.PageSize = 1
 	var steps []time.Time
 	f.script.hooks(func(ctx context.Context, cursor string) error {
 		steps = append(steps, time.Now())
-		notes := f.script.Settings.State
-		if err := notes.Put(ctx, "seen/"+cursor, []byte(cursor)); err != nil {
+		kept := f.script.Settings.State
+		if err := kept.Put(ctx, "seen/"+cursor, []byte(cursor)); err != nil {
 			return err
 		}
-		_, err := notes.Get(ctx, "seen/")
+		_, err := kept.Get(ctx, "seen/")
 		return err
-	}, func(context.Context, string) error { return fmt.Errorf("what is at hand need not be opened") })
+	}, func(context.Context, string) error { return fmt.Errorf("inline content must not be opened") })
 	f.script.Reshape = func(page connectors.Page) connectors.Page {
 		for i := range page.Items {
 			page.Items[i].Content = []byte("# At hand\n\n" + page.Items[i].Path)
@@ -59,7 +60,7 @@ func TestContentAtHandPausesWarningsAndNotes(t *testing.T) {
 func TestASiteIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	text := "first"
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -103,8 +104,8 @@ func TestASiteIsSynced(t *testing.T) {
 	}
 }
 
-// drippingSite has pages of which one never comes to its end. It counts what it
-// was asked for, and the bytes of the bodies that it sent.
+// A drippingSite sends one page endlessly. It counts requests and the bytes of
+// bodies.
 type drippingSite struct {
 	pages int
 	drip  string // the path
@@ -132,17 +133,12 @@ func (s *drippingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send("<title>Drip</title><main>")
 		for {
 			send("drop ")
-			select {
-			case <-r.Context().Done():
+			if testkit.Delay(r.Context(), 20*time.Millisecond) != nil {
 				return
-			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	}
-	select {
-	case <-r.Context().Done():
-	case <-time.After(s.slow):
-	}
+	_ = testkit.Delay(r.Context(), s.slow)
 	var links strings.Builder
 	if r.URL.Path == "/" {
 		for i := range s.pages {
@@ -154,7 +150,7 @@ func (s *drippingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (f *fixture) crawler(site http.Handler, patience time.Duration, config map[string]any) {
 	f.Helper()
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	server := httptest.NewServer(site)
 	f.Cleanup(server.Close)
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
@@ -166,8 +162,7 @@ func (f *fixture) crawler(site http.Handler, patience time.Duration, config map[
 	f.row = f.connector("web_crawler", all)
 }
 
-// A page that takes longer than a slice costs itself, and nothing that came
-// before it.
+// A page that takes longer than a slice fails alone.
 func TestAPageThatDripsDoesNotStallACrawl(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]map[string]any{"at once": nil, "with a pause": {"delayMs": float64(1)}} {
@@ -185,28 +180,28 @@ func TestAPageThatDripsDoesNotStallACrawl(t *testing.T) {
 			for path, n := range site.asked {
 				most := 1
 				switch path {
-				case "/robots.txt": // each slice asks anew
+				case "/robots.txt": // each slice asks again
 					continue
 				case site.drip:
 					most = 3
 				}
 				if n > most {
-					t.Errorf("%s was fetched %d times, at most %d are wanted", path, n, most)
+					t.Errorf("%s was fetched %d times, want at most %d", path, n, most)
 				}
 			}
 			site.mu.Unlock()
-			f.line("p/7", syncitem.StatusFailed, "was not there within 0.6 seconds")
+			f.expectEntry("p/7", syncitem.StatusFailed, "was not there within 0.6 seconds")
 			if line := f.ledger()["p/7"]; line != nil && !line.Retryable {
-				t.Error("the failure is none that may be retried")
+				t.Error("the failure is not retryable")
 			}
 			if job.Turns < 2 {
 				t.Errorf("the sync was one slice: %d turns", job.Turns)
 			}
-			// Looked up by its name it fails as fast.
+			// A sync of the page alone fails as fast.
 			before := site.count(site.drip)
 			f.expect(f.sync(incremental("p/7", "p/8")), entjob.StatusPartial, syncjob.Counters{Collected: 2, Unchanged: 1, Failed: 1})
 			if n := site.count(site.drip) - before; n > 1 {
-				t.Errorf("it was fetched %d times for one look-up", n)
+				t.Errorf("one resolve fetched it %d times", n)
 			}
 		})
 	}
@@ -218,8 +213,8 @@ func (s *drippingSite) count(path string) int {
 	return s.asked[path]
 }
 
-// A page that is always busy is waited for once, in however many slices, and
-// what was fetched before it is not fetched again.
+// Slices wait once for a page that is always busy, and do not fetch earlier pages
+// again.
 func TestAPageThatIsAlwaysBusyIsWaitedForOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -237,7 +232,7 @@ func TestAPageThatIsAlwaysBusyIsWaitedForOnce(t *testing.T) {
 	}), time.Minute, nil)
 	f.work()
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 13, Added: 12, Failed: 1})
-	f.line("p/5", syncitem.StatusFailed, "answers 503")
+	f.expectEntry("p/5", syncitem.StatusFailed, "answers 503")
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	for path, n := range site.asked {

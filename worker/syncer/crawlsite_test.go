@@ -20,22 +20,22 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// sitePages is how many pages the site has that are worth having.
+// sitePages is the number of real pages of the site.
 const sitePages = 2000
 
-// endlessSite has its pages, in which everything that a crawler can get lost in
-// is linked too. It counts what it was asked for.
+// An endlessSite has real pages, which link to traps for crawlers. It counts
+// requests.
 type endlessSite struct {
-	bodies atomic.Int64 // answers with a body
-	bytes  atomic.Int64
-	mu     sync.Mutex
-	asked  map[string]int // by the first folder
+	bodies   atomic.Int64 // answers with a body
+	bytes    atomic.Int64
+	mu       sync.Mutex
+	requests map[string]int // by the first folder
 }
 
 func (s *endlessSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	folder, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	s.mu.Lock()
-	s.asked[folder]++
+	s.requests[folder]++
 	s.mu.Unlock()
 	html := func(format string, arguments ...any) {
 		if r.Header.Get("If-None-Match") == `"1"` {
@@ -86,7 +86,7 @@ func (s *endlessSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/huge":
 		w.Header().Set("Content-Type", "text/html")
 		block := strings.Repeat("<p>more and more of it</p>", 4096)
-		for range 2000 { // 200 MB, without saying so before
+		for range 2000 { // 200 MB without a Content-Length
 			n, err := io.WriteString(w, block)
 			if s.bytes.Add(int64(n)); err != nil {
 				return
@@ -108,8 +108,8 @@ func (s *endlessSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestALargeSiteFullOfTrapsIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
-	site := &endlessSite{asked: map[string]int{}}
+	f.options.States = state.New(f.db.Pool)
+	site := &endlessSite{requests: map[string]int{}}
 	server := httptest.NewServer(site)
 	t.Cleanup(server.Close)
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
@@ -133,17 +133,17 @@ func TestALargeSiteFullOfTrapsIsSynced(t *testing.T) {
 		}
 		traps[strings.SplitN(folder, "?", 2)[0]]++
 	}
-	t.Logf("%d pages and %v in %s; %d answers with a body, %d MiB, asked for %v", pages, traps, took, site.bodies.Load(), site.bytes.Load()>>20, site.asked)
+	t.Logf("%d pages and %v in %s; %d answers with a body, %d MiB, asked for %v", pages, traps, took, site.bodies.Load(), site.bytes.Load()>>20, site.requests)
 	if pages != sitePages {
-		t.Errorf("%d of %d pages were met", pages, sitePages)
+		t.Errorf("%d of %d pages were indexed", pages, sitePages)
 	}
 	for folder, most := range map[string]int{"calendar": 700, "deep": 5, "session": 600, "loop": 0, "film.mp4": 0, "inside": 0, "metadata": 0, "secret": 0} {
 		if traps[folder] > most {
-			t.Errorf("%d documents of %s, at most %d are wanted", traps[folder], folder, most)
+			t.Errorf("%d documents of %s, want at most %d", traps[folder], folder, most)
 		}
 	}
-	if site.asked["secret"] > 0 || site.asked["huge"] > 3 || site.asked["docs"] > sitePages+sitePages/10 {
-		t.Errorf("it was asked for %v", site.asked)
+	if site.requests["secret"] > 0 || site.requests["huge"] > 3 || site.requests["docs"] > sitePages+sitePages/10 {
+		t.Errorf("requests %v", site.requests)
 	}
 	bodies := site.bodies.Load()
 	f.clock.advance(time.Hour)

@@ -25,7 +25,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Index is what the engine writes documents with (internal/index).
+// An Index stores documents (internal/index).
 type Index interface {
 	Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error)
 	Refresh(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) error
@@ -37,7 +37,7 @@ type Index interface {
 	Restricted(ctx context.Context, scope viewer.Scope, connector uuid.UUID, unsaid bool, limit int) ([]uuid.UUID, error)
 }
 
-// Groups keeps who belongs to which group at the sources (principal.Store).
+// Groups stores the members of groups at the sources (principal.Store).
 type Groups interface {
 	Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*principal.Reading, error)
 	Hasten(ctx context.Context, d principal.Due, groups []string) error
@@ -47,50 +47,49 @@ type Groups interface {
 	EndReaders(ctx context.Context, d principal.Due) error
 }
 
-// Grants give connectors the tokens of their OAuth grants (internal/connector/oauth).
+// Grants provides the tokens of OAuth grants (internal/connector/oauth).
 type Grants interface {
 	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
 }
 
-// Notes keeps what sources remember (state.Store).
-type Notes interface {
+// States stores the state of sources (state.Store).
+type States interface {
 	Of(scope viewer.Scope, connector uuid.UUID) (*state.State, error)
 }
 
-// Options are settings with useful zero values.
+// Options has useful zero values. Defaults are in the comments.
 type Options struct {
-	SlicePages int           // pages of the source after which a slice ends: 200
-	SliceTime  time.Duration // after which a slice ends with the items it is at: 30 s
-	// ShareTime is after how long a slice ends when other jobs wait for a worker:
-	// 5 s.
-	ShareTime time.Duration
-	Parallel  int   // items worked on at once: twice GOMAXPROCS
-	MaxBytes  int64 // of an item's content: 32 MiB
-	// FlightBytes bounds the content, in bytes, that all slices of the process
-	// have fetched and not yet stored: 128 MiB, but room for one item at least.
+	SlicePages int           // pages of a slice: 200
+	SliceTime  time.Duration // of a slice: 30 s
+	ShareTime  time.Duration // of a slice while other jobs wait for a worker: 5 s
+	Parallel   int           // items at a time: twice GOMAXPROCS
+	MaxBytes   int64         // of an item's content: 32 MiB
+	// FlightBytes bounds the content that all slices of the process have fetched
+	// and not yet stored: 128 MiB, and at least one item.
 	FlightBytes int64
-	// Window is how long an auto sync leaves a document alone after it was
-	// processed: 30 minutes. Negative means not at all.
+	// Window is the time after the processing of a document in which an auto sync
+	// does not process it again: 30 minutes. A negative value is no time.
 	Window time.Duration
-	// Retries is how often in a row a slice may end in a failure, without
-	// progress, before the job fails: 6. Each waits twice as long as the one
-	// before, the first RetryDelay: 1 s.
+	// Retries is the number of consecutive slices without progress that may fail
+	// before the job fails: 6. RetryDelay is the backoff before the first retry,
+	// which doubles: 1 s.
 	Retries    int
 	RetryDelay time.Duration
-	Ingest     ingest.Options
-	Grants     Grants // may be nil: no connector works with a grant
-	Notes      Notes  // what sources remember; may be nil: nothing
-	Told       Told   // what platforms tell while a job runs; may be nil: it waits
-	Groups     Groups // may be nil: groups are not read, and grant nothing
-	// ReadersEvery is how often the readers of all documents are read anew, where
-	// permissions are enforced: 24 h.
+	// ReadersEvery is the time between two refreshes of the readers of all documents
+	// of a connector that enforces permissions: 24 h.
 	ReadersEvery time.Duration
-	// Schemas keeps what is read of attached databases; nil: they cannot be synced.
-	Schemas Schemas
-	// Pacer gives the turns of platforms; may be nil: they are asked at will.
-	Pacer *pace.Pacer
-	Now   func() time.Time
-	Log   *slog.Logger
+	Ingest       ingest.Options
+
+	// Each of these may be nil, in which case syncs do not have the ability.
+	Grants     Grants
+	States     States
+	Deliveries Deliveries
+	Groups     Groups
+	Schemas    Schemas
+	Pacer      *pace.Pacer
+
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 const (
@@ -103,7 +102,7 @@ const (
 	defaultRetries    = 6
 	maxRetryDelay     = time.Minute
 	maxSourceDelay    = time.Hour
-	concludeTime      = 15 * time.Second
+	finishTimeout     = 15 * time.Second
 )
 
 func (o Options) withDefaults() Options {
@@ -146,7 +145,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Engine runs sync jobs. It is safe for concurrent use.
+// An Engine runs sync jobs. It is safe for concurrent use.
 type Engine struct {
 	client  *ent.Client
 	jobs    *syncjob.Jobs
@@ -159,7 +158,7 @@ type Engine struct {
 	opt     Options
 }
 
-// New makes an engine. Credentials of connectors are opened with secrets.
+// New returns an engine. It opens the credentials of connectors with secrets.
 func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, secrets *secret.Box, models *embed.Registry, idx Index, parser *parse.Parser, o Options) *Engine {
 	o = o.withDefaults()
 	return &Engine{
@@ -168,10 +167,10 @@ func New(client *ent.Client, jobs *syncjob.Jobs, kinds *connectors.Registry, sec
 	}
 }
 
-// Sync does the next slice of the job whose turn it is, for which t holds the
-// place, and ends the job or queues the slice after it. That no job waits is no error. When ctx ends, the slice stops
-// at the next item and queues the rest. An error means that no job could be
-// taken and the task is to be delivered again.
+// Sync does the next slice of the job whose turn it is, and ends the job or queues
+// its next slice. The task t is a place at a worker; it is not an error when no job
+// waits. When ctx ends, the slice stops at the next item and queues the rest. An
+// error means that no job could be claimed; the queue then delivers the task again.
 func (e *Engine) Sync(ctx context.Context, t queue.Sync) error {
 	run, err := e.jobs.Next(ctx, t)
 	switch {
@@ -181,45 +180,46 @@ func (e *Engine) Sync(ctx context.Context, t queue.Sync) error {
 		return err
 	}
 	s := &slice{
-		engine: e, run: run, job: jobOf(run), planning: run.Job().Mode == entjob.ModePlan,
-		log: e.opt.Log.With("job", run.Job().ID, "connector", run.Job().ConnectorID),
+		engine: e, run: run, job: jobOf(run), isPlan: run.Job().Mode == entjob.ModePlan,
+		log: e.opt.Log.With(slog.Any("job", run.Job().ID), slog.Any("connector", run.Job().ConnectorID)),
 	}
-	held, release := run.Hold(run.Context(ctx))
-	err = s.work(held)
-	why := context.Cause(held)
+	runCtx, release := run.Hold(run.Context(ctx))
+	err = s.work(runCtx)
+	cause := context.Cause(runCtx)
 	release()
 	switch {
-	case lost(err):
-	case errors.Is(why, syncjob.ErrLost), errors.Is(why, syncjob.ErrCanceled), errors.Is(why, syncjob.ErrPaused):
-		err = why
-	case why != nil && (err == nil || interrupted(err)):
+	case isLost(err):
+	case errors.Is(cause, syncjob.ErrLost), errors.Is(cause, syncjob.ErrCanceled), errors.Is(cause, syncjob.ErrPaused):
+		err = cause
+	case cause != nil && (err == nil || isInterruption(err)):
 		err = errInterrupted
 	}
-	if err := s.conclude(ctx, err); err != nil {
-		// The sweeper or the task that was queued meanwhile takes the job up
-		// again; a repetition of this one could do nothing.
-		s.log.ErrorContext(ctx, "the end of a slice of a sync job could not be saved", "error", err)
+	if err := s.finish(ctx, err); err != nil {
+		// A repetition of this task could not continue the job. The sweeper or a
+		// task that is queued already does.
+		s.log.ErrorContext(ctx, "sync slice not saved", slog.Any("error", err))
 	}
 	return nil
 }
 
-// conclude writes what becomes of the job after a slice, even when ctx is over.
-func (s *slice) conclude(ctx context.Context, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
+// finish completes, fails, pauses or requeues the job after a slice that returned
+// err. It also works after the end of ctx.
+func (s *slice) finish(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	var stop *stopError
 	var wait *waitError
 	switch {
 	case err == nil:
 		if err := s.run.Complete(ctx); err != nil {
-			return s.unsaved(ctx, err)
+			return s.releaseUnsaved(ctx, err)
 		}
 		c := s.run.Counters()
-		s.log.InfoContext(ctx, "sync finished", "collected", c.Collected, "added", c.Added, "modified", c.Modified,
-			"deleted", c.Deleted, "unchanged", c.Unchanged, "skipped", c.Skipped, "failed", c.Failed)
+		s.log.InfoContext(ctx, "sync finished", slog.Int("collected", c.Collected), slog.Int("added", c.Added), slog.Int("modified", c.Modified),
+			slog.Int("deleted", c.Deleted), slog.Int("unchanged", c.Unchanged), slog.Int("skipped", c.Skipped), slog.Int("failed", c.Failed))
 		return nil
-	case lost(err):
-		s.log.InfoContext(ctx, "a sync job was taken over or deleted; this worker lets go of it")
+	case isLost(err):
+		s.log.InfoContext(ctx, "sync job lost to another worker or deleted")
 		return nil
 	case errors.Is(err, syncjob.ErrCanceled):
 		return ignoreLost(s.run.Stop(ctx, ""))
@@ -229,37 +229,37 @@ func (s *slice) conclude(ctx context.Context, err error) error {
 		if stop.canceled {
 			return ignoreLost(s.run.Stop(ctx, stop.message))
 		}
-		s.log.WarnContext(ctx, "sync failed", "error", s.shown(err.Error()))
-		return ignoreLost(s.run.Fail(ctx, s.shown(stop.message), stop.needsAuth))
-	case errors.Is(err, errSliceOver):
+		s.log.WarnContext(ctx, "sync failed", slog.String("error", s.redact(err.Error())))
+		return ignoreLost(s.run.Fail(ctx, s.redact(stop.message), stop.needsAuth))
+	case errors.Is(err, errSliceDone):
 		return ignoreLost(s.run.Release(ctx, 0, 0))
 	case errors.Is(err, errInterrupted):
 		return ignoreLost(s.run.Release(ctx, 0, s.retries()))
 	case errors.As(err, &wait) && wait.hinted:
-		s.log.InfoContext(ctx, "the source asks to wait", "delay", wait.delay)
+		s.log.InfoContext(ctx, "source asks to wait", slog.Duration("delay", wait.delay))
 		s.holdLine(ctx, wait)
 		return ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
 	}
 	retries := s.retries() + 1
 	if retries > s.engine.opt.Retries {
-		s.log.WarnContext(ctx, "sync failed", "retries", retries-1, "error", s.shown(err.Error()))
-		return ignoreLost(s.run.Fail(ctx, s.shown(messageOf(err)), false))
+		s.log.WarnContext(ctx, "sync failed", slog.Int("retries", retries-1), slog.String("error", s.redact(err.Error())))
+		return ignoreLost(s.run.Fail(ctx, s.redact(messageOf(err)), false))
 	}
 	delay := s.backoff(retries)
-	s.log.WarnContext(ctx, "a slice of a sync job failed and is tried again", "retries", retries, "delay", delay, "error", s.shown(err.Error()))
+	s.log.WarnContext(ctx, "sync slice failed, will retry", slog.Int("retries", retries), slog.Duration("delay", delay), slog.String("error", s.redact(err.Error())))
 	return ignoreLost(s.run.Release(ctx, delay, retries))
 }
 
-// unsaved gives a job whose end could not be written to the next slice.
-func (s *slice) unsaved(ctx context.Context, err error) error {
-	if lost(err) {
+// releaseUnsaved requeues a job whose completion could not be saved.
+func (s *slice) releaseUnsaved(ctx context.Context, err error) error {
+	if isLost(err) {
 		return nil
 	}
 	return errors.Join(err, ignoreLost(s.run.Release(ctx, s.backoff(1), s.retries())))
 }
 
-// retries is how often the job failed in a row: not at all once there was
-// progress.
+// retries returns the number of consecutive failures of the job. Progress in this
+// slice resets it.
 func (s *slice) retries() int {
 	if s.progress.Load() {
 		return 0
@@ -267,12 +267,13 @@ func (s *slice) retries() int {
 	return s.job.Retries
 }
 
+// backoff returns the time to the next retry.
 func (s *slice) backoff(retries int) time.Duration {
 	return min(s.engine.opt.RetryDelay<<(min(retries, 10)-1), maxRetryDelay)
 }
 
 func ignoreLost(err error) error {
-	if lost(err) {
+	if isLost(err) {
 		return nil
 	}
 	return err

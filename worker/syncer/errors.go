@@ -14,22 +14,22 @@ import (
 )
 
 var (
-	// errSliceOver ends a slice that has done its share.
-	errSliceOver = errors.New("the slice is over")
-	// errInterrupted ends a slice whose worker has to stop.
+	// errSliceDone ends a slice at its limits.
+	errSliceDone = errors.New("the slice is done")
+	// errInterrupted ends a slice whose worker stops.
 	errInterrupted = errors.New("the worker stops")
 )
 
-// interrupted reports whether err may be what the end of a context looks like.
-func interrupted(err error) bool {
+// isInterruption reports whether err may come from the end of a context.
+func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// stopError ends a job for good, with a message for people.
+// A stopError ends a job with a message for people.
 type stopError struct {
 	message   string
 	needsAuth bool
-	canceled  bool // the job may not run; it has not failed
+	canceled  bool // canceled, not failed
 	cause     error
 }
 
@@ -42,8 +42,8 @@ func (e *stopError) Error() string {
 
 func (e *stopError) Unwrap() error { return e.cause }
 
-// waitError ends a slice that has to be repeated later. With hinted the source
-// said when, and it is no failure.
+// A waitError ends a slice that is retried later. With hinted, the source set the
+// delay and the slice does not count as failed.
 type waitError struct {
 	delay  time.Duration
 	hinted bool
@@ -53,14 +53,14 @@ type waitError struct {
 func (e *waitError) Error() string { return e.cause.Error() }
 func (e *waitError) Unwrap() error { return e.cause }
 
-// sourceError is a failure of the source, whose text connectors keep fit to be shown.
+// A sourceError is a failure of the source. Its text is fit for people.
 type sourceError struct{ cause error }
 
 func (e *sourceError) Error() string { return e.cause.Error() }
 func (e *sourceError) Unwrap() error { return e.cause }
 
-// classify sorts an error that a source gave: what ends the job becomes a
-// stopError, what has to wait a waitError, the rest a sourceError.
+// classify returns an error of a source as a stopError, a waitError or a
+// sourceError.
 func classify(err error) error {
 	after, retryable := connectors.RetryAfterOf(err)
 	switch {
@@ -77,8 +77,8 @@ func classify(err error) error {
 	}
 }
 
-// messageOf is what people get to read about a job that failed after all
-// repetitions.
+// messageOf returns the message for people about a job that failed after all
+// retries.
 func messageOf(err error) string {
 	var source *sourceError
 	if errors.As(err, &source) {
@@ -87,16 +87,16 @@ func messageOf(err error) string {
 	return apierr.From(err).Message
 }
 
-// lost reports whether the job is somebody else's now, or gone with its connector.
-func lost(err error) bool {
+// isLost reports whether another worker has the job or the job was deleted.
+func isLost(err error) bool {
 	var edge *apierr.Error
 	return errors.Is(err, syncjob.ErrLost) || errors.Is(err, index.ErrFenced) ||
 		errors.As(err, &edge) && edge.Code == apierr.CodeNotFound
 }
 
-// unstorable reports whether the database refused the values of a record, which
-// no repetition will change, and not the moment.
-func unstorable(err error) bool {
+// isUnstorable reports whether the database refused the values of a record, so that
+// a retry cannot help.
+func isUnstorable(err error) bool {
 	if errors.Is(err, index.ErrRecord) {
 		return true
 	}
@@ -115,7 +115,16 @@ func unstorable(err error) bool {
 	}
 }
 
-// tooLarge is the reason why an item beyond the limit failed.
+// tooLarge returns the reason of an item whose content exceeds the limit.
 func tooLarge(limit int64) string {
 	return (&document.LimitError{Detail: fmt.Sprintf("the content is larger than %d MiB", limit>>20)}).Error()
+}
+
+// publicText returns the message for people about an error.
+func publicText(err error) string {
+	var stop *stopError
+	if errors.As(err, &stop) {
+		return stop.message
+	}
+	return messageOf(err)
 }

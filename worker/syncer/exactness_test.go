@@ -18,11 +18,12 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// boundary is a place of a deletion or a restoration at which a connection is
-// cut.
+// A boundary is a statement of a deletion or a restoration at which a connection
+// is cut.
 type boundary struct{ table, when string }
 
-// boundaries are before and after the statement on each table, and the commit.
+// boundaries returns the points before and after the statement on each table, and
+// the commit.
 func boundaries() (list []boundary) {
 	for _, table := range []string{"documents", "sync_items", "sync_jobs", "collection_state", "document_changes"} {
 		for _, when := range []string{"before", "after"} {
@@ -32,9 +33,8 @@ func boundaries() (list []boundary) {
 	return append(list, boundary{"document_changes", "commit"})
 }
 
-// arm makes the database end the connection that comes to a boundary after as
-// many others as skip says. It returns how to disarm it, which says whether it
-// happened.
+// arm makes the database cut the connection that reaches a boundary after skip
+// others. disarm reports whether a connection was cut.
 func (f *fixture) arm(admin *pgx.Conn, b boundary, skip int) (disarm func() bool) {
 	f.Helper()
 	ctx := f.Context()
@@ -69,9 +69,9 @@ func (f *fixture) arm(admin *pgx.Conn, b boundary, skip int) (disarm func() bool
 	}
 }
 
-// agrees checks that as many documents are live as want says of the job, and
-// that the ledger says of each what it is.
-func (f *fixture) agrees(job *ent.SyncJob, status entjob.Status, want syncjob.Counters, live int) {
+// expectConsistent checks the number of live documents, the counters of the job and
+// that the ledger agrees with the documents.
+func (f *fixture) expectConsistent(job *ent.SyncJob, status entjob.Status, want syncjob.Counters, live int) {
 	f.Helper()
 	f.expect(job, status, want)
 	if n := f.live(); n != live {
@@ -81,18 +81,18 @@ func (f *fixture) agrees(job *ent.SyncJob, status entjob.Status, want syncjob.Co
 	for path, d := range f.documents() {
 		line := ledger[path]
 		if line == nil {
-			f.Errorf("%s has no line", path)
+			f.Errorf("%s has no ledger entry", path)
 			continue
 		}
 		if deleted := d.Status == document.StatusDeleted; deleted != (line.Status == syncitem.StatusDeleted) || deleted != (d.DeletedAt != nil) {
-			f.Errorf("%s is %s and its line %s", path, d.Status, line.Status)
+			f.Errorf("%s is %s and its ledger entry %s", path, d.Status, line.Status)
 		}
 	}
 }
 
-// Wherever the connection breaks, the documents, their lines in the ledger and
-// the job's counters say the same.
-func TestADeletionThatIsCutOffAnywhereIsExact(t *testing.T) {
+// Wherever the connection breaks, the documents, the ledger and the counters of the
+// job agree.
+func TestAnInterruptedDeletionIsExact(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	f := newFixtureOn(t, database.AppURL, testkit.Redis(t))
@@ -123,13 +123,13 @@ func TestADeletionThatIsCutOffAnywhereIsExact(t *testing.T) {
 			t.Fatalf("round %d: in quarantine %+v", round, p)
 		}
 		deleted := cut(b, 0, func() (*ent.SyncJob, error) { return f.jobs.ApproveDeletion(f.ctx, f.row.ID) })
-		f.agrees(deleted, entjob.StatusCompleted, syncjob.Counters{Deleted: gone}, all-gone)
+		f.expectConsistent(deleted, entjob.StatusCompleted, syncjob.Counters{Deleted: gone}, all-gone)
 		if f.pending() != nil {
 			t.Errorf("%v: something is left in quarantine", b)
 		}
 		restored := cut(b, 0, func() (*ent.SyncJob, error) { return f.jobs.RestoreDeletions(f.ctx, f.row.ID, deleted.ID) })
-		f.agrees(restored, entjob.StatusCompleted, syncjob.Counters{Collected: gone, Added: gone}, all)
-		f.script.fill(all, "v1") // they are at the source again, and held by nothing
+		f.expectConsistent(restored, entjob.StatusCompleted, syncjob.Counters{Collected: gone, Added: gone}, all)
+		f.script.fill(all, "v1") // they are at the source again and have no hold
 		f.sync(auto())
 		if t.Failed() {
 			t.Fatalf("after %v", b)
@@ -140,9 +140,9 @@ func TestADeletionThatIsCutOffAnywhereIsExact(t *testing.T) {
 	}
 }
 
-// Workers are killed over an approved deletion and over its restoration, again
-// and again: what the jobs say is what happened.
-func TestKillsOverAnApprovedDeletionAreExact(t *testing.T) {
+// Workers are killed during an approved deletion and its restoration. The counters
+// of the jobs stay exact.
+func TestKillsDuringAnApprovedDeletionKeepCountersExact(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	redisURL := testkit.Redis(t)
@@ -169,35 +169,35 @@ func TestKillsOverAnApprovedDeletionAreExact(t *testing.T) {
 		}
 		job, err := f.jobs.ApproveDeletion(f.ctx, f.row.ID)
 		f.must(err)
-		deleted := k.over(job.ID, stepDelete, stepDeleted, stepDeleted, stepDelete)
-		f.agrees(deleted, entjob.StatusCompleted, syncjob.Counters{Deleted: gone}, items-gone)
+		deleted := k.killAtSteps(job.ID, stepDelete, stepDeleted, stepDeleted, stepDelete)
+		f.expectConsistent(deleted, entjob.StatusCompleted, syncjob.Counters{Deleted: gone}, items-gone)
 		job, err = f.jobs.RestoreDeletions(f.ctx, f.row.ID, deleted.ID)
 		f.must(err)
-		restored := k.over(job.ID, stepRestore, stepRestored, stepRestored, stepRestore)
-		f.agrees(restored, entjob.StatusCompleted, syncjob.Counters{Collected: gone, Added: gone}, items)
-		run(sourceWhole) // they are held by nothing then
+		restored := k.killAtSteps(job.ID, stepRestore, stepRestored, stepRestored, stepRestore)
+		f.expectConsistent(restored, entjob.StatusCompleted, syncjob.Counters{Collected: gone, Added: gone}, items)
+		run(sourceWhole) // they have no hold then
 	}
 }
 
-// over kills a worker at each of the steps, every other one the second time it
-// comes there, and lets a last one finish the job.
-func (k *killing) over(job uuid.UUID, steps ...string) *ent.SyncJob {
+// killAtSteps kills a worker at each step, every other one when it reaches the step
+// for the second time, and lets a last worker finish the job.
+func (k *killing) killAtSteps(job uuid.UUID, steps ...string) *ent.SyncJob {
 	k.Helper()
 	killed := 0
 	for at, step := range steps {
 		p := k.plan
 		p.Step, p.At = step, int64(1+at%2)
 		w := k.begin(p)
-		for syncjob.Open(k.job(job).Status) && !w.over() {
-			// The job is read first: it never says more than is so.
+		for syncjob.Open(k.job(job).Status) && !w.exited() {
+			// The job is read first: its counter never exceeds the truth.
 			row := k.job(job)
 			if there := k.deleted(); row.Mode == entjob.ModeDelete && row.Deleted > there {
 				k.Errorf("the job says that %d documents are deleted, and %d are", row.Deleted, there)
 			}
 		}
-		if !w.over() {
+		if !w.exited() {
 			w.kill()
-			break // it has ended
+			break // the job has ended
 		}
 		killed++
 		row := k.job(job)
@@ -210,12 +210,12 @@ func (k *killing) over(job uuid.UUID, steps ...string) *ent.SyncJob {
 	done := k.wait(job)
 	k.Logf("%s: killed %d times, done with %d turns", done.Mode, killed, done.Turns)
 	if killed == 0 {
-		k.Error("nobody was killed at work")
+		k.Error("no worker was killed")
 	}
 	return done
 }
 
-// deleted counts the documents that are.
+// deleted counts the deleted documents.
 func (k *killing) deleted() int {
 	k.Helper()
 	n, err := k.db.Ent.Document.Query().Where(document.ConnectorID(k.row.ID), document.DeletedAtNotNil()).Count(k.ctx)

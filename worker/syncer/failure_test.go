@@ -51,18 +51,18 @@ func TestAFailedItemLeavesTheOthersAndItsOldVersion(t *testing.T) {
 	f.script.hooks(nil, failing(errBroken, "doc-0001.md"))
 	job := f.sync(auto())
 	f.expect(job, entjob.StatusPartial, syncjob.Counters{Collected: 7, Modified: 2, Unchanged: 2, Failed: 3})
-	f.line("data.json", syncitem.StatusFailed, "invalid JSON")
-	f.line("new.json", syncitem.StatusFailed, "invalid JSON")
-	f.line("doc-0001.md", syncitem.StatusFailed, "scratch")
+	f.expectEntry("data.json", syncitem.StatusFailed, "invalid JSON")
+	f.expectEntry("new.json", syncitem.StatusFailed, "invalid JSON")
+	f.expectEntry("doc-0001.md", syncitem.StatusFailed, "scratch")
 	if l := f.ledger(); !l["doc-0001.md"].Retryable || l["data.json"].Retryable {
-		t.Error("the ledger has wrong ideas of what to try again")
+		t.Error("the ledger has wrong retryable marks")
 	}
 	documents := f.documents()
 	if d := documents["data.json"]; d.Status != document.StatusIndexed || d.Failure == nil || !strings.Contains(f.text("data.json"), "some old text") {
 		t.Errorf("the old version became %+v", d)
 	}
 	if d := documents["new.json"]; d == nil || d.Status != document.StatusFailed || d.IndexedAt != nil || d.Failure == nil || !strings.Contains(*d.Failure, "invalid JSON") {
-		t.Errorf("the document of an item that never worked is %+v", d)
+		t.Errorf("the document of an item that always failed is %+v", d)
 	}
 	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
 	f.must(err)
@@ -70,10 +70,10 @@ func TestAFailedItemLeavesTheOthersAndItsOldVersion(t *testing.T) {
 		t.Errorf("the connector is %+v", row)
 	}
 	if f.live() != 6 {
-		t.Error("failed items were taken for deleted")
+		t.Error("failed items were deleted")
 	}
 
-	// The next sync tries them again and nothing else, within the window too.
+	// The next sync retries only them, even within the window.
 	f.script.hooks(nil, nil)
 	f.script.set("data.json", "v3", `{"title": "Data", "text": "new text"}`)
 	f.script.opened()
@@ -91,7 +91,7 @@ func TestAFailedItemLeavesTheOthersAndItsOldVersion(t *testing.T) {
 	}
 }
 
-func TestFailedItemsAreTriedAgainWithinTheWindow(t *testing.T) {
+func TestFailedItemsAreRetriedWithinTheWindow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.work()
@@ -115,8 +115,8 @@ func TestItemsThatAreTooLargeFail(t *testing.T) {
 	f.script.change("unsaid.md", func(f *file) { f.ReportedSize = -1 })
 	f.script.set("fine.md", "v1", "# Fine\n\nText.\n")
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Added: 1, Failed: 2})
-	f.line("said.md", syncitem.StatusFailed, "too large")
-	f.line("unsaid.md", syncitem.StatusFailed, "1 MiB")
+	f.expectEntry("said.md", syncitem.StatusFailed, "too large")
+	f.expectEntry("unsaid.md", syncitem.StatusFailed, "1 MiB")
 	if n := f.script.opened(); n != 2 {
 		t.Errorf("%d items were opened", n)
 	}
@@ -129,10 +129,10 @@ func TestItemsThatVanishAreSkipped(t *testing.T) {
 	f.script.fill(3, "v1")
 	f.script.hooks(nil, failing(connectors.ErrNotFound, "doc-0001.md"))
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Added: 2, Skipped: 1})
-	f.line("doc-0001.md", syncitem.StatusSkipped, "gone")
+	f.expectEntry("doc-0001.md", syncitem.StatusSkipped, "gone")
 }
 
-func TestWaitingForTheSourceIsNoFailure(t *testing.T) {
+func TestWaitingForTheSourceIsNotAFailure(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Retries = 1
@@ -159,7 +159,7 @@ func TestWaitingForTheSourceIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestALongWaitIsNotTakenForDeath(t *testing.T) {
+func TestAWaitingJobIsNotAbandoned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.worker.Stale = 700 * time.Millisecond
@@ -176,11 +176,11 @@ func TestALongWaitIsNotTakenForDeath(t *testing.T) {
 		t.Errorf("the waiting job was taken over: attempt %d", job.Attempt)
 	}
 	if took := job.FinishedAt.Sub(*job.StartedAt); took < 1900*time.Millisecond {
-		t.Errorf("the source's wish to wait was not granted: %s", took)
+		t.Errorf("the wait of the source was not kept: %s", took)
 	}
 }
 
-func TestAnItemThatNeverAnswersFailsInTheEnd(t *testing.T) {
+func TestAnItemThatNeverAnswersFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Retries = 3
@@ -190,14 +190,14 @@ func TestAnItemThatNeverAnswersFailsInTheEnd(t *testing.T) {
 	job := f.sync(auto())
 	f.expect(job, entjob.StatusPartial, syncjob.Counters{Collected: 5, Added: 4, Failed: 1})
 	if !f.ledger()["doc-0002.md"].Retryable {
-		t.Error("it is not to be tried again")
+		t.Error("it is not retryable")
 	}
 	if n := f.script.opened(); n < 7 || n > 10 {
 		t.Errorf("%d items were opened", n)
 	}
 }
 
-func TestASourceThatFailsIsTriedAgainAndThenTheJobFails(t *testing.T) {
+func TestAFailingSourceIsRetriedUntilTheJobFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Retries = 3
@@ -272,7 +272,7 @@ func TestErrorsThatEndAJob(t *testing.T) {
 	}
 }
 
-func TestASourceThatPanicsHurtsItselfOnly(t *testing.T) {
+func TestASourceThatPanicsFailsAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Retries = 2
@@ -291,22 +291,22 @@ func TestASourceThatPanicsHurtsItselfOnly(t *testing.T) {
 	}
 }
 
-// refusing is an error of a model service.
-type refusing struct {
+// A modelError is an error of a model service.
+type modelError struct {
 	retryable bool
 	after     time.Duration
 }
 
-func (refusing) Error() string               { return "said the service about its secrets" }
-func (r refusing) Retryable() bool           { return r.retryable }
-func (r refusing) RetryAfter() time.Duration { return r.after }
+func (modelError) Error() string               { return "text of the service with its secrets" }
+func (r modelError) Retryable() bool           { return r.retryable }
+func (r modelError) RetryAfter() time.Duration { return r.after }
 
 func TestAnEmbeddingModelThatIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Retries = 2
 	f.script.fill(3, "v1")
-	f.model.fail(refusing{retryable: true, after: 10 * time.Millisecond})
+	f.model.fail(modelError{retryable: true, after: 10 * time.Millisecond})
 	f.work()
 	job := f.start(auto())
 	news, err := f.jobs.Watch(f.ctx, job.ID)
@@ -320,13 +320,13 @@ func TestAnEmbeddingModelThatIsAway(t *testing.T) {
 	f.expect(f.wait(job.ID), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Added: 3})
 	f.script.fill(3, "v2")
 	for reason, err := range map[string]error{
-		"is not available": refusing{retryable: true},
-		"refused":          refusing{},
+		"is not available": modelError{retryable: true},
+		"refused":          modelError{},
 		"scratch":          errBroken,
 	} {
 		f.model.fail(err)
 		f.expect(f.sync(full()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Failed: 3})
-		f.line("doc-0000.md", syncitem.StatusFailed, reason)
+		f.expectEntry("doc-0000.md", syncitem.StatusFailed, reason)
 		if strings.Contains(*f.ledger()["doc-0000.md"].Reason, "secrets") || f.live() != 3 {
 			t.Error("the reason says too much, or the old versions are gone")
 		}
@@ -335,29 +335,29 @@ func TestAnEmbeddingModelThatIsAway(t *testing.T) {
 	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Modified: 3})
 }
 
-// unfit is an index that refuses some values, as the database may.
-type unfit struct{ *index.Store }
+// A refusingIndex refuses some values, as the database may.
+type refusingIndex struct{ *index.Store }
 
 type refusal struct{}
 
 func (refusal) Error() string    { return "invalid byte sequence" }
 func (refusal) SQLState() string { return "22021" }
 
-func (u unfit) Put(ctx context.Context, scope viewer.Scope, fence index.Fence, r *index.Record) (index.Outcome, error) {
+func (u refusingIndex) Put(ctx context.Context, scope viewer.Scope, fence index.Fence, r *index.Record) (index.Outcome, error) {
 	if r.SourceID == "doc-0001.md" {
 		return index.Outcome{}, fmt.Errorf("store: %w", refusal{})
 	}
 	return u.Store.Put(ctx, scope, fence, r)
 }
 
-func TestWhatTheDatabaseRefusesFailsAlone(t *testing.T) {
+func TestAnItemThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.substitute = unfit{f.index}
+	f.substitute = refusingIndex{f.index}
 	f.work()
 	f.script.fill(3, "v1")
 	f.expect(f.sync(auto()), entjob.StatusPartial, syncjob.Counters{Collected: 3, Added: 2, Failed: 1})
-	f.line("doc-0001.md", syncitem.StatusFailed, "could not be stored")
+	f.expectEntry("doc-0001.md", syncitem.StatusFailed, "could not be stored")
 }
 
 func TestJobsThatMayNotRun(t *testing.T) {

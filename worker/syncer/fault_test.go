@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// gate lets a test stop a source at some item and go on when it likes.
+// A gate stops a source at an item until the test opens it.
 type gate struct {
 	at      int64
 	count   atomic.Int64
@@ -29,15 +29,15 @@ func newGate(at int64) *gate {
 	return &gate{at: at, reached: make(chan struct{}), open: make(chan struct{})}
 }
 
-// hook stops the at-th call until the gate is opened, or until ctx ends unless
-// it is deaf.
-func (g *gate) hook(deaf bool) func(context.Context, string) error {
+// hook returns a hook that stops the at-th call until the gate is opened. It also
+// returns when ctx ends unless ignoreEnd is set.
+func (g *gate) hook(ignoreEnd bool) func(context.Context, string) error {
 	return func(ctx context.Context, _ string) error {
 		if g.count.Add(1) != g.at {
 			return nil
 		}
 		close(g.reached)
-		if deaf {
+		if ignoreEnd {
 			<-g.open
 			return nil
 		}
@@ -62,7 +62,7 @@ func TestCancelStopsARunningSync(t *testing.T) {
 	<-g.reached
 	asked, err := f.jobs.Cancel(f.ctx, job.ID)
 	f.must(err)
-	// The worker may have stopped before the row is read again.
+	// The worker may stop before the row is read.
 	if asked.Status != entjob.StatusRunning && asked.Status != entjob.StatusCanceled {
 		t.Errorf("the job is %s", asked.Status)
 	}
@@ -78,9 +78,9 @@ func TestCancelStopsARunningSync(t *testing.T) {
 	}
 }
 
-// A worker that is killed neither says good-bye nor heartbeats. Here it is
-// stuck in the source, its heartbeats an hour apart, and wakes when all is over.
-func TestAKilledWorkerCostsNothingAndCannotWriteLater(t *testing.T) {
+// The first worker is stuck in the source with a heartbeat of an hour, and wakes
+// after another worker has finished its job.
+func TestALostWorkerCannotWriteLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Parallel, f.options.SlicePages = 2, 3
@@ -112,17 +112,17 @@ func TestAKilledWorkerCostsNothingAndCannotWriteLater(t *testing.T) {
 	gone.Wait()
 	after := f.job(job.ID)
 	if after.Revision != job.Revision || after.Status != job.Status || f.live() != 100 {
-		t.Errorf("the dead worker changed the job to %+v", after)
+		t.Errorf("the lost worker changed the job to %+v", after)
 	}
 	for path, d := range f.documents() {
 		if !d.UpdatedAt.Equal(before[path].UpdatedAt) {
-			t.Errorf("the dead worker wrote %s", path)
+			t.Errorf("the lost worker wrote %s", path)
 		}
 	}
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 100, Unchanged: 100})
 }
 
-func TestAWorkerThatStopsHandsItsJobOn(t *testing.T) {
+func TestAStoppingWorkerReleasesItsJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Parallel = 2
@@ -146,7 +146,7 @@ func TestAWorkerThatStopsHandsItsJobOn(t *testing.T) {
 		t.Errorf("%d documents", f.live())
 	}
 	if took := time.Since(begin); took >= f.worker.Stale {
-		t.Errorf("the job was only found by the sweeper, after %s", took)
+		t.Errorf("only the sweeper found the job, after %s", took)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestAFlushedRedisLosesNothing(t *testing.T) {
 		return nil
 	})
 	waiting := f.start(auto())
-	f.must(f.redis.FlushAll(f.Context()).Err()) // its task is lost before any worker is there
+	f.must(f.redis.FlushAll(f.Context()).Err()) // the task is lost before a worker starts
 	f.work()
 	f.expect(f.wait(waiting.ID), entjob.StatusCompleted, syncjob.Counters{Collected: 100, Added: 100})
 	if f.live() != 100 || f.model.embedded() != 100 {

@@ -31,12 +31,13 @@ import (
 	"github.com/magpie-search/magpie/worker/syncer"
 )
 
-// model is an embedder that counts.
+// A model is an embedder that counts texts.
 type model struct {
 	mu    sync.Mutex
 	texts int
 	err   error
-	// embedding, when set, is asked before texts are embedded; n were before.
+	// embedding, if set, is called before texts are embedded, with the number of
+	// texts so far.
 	embedding func(ctx context.Context, n int) error
 }
 
@@ -78,7 +79,7 @@ func (m *model) hook(embedding func(ctx context.Context, n int) error) {
 	m.embedding = embedding
 }
 
-// embedded is how many texts were embedded since the last call.
+// embedded returns the number of texts that were embedded since the last call.
 func (m *model) embedded() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +88,7 @@ func (m *model) embedded() int {
 	return n
 }
 
-// clock is the real time, moved on by tests.
+// A clock is the real time plus what tests add.
 type clock struct {
 	mu  sync.Mutex
 	add time.Duration
@@ -105,8 +106,8 @@ func (c *clock) advance(d time.Duration) {
 	c.add += d
 }
 
-// fixture is an installation with one connector on the script, without a
-// worker as yet.
+// A fixture is an installation with one connector on the script. It has no worker
+// until work is called.
 type fixture struct {
 	testing.TB
 	ctx    context.Context
@@ -123,10 +124,10 @@ type fixture struct {
 	log    *slog.Logger
 	row    *ent.Connector
 
-	embedder   embed.Embedder       // in place of model
-	others     []embed.Embedder     // models beside it
-	substitute syncer.Index         // in place of index
-	registry   *connectors.Registry // in place of the script's
+	embedder   embed.Embedder       // replaces model
+	others     []embed.Embedder     // further models
+	substitute syncer.Index         // replaces index
+	registry   *connectors.Registry // replaces that of the script
 	options    syncer.Options
 	worker     worker.Options
 	times      syncjob.Times
@@ -238,7 +239,7 @@ func (f *fixture) engine(jobs *syncjob.Jobs) *syncer.Engine {
 	return syncer.New(f.db.Ent, jobs, kinds, f.box, f.models(), idx, parse.New(parse.Options{}), f.options)
 }
 
-// work runs a worker until stop is called, and at the longest until the test ends.
+// work runs a worker until stop is called or the test ends.
 func (f *fixture) work() (stop func()) {
 	f.Helper()
 	ctx, cancel := context.WithCancel(f.Context())
@@ -286,7 +287,7 @@ func (f *fixture) job(id uuid.UUID) *ent.SyncJob {
 	return job
 }
 
-// sync runs a whole sync, with a worker that runs already.
+// sync runs a sync to its end on a running worker.
 func (f *fixture) sync(o syncjob.StartOptions) *ent.SyncJob {
 	f.Helper()
 	return f.wait(f.start(o).ID)
@@ -300,7 +301,7 @@ func incremental(paths ...string) syncjob.StartOptions {
 	return syncjob.StartOptions{Mode: entjob.ModeIncremental, FileFilter: paths}
 }
 
-// expect checks a job's end and its counters; Parsed is not compared.
+// expect checks the status and the counters of a job, except Parsed.
 func (f *fixture) expect(job *ent.SyncJob, status entjob.Status, want syncjob.Counters) {
 	f.Helper()
 	got := syncjob.CountersOf(job)
@@ -314,7 +315,7 @@ func (f *fixture) expect(job *ent.SyncJob, status entjob.Status, want syncjob.Co
 	}
 }
 
-// documents are the connector's documents by path.
+// documents returns the documents of the connector by path.
 func (f *fixture) documents() map[string]*ent.Document {
 	f.Helper()
 	rows, err := f.db.Ent.Document.Query().Where(document.ConnectorID(f.row.ID)).All(f.ctx)
@@ -329,7 +330,7 @@ func (f *fixture) documents() map[string]*ent.Document {
 	return documents
 }
 
-// live counts the documents that searches find.
+// live returns the number of documents that searches find.
 func (f *fixture) live() int {
 	f.Helper()
 	n := 0
@@ -346,7 +347,7 @@ func (f *fixture) live() int {
 	return n
 }
 
-// ledger are the connector's lines by path.
+// ledger returns the ledger entries of the connector by path.
 func (f *fixture) ledger() map[string]*ent.SyncItem {
 	f.Helper()
 	rows, err := f.db.Ent.SyncItem.Query().Where(syncitem.ConnectorID(f.row.ID)).All(f.ctx)
@@ -358,13 +359,13 @@ func (f *fixture) ledger() map[string]*ent.SyncItem {
 	return items
 }
 
-// line checks an item's line; reason is a part of it.
-func (f *fixture) line(path string, status syncitem.Status, reason string) {
+// expectEntry checks the ledger entry of an item; reason is a part of its reason.
+func (f *fixture) expectEntry(path string, status syncitem.Status, reason string) {
 	f.Helper()
 	row := f.ledger()[path]
 	switch {
 	case row == nil:
-		f.Errorf("%s has no line in the ledger", path)
+		f.Errorf("%s has no ledger entry", path)
 	case row.Status != status, reason == "" && row.Reason != nil, reason != "" && (row.Reason == nil || !strings.Contains(*row.Reason, reason)):
 		got := "none"
 		if row.Reason != nil {

@@ -10,41 +10,40 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Content is fetched only as fast as it is stored: what all slices of a process
-// have fetched, and not brought to an outcome, is bounded in bytes. An item
-// reserves its size before it is opened. One that turns out to be larger
-// reserves the rest on its way, and when there is no room the one that reads
-// goes over the bound, alone: were it to wait with what it has, several such
-// could wait for each other for ever.
+// Content is fetched only as fast as it is stored: the bytes that all slices of a
+// process have fetched and not yet stored are bounded. An item reserves its size
+// before it is opened. An item that turns out to be larger reserves more while it
+// is read. When there is no room, one item at a time exceeds the bound: several
+// items that waited with what they hold could deadlock.
 
-// unknownSize is reserved for an item whose size the source does not tell.
+// unknownSize is reserved for an item of unknown size.
 const unknownSize = 1 << 20
 
-// step is how much an item reserves at once beyond its first reservation.
-const step = 1 << 20
+// growStep is what an item reserves at a time beyond its first reservation.
+const growStep = 1 << 20
 
-// flight is the bound.
+// A flight bounds the content in flight.
 type flight struct {
-	most   int64
-	room   *semaphore.Weighted
-	beyond *semaphore.Weighted // held by the one that goes over it
+	limit    int64
+	room     *semaphore.Weighted
+	overflow *semaphore.Weighted // held by the item that exceeds the bound
 }
 
-func newFlight(most int64) *flight {
-	return &flight{most: most, room: semaphore.NewWeighted(most), beyond: semaphore.NewWeighted(1)}
+func newFlight(limit int64) *flight {
+	return &flight{limit: limit, room: semaphore.NewWeighted(limit), overflow: semaphore.NewWeighted(1)}
 }
 
-// reservation is an item's part of it. It is for one goroutine.
+// A reservation is the share of one item. It is for one goroutine.
 type reservation struct {
-	flight *flight
-	bytes  int64 // reserved
-	read   int64
-	alone  bool
+	flight    *flight
+	bytes     int64 // reserved
+	read      int64
+	overflows bool
 }
 
-// reserve waits until there is room for so many bytes.
+// reserve waits for room for a number of bytes.
 func (f *flight) reserve(ctx context.Context, bytes int64) (*reservation, error) {
-	bytes = min(max(bytes, 1), f.most)
+	bytes = min(max(bytes, 1), f.limit)
 	if err := f.room.Acquire(ctx, bytes); err != nil {
 		return nil, fmt.Errorf("wait until earlier items are stored: %w", err)
 	}
@@ -53,62 +52,64 @@ func (f *flight) reserve(ctx context.Context, bytes int64) (*reservation, error)
 
 func (r *reservation) release() {
 	r.flight.room.Release(r.bytes)
-	if r.alone {
-		r.flight.beyond.Release(1)
+	if r.overflows {
+		r.flight.overflow.Release(1)
 	}
 }
 
-// grow makes room for n bytes more than were read.
+// grow extends the reservation after a read of n bytes.
 func (r *reservation) grow(ctx context.Context, n int64) error {
 	r.read += n
-	for !r.alone && r.read > r.bytes {
-		if r.flight.room.TryAcquire(step) {
-			r.bytes += step
+	for !r.overflows && r.read > r.bytes {
+		if r.flight.room.TryAcquire(growStep) {
+			r.bytes += growStep
 			continue
 		}
-		if err := r.flight.beyond.Acquire(ctx, 1); err != nil {
+		if err := r.flight.overflow.Acquire(ctx, 1); err != nil {
 			return fmt.Errorf("wait until a large item is stored: %w", err)
 		}
-		r.alone = true
+		r.overflows = true
 	}
 	return nil
 }
 
-// reader counts what is read of an item.
+// reader returns a reader that extends the reservation.
 func (r *reservation) reader(ctx context.Context, from io.Reader) io.Reader {
-	return &counted{ctx: ctx, from: from, room: r}
+	return &reservingReader{ctx: ctx, from: from, room: r}
 }
 
-type counted struct {
-	ctx  context.Context // readers have no other way
+// A reservingReader extends a reservation with every read.
+type reservingReader struct {
+	ctx  context.Context // Read has no parameter for it
 	from io.Reader
 	room *reservation
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+// Read implements io.Reader.
+func (c *reservingReader) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
-	if grown := c.room.grow(c.ctx, int64(n)); grown != nil {
-		return n, grown
+	if growErr := c.room.grow(c.ctx, int64(n)); growErr != nil {
+		return n, growErr
 	}
 	return n, err
 }
 
-// fetchInFlight is fetch within the bound. landed is to be called when the item
-// has its outcome, whatever it is.
-func (s *slice) fetchInFlight(ctx context.Context, item connectors.Item) (content []byte, landed func(), err error) {
+// fetchInFlight is fetch within the bound. The caller calls release when the item
+// has its outcome.
+func (s *slice) fetchInFlight(ctx context.Context, item connectors.Item) (content []byte, release func(), err error) {
 	size := max(item.Size, int64(len(item.Content)))
 	if item.Size < 0 && item.Content == nil {
 		size = unknownSize
 	}
-	room, err := s.engine.flight.reserve(ctx, size)
+	reserved, err := s.engine.flight.reserve(ctx, size)
 	if err != nil {
 		return nil, func() {}, err
 	}
 	defer func() {
-		if landed == nil { // the source panicked
-			room.release()
+		if release == nil { // the source panicked
+			reserved.release()
 		}
 	}()
-	content, err = s.fetch(ctx, item, room)
-	return content, room.release, err
+	content, err = s.fetch(ctx, item, reserved)
+	return content, reserved.release, err
 }

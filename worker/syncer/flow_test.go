@@ -22,11 +22,12 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/worker/syncer"
 )
 
-// crowd is a registry of a source that never ends, and of a small one.
+// crowd registers an endless source and a small one.
 func (f *fixture) crowd(endless, small *connectortest.Fake) {
 	f.Helper()
 	registry, err := connectors.NewRegistry(endless.Kind("endless", connectortest.Abilities{}), small.Kind("scripted", connectortest.Abilities{}))
@@ -34,8 +35,8 @@ func (f *fixture) crowd(endless, small *connectortest.Fake) {
 	f.registry = registry
 }
 
-// turnsOf counts the turns that jobs other than one have had.
-func (f *fixture) turnsOf(but uuid.UUID) (turns int) {
+// turnsExcept counts the turns of all jobs except one.
+func (f *fixture) turnsExcept(but uuid.UUID) (turns int) {
 	f.Helper()
 	rows, err := f.db.Ent.SyncJob.Query().Where(entjob.IDNEQ(but)).All(viewer.With(f.ctx, viewer.System(uuid.Nil)))
 	f.must(err)
@@ -45,17 +46,17 @@ func (f *fixture) turnsOf(but uuid.UUID) (turns int) {
 	return turns
 }
 
-// A huge connector, and a workspace with fifty busy ones, hold all places of two
-// workers. A small one, in another workspace and in the same, is done within a
-// few turns of theirs.
-func TestASmallSyncIsNotHeldUpByHugeOnes(t *testing.T) {
+// A huge connector and a workspace with fifty busy connectors occupy two workers. A
+// small connector, in the same or in another workspace, is done within a few turns
+// of the others.
+func TestASmallSyncIsNotDelayedByLargeOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	endless, small := connectortest.NewFake(), connectortest.NewFake()
 	endless.PageSize, endless.Latency = 5, 100*time.Millisecond
 	endless.Fill(5, "v1")
 	endless.Reshape = func(page connectors.Page) connectors.Page {
-		page.Next, page.Done = uuid.NewString(), false // there is always more
+		page.Next, page.Done = uuid.NewString(), false // the source never ends
 		return page
 	}
 	small.PageSize = 20
@@ -78,8 +79,8 @@ func TestASmallSyncIsNotHeldUpByHugeOnes(t *testing.T) {
 	f.must(err)
 	f.work()
 	f.work()
-	f.until(func() bool { return f.turnsOf(uuid.Nil) >= 8 }) // all places are taken
-	// They have been at it for days.
+	testkit.WaitFor(t, "eight turns", func() bool { return f.turnsExcept(uuid.Nil) >= 8 }) // all places are occupied
+	// They have run for days.
 	f.must(f.db.Ent.SyncJob.Update().Where(entjob.StatusIn(entjob.StatusQueued, entjob.StatusRunning)).AddTurns(1000).Exec(f.ctx))
 	const places, slices = 8, 4
 	crowdContext := f.ctx
@@ -88,26 +89,26 @@ func TestASmallSyncIsNotHeldUpByHugeOnes(t *testing.T) {
 	} {
 		f.ctx = ctx
 		f.row = f.connector("scripted", nil)
-		before, began := f.turnsOf(uuid.Nil), time.Now()
+		before, began := f.turnsExcept(uuid.Nil), time.Now()
 		job := f.wait(f.start(auto()).ID)
-		turns := f.turnsOf(job.ID) - before
+		turns := f.turnsExcept(job.ID) - before
 		t.Logf("in %s: %d turns of its own, %d of others, %s", name, job.Turns, turns, time.Since(began).Round(time.Millisecond))
 		if job.Status != entjob.StatusCompleted || job.Added != 30 {
 			t.Errorf("in %s: the job is %+v", name, job)
 		}
 		if turns > places*(slices+job.Turns) {
-			t.Errorf("in %s: the others had %d turns meanwhile, at %d places", name, turns, places)
+			t.Errorf("in %s: the others had %d turns meanwhile at %d places", name, turns, places)
 		}
 		f.ctx = crowdContext
 	}
-	// None of the many starves either.
-	f.until(func() bool {
+	// None of the busy connectors starves.
+	testkit.WaitFor(t, "all turns", func() bool {
 		return !f.db.Ent.SyncJob.Query().Where(entjob.StatusEQ(entjob.StatusQueued)).ExistX(f.ctx)
 	})
 }
 
-// Fetching stops when embedding lags: what was fetched and is not stored is
-// bounded in bytes, whatever the number and the sizes of items, told or not.
+// Fetching stops when embedding lags: the bytes that are fetched and not stored are
+// bounded for any number and size of items, known or unknown.
 func TestFetchingStopsWhenProcessingLags(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -132,7 +133,7 @@ func TestFetchingStopsWhenProcessingLags(t *testing.T) {
 	f.substitute = &slowIndex{Index: f.index, stored: func() { embedded.Add(1) }}
 	f.work()
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
-	// Items of an unknown size take a MiB to begin with, the others a quarter.
+	// Items of unknown size reserve a MiB at first, the others a quarter.
 	if n := most.Load(); n > bound/item+1 {
 		t.Errorf("%d items of %d KiB were in flight, the bound is %d KiB", n, item>>10, bound>>10)
 	} else {
@@ -140,7 +141,7 @@ func TestFetchingStopsWhenProcessingLags(t *testing.T) {
 	}
 }
 
-// slowIndex takes its time.
+// A slowIndex delays every Put.
 type slowIndex struct {
 	syncer.Index
 
@@ -148,14 +149,16 @@ type slowIndex struct {
 }
 
 func (s *slowIndex) Put(ctx context.Context, scope viewer.Scope, fence index.Fence, r *index.Record) (index.Outcome, error) {
-	<-time.After(10 * time.Millisecond)
+	if err := testkit.Delay(ctx, 10*time.Millisecond); err != nil {
+		return index.Outcome{}, err
+	}
 	outcome, err := s.Index.Put(ctx, scope, fence, r)
 	s.stored()
 	return outcome, err
 }
 
-// A job whose credentials are paced gives its place up when its turn is far, and
-// what a platform asked one job holds for every other one with its credentials.
+// A job with paced credentials releases its place when its turn is far. A wait that
+// a platform asked one job for applies to every job with the same credentials.
 func TestTwoEnginesShareThePaceOfACredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -178,37 +181,25 @@ func TestTwoEnginesShareThePaceOfACredential(t *testing.T) {
 		t.Errorf("42 requests at 10 a second took %s", took)
 	}
 
-	// The first is asked to wait for a minute; the other does not ask at all.
+	// The platform asks the first job to wait for a minute; the other job sends no request.
 	f.script.remove("doc-0000.md")
 	f.script.Script(connectortest.Fault{On: connectortest.OnWalk, Err: connectors.Retryable(errors.New("busy"), time.Minute)})
 	f.row = one
 	waiting := f.start(auto())
-	f.until(func() bool { job := f.job(waiting.ID); return job.TurnAt != nil && job.Turns > 0 })
+	testkit.WaitFor(t, "the first turn", func() bool { job := f.job(waiting.ID); return job.TurnAt != nil && job.Turns > 0 })
 	walks := f.script.Calls(connectortest.OnWalk)
 	f.row = other
 	held := f.start(auto())
-	f.until(func() bool { job := f.job(held.ID); return job.TurnAt != nil && job.Turns > 0 })
+	testkit.WaitFor(t, "the turn of the held job", func() bool { job := f.job(held.ID); return job.TurnAt != nil && job.Turns > 0 })
 	if n := f.script.Calls(connectortest.OnWalk); n != walks {
-		t.Errorf("the platform was asked %d times meanwhile", n-walks)
+		t.Errorf("%d requests to the platform meanwhile", n-walks)
 	}
 	if at := f.job(held.ID).TurnAt; time.Until(*at) < 30*time.Second {
 		t.Errorf("the other job comes back at %s", at)
 	}
 }
 
-// until waits for something that is to become true.
-func (f *fixture) until(done func() bool) {
-	f.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !done() {
-		if time.Now().After(deadline) {
-			f.Fatal("it does not come to be")
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
-
-func TestAPausedSyncGoesOnWhereItWas(t *testing.T) {
+func TestAPausedSyncContinuesAtItsCursor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Parallel = 1
@@ -221,12 +212,12 @@ func TestAPausedSyncGoesOnWhereItWas(t *testing.T) {
 	<-g.reached
 	_, err := f.jobs.Pause(f.ctx, f.row.ID)
 	f.must(err)
-	f.until(func() bool { return f.job(job.ID).Status == entjob.StatusQueued })
+	testkit.WaitFor(t, "the paused job", func() bool { return f.job(job.ID).Status == entjob.StatusQueued })
 	resting := f.job(job.ID)
 	if f.live() != 24 || resting.Cursor != "doc-0019.md" {
 		t.Errorf("%d documents are stored, the cursor is %q", f.live(), resting.Cursor)
 	}
-	f.clock.advance(time.Hour) // the sweeper lets it rest
+	f.clock.advance(time.Hour) // the sweeper ignores it
 	f.script.hooks(nil, nil)
 	walks := f.script.Calls(connectortest.OnWalk)
 	f.script.opened()
@@ -244,7 +235,7 @@ func TestAPausedSyncGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, and in whatever order, the ledger is exact once it is over.
+// After any sequence of faults the ledger is exact.
 func TestAnyScriptOfFaultsEndsWithAnExactLedger(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -277,14 +268,14 @@ func TestAnyScriptOfFaultsEndsWithAnExactLedger(t *testing.T) {
 			f.work()
 			f.sync(auto())
 			f.script.ClearFaults()
-			// What failed for a moment is done by the next sync, which leaves the rest.
+			// The next sync processes only what failed.
 			f.clock.advance(time.Hour)
 			job := f.sync(auto())
 			if job.Status != entjob.StatusCompleted || job.Collected != 60 || job.Failed+job.Skipped+job.Deleted != 0 {
 				t.Errorf("the job is %+v", job)
 			}
 			if n := f.live(); n != 60 || len(f.ledger()) != 60 {
-				t.Errorf("%d documents, %d lines", n, len(f.ledger()))
+				t.Errorf("%d documents, %d ledger entries", n, len(f.ledger()))
 			}
 		})
 	}
@@ -300,12 +291,11 @@ func TestItemsBeyondEveryLimitFailAlone(t *testing.T) {
 	if job.Status != entjob.StatusPartial || job.Added != 5 || job.Failed != 1 || len(job.Warnings) == 0 {
 		t.Errorf("the job is %+v", job)
 	}
-	f.line("huge.md", "FAILED", "larger than")
+	f.expectEntry("huge.md", "FAILED", "larger than")
 }
 
-// The end of a place must not be the end of a job that another one of the same
-// worker still holds.
-func TestAPlaceServesWhoeverIsNext(t *testing.T) {
+// The end of a task must not end a job that another task of the same worker holds.
+func TestATaskServesTheNextJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.script.fill(3, "v1")
@@ -314,7 +304,7 @@ func TestAPlaceServesWhoeverIsNext(t *testing.T) {
 	second := f.start(auto())
 	engine := f.engine(f.jobs)
 	var both sync.WaitGroup
-	for range 2 { // both places are those of the second job
+	for range 2 { // both tasks are of the second job
 		both.Go(func() {
 			if err := engine.Sync(f.Context(), queue.Sync{JobID: second.ID}); err != nil {
 				t.Error(err)

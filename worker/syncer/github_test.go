@@ -17,12 +17,11 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
-// A repository through the whole engine: what changes there changes here, and
-// what does not is not fetched again.
+// A sync of a repository stores its changes and does not fetch unchanged content.
 func TestARepositoryIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	server := githubserver.New()
 	t.Cleanup(server.Close)
 	const token, repo = "github_pat_0123456789abcdef", "acme/handbook"
@@ -71,7 +70,7 @@ func TestARepositoryIsSynced(t *testing.T) {
 		}
 	}
 
-	// A push by webhook: one page changed, one is gone, one is new.
+	// A push by webhook changes a page, deletes one and adds one.
 	server.Put(repo, "", "docs/page-00.md", []byte("# Page 0\n\nThe walrus woke up."))
 	server.Delete(repo, "", "docs/page-01.md")
 	server.Put(repo, "", "docs/new.md", []byte("# New\n\nA seal."))
@@ -84,13 +83,13 @@ func TestARepositoryIsSynced(t *testing.T) {
 		t.Errorf("the issue says %q, %v", text, err)
 	}
 
-	// By a walk.
+	// A walk finds the same.
 	server.PutPage(repo, "Home.md", []byte("# Welcome back"))
 	server.Delete(repo, "", "docs/page-02.md")
 	f.clock.advance(time.Hour)
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 34, Modified: 1, Unchanged: 32, Deleted: 1, Skipped: 1})
 
-	// Another name: no document is made or deleted.
+	// A renamed repository keeps its documents.
 	server.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"umbrella/*"}})
 	server.Rename(repo, "umbrella/manual")
 	f.clock.advance(time.Hour)
@@ -100,7 +99,7 @@ func TestARepositoryIsSynced(t *testing.T) {
 		t.Errorf("warnings %q", job.Warnings)
 	}
 
-	// Access is lost: the documents stay.
+	// Without access the documents stay.
 	server.AddToken(token, githubserver.Token{Login: "ada"})
 	f.clock.advance(time.Hour)
 	if job = f.sync(auto()); job.Status != entjob.StatusFailed || job.Deleted != 0 || job.Error == nil || !strings.Contains(*job.Error, "acme/handbook") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,20 +20,20 @@ import (
 )
 
 const (
-	// groupsAtOnce is how many connectors' groups one worker reads at a time, and
-	// takes at once.
-	groupsAtOnce = 4
-	// readersAtOnce is how many jobs one look starts.
-	readersAtOnce = 100
-	// maxGroupPages bounds a directory: one that goes on for ever is broken.
+	// maxGroupReads is the number of connectors whose groups a worker reads at a
+	// time.
+	maxGroupReads = 4
+	// maxReaderJobs is the number of jobs that StartReaders starts at most.
+	maxReaderJobs = 100
+	// maxGroupPages bounds a directory that does not end.
 	maxGroupPages = 100_000
 )
 
-// readGroups reads who belongs to which group at the source, if it can tell. What
-// was read before counts until everything has been read.
+// readGroups reads the groups of the source with their members, if it lists them.
+// The previous ones stay valid until all have been read.
 func (s *slice) readGroups(ctx context.Context) error {
-	directory, has := s.source.(connectors.GroupLister)
-	if !has || s.engine.opt.Groups == nil {
+	directory, ok := s.source.(connectors.GroupLister)
+	if !ok || s.engine.opt.Groups == nil {
 		return nil
 	}
 	reading, err := s.engine.opt.Groups.Begin(ctx, s.scope(), s.connector.ID)
@@ -44,25 +45,16 @@ func (s *slice) readGroups(ctx context.Context) error {
 	case err == nil:
 		return ignoreOvertaken(reading.Commit(ctx))
 	case errors.Is(err, principal.ErrOvertaken):
-		return nil // the later one reads what this one would have
+		return nil // a later reading has all of it
 	}
 	var wait *waitError
 	var after time.Duration
 	if errors.As(err, &wait) {
 		after = wait.delay
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
+	failCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	return errors.Join(err, reading.Fail(late, s.shown(said(err)), after))
-}
-
-// said is what people get to read of an error.
-func said(err error) string {
-	var stop *stopError
-	if errors.As(err, &stop) {
-		return stop.message
-	}
-	return messageOf(err)
+	return errors.Join(err, reading.Fail(failCtx, s.redact(publicText(err)), after))
 }
 
 func ignoreOvertaken(err error) error {
@@ -80,8 +72,8 @@ func (s *slice) readPages(ctx context.Context, directory connectors.GroupLister,
 			return classify(err)
 		}
 		for _, warning := range page.Warnings {
-			if s.run != nil { // else nobody asked for it
-				s.run.Warn(s.shown(warning))
+			if s.run != nil { // only a job has warnings
+				s.run.Warn(s.redact(warning))
 			}
 		}
 		groups := make([]principal.Group, len(page.Groups))
@@ -102,14 +94,14 @@ func (s *slice) readPages(ctx context.Context, directory connectors.GroupLister,
 	return &stopError{message: "The source's list of groups has no end."}
 }
 
-// RefreshGroups reads the groups of connectors whose time has come, of all
-// workspaces, each by one worker. A source that cannot be read keeps its groups,
-// as long as they are not too old.
+// RefreshGroups reads the groups of connectors that are due, of all workspaces. One
+// worker reads each. The groups of a source that cannot be read stay valid until
+// they are too old.
 func (e *Engine) RefreshGroups(ctx context.Context) error {
 	if e.opt.Groups == nil {
 		return nil
 	}
-	due, err := e.opt.Groups.DueGroups(ctx, groupsAtOnce)
+	due, err := e.opt.Groups.DueGroups(ctx, maxGroupReads)
 	if err != nil {
 		return err
 	}
@@ -117,7 +109,7 @@ func (e *Engine) RefreshGroups(ctx context.Context) error {
 	for _, d := range due {
 		reading.Go(func() error {
 			if err := e.refreshGroups(viewer.With(ctx, viewer.System(d.Workspace)), d); err != nil && ctx.Err() == nil {
-				e.opt.Log.WarnContext(ctx, "the groups of a connector's source could not be read", "connector", d.Connector, "error", err)
+				e.opt.Log.WarnContext(ctx, "groups not read", slog.Any("connector", d.Connector), slog.Any("error", err))
 			}
 			return nil
 		})
@@ -138,43 +130,42 @@ func (e *Engine) refreshGroups(ctx context.Context, d principal.Due) error {
 		return fmt.Errorf("read the connector: %w", err)
 	}
 	s := &slice{
-		engine: e, connector: row, within: scope, log: e.opt.Log.With("connector", row.ID),
+		engine: e, connector: row, within: scope, log: e.opt.Log.With(slog.Any("connector", row.ID)),
 		job: &ent.SyncJob{ConnectorID: row.ID, Mode: entjob.ModePermissions},
 	}
-	var known bool
-	if s.kind, known = e.kinds.Lookup(row.Type); !known || !s.kind.Permissions {
+	var ok bool
+	if s.kind, ok = e.kinds.Lookup(row.Type); !ok || !s.kind.Permissions {
 		return nil
 	}
 	if err := s.openSource(ctx); err != nil {
-		return errors.Join(redacted(s, err), e.noteGroups(ctx, scope, row, s.shown(said(err))))
+		return errors.Join(s.redactError(err), e.recordGroupsFailure(ctx, scope, row, s.redact(publicText(err))))
 	}
 	defer s.closeSource(ctx)
 	if err := s.readGroups(ctx); err != nil {
-		return redacted(s, err)
+		return s.redactError(err)
 	}
 	return nil
 }
 
-// redacted is an error without the credentials that its text may quote.
-func redacted(s *slice, err error) error { return errors.New(s.shown(err.Error())) }
+// redactError returns an error without the credentials that its text may quote.
+func (s *slice) redactError(err error) error { return errors.New(s.redact(err.Error())) }
 
-// noteGroups keeps why the groups of a source could not even be asked for.
-func (e *Engine) noteGroups(ctx context.Context, scope viewer.Scope, row *ent.Connector, why string) error {
+// recordGroupsFailure records why the source of groups could not be opened.
+func (e *Engine) recordGroupsFailure(ctx context.Context, scope viewer.Scope, row *ent.Connector, reason string) error {
 	reading, err := e.opt.Groups.Begin(ctx, scope, row.ID)
 	if err != nil {
 		return err
 	}
-	return reading.Fail(ctx, why, 0)
+	return reading.Fail(ctx, reason, 0)
 }
 
-// StartReaders starts the jobs that read anew who may see what, for connectors
-// which were told to keep to the permissions of their source, or not to any more,
-// and for those whose turn it is.
+// StartReaders starts jobs that refresh the readers of documents: for connectors
+// whose import of permissions was switched on or off, and for those that are due.
 func (e *Engine) StartReaders(ctx context.Context) error {
 	if e.opt.Groups == nil {
 		return nil
 	}
-	due, err := e.opt.Groups.DueReaders(ctx, e.opt.ReadersEvery, readersAtOnce)
+	due, err := e.opt.Groups.DueReaders(ctx, e.opt.ReadersEvery, maxReaderJobs)
 	if err != nil {
 		return err
 	}
@@ -182,7 +173,7 @@ func (e *Engine) StartReaders(ctx context.Context) error {
 		_, err := e.jobs.Start(viewer.With(ctx, viewer.System(d.Workspace)), d.Connector,
 			syncjob.StartOptions{Mode: entjob.ModePermissions, Cause: entjob.CauseSchedule})
 		switch code := apierr.From(err).Code; {
-		case err == nil, code == apierr.Conflict, code == apierr.CodeNotFound: // the next look tries again
+		case err == nil, code == apierr.Conflict, code == apierr.CodeNotFound: // the next call tries again
 		default:
 			return fmt.Errorf("start a refresh of permissions: %w", err)
 		}

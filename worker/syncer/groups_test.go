@@ -13,11 +13,12 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// sharing makes a fixture whose connector keeps to permissions, with the groups of
-// its source.
-func sharing(t *testing.T) (*fixture, *principal.Store) {
+// newPermissionFixture returns a fixture whose connector enforces permissions, and
+// the groups of its source.
+func newPermissionFixture(t *testing.T) (*fixture, *principal.Store) {
 	t.Helper()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -28,7 +29,7 @@ func sharing(t *testing.T) (*fixture, *principal.Store) {
 	return f, groups
 }
 
-// groupsOf are the groups of a person, with the source's ids.
+// groupsOf returns the groups of a person by their ids at the source.
 func (f *fixture) groupsOf(groups *principal.Store, mail string) string {
 	f.Helper()
 	got, err := groups.Of(f.ctx, f.row.WorkspaceID, mail)
@@ -44,9 +45,9 @@ func (f *fixture) reload() *ent.Connector {
 	return row
 }
 
-func TestAJobReadsReadersAndGroups(t *testing.T) {
+func TestAPermissionJobReadsReadersAndGroups(t *testing.T) {
 	t.Parallel()
-	f, groups := sharing(t)
+	f, groups := newPermissionFixture(t)
 	f.work()
 	f.script.fill(2, "v1")
 	f.script.share("doc-0000.md", "group:a")
@@ -61,7 +62,7 @@ func TestAJobReadsReadersAndGroups(t *testing.T) {
 	if row.ReadersAt == nil || row.GroupsAt == nil || row.GroupsFailure != nil {
 		t.Errorf("the connector is %+v", row)
 	}
-	// A directory that fails half way: what was known counts, and the job says why it failed.
+	// A directory that fails half way: the known groups stay, and the job has the reason.
 	f.script.belongs("group:a")
 	f.script.belongs("group:c", "user:ada@example.com")
 	f.script.directoryFails(connectors.Fatal(errors.New("the directory is locked")))
@@ -85,9 +86,9 @@ func TestAJobReadsReadersAndGroups(t *testing.T) {
 	}
 }
 
-func TestGroupsAreReadByThemselvesWhenTheirTimeHasCome(t *testing.T) {
+func TestDueGroupsAreRefreshed(t *testing.T) {
 	t.Parallel()
-	f, groups := sharing(t)
+	f, groups := newPermissionFixture(t)
 	engine := f.engine(f.jobs)
 	f.script.belongs("group:a", "user:ada@example.com")
 	f.must(engine.RefreshGroups(f.ctx))
@@ -99,7 +100,7 @@ func TestGroupsAreReadByThemselvesWhenTheirTimeHasCome(t *testing.T) {
 		t.Errorf("the next time is in %s", due)
 	}
 	f.script.belongs("group:a")
-	f.must(engine.RefreshGroups(f.ctx)) // is not due
+	f.must(engine.RefreshGroups(f.ctx)) // not due
 	if got := f.groupsOf(groups, "ada@example.com"); got != "a" {
 		t.Errorf("ada belongs to %q", got)
 	}
@@ -126,16 +127,16 @@ func TestGroupsAreReadByThemselvesWhenTheirTimeHasCome(t *testing.T) {
 	}
 }
 
-// What the graph does when somebody switches a connector.
-func (f *fixture) permit(config map[string]any, closed bool) {
+// switchPermissions changes the permissions of a connector as the graph does.
+func (f *fixture) switchPermissions(config map[string]any, closed bool) {
 	f.Helper()
 	f.must(f.db.Ent.Connector.UpdateOneID(f.row.ID).SetConfig(config).AddPermissionsRevision(1).SetClosed(closed).Exec(f.ctx))
 }
 
 func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
 	t.Parallel()
-	f, _ := sharing(t)
-	f.permit(map[string]any{}, false)
+	f, _ := newPermissionFixture(t)
+	f.switchPermissions(map[string]any{}, false)
 	f.must(f.db.Ent.Connector.UpdateOneID(f.row.ID).SetReadersRevision(1).Exec(f.ctx))
 	engine := f.engine(f.jobs)
 	f.worker.Permissions = engine
@@ -145,33 +146,25 @@ func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
 	f.script.share("doc-0001.md")
 	f.sync(auto())
 	f.expectReaders(map[string]string{"doc-0000.md": "everyone", "doc-0001.md": "everyone", "doc-0002.md": "everyone"})
-	// A document that the source does not have any more is nobody's.
+	// A document that the source no longer has gets no readers.
 	f.must(f.db.Ent.SyncItem.Update().SetSourceVersion("").Exec(f.ctx))
 	_, err := f.index.Fail(f.ctx, f.scope, index.Fence{}, &index.Record{Connector: f.row.ID, Collection: f.row.CollectionID, SourceID: "gone.md", Path: "gone.md"}, "broken")
 	f.must(err)
-	f.permit(map[string]any{"include_permissions": true}, true)
+	f.switchPermissions(map[string]any{"include_permissions": true}, true)
 	wait := func(what string, done func(*ent.Connector) bool) {
 		t.Helper()
-		deadline, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
-		defer tick.Stop()
-		for !done(f.reload()) {
-			select {
-			case <-deadline:
-				t.Fatalf("%s does not happen: %+v", what, f.reload())
-			case <-tick.C:
-			}
-		}
+		testkit.WaitFor(t, what, func() bool { return done(f.reload()) })
 	}
 	wait("the opening", func(row *ent.Connector) bool { return !row.Closed && row.ReadersRevision == row.PermissionsRevision })
 	f.expectReaders(map[string]string{"doc-0000.md": "user:ada@example.com", "doc-0001.md": "everyone", "doc-0002.md": "", "gone.md": ""})
-	f.permit(map[string]any{"include_permissions": true, "permission_mode": "permissive"}, false)
+	f.switchPermissions(map[string]any{"include_permissions": true, "permission_mode": "permissive"}, false)
 	wait("the loosening", func(row *ent.Connector) bool { return row.ReadersRevision == row.PermissionsRevision })
 	f.expectReaders(map[string]string{"doc-0000.md": "everyone", "doc-0001.md": "everyone", "doc-0002.md": "everyone", "gone.md": "everyone"})
 	stop()
-	// What a job read that began before the last switch does not open the connector.
+	// A job that started before the last switch does not open the connector.
 	groups := f.options.Groups
 	d := principal.Due{Workspace: f.row.WorkspaceID, Connector: f.row.ID}
-	f.permit(map[string]any{"include_permissions": true}, true)
+	f.switchPermissions(map[string]any{"include_permissions": true}, true)
 	f.must(groups.BeginReaders(f.ctx, d, f.reload().PermissionsRevision-1))
 	f.must(groups.EndReaders(f.ctx, d))
 	if row := f.reload(); !row.Closed || row.ReadersRevision == row.PermissionsRevision {
@@ -179,9 +172,9 @@ func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreNewAreReadSoon(t *testing.T) {
+func TestNewGroupsAreReadSoon(t *testing.T) {
 	t.Parallel()
-	f, groups := sharing(t)
+	f, groups := newPermissionFixture(t)
 	f.options.SlicePages, f.script.PageSize = 1, 1
 	f.work()
 	f.script.belongs("group:old", "user:ada@example.com")
@@ -198,11 +191,11 @@ func TestGroupsThatAreNewAreReadSoon(t *testing.T) {
 	usual := due()
 	f.sync(full())
 	if !due().Equal(usual) {
-		t.Errorf("known groups are read at %v, not %v", due(), usual)
+		t.Errorf("known groups are due at %v, want %v", due(), usual)
 	}
 	f.script.share("doc-0000.md", "group:new") // the first of three slices
 	f.sync(full())
 	if !due().Before(usual.Add(-30 * time.Minute)) {
-		t.Errorf("a new group is read at %v, others at %v", due(), usual)
+		t.Errorf("a new group is due at %v, others at %v", due(), usual)
 	}
 }

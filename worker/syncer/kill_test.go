@@ -32,10 +32,10 @@ var (
 	killSeed  = flag.Uint64("kill.seed", 1, "where and when")
 )
 
-// Two processes work on a sync; one after the other is killed, by itself at some
-// step or from outside at some moment, while connections to PostgreSQL are cut
-// and Redis is flushed. At the end the ledger is exact: of a first sync, and of
-// one that adds nothing, changes a tenth and deletes a tenth.
+// Two processes work on a sync. One after the other dies, at a step of its own or
+// by a signal, while connections to PostgreSQL are cut and Redis is flushed. The
+// ledger is exact after a first sync, and after a sync that changes a tenth and
+// deletes a tenth.
 func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
@@ -48,19 +48,19 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 1)),
 		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
 	}
-	job := k.through(items, stepWalk, stepFetch, stepStore, stepStored, "moment")
+	job := k.runSync(items, stepWalk, stepFetch, stepStore, stepStored, "moment")
 	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
 	k.exact(items, map[syncitem.Status]int{syncitem.StatusIndexed: items})
 
 	k.plan.Source = sourceChanged
-	job = k.through(tenth, stepWalk, stepStore, stepStored, stepDelete, stepDeleted, "moment")
+	job = k.runSync(tenth, stepWalk, stepStore, stepStored, stepDelete, stepDeleted, "moment")
 	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items - tenth, Modified: tenth, Deleted: tenth, Unchanged: items - 2*tenth})
 	k.exact(items-tenth, map[syncitem.Status]int{
 		syncitem.StatusIndexed: tenth, syncitem.StatusUnchanged: items - 2*tenth, syncitem.StatusDeleted: tenth,
 	})
 }
 
-// killing is the one who kills.
+// A killing runs worker processes and kills them.
 type killing struct {
 	*fixture
 
@@ -69,17 +69,17 @@ type killing struct {
 	plan  plan
 }
 
-// through starts a sync and kills workers until it has ended; fetched is about
-// how many items it fetches.
-func (k *killing) through(fetched int, steps ...string) uuid.UUID {
+// runSync starts a sync and kills workers until it has ended. fetched is the
+// approximate number of items that it fetches.
+func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 	k.Helper()
 	began, job := time.Now(), k.start(auto()).ID
 	killed := map[string]int{}
-	var standby *offender
+	var standby *victim
 	for n := range *killTimes {
 		step := steps[n%len(steps)]
 		if n == *killTimes-1 {
-			step = "walked" // all is stored, and to be concluded
+			step = "walked" // all items are stored
 		}
 		p := k.plan
 		switch step {
@@ -93,7 +93,7 @@ func (k *killing) through(fetched int, steps ...string) uuid.UUID {
 		}
 		w := k.begin(p)
 		if standby == nil {
-			standby = k.begin(p) // both are mortal
+			standby = k.begin(p) // both may die
 		}
 		switch n % 4 {
 		case 1:
@@ -103,16 +103,16 @@ func (k *killing) through(fetched int, steps ...string) uuid.UUID {
 		}
 		died := k.death(job, step, w, standby)
 		if died == "" {
-			break // the sync was faster
+			break // the sync ended first
 		}
 		killed[died]++
-		if w.over() {
+		if w.exited() {
 			w = nil
 		}
-		if standby.over() {
+		if standby.exited() {
 			standby = w
 		} else if w != nil {
-			w.kill() // one that stands by too long would be a third
+			w.kill() // there are never three processes
 			w = nil
 		}
 	}
@@ -124,20 +124,22 @@ func (k *killing) through(fetched int, steps ...string) uuid.UUID {
 	last.end()
 	k.Logf("%d items, killed %v, done in %s with %d turns", k.plan.Items, killed, time.Since(began).Round(time.Millisecond), k.job(job).Turns)
 	if done := k.job(job); *killTimes > 1 && done.Turns < 2 {
-		k.Errorf("nobody was killed at work: %+v", done)
+		k.Errorf("no worker was killed: %+v", done)
 	}
 	return job
 }
 
-// death waits until one of the two has died at its step, or kills one itself, and
-// says where; "" when the sync has ended before.
-func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
+// death waits until one of the processes has died at its step, or kills one, and
+// returns where. It returns "" when the sync has ended before.
+func (k *killing) death(job uuid.UUID, step string, processes ...*victim) string {
 	k.Helper()
 	moment := time.Now().Add(time.Duration(k.dice.IntN(2500)) * time.Millisecond)
 	patience := time.Now().Add(30 * time.Second)
-	for {
-		for _, w := range both {
-			if w.over() {
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for ; ; <-ticker.C {
+		for _, w := range processes {
+			if w.exited() {
 				return step
 			}
 		}
@@ -145,9 +147,9 @@ func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
 		if !syncjob.Open(row.Status) {
 			return ""
 		}
-		late := time.Now().After(patience) // it never came to its step
+		late := time.Now().After(patience) // it did not reach its step
 		if step == "walked" && row.Walked || (step == "moment" || step == "walked" && late || late) && time.Now().After(moment) {
-			for _, w := range both {
+			for _, w := range processes {
 				w.kill()
 			}
 			if late && step != "moment" {
@@ -155,11 +157,10 @@ func (k *killing) death(job uuid.UUID, step string, both ...*offender) string {
 			}
 			return step
 		}
-		<-time.After(2 * time.Millisecond)
 	}
 }
 
-// cut ends every connection to the database but that which says so.
+// cut ends every connection to the database except those named sparedName.
 func (k *killing) cut() {
 	k.Helper()
 	ctx, cancel := context.WithTimeout(k.Context(), 20*time.Second)
@@ -171,8 +172,7 @@ func (k *killing) cut() {
 	k.must(err)
 }
 
-// sparedName is what the connections call themselves that are not cut: those of
-// the test itself.
+// sparedName is the application name of the connections of the test itself.
 const sparedName = "spared"
 
 func spared(t *testing.T, database string) string {
@@ -187,13 +187,13 @@ func spared(t *testing.T, database string) string {
 	return address.String()
 }
 
-// exact checks what is stored against what the source has.
+// exact compares the documents and the ledger with the source.
 func (k *killing) exact(live int, ledger map[syncitem.Status]int) {
 	k.Helper()
 	if n := k.live(); n != live {
 		k.Errorf("%d documents, want %d", n, live)
 	}
-	source := world(k.plan.Items, k.plan.Source)
+	source := newWorld(k.plan.Items, k.plan.Source)
 	for path, d := range k.documents() {
 		source.Lock()
 		want := source.item(path).Version
@@ -230,20 +230,20 @@ func (k *killing) exact(live int, ledger map[syncitem.Status]int) {
 	}
 }
 
-// offender is a worker process.
-type offender struct {
+// A victim is a worker process.
+type victim struct {
 	command *exec.Cmd
 	input   interface{ Close() error }
 	ended   chan struct{}
 }
 
-func (k *killing) begin(p plan) *offender {
+func (k *killing) begin(p plan) *victim {
 	k.Helper()
 	text, err := json.Marshal(p)
 	k.must(err)
 	path, err := os.Executable()
 	k.must(err)
-	w := &offender{command: exec.Command(path, "-victim", string(text)), ended: make(chan struct{})} // this very program; it is killed below
+	w := &victim{command: exec.Command(path, "-victim", string(text)), ended: make(chan struct{})} // this program
 	w.command.Stderr = k.output()
 	input, err := w.command.StdinPipe()
 	k.must(err)
@@ -257,7 +257,8 @@ func (k *killing) begin(p plan) *offender {
 	return w
 }
 
-// output is where the processes write what nobody reads unless the test fails.
+// output returns the file for the output of the processes, which is logged when the
+// test fails.
 func (k *killing) output() *os.File {
 	k.Helper()
 	file, err := os.CreateTemp(k.TempDir(), "worker")
@@ -274,7 +275,7 @@ func (k *killing) output() *os.File {
 	return file
 }
 
-func (w *offender) over() bool {
+func (w *victim) exited() bool {
 	select {
 	case <-w.ended:
 		return true
@@ -283,14 +284,14 @@ func (w *offender) over() bool {
 	}
 }
 
-func (w *offender) kill() {
+func (w *victim) kill() {
 	_ = w.command.Process.Signal(syscall.SIGKILL)
 	_ = w.input.Close()
 	<-w.ended
 }
 
-// end lets it finish.
-func (w *offender) end() {
+// end lets the process finish.
+func (w *victim) end() {
 	_ = w.command.Process.Signal(syscall.SIGTERM)
 	_ = w.input.Close()
 	<-w.ended

@@ -8,14 +8,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// victim, when set, makes this program a worker that is going to be killed; see
-// the kill test.
-var victim = flag.String("victim", "", "what a worker to be killed works on (JSON)")
+// victimFlag makes this program a worker of the kill test.
+var victimFlag = flag.String("victim", "", "the plan of a worker of the kill test, as JSON")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if *victim != "" {
-		os.Exit(runVictim(*victim))
+	if *victimFlag != "" {
+		os.Exit(runVictim(*victimFlag))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// other is a model beside the counting one.
-type other struct{ *model }
+// An otherModel is a second model.
+type otherModel struct{ *model }
 
-func (other) Model() string { return "other" }
+func (otherModel) Model() string { return "other" }
 
-// vectors counts the passages that a reader is told, by whether they have a vector.
+// vectors counts the passages that a reader gets, with and without a vector.
 type vectors struct {
 	model         string
 	with, without int
@@ -48,8 +48,8 @@ func (f *fixture) read() vectors {
 	return v
 }
 
-// settled waits until the collection has the model and all vectors are in their place.
-func (f *fixture) settled(model string) {
+// waitSettled waits until the collection has the model and all vectors are in place.
+func (f *fixture) waitSettled(model string) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.ctx, time.Minute)
 	defer cancel()
@@ -79,11 +79,11 @@ func TestSyncsGoOnWhileTheModelChanges(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
-	f.others = []embed.Embedder{other{&model{}}}
+	f.others = []embed.Embedder{otherModel{&model{}}}
 	f.work()
 	f.script.fill(30, "v1")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 30, Added: 30})
-	// In the middle of the next sync, whose slice goes on with the model it began with.
+	// During the next sync, whose slice keeps the model that it started with.
 	var once sync.Once
 	f.model.hook(func(context.Context, int) (err error) {
 		once.Do(func() {
@@ -93,30 +93,30 @@ func TestSyncsGoOnWhileTheModelChanges(t *testing.T) {
 	})
 	f.script.fill(30, "v2")
 	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 30, Modified: 30})
-	f.settled("other")
+	f.waitSettled("other")
 	if v := f.read(); v.model != "other" || v.with < 30 || v.without != 0 {
-		t.Errorf("a reader is told %+v", v)
+		t.Errorf("a reader gets %+v", v)
 	}
 	f.model.embedded()
 	f.script.set("new.md", "v1", "# New\n\nNew text.\n")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 31, Added: 1, Unchanged: 30})
-	f.settled("other")
+	f.waitSettled("other")
 	if n := f.model.embedded(); n != 0 {
-		t.Errorf("the old model was asked for %d texts after the change", n)
+		t.Errorf("the old model embedded %d texts after the change", n)
 	}
 }
 
 func TestASyncWithoutItsModelUsesTheNextOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.embedder = other{&model{}}
-	row := f.collection() // of the model "counting", which is not set up any more
+	f.embedder = otherModel{&model{}}
+	row := f.collection() // has the model "counting", which is no longer configured
 	f.must(f.db.Ent.Collection.UpdateOneID(row.ID).SetNextEmbeddingModel("other").Exec(f.ctx))
 	f.work()
 	f.script.fill(5, "v1")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 5})
-	f.settled("other")
+	f.waitSettled("other")
 	if v := f.read(); v.with < 5 || v.without != 0 {
-		t.Errorf("a reader is told %+v", v)
+		t.Errorf("a reader gets %+v", v)
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -17,27 +15,28 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
 const maxVersionBytes = 1024
 
-// page decides every item of a page.
-func (s *slice) page(ctx context.Context, items []connectors.Item) error {
-	if s.planning {
-		return s.planItems(ctx, s.proper(items))
+// processPage processes every item of a page.
+func (s *slice) processPage(ctx context.Context, items []connectors.Item) error {
+	if s.isPlan {
+		return s.planItems(ctx, s.sanitize(items))
 	}
-	return s.take(ctx, s.proper(items), s.decide, nil)
+	return s.decideAll(ctx, s.sanitize(items), s.decide, nil)
 }
 
-// decision is how it is said what becomes of an item as far as that can be said
-// without its content; fetch means that it cannot, and the entry is a pending one.
+// A decision returns the outcome of an item. It reports fetch when the outcome
+// depends on the content; the entry is then pending.
 type decision func(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool)
 
-// take looks up what is known of items, writes what can be said at once in one
-// statement, and works through the rest. The members are those of an archive, by
-// source id, where the items are such.
-func (s *slice) take(ctx context.Context, items []connectors.Item, decide decision, members map[string]*archive.Member) error {
+// decideAll decides items by the ledger. It records all outcomes in one statement
+// and fetches the items that need it. members has the members of an archive by
+// source id if the items are such.
+func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide decision, members map[string]*archive.Member) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -50,16 +49,16 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 		return err
 	}
 	var entries []syncjob.Entry
-	var todo []task
-	var hidden []uuid.UUID  // deleted by hand
-	var strayed []uuid.UUID // failed documents of items that are to be none
-	var without []string    // what was listed before and has no document now
+	var tasks []task
+	var suppressed []uuid.UUID // deleted by hand
+	var obsolete []uuid.UUID   // failed documents of items that are skipped now
+	var undocumented []string  // listed before, undocumented a document now
 	collected := 0
 	now := s.engine.opt.Now()
 	for _, item := range items {
 		k := known[item.ID]
 		if k.Decided() {
-			continue // by this job before, and counted then
+			continue // counted by an earlier slice
 		}
 		if !k.Seen || k.Status == syncitem.StatusDeleted {
 			collected++
@@ -67,30 +66,30 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 		entry, fetch := decide(item, k, now)
 		switch {
 		case fetch:
-			todo = append(todo, task{item: item, known: k, member: members[item.ID], seen: now})
+			tasks = append(tasks, task{item: item, known: k, member: members[item.ID], seen: now})
 		case members == nil && k.Listed && (k.Document == uuid.Nil || k.Failed()):
-			without = append(without, item.ID)
+			undocumented = append(undocumented, item.ID)
 		}
 		switch {
 		case entry.Status == syncitem.StatusFailed:
-			if entry.Document, err = s.fail(ctx, item, entry.Reason); err != nil {
+			if entry.Document, err = s.recordFailure(ctx, item, entry.Reason); err != nil {
 				return err
 			}
 		case entry.Status == syncitem.StatusSkipped && k.Failed():
-			strayed, entry.Document = append(strayed, k.Document), uuid.Nil
+			obsolete, entry.Document = append(obsolete, k.Document), uuid.Nil
 		}
 		if k.Suppressed && k.Live() {
-			// Deleted by hand while a worker was storing it.
-			hidden = append(hidden, k.Document)
+			// The deletion happened while a worker stored the document.
+			suppressed = append(suppressed, k.Document)
 		}
 		entries = append(entries, entry)
 	}
-	if len(hidden) > 0 {
-		if _, err := s.engine.index.SoftDelete(ctx, s.run.Scope(), index.Fence{}, hidden); err != nil {
-			return fmt.Errorf("delete documents that were deleted by hand: %w", err)
+	if len(suppressed) > 0 {
+		if _, err := s.engine.index.SoftDelete(ctx, s.run.Scope(), index.Fence{}, suppressed); err != nil {
+			return fmt.Errorf("delete suppressed documents: %w", err)
 		}
 	}
-	if err := s.forget(ctx, strayed...); err != nil {
+	if err := s.forgetFailed(ctx, obsolete...); err != nil {
 		return err
 	}
 	if err := s.run.Record(ctx, entries); err != nil {
@@ -102,16 +101,16 @@ func (s *slice) take(ctx context.Context, items []connectors.Item, decide decisi
 			c.Outcome(e.Status, false, 1)
 		}
 	})
-	if len(entries) > len(todo) {
+	if len(entries) > len(tasks) {
 		s.progress.Store(true)
 	}
-	if err := s.keepMembers(ctx, without...); err != nil {
+	if err := s.keepMembers(ctx, undocumented...); err != nil {
 		return err
 	}
-	return s.workThrough(ctx, todo)
+	return s.runTasks(ctx, tasks)
 }
 
-// decide is the decision on an item of the source.
+// decide is the decision for an item of the source.
 func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool) {
 	e = syncjob.Entry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped}
 	if k.Suppressed {
@@ -136,31 +135,32 @@ func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e 
 		(k.Status == syncitem.StatusIndexed || k.Status == syncitem.StatusUnchanged):
 		e.Status, e.SourceVersion, e.PipelineVersion = syncitem.StatusUnchanged, item.Version, ingest.Version
 		return e, false
-	case k.Reason == archiveReason: // do looks at its members
+	case k.Reason == archiveReason: // runTask looks at its members
 	case same && k.Status == syncitem.StatusSkipped && k.SourceVersion == item.Version && k.Reason != "":
-		// Its content showed that it is none for us, and has not changed.
+		// The content was unsupported and has not changed.
 		e.Reason, e.SourceVersion, e.PipelineVersion = k.Reason, item.Version, ingest.Version
 		return e, false
-	case s.justProcessed(k, now):
-		// What the document is about stays noted, so that the difference is
-		// seen once the window is over.
+	case s.withinWindow(k, now):
+		// The recorded version stays, so that a sync after the window sees the
+		// difference.
 		e.Status, e.SourceVersion, e.PipelineVersion = syncitem.StatusUnchanged, k.SourceVersion, k.PipelineVersion
-		e.Reason = s.leftAlone(item, k)
+		e.Reason = s.windowReason(item, k)
 		return e, false
 	}
 	e.Status = syncitem.StatusPending
 	return e, true
 }
 
-// justProcessed reports whether an auto sync leaves the document alone because
-// it was processed within the window. A newer version that failed is no reason
-// to wait.
-func (s *slice) justProcessed(k syncjob.Known, now time.Time) bool {
+// withinWindow reports whether an auto sync skips a document because it was
+// processed within the window. A document whose newest version failed is not
+// skipped.
+func (s *slice) withinWindow(k syncjob.Known, now time.Time) bool {
 	return s.job.Mode == entjob.ModeAuto && s.job.Cause != entjob.CauseWebhook && s.engine.opt.Window > 0 && k.Live() && k.Status != syncitem.StatusFailed &&
 		!k.ProcessedAt.IsZero() && now.Sub(k.ProcessedAt) < s.engine.opt.Window
 }
 
-func (s *slice) leftAlone(item connectors.Item, k syncjob.Known) string {
+// windowReason returns the reason of an item that withinWindow skips.
+func (s *slice) windowReason(item connectors.Item, k syncjob.Known) string {
 	window := fmt.Sprintf("%d minutes", int(s.engine.opt.Window.Minutes()))
 	if item.Version == "" || k.DocumentVersion == item.Version {
 		return "processed less than " + window + " ago"
@@ -170,25 +170,25 @@ func (s *slice) leftAlone(item connectors.Item, k syncjob.Known) string {
 	return "processed less than " + window + " ago and changed since; a full or incremental sync takes it now"
 }
 
-// proper makes items storable and names each once, the last one of an id
-// counting: a source whose page shifted while it was read may repeat itself.
-func (s *slice) proper(items []connectors.Item) []connectors.Item {
+// sanitize returns items with storable fields, one for each id. The last item of an
+// id counts: a source whose pages shift while it is listed may repeat itself.
+func (s *slice) sanitize(items []connectors.Item) []connectors.Item {
 	at := make(map[string]int, len(items))
 	out := make([]connectors.Item, 0, len(items))
 	for _, item := range items {
-		if item.ID == "" || len(item.ID) > connectors.MaxIDBytes || !storable(item.ID) {
-			s.run.Warn("The source named items without a proper id; they were left out.")
+		if item.ID == "" || len(item.ID) > connectors.MaxIDBytes || !isStorable(item.ID) {
+			s.run.Warn("The source named items undocumented a proper id; they were left out.")
 			continue
 		}
 		if item.Path == "" {
 			item.Path = item.ID
 		}
-		item.Path = shorten(item.Path, connectors.MaxIDBytes)
-		if len(item.Version) > maxVersionBytes || !storable(item.Version) {
+		item.Path = sanitizePath(item.Path)
+		if len(item.Version) > maxVersionBytes || !isStorable(item.Version) {
 			sum := sha256.Sum256([]byte(item.Version))
 			item.Version = hex.EncodeToString(sum[:])
 		}
-		if i, twice := at[item.ID]; twice {
+		if i, ok := at[item.ID]; ok {
 			out[i] = item
 			continue
 		}
@@ -198,19 +198,10 @@ func (s *slice) proper(items []connectors.Item) []connectors.Item {
 	return out
 }
 
-// storable says whether the database can hold a text at all.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+// isStorable reports whether the database can store a text unchanged.
+func isStorable(text string) bool { return safetext.Storable(text) == text }
 
-// shorten makes a text storable and at most max bytes long.
-func shorten(text string, max int) string {
-	if !storable(text) {
-		text = strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
-	}
-	if len(text) <= max {
-		return text
-	}
-	for max > 0 && !utf8.RuneStart(text[max]) {
-		max--
-	}
-	return text[:max]
+// sanitizePath returns a path that the database can store, of bounded length.
+func sanitizePath(path string) string {
+	return safetext.TruncateBytes(safetext.Storable(path), connectors.MaxIDBytes)
 }

@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -17,11 +18,10 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// Who may find a document is stored with it, as principals: nil is everybody, an
-// empty list nobody. What the source does not say, or could not be asked, hides.
+// The readers of a document are stored with it as principals: nil is everybody, an
+// empty list nobody. A document whose readers are unknown is hidden.
 
-// refreshPermissions is the work of a job that reads anew who may see what, and
-// touches nothing else.
+// refreshPermissions refreshes the readers of documents and nothing else.
 func (s *slice) refreshPermissions(ctx context.Context) error {
 	if !s.kind.Permissions {
 		s.run.Warn(fmt.Sprintf("Connectors of the type %q import no permissions, so there is nothing to refresh.", s.kind.Name))
@@ -34,7 +34,7 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.readReaders(ctx); err != nil {
+	if err := s.refreshReaders(ctx); err != nil {
 		return err
 	}
 	if groups == nil {
@@ -43,17 +43,17 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 	return groups.EndReaders(ctx, due)
 }
 
-// atStart reports whether the job has not finished a page yet.
+// atStart reports whether the job has not saved a page yet.
 func (s *slice) atStart() bool { return s.job.Cursor == "" && !s.job.Walked }
 
-// readReaders gives all documents their readers.
-func (s *slice) readReaders(ctx context.Context) error {
+// refreshReaders refreshes the readers of all documents.
+func (s *slice) refreshReaders(ctx context.Context) error {
 	imports, enforced := (connectors.Settings{Config: s.connector.Config}).IncludesPermissions()
 	if !enforced {
 		if !imports {
 			s.run.Warn("The connector does not import permissions (config.include_permissions is off): whoever reaches the collection finds everything.")
 		}
-		return s.allow(ctx, false, nil)
+		return s.setReaders(ctx, false, nil)
 	}
 	if err := s.openSource(ctx); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *slice) readReaders(ctx context.Context) error {
 	defer s.closeSource(ctx)
 	if !s.job.Walked {
 		err := s.eachPage(ctx, func(items []connectors.Item) error {
-			for part := range slices.Chunk(s.proper(items), connectors.MaxPageItems) {
-				if err := s.refreshReaders(ctx, part); err != nil {
+			for part := range slices.Chunk(s.sanitize(items), connectors.MaxPageItems) {
+				if err := s.updateReaders(ctx, part); err != nil {
 					return err
 				}
 			}
@@ -72,27 +72,27 @@ func (s *slice) readReaders(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.endReaders(ctx)
+	return s.finishReaders(ctx)
 }
 
-// endReaders reads the groups, after all readers: a source may make groups of
-// what it says of them. Documents that it did not speak of are nobody's.
-func (s *slice) endReaders(ctx context.Context) error {
+// finishReaders reads the groups, after all readers because a source may derive
+// groups from them. Documents whose readers the source did not list get none.
+func (s *slice) finishReaders(ctx context.Context) error {
 	if err := s.readGroups(ctx); err != nil {
 		return err
 	}
-	return s.allow(ctx, true, []string{})
+	return s.setReaders(ctx, true, []string{})
 }
 
-// allowed is how many documents one statement gives other readers.
-const allowed = 500
+// readersBatch is the number of documents in one statement.
+const readersBatch = 500
 
-// allow gives documents readers whom the source did not name: all that are for
-// some only, or with unsaid those of which the source never said for whom they
-// are, such as ones that it does not have any more.
-func (s *slice) allow(ctx context.Context, unsaid bool, readers []string) error {
+// setReaders sets the same readers on all restricted documents, or with unsaid only
+// on those whose readers the source never listed, such as documents that it no
+// longer has.
+func (s *slice) setReaders(ctx context.Context, unsaid bool, readers []string) error {
 	for {
-		ids, err := s.engine.index.Restricted(ctx, s.run.Scope(), s.connector.ID, unsaid, allowed)
+		ids, err := s.engine.index.Restricted(ctx, s.run.Scope(), s.connector.ID, unsaid, readersBatch)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -102,14 +102,14 @@ func (s *slice) allow(ctx context.Context, unsaid bool, readers []string) error 
 		}
 		changed, err := s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
 		if err != nil {
-			return fmt.Errorf("store who may see documents: %w", err)
+			return fmt.Errorf("store the readers of documents: %w", err)
 		}
-		s.decided(func(c *syncjob.Counters) {
+		s.count(func(c *syncjob.Counters) {
 			c.Modified += changed
 			c.Indexed += changed
 		})
 		if changed == 0 {
-			return nil // documents of another collection, or of nobody's any more
+			return nil // documents of another collection, or deleted ones
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -117,9 +117,9 @@ func (s *slice) allow(ctx context.Context, unsaid bool, readers []string) error 
 	}
 }
 
-// refreshReaders gives the documents of some items, and of the members of those
-// that are archives, the readers that the items have now.
-func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) error {
+// updateReaders sets the readers of the documents of items, and of the documents of
+// their archive members.
+func (s *slice) updateReaders(ctx context.Context, items []connectors.Item) error {
 	rows, err := s.documentsOf(ctx, items)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -143,9 +143,9 @@ func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) err
 	}
 	changed, err := s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
 	if err != nil {
-		return fmt.Errorf("store who may see documents: %w", err)
+		return fmt.Errorf("store the readers of documents: %w", err)
 	}
-	s.decided(func(c *syncjob.Counters) {
+	s.count(func(c *syncjob.Counters) {
 		c.Collected += len(items)
 		c.Modified += changed
 		c.Indexed += changed
@@ -154,6 +154,7 @@ func (s *slice) refreshReaders(ctx context.Context, items []connectors.Item) err
 	return nil
 }
 
+// documentsOf returns the documents of items and of their archive members.
 func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*ent.Document, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -167,15 +168,14 @@ func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*en
 			document.Or(document.SourceIDIn(ids...), member.Of(ids...))).
 		Select(document.FieldID, document.FieldSourceID).All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for the documents of items: %w", err)
+		return nil, fmt.Errorf("find the documents of items: %w", err)
 	}
 	return rows, nil
 }
 
-// readersOf asks who may see what is about to be stored, and says whether the
-// source did answer. An error is the slice's; a source that cannot say it for
-// this item hides the document.
-func (s *slice) readersOf(ctx context.Context, t task) (readers []string, said bool, err error) {
+// readersOf returns the readers of an item. It reports false when the source does
+// not know them, which hides the document. An error concerns the slice.
+func (s *slice) readersOf(ctx context.Context, t task) (readers []string, known bool, err error) {
 	if !s.enforced {
 		return nil, false, nil
 	}
@@ -188,39 +188,39 @@ func (s *slice) readersOf(ctx context.Context, t task) (readers []string, said b
 		return s.principals(answer[item.ID]), true, nil
 	}
 	if ctx.Err() != nil {
-		return nil, false, context.Cause(ctx) // the end of the slice
+		return nil, false, context.Cause(ctx) // the slice ends
 	}
 	switch err := classify(err).(type) { //nolint:errorlint // what classify makes, unwrapped
 	case *stopError:
 		return nil, false, err
 	case *waitError:
-		if s.mayWait(err) {
+		if s.mayRetry(err) {
 			return nil, false, err
 		}
 	}
-	s.log.WarnContext(ctx, "the source does not say who may see an item", "item", t.item.ID)
+	s.log.WarnContext(ctx, "readers of item unknown", slog.String("item", t.item.ID))
 	s.run.Warn("The source did not say who may see some of its items; nobody finds them until it does.")
 	return []string{}, false, nil
 }
 
-// principals are readers as the index keeps them.
+// principals returns readers as the index stores them.
 func (s *slice) principals(r connectors.Readers) []string {
 	if r.Everyone {
 		return nil
 	}
-	s.groups.note(r.Principals)
+	s.groups.add(r.Principals)
 	list := principal.Qualify(s.connector.ID, r.Principals)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// groupNames are the groups that items were shared with in a slice.
+// groupNames is the set of groups that the items of a slice are shared with.
 type groupNames struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-func (g *groupNames) note(principals []string) {
+func (g *groupNames) add(principals []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range principals {
@@ -234,14 +234,14 @@ func (g *groupNames) note(principals []string) {
 	}
 }
 
-// maxGroupNames bounds what a slice remembers; the groups beyond it are read with
-// all others, at their time.
+// maxGroupNames bounds groupNames. Groups beyond it wait for the next regular
+// reading.
 const maxGroupNames = 10_000
 
-// hastenGroups has the groups read soon when items were shared with ones that
-// are not known yet, whose members would wait for the next reading otherwise.
-func (s *slice) hastenGroups(ctx context.Context) error {
-	if _, has := s.source.(connectors.GroupLister); !has || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
+// requestGroups makes the groups of the connector due when items are shared with
+// unknown groups, whose members would otherwise wait for the next regular reading.
+func (s *slice) requestGroups(ctx context.Context) error {
+	if _, ok := s.source.(connectors.GroupLister); !ok || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
 		return nil
 	}
 	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}

@@ -22,7 +22,7 @@ func permissions() syncjob.StartOptions {
 	return syncjob.StartOptions{Mode: entjob.ModePermissions}
 }
 
-// readers are the stored ones: "everyone", or the principals.
+// readers returns the stored readers: "everyone" or the principals.
 func (f *fixture) readers(path string) string {
 	f.Helper()
 	var list []string
@@ -41,7 +41,7 @@ func (f *fixture) expectReaders(want map[string]string) {
 	f.Helper()
 	for path, readers := range want {
 		if got := f.readers(path); got != readers {
-			f.Errorf("%s is for %q, not for %q", path, got, readers)
+			f.Errorf("%s has the readers %q, want %q", path, got, readers)
 		}
 	}
 }
@@ -49,11 +49,11 @@ func (f *fixture) expectReaders(want map[string]string) {
 func (f *fixture) warned(job *ent.SyncJob, part string) {
 	f.Helper()
 	if !slices.ContainsFunc(job.Warnings, func(w string) bool { return strings.Contains(w, part) }) {
-		f.Errorf("the job warns of %q, not of %q", job.Warnings, part)
+		f.Errorf("the warnings are %q, want %q", job.Warnings, part)
 	}
 }
 
-func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
+func TestAPermissionRefreshIsAJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -65,13 +65,13 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.script.share("doc-0001.md")
 	f.script.share("doc-0002.md", " ")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Added: 4})
-	// What the source says nothing of is for nobody.
+	// Documents whose readers the source does not list have none.
 	f.expectReaders(map[string]string{"doc-0000.md": "group:7 user:ada@example.com", "doc-0001.md": "everyone", "doc-0002.md": "", "doc-0003.md": ""})
 
 	f.script.share("doc-0003.md", "user:bob@example.com")
 	f.script.share("doc-0001.md", "group:8")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Unchanged: 4})
-	f.expectReaders(map[string]string{"doc-0001.md": "everyone", "doc-0003.md": ""}) // a sync asks for what it stores
+	f.expectReaders(map[string]string{"doc-0001.md": "everyone", "doc-0003.md": ""}) // a sync asks for the readers of what it stores
 	before := f.ledger()
 	synced, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
 	f.must(err)
@@ -89,16 +89,16 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	}
 	for path, line := range f.ledger() {
 		if line.JobID != before[path].JobID || line.Status != before[path].Status {
-			t.Errorf("the ledger of %s was touched", path)
+			t.Errorf("the ledger entry of %s was changed", path)
 		}
 	}
 	f.expect(f.sync(permissions()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Unchanged: 4})
 
-	// A change of content keeps a document from those who may not see it.
+	// Changed content keeps its readers.
 	f.script.set("doc-0000.md", "v2", "# New\n\nText.\n")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Modified: 1, Unchanged: 3})
 	f.expectReaders(map[string]string{"doc-0000.md": "group:7 user:ada@example.com"})
-	// Nor does a source that cannot say show it to anybody.
+	// A source that does not know the readers hides the document.
 	f.script.Lock()
 	f.script.ReadersError = errors.New("no idea")
 	f.script.Unlock()
@@ -121,7 +121,7 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.script.ReadersError = nil
 	f.script.Unlock()
 
-	// Permissive shows everything again, without asking: the source is not even walked.
+	// Permissive mode shows everything without a walk of the source.
 	f.must(f.db.Ent.Connector.UpdateOne(f.row).SetConfig(map[string]any{"include_permissions": true, "permission_mode": "permissive"}).Exec(f.ctx))
 	f.expect(f.sync(permissions()), entjob.StatusCompleted, syncjob.Counters{Modified: 4})
 	f.expectReaders(map[string]string{"doc-0000.md": "everyone", "doc-0002.md": "everyone"})
@@ -131,7 +131,7 @@ func TestARefreshOfPermissionsIsAJobOfItsOwn(t *testing.T) {
 	f.expect(job, entjob.StatusCompleted, syncjob.Counters{})
 }
 
-func TestARefreshWithoutPermissionsChangesNothingAndSaysSo(t *testing.T) {
+func TestARefreshWithoutPermissionsWarns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.work()
@@ -147,7 +147,7 @@ func TestARefreshWithoutPermissionsChangesNothingAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatWasDeletedByHandComesBackOnlyWhenItIsAllowed(t *testing.T) {
+func TestASuppressedItemComesBackWhenItIsAllowed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -164,9 +164,9 @@ func TestWhatWasDeletedByHandComesBackOnlyWhenItIsAllowed(t *testing.T) {
 			t.Fatalf("a sync in the mode %q brought it back: %+v", o.Mode, d)
 		}
 	}
-	f.line("doc-0002.md", syncitem.StatusSkipped, "deleted by hand")
+	f.expectEntry("doc-0002.md", syncitem.StatusSkipped, "deleted by hand")
 	if _, err := f.jobs.Allow(f.ctx, line.ID, &f.row.CollectionID); err == nil {
-		t.Error("it was allowed by another connector's address")
+		t.Error("it was allowed through another connector")
 	}
 	for range 2 {
 		row, err := f.jobs.Allow(f.ctx, line.ID, &f.row.ID)
@@ -180,7 +180,7 @@ func TestWhatWasDeletedByHandComesBackOnlyWhenItIsAllowed(t *testing.T) {
 	}
 }
 
-func TestFailedItemsAreRetriedAndNothingElse(t *testing.T) {
+func TestARetryCoversOnlyFailedItems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.row = f.connector("resolving", nil)

@@ -17,12 +17,13 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// A plan goes the way of a sync, decides as it does, and writes down what it
-// would do. Nothing is fetched: where only the content can tell, it says so.
+// A plan walks and decides like a sync and records what the sync would do. It
+// fetches nothing: where the action depends on the content, the action is compare.
 
+// The reasons of planned actions.
 const (
 	archivePlan  = "an archive: its files are known only when it is read"
-	memberPlan   = "in an archive that is read anew"
+	memberPlan   = "in an archive that is read again"
 	pipelinePlan = "was made by another version of Magpie"
 	comparePlan  = "the source does not tell whether it changed: its content is compared"
 	failedPlan   = "its last version could not be indexed and is tried again"
@@ -31,20 +32,20 @@ const (
 	restoredPlan = "was restored by hand and stays until the source has it again"
 )
 
-// jobOf is the job that a slice works on: for a plan the sync that it foresees.
+// jobOf returns the job of a run. For a plan, it is the planned sync.
 func jobOf(run *syncjob.Run) *ent.SyncJob {
 	job := run.Job()
 	if job.Mode != entjob.ModePlan {
 		return job
 	}
-	foreseen := *job
-	if foreseen.Mode = entjob.ModeAuto; job.PlannedMode != nil {
-		foreseen.Mode = entjob.Mode(*job.PlannedMode)
+	planned := *job
+	if planned.Mode = entjob.ModeAuto; job.PlannedMode != nil {
+		planned.Mode = entjob.Mode(*job.PlannedMode)
 	}
-	return &foreseen
+	return &planned
 }
 
-// planItems writes down what would become of items.
+// planItems records what a sync would do with items.
 func (s *slice) planItems(ctx context.Context, items []connectors.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -58,49 +59,49 @@ func (s *slice) planItems(ctx context.Context, items []connectors.Item) error {
 		return err
 	}
 	now := s.engine.opt.Now()
-	lines := make([]syncjob.Planned, 0, len(items))
-	var kept, read []string // archives whose members stay as they are, or are looked at anew
+	plan := make([]syncjob.Planned, 0, len(items))
+	var unchanged, changed []string // archives
 	for _, item := range items {
 		k := known[item.ID]
 		entry, fetch := s.decide(item, k, now)
-		line := syncjob.Planned{
+		planned := syncjob.Planned{
 			SourceID: item.ID, Path: item.Path, Document: k.Document, Reason: entry.Reason, Size: item.Size, Version: item.Version,
 		}
 		switch {
 		case !fetch:
-			line.Action = foreseen(entry.Status)
+			planned.Action = plannedAction(entry.Status)
 			if k.Listed && (k.Document == uuid.Nil || k.Failed()) {
-				kept = append(kept, item.ID)
+				unchanged = append(unchanged, item.ID)
 			}
 		case k.Reason == archiveReason || s.engine.parser.NamesArchive(item.Path):
-			stays, err := s.archiveStays(ctx, item, k)
+			same, err := s.isArchiveUnchanged(ctx, item, k)
 			switch {
 			case err != nil:
 				return err
-			case stays:
-				line.Action, line.Reason = planitem.ActionSkip, archiveReason
-				kept = append(kept, item.ID)
+			case same:
+				planned.Action, planned.Reason = planitem.ActionSkip, archiveReason
+				unchanged = append(unchanged, item.ID)
 			default:
-				line.Action, line.Reason = planitem.ActionCompare, archivePlan
-				read = append(read, item.ID)
+				planned.Action, planned.Reason = planitem.ActionCompare, archivePlan
+				changed = append(changed, item.ID)
 			}
 		default:
-			line.Action, line.Reason = s.foresee(item, k)
+			planned.Action, planned.Reason = s.planFetch(item, k)
 		}
-		lines = append(lines, line)
+		plan = append(plan, planned)
 	}
-	if err := s.run.RecordPlan(ctx, lines); err != nil {
+	if err := s.run.RecordPlan(ctx, plan); err != nil {
 		return err
 	}
 	s.progress.Store(true)
-	if err := s.planMembers(ctx, kept, false); err != nil {
+	if err := s.planMembers(ctx, unchanged, false); err != nil {
 		return err
 	}
-	return s.planMembers(ctx, read, true)
+	return s.planMembers(ctx, changed, true)
 }
 
-// foreseen is the action for an outcome that needs no content.
-func foreseen(status syncitem.Status) planitem.Action {
+// plannedAction returns the action for an outcome that needs no content.
+func plannedAction(status syncitem.Status) planitem.Action {
 	switch status {
 	case syncitem.StatusUnchanged, syncitem.StatusIndexed:
 		return planitem.ActionUnchanged
@@ -111,8 +112,8 @@ func foreseen(status syncitem.Status) planitem.Action {
 	}
 }
 
-// foresee says what becomes of an item that has to be fetched.
-func (s *slice) foresee(item connectors.Item, k syncjob.Known) (action planitem.Action, reason string) {
+// planFetch returns the action for an item that a sync would fetch.
+func (s *slice) planFetch(item connectors.Item, k syncjob.Known) (action planitem.Action, reason string) {
 	full := s.job.Mode == entjob.ModeFull
 	hash := ingest.Hash(item.Content)
 	switch {
@@ -135,21 +136,21 @@ func (s *slice) foresee(item connectors.Item, k syncjob.Known) (action planitem.
 	}
 }
 
-// planMembers writes down what becomes of the members of archives: nothing, or
-// what only the archive can tell.
-func (s *slice) planMembers(ctx context.Context, archives []string, read bool) error {
+// planMembers records the members of archives. For changed archives the action is
+// compare.
+func (s *slice) planMembers(ctx context.Context, archives []string, changed bool) error {
 	members, err := s.run.PlanMembers(ctx, archives)
 	if err != nil {
 		return err
 	}
-	lines := make([]syncjob.Planned, len(members))
+	plan := make([]syncjob.Planned, len(members))
 	for i, m := range members {
-		lines[i] = syncjob.Planned{SourceID: m.SourceID, Path: m.Path, Document: m.Document, Action: foreseen(m.Status), Reason: m.Reason}
-		if read {
-			lines[i].Action, lines[i].Reason = planitem.ActionCompare, memberPlan
+		plan[i] = syncjob.Planned{SourceID: m.SourceID, Path: m.Path, Document: m.Document, Action: plannedAction(m.Status), Reason: m.Reason}
+		if changed {
+			plan[i].Action, plan[i].Reason = planitem.ActionCompare, memberPlan
 		}
 	}
-	for part := range slices.Chunk(lines, deletionBatch) {
+	for part := range slices.Chunk(plan, deletionBatch) {
 		if err := s.run.RecordPlan(ctx, part); err != nil {
 			return err
 		}
@@ -157,8 +158,8 @@ func (s *slice) planMembers(ctx context.Context, archives []string, read bool) e
 	return nil
 }
 
-// planMissing writes down what becomes of the documents whose items a complete
-// walk did not meet, and what the guard says.
+// planMissing records the documents whose items a complete walk did not list, and
+// the check of their deletion.
 func (s *slice) planMissing(ctx context.Context) error {
 	existing, missing, dismissed, err := s.run.PlanMissing(ctx)
 	if err != nil {
@@ -180,52 +181,53 @@ func (s *slice) planMissing(ctx context.Context) error {
 	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return err // the end of the slice
+			return err // the slice ends
 		}
 		gone, restored, err := s.run.NextPlanMissing(ctx, deletionBatch)
 		if err != nil || len(gone) == 0 {
 			return err
 		}
-		var stay []syncjob.Gone
+		var restoredDocs []syncjob.Gone
 		gone = slices.DeleteFunc(gone, func(g syncjob.Gone) bool {
 			if restored[g.Document] {
-				stay = append(stay, g)
+				restoredDocs = append(restoredDocs, g)
 			}
 			return restored[g.Document]
 		})
-		if err := s.planRestored(ctx, stay); err != nil {
+		if err := s.planRestored(ctx, restoredDocs); err != nil {
 			return err
 		}
-		if err := s.planGone(ctx, gone, action, reason); err != nil {
+		if err := s.planMissingDocuments(ctx, gone, action, reason); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *slice) planRestored(ctx context.Context, stay []syncjob.Gone) error {
-	return s.planGone(ctx, stay, planitem.ActionKeep, restoredPlan)
+// planRestored records restored documents, which a sync keeps.
+func (s *slice) planRestored(ctx context.Context, docs []syncjob.Gone) error {
+	return s.planMissingDocuments(ctx, docs, planitem.ActionKeep, restoredPlan)
 }
 
-// planGone writes down what becomes of documents whose items are gone. Those
-// that were never indexed are no loss, and in no plan.
-func (s *slice) planGone(ctx context.Context, gone []syncjob.Gone, action planitem.Action, reason string) error {
-	var lines []syncjob.Planned
+// planMissingDocuments records the action for documents whose items are missing,
+// except documents that were never indexed.
+func (s *slice) planMissingDocuments(ctx context.Context, gone []syncjob.Gone, action planitem.Action, reason string) error {
+	var plan []syncjob.Planned
 	for _, g := range gone {
 		if !g.Failed {
-			lines = append(lines, syncjob.Planned{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Action: action, Reason: reason})
+			plan = append(plan, syncjob.Planned{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Action: action, Reason: reason})
 		}
 	}
-	return s.run.RecordPlan(ctx, lines)
+	return s.run.RecordPlan(ctx, plan)
 }
 
-// plannedNames are the paths and ids of the items that the plan has lines for,
-// out of those that the names ask for.
+// plannedNames returns the paths and ids of the items with some names that the plan
+// has.
 func (s *slice) plannedNames(ctx context.Context, names []string) (map[string]bool, error) {
 	found, err := s.engine.client.PlanItem.Query().
 		Where(planitem.JobID(s.job.ID), planitem.Or(planitem.PathIn(names...), planitem.SourceIDIn(names...))).
 		Select(planitem.FieldPath, planitem.FieldSourceID).All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the lines of a plan: %w", err)
+		return nil, fmt.Errorf("read the items of a plan: %w", err)
 	}
 	seen := make(map[string]bool, 2*len(found))
 	for _, item := range found {

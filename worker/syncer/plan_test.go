@@ -19,7 +19,7 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// plan runs a whole plan, with a worker that runs already.
+// plan runs a plan to its end on a running worker.
 func (f *fixture) plan(o syncjob.StartOptions) *syncjob.PlanResult {
 	f.Helper()
 	job, err := f.jobs.Plan(f.ctx, f.row.ID, o)
@@ -37,8 +37,8 @@ func (f *fixture) planOf(id uuid.UUID) *syncjob.PlanResult {
 	return p
 }
 
-// lines are those of a plan by path.
-func (f *fixture) lines(p *syncjob.PlanResult) map[string]*ent.PlanItem {
+// planItems returns the items of a plan by path.
+func (f *fixture) planItems(p *syncjob.PlanResult) map[string]*ent.PlanItem {
 	f.Helper()
 	rows, err := f.db.Ent.PlanItem.Query().Where(planitem.JobID(p.Job.ID)).All(f.ctx)
 	f.must(err)
@@ -49,9 +49,9 @@ func (f *fixture) lines(p *syncjob.PlanResult) map[string]*ent.PlanItem {
 	return lines
 }
 
-// foresees checks that a sync did what the plan says, with compared items found
+// expectPlanned checks that a sync did what the plan says. Compared items count as
 // unchanged.
-func (f *fixture) foresees(p *syncjob.PlanResult, job *ent.SyncJob) {
+func (f *fixture) expectPlanned(p *syncjob.PlanResult, job *ent.SyncJob) {
 	f.Helper()
 	n := p.Counts
 	f.expect(job, job.Status, syncjob.Counters{
@@ -64,7 +64,7 @@ func (f *fixture) foresees(p *syncjob.PlanResult, job *ent.SyncJob) {
 	}
 }
 
-func TestAPlanForeseesASyncAndChangesNothing(t *testing.T) {
+func TestAPlanMatchesTheSyncAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"scripted", "resolving"} {
 		for name, o := range map[string]syncjob.StartOptions{
@@ -102,7 +102,7 @@ func TestAPlanForeseesASyncAndChangesNothing(t *testing.T) {
 				for path, line := range before {
 					got := after[path]
 					if got == nil || got.JobID != line.JobID || got.Status != line.Status || !got.UpdatedAt.Equal(line.UpdatedAt) {
-						t.Errorf("the plan changed the line of %s", path)
+						t.Errorf("the plan changed the ledger entry of %s", path)
 					}
 				}
 				if now := f.reread(); len(after) != len(before) || !reflect.DeepEqual(now.LastSync, connector.LastSync) || f.live() != 20 {
@@ -111,28 +111,28 @@ func TestAPlanForeseesASyncAndChangesNothing(t *testing.T) {
 				if latest, err := f.jobs.Latest(f.ctx, []uuid.UUID{f.row.ID}); err != nil || latest[f.row.ID].Mode == entjob.ModePlan {
 					t.Errorf("the newest job is the plan (%v)", err)
 				}
-				f.foresees(p, f.sync(o))
+				f.expectPlanned(p, f.sync(o))
 			})
 		}
 	}
 }
 
-func TestAPlanSaysWhy(t *testing.T) {
+func TestAPlanHasReasons(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
 	f.work()
 	f.script.fill(5, "v1")
 	f.script.set("unversioned.md", "", "# None\n\nNo version.\n")
-	f.script.set("bundle.zip", "v1", zipped(t, "a.md", "# A\n\nOne.\n", "b.mp4", "x"))
-	f.script.set("other.zip", "v1", zipped(t, "c.md", "# C\n\nThree.\n"))
+	f.script.set("bundle.zip", "v1", zipFiles(t, "a.md", "# A\n\nOne.\n", "b.mp4", "x"))
+	f.script.set("other.zip", "v1", zipFiles(t, "c.md", "# C\n\nThree.\n"))
 	f.sync(auto())
-	f.script.set("other.zip", "v2", zipped(t, "d.md", "# D\n\nFour.\n"))
+	f.script.set("other.zip", "v2", zipFiles(t, "d.md", "# D\n\nFour.\n"))
 	f.script.set("odd.exe", "v1", "x")
 	f.script.set("doc-0001.md", "v2", "# Changed\n\nA new text.\n")
 	f.script.remove("doc-0004.md")
 	p := f.plan(auto())
-	lines := f.lines(p)
+	lines := f.planItems(p)
 	for path, want := range map[string]struct {
 		action planitem.Action
 		reason string
@@ -150,7 +150,7 @@ func TestAPlanSaysWhy(t *testing.T) {
 	} {
 		line := lines[path]
 		if line == nil {
-			t.Errorf("%s has no line", path)
+			t.Errorf("%s is not in the plan", path)
 			continue
 		}
 		reason := ""
@@ -162,14 +162,14 @@ func TestAPlanSaysWhy(t *testing.T) {
 		}
 	}
 	if line := lines["doc-0001.md"]; line != nil && (line.Version != "v2" || line.Size == 0 || line.DocumentID == nil) {
-		t.Errorf("the line is %+v", line)
+		t.Errorf("the plan item is %+v", line)
 	}
 	if p.Guard == nil || p.Guard.Blocked || p.Guard.Missing != 1 || p.Guard.Threshold != 50 {
 		t.Errorf("the guard says %+v", p.Guard)
 	}
 }
 
-func TestAPlanGoesOnWhereItStoppedAndCanBeCanceled(t *testing.T) {
+func TestAPlanContinuesAndCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.script.fill(40, "v1")
@@ -242,11 +242,11 @@ func TestOldPlansAreDropped(t *testing.T) {
 		t.Errorf("after a week dropped %d, %v", n, err)
 	}
 	if n := f.db.Ent.PlanItem.Query().CountX(f.ctx); n != 0 {
-		t.Errorf("%d lines are left", n)
+		t.Errorf("%d plan items are left", n)
 	}
 }
 
-func TestAPlanOfALargeDeletionSaysThatItIsHeldBack(t *testing.T) {
+func TestAPlanOfALargeDeletionIsBlocked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -261,7 +261,7 @@ func TestAPlanOfALargeDeletionSaysThatItIsHeldBack(t *testing.T) {
 		*p.Guard != (syncjob.Guard{Blocked: true, Missing: 6, Existing: 10, Threshold: 50}) {
 		t.Errorf("%v %+v", p.Counts, p.Guard)
 	}
-	f.foresees(p, f.sync(auto()))
+	f.expectPlanned(p, f.sync(auto()))
 	if pending := f.pending(); pending == nil || pending.Documents != 6 {
 		t.Errorf("in quarantine: %+v", pending)
 	}
@@ -271,5 +271,5 @@ func TestAPlanOfALargeDeletionSaysThatItIsHeldBack(t *testing.T) {
 	if p.Counts[planitem.ActionKeep] != 6 || p.Counts[planitem.ActionQuarantine] != 0 {
 		t.Errorf("after it was dismissed: %v", p.Counts)
 	}
-	f.foresees(p, f.sync(auto()))
+	f.expectPlanned(p, f.sync(auto()))
 }

@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 
@@ -11,13 +12,13 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// threshold is the largest share of the connector's documents, in percent, that
-// a sync deletes by itself.
+// threshold returns the largest share of the connector's documents, in percent,
+// that a sync deletes without approval.
 func (s *slice) threshold() int {
 	return connectors.Settings{Config: s.connector.Config}.DeletionThreshold()
 }
 
-// share is a threshold in words.
+// share returns a threshold in words.
 func share(threshold int) string {
 	if threshold == connectors.MaxDeletionThreshold {
 		return "half"
@@ -25,7 +26,7 @@ func share(threshold int) string {
 	return fmt.Sprintf("%d%%", threshold)
 }
 
-// quarantine holds what a complete walk missed until somebody decides on it.
+// quarantine holds the missing documents until a person decides.
 func (s *slice) quarantine(ctx context.Context, missing, existed, threshold int) error {
 	held, dismissed, err := s.run.Quarantine(ctx, existed, threshold)
 	if err != nil {
@@ -35,17 +36,17 @@ func (s *slice) quarantine(ctx context.Context, missing, existed, threshold int)
 		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more and are kept, because their deletion was dismissed.", missing, existed))
 		return nil
 	}
-	s.log.WarnContext(ctx, "a sync would delete more documents than it may; nothing is deleted", "missing", missing, "existed", existed, "threshold", threshold)
+	s.log.WarnContext(ctx, "deletion quarantined", slog.Int("missing", missing), slog.Int("existed", existed), slog.Int("threshold", threshold))
 	s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than %s, so nothing was deleted: "+
 		"check the source and the connector's settings, then approve or dismiss the deletion.", missing, existed, share(threshold)))
 	return nil
 }
 
-// deleteQuarantined is the work of a job that deletes what is in quarantine.
+// deleteQuarantined deletes the documents in quarantine.
 func (s *slice) deleteQuarantined(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return err // the end of the slice
+			return err // the slice ends
 		}
 		gone, err := s.run.NextQuarantined(ctx, deletionBatch)
 		if err != nil {
@@ -54,21 +55,21 @@ func (s *slice) deleteQuarantined(ctx context.Context) error {
 		if len(gone) == 0 {
 			return s.run.Lift(ctx)
 		}
-		if err := s.remove(ctx, gone); err != nil {
+		if err := s.deleteDocuments(ctx, gone); err != nil {
 			return err
 		}
 		s.progress.Store(true)
-		if s.over(ctx) {
-			return errSliceOver
+		if s.pageDone(ctx) {
+			return errSliceDone
 		}
 	}
 }
 
-// restoreDeleted is the work of a job that brings back what another one deleted.
+// restoreDeleted restores the documents that another job deleted.
 func (s *slice) restoreDeleted(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return err // the end of the slice
+			return err // the slice ends
 		}
 		ids, err := s.run.NextDeleted(ctx, deletionBatch)
 		if err != nil || len(ids) == 0 {
@@ -87,14 +88,14 @@ func (s *slice) restoreDeleted(ctx context.Context) error {
 			return fmt.Errorf("restore documents: none of %d came back", len(ids))
 		}
 		s.progress.Store(true)
-		if s.over(ctx) {
-			return errSliceOver
+		if s.pageDone(ctx) {
+			return errSliceDone
 		}
 	}
 }
 
-// withoutRestored leaves out documents that were restored by hand: they stay
-// until the source has had their items again.
+// withoutRestored leaves out documents that were restored by hand. They stay until
+// the source has listed their items again.
 func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syncjob.Gone, error) {
 	if len(gone) == 0 {
 		return gone, nil
@@ -107,7 +108,7 @@ func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syn
 		Where(syncitem.ConnectorID(s.connector.ID), syncitem.DocumentIDIn(ids...), syncitem.HoldEQ(syncitem.HoldRestored)).
 		Select(syncitem.FieldDocumentID).All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for restored documents: %w", err)
+		return nil, fmt.Errorf("find restored documents: %w", err)
 	}
 	if len(rows) == 0 {
 		return gone, nil
@@ -116,16 +117,16 @@ func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syn
 	for _, row := range rows {
 		restored[*row.DocumentID] = true
 	}
-	var stay, rest []syncjob.Gone
+	var kept, others []syncjob.Gone
 	for _, g := range gone {
 		if restored[g.Document] {
-			stay = append(stay, g)
+			kept = append(kept, g)
 		} else {
-			rest = append(rest, g)
+			others = append(others, g)
 		}
 	}
-	if s.planning {
-		return rest, s.planRestored(ctx, stay)
+	if s.isPlan {
+		return others, s.planRestored(ctx, kept)
 	}
-	return rest, nil
+	return others, nil
 }

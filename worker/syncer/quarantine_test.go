@@ -20,8 +20,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// noFence is that of writes outside of jobs.
-var noFence index.Fence // the zero value by a name
+// noFence is the fence of writes outside of jobs.
+var noFence index.Fence
 
 func (f *fixture) system() context.Context {
 	return viewer.With(f.Context(), viewer.System(uuid.Nil))
@@ -48,7 +48,7 @@ func names(from, to int) (paths []string) {
 	return paths
 }
 
-// held are the paths whose lines have a hold.
+// held returns the paths of the ledger entries with a hold.
 func (f *fixture) held(hold syncitem.Hold) (paths []string) {
 	f.Helper()
 	for path, line := range f.ledger() {
@@ -89,7 +89,7 @@ func TestALargeDeletionWaitsUntilItIsApproved(t *testing.T) {
 	if first == nil || first.Documents != 13 || first.Job != job.ID || first.Existing != 20 || first.Threshold != 50 || f.live() != 20 {
 		t.Fatalf("in quarantine: %+v", first)
 	}
-	// The same again: it waits since then. What comes back leaves.
+	// The next sync keeps the time. Items that come back leave the quarantine.
 	f.clock.advance(time.Hour)
 	f.script.set("doc-0012.md", "v2", "# Back\n\nIn a new version.\n")
 	job = f.sync(auto())
@@ -107,7 +107,7 @@ func TestALargeDeletionWaitsUntilItIsApproved(t *testing.T) {
 		t.Errorf("after the approval: %d live, %+v", f.live(), f.pending())
 	}
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 8, Unchanged: 8})
-	// The deletions of that job can be undone, too.
+	// The deletions of that job can be restored.
 	back, err := f.jobs.RestoreDeletions(f.ctx, f.row.ID, approved.ID)
 	f.must(err)
 	f.expect(f.wait(back.ID), entjob.StatusCompleted, syncjob.Counters{Collected: 12, Added: 12})
@@ -144,7 +144,7 @@ func TestADeletionUpToTheThresholdIsDone(t *testing.T) {
 	}
 }
 
-func TestADismissedDeletionStaysDismissedWhileItIsTheSame(t *testing.T) {
+func TestADismissedDeletionStaysDismissed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -162,13 +162,13 @@ func TestADismissedDeletionStaysDismissedWhileItIsTheSame(t *testing.T) {
 			t.Fatalf("the same deletion: %+v %q", f.pending(), job.Warnings)
 		}
 	}
-	// Fewer of the same are nothing new, either, while they are too many.
+	// A part of the same documents is not a new deletion.
 	f.script.set("doc-0000.md", "v1", "# Document 0\n\nVersion v1 of the text of document 0.\n")
 	f.sync(auto())
 	if got := f.held(syncitem.HoldDismissed); f.pending() != nil || len(got) != 11 {
 		t.Errorf("one of them came back: %+v, held %v", f.pending(), got)
 	}
-	// Another one makes it another deletion.
+	// One more document makes a new deletion.
 	f.script.remove("doc-0019.md")
 	f.sync(auto())
 	if p := f.pending(); p == nil || p.Documents != 12 || len(f.held(syncitem.HoldDismissed)) != 0 {
@@ -176,7 +176,7 @@ func TestADismissedDeletionStaysDismissedWhileItIsTheSame(t *testing.T) {
 	}
 	_, err := f.jobs.DismissDeletion(f.ctx, f.row.ID)
 	f.must(err)
-	// Once they are no more than a sync may delete, it does.
+	// Below the threshold the sync deletes them.
 	f.script.fill(9, "v1")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 16, Unchanged: 16, Deleted: 4})
 	if f.pending() != nil || f.live() != 16 || len(f.held(syncitem.HoldDismissed)) != 0 {
@@ -208,7 +208,7 @@ func TestAQuarantineEndsWhenEverythingIsBack(t *testing.T) {
 	}
 }
 
-func TestARestoredDocumentStaysUntilItsItemWasThereAgain(t *testing.T) {
+func TestARestoredDocumentStaysUntilItsItemIsListed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"scripted", "resolving"} {
 		f := newFixture(t)
@@ -232,7 +232,7 @@ func TestARestoredDocumentStaysUntilItsItemWasThereAgain(t *testing.T) {
 		}
 		_, err = f.jobs.RestoreDeletions(f.ctx, f.row.ID, deletions.ID)
 		conflicts(t, "twice", err)
-		// No sync deletes them: neither a complete one nor one that names them.
+		// No sync deletes them, complete or selective.
 		f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Unchanged: 7})
 		f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Modified: 7})
 		f.expect(f.sync(incremental("doc-0001.md")), entjob.StatusCompleted, syncjob.Counters{})
@@ -242,12 +242,12 @@ func TestARestoredDocumentStaysUntilItsItemWasThereAgain(t *testing.T) {
 		if p := f.plan(auto()); p.Counts["KEEP"] != 3 {
 			t.Errorf("the plan: %v", p.Counts)
 		}
-		// The item was there: from then on it is one like any other.
+		// Once the item was listed, the document is like any other.
 		f.script.set("doc-0001.md", "v1", "# Document 1\n\nVersion v1 of the text of document 1.\n")
 		f.sync(auto())
 		f.script.remove("doc-0001.md")
 		f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Unchanged: 7, Deleted: 1})
-		// Deleted by hand it is gone, and stays so.
+		// A document that is deleted by hand stays deleted.
 		line := f.ledger()["doc-0002.md"]
 		f.must(f.db.Ent.SyncItem.UpdateOne(line).SetSuppressed(true).SetStatus(syncitem.StatusDeleted).ClearHold().Exec(f.ctx))
 		_, err = f.index.SoftDelete(f.ctx, f.scope, noFence, []uuid.UUID{*line.DocumentID})
@@ -259,7 +259,7 @@ func TestARestoredDocumentStaysUntilItsItemWasThereAgain(t *testing.T) {
 	}
 }
 
-func TestManyRestoredDocumentsAreCountedOnceHoweverOftenTheJobIsTaken(t *testing.T) {
+func TestRestoredDocumentsAreCountedOnceAcrossAttempts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window, f.options.SlicePages = -1, 1
@@ -304,7 +304,7 @@ func (f *fixture) suppress(path string) {
 	f.must(err)
 }
 
-func TestWhatWasDeletedByHandComesBackOnNoPath(t *testing.T) {
+func TestNoPathBringsASuppressedItemBack(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"scripted", "resolving", "unbounded"} {
 		f := newFixture(t)
@@ -312,7 +312,7 @@ func TestWhatWasDeletedByHandComesBackOnNoPath(t *testing.T) {
 		f.options.Window = -1
 		f.work()
 		f.script.fill(3, "v1")
-		f.script.set("bundle.zip", "v1", zipped(t, "a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n"))
+		f.script.set("bundle.zip", "v1", zipFiles(t, "a.md", "# A\n\nOne.\n", "b.md", "# B\n\nTwo.\n"))
 		f.sync(auto())
 		f.suppress("doc-0001.md")
 		f.suppress("bundle.zip/a.md")
@@ -332,13 +332,13 @@ func TestWhatWasDeletedByHandComesBackOnNoPath(t *testing.T) {
 		f.sync(full())
 		gone("full")
 		f.script.set("doc-0001.md", "v2", "# New\n\nA new version.\n")
-		f.script.set("bundle.zip", "v2", zipped(t, "a.md", "# A\n\nNew.\n", "b.md", "# B\n\nNew.\n"))
+		f.script.set("bundle.zip", "v2", zipFiles(t, "a.md", "# A\n\nNew.\n", "b.md", "# B\n\nNew.\n"))
 		f.sync(incremental("doc-0001.md", "bundle.zip"))
 		gone("incremental by path, as of a webhook")
-		if kind == "scripted" { // the other ones' items are known by their paths only
-			f.script.set("bundle.zip", "v3", zipped(t, "b.md", "# B\n\nOnly.\n"))
+		if kind == "scripted" { // the items of the others are known only by their paths
+			f.script.set("bundle.zip", "v3", zipFiles(t, "b.md", "# B\n\nOnly.\n"))
 			f.sync(auto())
-			f.script.set("bundle.zip", "v4", zipped(t, "a.md", "# A\n\nAgain.\n", "b.md", "# B\n\nOnly.\n"))
+			f.script.set("bundle.zip", "v4", zipFiles(t, "a.md", "# A\n\nAgain.\n", "b.md", "# B\n\nOnly.\n"))
 			f.sync(auto())
 			gone("an archive that had lost it in between")
 		}
@@ -376,7 +376,7 @@ func TestDeletedDocumentsArePurgedAfterTheirRetention(t *testing.T) {
 	_, err := f.jobs.RestoreDeletions(f.ctx, f.row.ID, deletions.ID)
 	conflicts(t, "what is purged", err)
 	if line := f.ledger()["doc-0009.md"]; line == nil || !line.Suppressed {
-		t.Error("the tombstone went with the document")
+		t.Error("the tombstone was purged with the document")
 	}
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Unchanged: 6, Skipped: 1})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 
@@ -13,15 +14,14 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Schemas keeps the schemas of attached databases (attached.Catalog).
+// Schemas stores the schemas of attached databases (attached.Catalog).
 type Schemas interface {
 	Replace(ctx context.Context, scope viewer.Scope, f attached.Fence, connector uuid.UUID, tables []connectors.Table) (attached.Counts, error)
 }
 
-// syncSchema is the work of a sync whose connector attaches a database: its
-// schema is read in one go and takes the place of what was known. Tables count
-// as items do. That much is gone is no reason to keep it: the catalogue is read
-// anew at any time, and what it names and is not there misleads agents.
+// syncSchema reads the schema of an attached database and replaces the stored one.
+// Tables count as items. There is no quarantine: the schema can be read again at
+// any time, and tables that no longer exist would mislead agents.
 func (s *slice) syncSchema(ctx context.Context) error {
 	if s.engine.opt.Schemas == nil {
 		return &stopError{message: "This installation keeps no schemas of databases."}
@@ -33,10 +33,10 @@ func (s *slice) syncSchema(ctx context.Context) error {
 	}
 	defer func() {
 		if err := database.Close(); err != nil {
-			s.log.WarnContext(ctx, "a database could not be closed", "error", s.shown(err.Error()))
+			s.log.WarnContext(ctx, "database not closed", slog.String("error", s.redact(err.Error())))
 		}
 	}()
-	// A login that could write is not taken on by a sync either.
+	// Check refuses a login that can write.
 	if err := database.Check(ctx); err != nil {
 		return classify(err)
 	}
@@ -64,6 +64,7 @@ func (s *slice) syncSchema(ctx context.Context) error {
 	return nil
 }
 
+// attach connects to the database. The caller closes it.
 func (s *slice) attach(ctx context.Context) (connectors.Database, error) {
 	settings, err := s.engine.settings(s.scope(), s.connector)
 	if err != nil {

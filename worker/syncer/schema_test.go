@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// databaseScript is an attached database made up by a test.
+// A databaseScript is a fake attached database.
 type databaseScript struct {
 	mu     sync.Mutex
 	tables []connectors.Table
@@ -97,7 +97,7 @@ func TestASchemaSyncKeepsTheTables(t *testing.T) {
 	if row.LastSync == nil || row.Status != connector.StatusActive {
 		t.Errorf("the connector: %v", row)
 	}
-	// Other rows are no other table; another column, a comment or a key is.
+	// Rows do not change a table; columns, comments and keys do.
 	database.set(func(d *databaseScript) {
 		d.tables = []connectors.Table{{Schema: "s", Name: "a", Rows: 5, Columns: column("x")}, {Schema: "s", Name: "b", Rows: -1, Comment: "new"}, {Schema: "t", Name: "c"}}
 	})
@@ -105,7 +105,7 @@ func TestASchemaSyncKeepsTheTables(t *testing.T) {
 	if got := f.tables(); got != "s.a 5, s.b -1, t.c 0" {
 		t.Errorf("tables %s", got)
 	}
-	// All gone is all gone: there is no guard.
+	// A schema sync has no deletion threshold.
 	database.set(func(d *databaseScript) { d.tables = nil })
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Deleted: 3})
 	if database.closed < 3 {
@@ -113,7 +113,7 @@ func TestASchemaSyncKeepsTheTables(t *testing.T) {
 	}
 }
 
-func TestASchemaSyncThatFailsKeepsWhatWasKnown(t *testing.T) {
+func TestAFailedSchemaSyncKeepsTheTables(t *testing.T) {
 	t.Parallel()
 	f, database := newDatabaseFixture(t)
 	f.options.Retries = 2
@@ -142,7 +142,7 @@ func TestASchemaSyncThatFailsKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
-func TestASchemaIsWrittenUnderItsFenceOnly(t *testing.T) {
+func TestASchemaIsWrittenOnlyWithItsFence(t *testing.T) {
 	t.Parallel()
 	f, database := newDatabaseFixture(t)
 	f.work()

@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/connectortest"
 )
 
-// script is the source of the tests: the shared fake.
+// A script is the source of the tests.
 type script struct{ *connectortest.Fake }
 
 type file = connectortest.File
@@ -27,7 +27,7 @@ func (s *script) hooks(walking, opening func(ctx context.Context, at string) err
 	s.SetHooks(walking, opening)
 }
 
-// kinds are the ways in which the fake can be a connector.
+// kinds returns the kinds of connectors that the fake can be.
 func (s *script) kinds() (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		s.Kind("sharing", connectortest.Abilities{ListsPermissions: true}),

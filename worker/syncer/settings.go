@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// settings are what a connector's source is opened with.
+// settings returns the settings to open the source of a connector with.
 func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Settings, error) {
 	s, err := credential.NewVault(e.secrets).Settings(row)
 	if err != nil {
@@ -19,20 +19,19 @@ func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Se
 	if row.GrantID != nil && e.opt.Grants != nil {
 		s.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
 	}
-	if e.opt.Notes != nil {
-		if s.State, err = e.opt.Notes.Of(scope, row.ID); err != nil {
-			return connectors.Settings{}, fmt.Errorf("open the notes of a connector: %w", err)
+	if e.opt.States != nil {
+		if s.State, err = e.opt.States.Of(scope, row.ID); err != nil {
+			return connectors.Settings{}, fmt.Errorf("open the state of a connector: %w", err)
 		}
 	}
 	return s, nil
 }
 
-// OpenSource opens the source of a connector that brings documents, for what is
-// not a sync. shown makes a text fit for the people who may edit the connector.
-// The caller closes the source.
-func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source connectors.Source, shown func(string) string, err error) {
-	kind, known := e.kinds.Lookup(row.Type)
-	if !known || kind.New == nil {
+// OpenSource opens the source of a connector for work other than a sync. redact
+// removes credentials from a text. The caller closes the source.
+func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source connectors.Source, redact func(string) string, err error) {
+	kind, ok := e.kinds.Lookup(row.Type)
+	if !ok || kind.New == nil {
 		return nil, nil, fmt.Errorf("connectors of the type %q have no source here", row.Type)
 	}
 	scope, err := viewer.System(row.WorkspaceID).Scope()
@@ -44,7 +43,7 @@ func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source con
 		return nil, nil, err
 	}
 	e.lineOf(kind, row, &settings)
-	shown = func(text string) string { return kind.Redact(text, settings.Credentials) }
+	redact = func(text string) string { return kind.Redact(text, settings.Credentials) }
 	source, err = kind.New(ctx, settings)
-	return source, shown, err
+	return source, redact, err
 }

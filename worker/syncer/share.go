@@ -11,50 +11,50 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/pace"
 )
 
-// lookEvery is how often a slice looks whether other jobs wait for its worker,
-// and for how long one must have waited: a task on its way is no queue.
-const lookEvery = time.Second
+// shareInterval is the time between two checks for waiting jobs. A job waits only
+// if it has waited for that long: other tasks are on their way to a worker.
+const shareInterval = time.Second
 
-// turn is what a slice knows of those who wait.
-type turn struct {
-	mu     sync.Mutex
-	looked time.Time
-	over   bool
+// A shareCheck remembers the last check for waiting jobs.
+type shareCheck struct {
+	mu      sync.Mutex
+	checked time.Time
+	waiting bool
 }
 
-// spent reports whether the slice has had its share of a worker: SliceTime, or
-// ShareTime when others wait. One that has never ends without having done something.
-func (s *slice) spent(ctx context.Context) bool {
+// timeUp reports whether the slice has used its time: SliceTime, or ShareTime while
+// other jobs wait. A slice without progress goes on.
+func (s *slice) timeUp(ctx context.Context) bool {
 	o := s.engine.opt
 	now := o.Now()
-	gone := now.Sub(s.began)
+	elapsed := now.Sub(s.start)
 	switch {
 	case !s.progress.Load():
 		return false
-	case gone >= o.SliceTime:
+	case elapsed >= o.SliceTime:
 		return true
-	case gone < o.ShareTime:
+	case elapsed < o.ShareTime:
 		return false
 	}
-	t := &s.turn
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	pause := min(lookEvery, o.ShareTime)
-	if t.over || now.Sub(t.looked) < pause {
-		return t.over
+	c := &s.share
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	interval := min(shareInterval, o.ShareTime)
+	if c.waiting || now.Sub(c.checked) < interval {
+		return c.waiting
 	}
-	t.looked = now
-	others, err := s.run.Others(ctx, pause)
+	c.checked = now
+	waiting, err := s.run.Others(ctx, interval)
 	if err != nil {
-		return false // the slice finds out by itself what is wrong
+		return false // the next statement of the slice fails, too
 	}
-	t.over = others
-	return others
+	c.waiting = waiting
+	return waiting
 }
 
-// queueUp puts the source into the line of those who work with its credentials,
-// and ends the slice at once while the platform is to be left alone.
-func (s *slice) queueUp(ctx context.Context, settings *connectors.Settings) error {
+// joinLine makes the source share the pace of all connectors with its credentials.
+// It ends the slice while the platform asks to wait.
+func (s *slice) joinLine(ctx context.Context, settings *connectors.Settings) error {
 	s.line = s.engine.lineOf(s.kind, s.connector, settings)
 	if s.line == nil {
 		return nil
@@ -65,8 +65,8 @@ func (s *slice) queueUp(ctx context.Context, settings *connectors.Settings) erro
 	return nil
 }
 
-// lineOf is the line of those who work with a connector's credentials, from which
-// settings take their turns; nil where there are no lines.
+// lineOf returns the line of a connector's credentials and limits the settings by
+// it. It returns nil without a pacer.
 func (e *Engine) lineOf(kind connectors.Kind, row *ent.Connector, settings *connectors.Settings) *pace.Line {
 	if e.opt.Pacer == nil {
 		return nil
@@ -80,16 +80,16 @@ func (e *Engine) lineOf(kind connectors.Kind, row *ent.Connector, settings *conn
 	return line
 }
 
-// errHeld says that the platform asked somebody else in the line to wait.
+// errHeld says that the platform asked another connector of the line to wait.
 var errHeld = errors.New("the platform asked to be left alone for a while")
 
-// holdLine lets everybody wait who works with the same credentials when the
-// platform asked for it. What the line itself said is nothing new to it, and
-// what a model service said is of no account.
+// holdLine makes all connectors with the same credentials wait when the platform
+// asked for it. It ignores waits that come from the line itself or from a model
+// service.
 func (s *slice) holdLine(ctx context.Context, wait *waitError) {
-	_, own := errors.AsType[*pace.WaitError](wait)
-	_, source := errors.AsType[*sourceError](wait)
-	if s.line != nil && source && !own {
+	_, ofLine := errors.AsType[*pace.WaitError](wait)
+	_, ofSource := errors.AsType[*sourceError](wait)
+	if s.line != nil && ofSource && !ofLine {
 		s.line.Hold(ctx, wait.delay)
 	}
 }

@@ -1,7 +1,6 @@
 package syncer_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,13 +12,13 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// skewed is a node of the installation of f, whose own clock is ahead of the real
-// one.
+// skewed returns a node of the installation of f whose clock is ahead of the real
+// time.
 func (f *fixture) skewed(ahead time.Duration) *fixture {
 	f.Helper()
 	node := *f
 	clock, err := store.NewClock(f.Context(), f.db.Pool, store.ClockOptions{
-		Process: func() time.Time { return f.clock.now().Add(ahead) }, Every: time.Hour, // the tests move the clocks
+		Process: func() time.Time { return f.clock.now().Add(ahead) }, Every: time.Hour, // the tests set the clocks
 	})
 	f.must(err)
 	f.Cleanup(clock.Close)
@@ -29,8 +28,8 @@ func (f *fixture) skewed(ahead time.Duration) *fixture {
 	return &node
 }
 
-// Two nodes whose clocks are twenty minutes apart: whichever is ahead, a job
-// whose worker died is taken over in time.
+// The clocks of two nodes are twenty minutes apart. A job whose worker died is taken
+// over in time, whichever clock is ahead.
 func TestAJobIsTakenOverInTimeByANodeWithAnotherClock(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"the dead worker is ahead": 10 * time.Minute, "the dead worker is behind": -10 * time.Minute} {
@@ -42,7 +41,7 @@ func TestAJobIsTakenOverInTimeByANodeWithAnotherClock(t *testing.T) {
 			f.script.fill(20, "v1")
 			g := newGate(10)
 			f.script.hooks(nil, g.hook(true))
-			f.times.Heartbeat = time.Hour // it says once that it lives
+			f.times.Heartbeat = time.Hour // a single heartbeat
 			one := f.skewed(ahead)
 			f.times.Heartbeat = 50 * time.Millisecond
 			two := f.skewed(-ahead)
@@ -63,7 +62,7 @@ func TestAJobIsTakenOverInTimeByANodeWithAnotherClock(t *testing.T) {
 	}
 }
 
-// A job that is worked on stays with its worker, however long it takes.
+// A job stays with its live worker for any length of time.
 func TestALiveJobIsNotTakenByANodeWithAnotherClock(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"the worker is ahead": 10 * time.Minute, "the worker is behind": -10 * time.Minute} {
@@ -86,9 +85,9 @@ func TestALiveJobIsNotTakenByANodeWithAnotherClock(t *testing.T) {
 				swept, err := two.jobs.Sweep(f.system(), queue, 500*time.Millisecond)
 				f.must(err)
 				if swept != 0 {
-					t.Fatalf("%d jobs were taken for abandoned", swept)
+					t.Fatalf("%d live jobs counted as abandoned", swept)
 				}
-				if err := nap(f.Context()); err != nil {
+				if err := testkit.Delay(f.Context(), 20*time.Millisecond); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -102,18 +101,8 @@ func TestALiveJobIsNotTakenByANodeWithAnotherClock(t *testing.T) {
 	}
 }
 
-// nap lets a moment pass.
-func nap(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(20 * time.Millisecond):
-		return nil
-	}
-}
-
-// What one node processed is left alone for half an hour by another one.
-func TestTheWindowIsTheSameForNodesWithOtherClocks(t *testing.T) {
+// The window applies to documents that another node has processed.
+func TestTheWindowHoldsAcrossNodesWithOtherClocks(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"the first is ahead": 10 * time.Minute, "the first is behind": -10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +117,7 @@ func TestTheWindowIsTheSameForNodesWithOtherClocks(t *testing.T) {
 			f.script.set("doc-0001.md", "v2", "# Another version\n\nOf the second.\n")
 			f.clock.advance(25 * time.Minute)
 			f.expect(two.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Unchanged: 3})
-			f.line("doc-0001.md", syncitem.StatusUnchanged, "processed less than 30 minutes ago")
+			f.expectEntry("doc-0001.md", syncitem.StatusUnchanged, "processed less than 30 minutes ago")
 			f.clock.advance(6 * time.Minute)
 			f.expect(two.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 3, Modified: 1, Unchanged: 2})
 		})

@@ -17,11 +17,11 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
 
-// A workspace is synced, and what its events name is taken up or deleted.
+// A sync of a workspace indexes it, and events update and delete documents.
 func TestAWorkspaceIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	w := slackserver.New(t)
 	ada := w.AddUser(slackserver.User{Name: "ada", RealName: "Ada Lovelace", Email: "ada@example.com"})
 	general := w.AddChannel(slackserver.Channel{Name: "general", Members: []string{w.BotUser, ada}})
@@ -64,17 +64,17 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 		t.Errorf("the file says %q", text)
 	}
 
-	// Nothing happened: nothing is opened.
+	// A sync without changes opens nothing.
 	f.clock.advance(time.Hour)
 	replies, downloads := w.Asked("conversations.replies"), w.Asked("download")
 	if job = f.sync(syncjob.StartOptions{}); job.Unchanged != 3 || job.Added+job.Modified+job.Deleted+job.Failed != 0 {
 		t.Errorf("the second job is %+v", job)
 	}
 	if w.Asked("conversations.replies") != replies || w.Asked("download") != downloads {
-		t.Error("what had not changed was opened")
+		t.Error("unchanged items were opened")
 	}
 
-	// What events name is taken up, and nothing else.
+	// Only the items of events are synced.
 	told := func() (items []string) {
 		for _, body := range w.Events() {
 			d, err := slack.Kind(w.Dial).Webhook.Parse(nil, body)
@@ -106,6 +106,6 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 		t.Errorf("the job of the deletions is %+v", job)
 	}
 	if live := f.live(); live != 2 {
-		t.Errorf("%d documents are left, want the thread and the day that it began on", live)
+		t.Errorf("%d documents are left, want the thread and its first day", live)
 	}
 }

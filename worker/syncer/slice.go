@@ -23,7 +23,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// slice is one worker's turn at a job.
+// A slice is a bounded piece of work on a job by one worker.
 type slice struct {
 	engine    *Engine
 	run       *syncjob.Run
@@ -33,34 +33,36 @@ type slice struct {
 
 	kind     connectors.Kind
 	source   connectors.Source
-	lister   connectors.PermissionLister // with enforced
-	enforced bool                        // documents are for their readers only
-	within   viewer.Scope                // of what is done outside of a job
+	lister   connectors.PermissionLister // if enforced
+	enforced bool                        // documents are restricted to their readers
+	within   viewer.Scope                // of work without a job
 	secrets  map[string]string           // the opened credentials
 	filters  connectors.Filters
 	embedder embed.Embedder
 	pipeline *ingest.Pipeline
 	fence    index.Fence
-	began    time.Time
+	start    time.Time
 	pages    int
-	progress atomic.Bool // something was decided in this slice
+	progress atomic.Bool // the slice decided an item
 	line     *pace.Line  // of the source's credentials; nil: none
-	turn     turn
+	share    shareCheck
 	groups   groupNames
-	planning bool // nothing is done, it is only written down what would be
-	whole    bool // the page at work is not to be had again (connectors.Page)
+	isPlan   bool // the slice only records what a sync would do
+	// noInterrupt is set while the slice works on a page that the source cannot
+	// list again (connectors.Page).
+	noInterrupt bool
 }
 
-// work does the slice. Nil means that the job has nothing more to do.
+// work does the slice. It returns nil when the job is complete.
 func (s *slice) work(ctx context.Context) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			// The value may quote a document.
-			s.log.ErrorContext(ctx, "a sync panicked", "kind", fmt.Sprintf("%T", value), "stack", string(debug.Stack()))
+			// The value itself may quote a document.
+			s.log.ErrorContext(ctx, "sync panicked", slog.String("kind", fmt.Sprintf("%T", value)), slog.String("stack", string(debug.Stack())))
 			err = errors.New("a sync panicked")
 		}
 	}()
-	s.began = s.engine.opt.Now()
+	s.start = s.engine.opt.Now()
 	s.fence = index.Fence{Job: s.job.ID, Attempt: s.run.Attempt()}
 	if s.job.CancelRequested {
 		return syncjob.ErrCanceled
@@ -77,7 +79,7 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return s.restoreDeleted(ctx)
 	}
 	if s.kind.AttachesDatabase() {
-		if s.planning {
+		if s.isPlan {
 			return &stopError{message: "An attached database has no documents; there is nothing to plan."}
 		}
 		return s.syncSchema(ctx)
@@ -89,16 +91,16 @@ func (s *slice) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.closeSource(ctx)
-	err = s.bring(ctx)
-	if err == nil || errors.Is(err, errSliceOver) { // the next slice knows nothing of what this one met
-		err = cmp.Or(s.hastenGroups(ctx), err)
+	err = s.syncDocuments(ctx)
+	if err == nil || errors.Is(err, errSliceDone) { // the next slice does not know the groups of this one
+		err = cmp.Or(s.requestGroups(ctx), err)
 	}
 	return err
 }
 
-// bring walks the source, and ends what is gone from it.
-func (s *slice) bring(ctx context.Context) error {
-	if err := s.absorb(ctx); err != nil {
+// syncDocuments walks the source and deletes the documents that it no longer has.
+func (s *slice) syncDocuments(ctx context.Context) error {
+	if err := s.processDeliveries(ctx); err != nil {
 		return err
 	}
 	if !s.job.Walked {
@@ -106,30 +108,31 @@ func (s *slice) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.named() {
-		return s.deleteUnmet(ctx)
+	if s.isSelective() {
+		return s.deleteUnseen(ctx)
 	}
 	return s.deleteMissing(ctx)
 }
 
-// named reports whether the job looks at named paths only.
-func (s *slice) named() bool { return len(s.job.FileFilter) > 0 && s.job.Mode != entjob.ModeFull }
+// isSelective reports whether the job covers only the paths of its file filter.
+func (s *slice) isSelective() bool { return len(s.job.FileFilter) > 0 && s.job.Mode != entjob.ModeFull }
 
+// walk covers the source, or the paths of the file filter.
 func (s *slice) walk(ctx context.Context) error {
-	if !s.named() {
+	if !s.isSelective() {
 		return s.walkPages(ctx, nil)
 	}
 	if resolver, ok := s.source.(connectors.Resolver); ok {
 		return s.resolve(ctx, resolver)
 	}
-	named := make(map[string]bool, len(s.job.FileFilter))
+	filter := make(map[string]bool, len(s.job.FileFilter))
 	for _, path := range s.job.FileFilter {
-		named[path] = true
+		filter[path] = true
 	}
-	return s.walkPages(ctx, func(i connectors.Item) bool { return named[strings.TrimLeft(i.Path, "/")] || named[i.ID] })
+	return s.walkPages(ctx, func(i connectors.Item) bool { return filter[strings.TrimLeft(i.Path, "/")] || filter[i.ID] })
 }
 
-// openConnector reads the connector.
+// openConnector reads the connector and its kind.
 func (s *slice) openConnector(ctx context.Context) error {
 	e := s.engine
 	row, err := e.client.Connector.Get(ctx, s.job.ConnectorID)
@@ -146,14 +149,14 @@ func (s *slice) openConnector(ctx context.Context) error {
 	if row.Status == entconnector.StatusPaused {
 		return syncjob.ErrPaused
 	}
-	var known bool
-	if s.kind, known = e.kinds.Lookup(row.Type); !known {
+	var ok bool
+	if s.kind, ok = e.kinds.Lookup(row.Type); !ok {
 		return &stopError{message: fmt.Sprintf("This installation has no connectors of the type %q.", row.Type)}
 	}
 	return nil
 }
 
-// openPipeline prepares what makes documents of content.
+// openPipeline prepares the pipeline that turns content into documents.
 func (s *slice) openPipeline(ctx context.Context) error {
 	e := s.engine
 	collection, err := e.client.Collection.Get(ctx, s.connector.CollectionID)
@@ -163,13 +166,13 @@ func (s *slice) openPipeline(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read the collection: %w", err)
 	}
-	var known bool
-	s.embedder, known = e.models.Lookup(collection.EmbeddingModel)
-	if next := collection.NextEmbeddingModel; !known && next != nil {
-		// Nobody can search by the old model either.
-		s.embedder, known = e.models.Lookup(*next)
+	var ok bool
+	s.embedder, ok = e.models.Lookup(collection.EmbeddingModel)
+	if next := collection.NextEmbeddingModel; !ok && next != nil {
+		// Searches cannot use the missing model either.
+		s.embedder, ok = e.models.Lookup(*next)
 	}
-	if !known {
+	if !ok {
 		return &stopError{message: fmt.Sprintf("The collection's embedding model %q is not set up here.", collection.EmbeddingModel)}
 	}
 	s.pipeline = ingest.New(e.parser, s.embedder, e.opt.Ingest)
@@ -185,13 +188,13 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.queueUp(ctx, &settings); err != nil {
+	if err := s.joinLine(ctx, &settings); err != nil {
 		return err
 	}
-	if err := s.ownNotes(ctx, &settings); err != nil {
+	if err := s.usePlanState(ctx, &settings); err != nil {
 		return err
 	}
-	settings.FullWalk = s.planning || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
+	settings.FullWalk = s.isPlan || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	settings.ReportBytes = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
@@ -210,14 +213,14 @@ func (s *slice) openSource(ctx context.Context) error {
 
 func (s *slice) closeSource(ctx context.Context) {
 	if err := s.source.Close(); err != nil {
-		s.log.WarnContext(ctx, "a source could not be closed", "error", err)
+		s.log.WarnContext(ctx, "source not closed", slog.Any("error", err))
 	}
 }
 
-// shown is a text as people may read it.
-func (s *slice) shown(text string) string { return s.kind.Redact(text, s.secrets) }
+// redact removes credentials from a text.
+func (s *slice) redact(text string) string { return s.kind.Redact(text, s.secrets) }
 
-// scope is the workspace that is worked in.
+// scope returns the workspace of the slice.
 func (s *slice) scope() viewer.Scope {
 	if s.run == nil {
 		return s.within
@@ -225,8 +228,8 @@ func (s *slice) scope() viewer.Scope {
 	return s.run.Scope()
 }
 
-// over reports whether the slice has done its share.
-func (s *slice) over(ctx context.Context) bool {
+// pageDone counts a page and reports whether the slice must end.
+func (s *slice) pageDone(ctx context.Context) bool {
 	s.pages++
-	return s.pages >= s.engine.opt.SlicePages || s.spent(ctx)
+	return s.pages >= s.engine.opt.SlicePages || s.timeUp(ctx)
 }

@@ -19,9 +19,10 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-func TestASyncAddsModifiesDeletesAndLeavesAlone(t *testing.T) {
+func TestASyncAddsModifiesDeletesAndSkips(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -33,7 +34,7 @@ func TestASyncAddsModifiesDeletesAndLeavesAlone(t *testing.T) {
 		t.Errorf("the job is %+v", job)
 	}
 	if f.live() != 10 || f.model.embedded() != 10 || f.script.opened() != 10 {
-		t.Error("the first sync did not do each document once")
+		t.Error("the first sync did not process each document once")
 	}
 	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
 	f.must(err)
@@ -46,20 +47,20 @@ func TestASyncAddsModifiesDeletesAndLeavesAlone(t *testing.T) {
 	f.script.remove("doc-0000.md", "doc-0001.md")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 9, Added: 1, Modified: 1, Deleted: 2, Unchanged: 7})
 	if f.live() != 9 || f.model.embedded() != 2 || f.script.opened() != 2 {
-		t.Error("the second sync did more than what changed")
+		t.Error("the second sync did more than the changes")
 	}
 	if got := f.text("doc-0003.md"); !strings.Contains(got, "Other text") {
 		t.Errorf("the changed document is %q", got)
 	}
-	f.line("doc-0000.md", syncitem.StatusDeleted, "")
-	f.line("doc-0003.md", syncitem.StatusIndexed, "")
-	f.line("doc-0004.md", syncitem.StatusUnchanged, "")
+	f.expectEntry("doc-0000.md", syncitem.StatusDeleted, "")
+	f.expectEntry("doc-0003.md", syncitem.StatusIndexed, "")
+	f.expectEntry("doc-0004.md", syncitem.StatusUnchanged, "")
 	d := f.documents()["new.md"]
 	if d.URL == nil || *d.URL != "https://example.com/new.md" || d.Title != "New" || d.SourceVersion != "v1" || d.Bytes == 0 {
 		t.Errorf("a document is %+v", d)
 	}
 
-	// What was gone comes back under its id.
+	// A deleted document comes back with its id.
 	before := f.documents()["doc-0000.md"].ID
 	f.script.set("doc-0000.md", "v1", "# Document 0\n\nBack again.\n")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 10, Added: 1, Unchanged: 9})
@@ -91,7 +92,7 @@ func TestTheSameSyncTwiceDoesNothing(t *testing.T) {
 	}
 }
 
-func TestContentDecidesWhereVersionsDoNot(t *testing.T) {
+func TestUnversionedItemsAreComparedByContent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -101,14 +102,14 @@ func TestContentDecidesWhereVersionsDoNot(t *testing.T) {
 	f.sync(auto())
 	f.model.embedded()
 	f.script.opened()
-	// The source names a new version of the same content, and none at all.
+	// The source has a new version of the same content, and one item without a version.
 	f.script.change("some.md", func(f *file) { f.Version = "v2" })
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 2})
 	if f.script.opened() != 2 || f.model.embedded() != 0 {
-		t.Error("the same content was embedded again, or not looked at")
+		t.Error("the same content was embedded again or not fetched")
 	}
 	if d := f.documents()["some.md"]; d.SourceVersion != "v2" {
-		t.Errorf("the new version was not noted: %q", d.SourceVersion)
+		t.Errorf("the new version was not recorded: %q", d.SourceVersion)
 	}
 	f.sync(auto())
 	if n := f.script.opened(); n != 1 {
@@ -116,7 +117,7 @@ func TestContentDecidesWhereVersionsDoNot(t *testing.T) {
 	}
 }
 
-func TestAnAutoSyncLeavesWhatWasJustProcessedAlone(t *testing.T) {
+func TestAnAutoSyncSkipsRecentlyProcessedItems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.work()
@@ -130,14 +131,14 @@ func TestAnAutoSyncLeavesWhatWasJustProcessedAlone(t *testing.T) {
 	if len(job.Warnings) != 1 || !strings.Contains(job.Warnings[0], "30 minutes") || !strings.Contains(job.Warnings[0], "full") {
 		t.Errorf("the warnings are %q", job.Warnings)
 	}
-	f.line("doc-0000.md", syncitem.StatusUnchanged, "changed since")
-	f.line("doc-0002.md", syncitem.StatusUnchanged, "")
+	f.expectEntry("doc-0000.md", syncitem.StatusUnchanged, "changed since")
+	f.expectEntry("doc-0002.md", syncitem.StatusUnchanged, "")
 	if f.script.opened() != 0 {
 		t.Error("content was fetched within the window")
 	}
-	// An auto sync of named paths looks at these only, within the window too.
+	// An auto sync of some paths covers only these, within the window too.
 	f.expect(f.sync(syncjob.StartOptions{FileFilter: []string{"doc-0000.md"}}), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Unchanged: 1})
-	// Named by hand the window does not count.
+	// An incremental sync ignores the window.
 	f.expect(f.sync(incremental("doc-0000.md")), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Modified: 1})
 	f.clock.advance(2 * time.Minute)
 	job = f.sync(auto())
@@ -160,7 +161,7 @@ func TestAFullSyncReprocessesEverything(t *testing.T) {
 	job := f.sync(syncjob.StartOptions{Mode: entjob.ModeFull, FileFilter: []string{"doc-0001.md"}})
 	f.expect(job, entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 1, Modified: 4, Deleted: 1})
 	if f.script.opened() != 5 || f.model.embedded() != 5 {
-		t.Error("a full sync did not do everything again")
+		t.Error("a full sync did not process everything")
 	}
 }
 
@@ -179,7 +180,7 @@ func TestAnIncrementalSyncDoesTheNamedPathsOnly(t *testing.T) {
 			job := f.sync(incremental("doc-0001.md", "/doc-0002.md", "doc-0005.md", "never.md"))
 			want := syncjob.Counters{Collected: 2, Modified: 2, Deleted: 1}
 			warnings := 1
-			if kind == "unbounded" { // what a walk does not meet there may still exist
+			if kind == "unbounded" { // an unseen item may still exist there
 				want.Deleted, warnings = 0, 2
 			}
 			f.expect(job, entjob.StatusCompleted, want)
@@ -196,7 +197,7 @@ func TestAnIncrementalSyncDoesTheNamedPathsOnly(t *testing.T) {
 	}
 }
 
-func TestMoreThanHalfIsNeverDeleted(t *testing.T) {
+func TestASyncNeverDeletesMoreThanHalf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name                         string
@@ -235,7 +236,7 @@ func TestMoreThanHalfIsNeverDeleted(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenForDeletedWithoutACompleteWalk(t *testing.T) {
+func TestOnlyACompleteWalkDeletes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.row = f.connector("unbounded", nil)
@@ -263,18 +264,18 @@ func TestFiltersAndFormatsSkipWithAReason(t *testing.T) {
 	f.script.set("empty.md", "v1", "")
 	want := syncjob.Counters{Collected: 7, Unchanged: 2, Skipped: 5}
 	f.expect(f.sync(auto()), entjob.StatusCompleted, want)
-	f.line("doc-0001.md", syncitem.StatusSkipped, "exclude")
-	f.line("table.csv", syncitem.StatusSkipped, "excludeExtensions")
-	f.line("photo.png", syncitem.StatusSkipped, "format not supported")
-	f.line("empty.md", syncitem.StatusSkipped, "empty")
-	f.line("binary.txt", syncitem.StatusSkipped, "binary")
+	f.expectEntry("doc-0001.md", syncitem.StatusSkipped, "exclude")
+	f.expectEntry("table.csv", syncitem.StatusSkipped, "excludeExtensions")
+	f.expectEntry("photo.png", syncitem.StatusSkipped, "format not supported")
+	f.expectEntry("empty.md", syncitem.StatusSkipped, "empty")
+	f.expectEntry("binary.txt", syncitem.StatusSkipped, "binary")
 	if f.live() != 3 {
-		t.Error("a filter that came later took a document away")
+		t.Error("a later filter deleted a document")
 	}
 	if n := f.script.opened(); n != 2 {
-		t.Errorf("%d items were opened, of which two cannot be told from outside", n)
+		t.Errorf("%d items were opened, want two", n)
 	}
-	// Content that is none for us is not fetched again and again.
+	// Unsupported content is not fetched again.
 	f.expect(f.sync(auto()), entjob.StatusCompleted, want)
 	if n := f.script.opened(); n != 0 {
 		t.Errorf("%d items were opened that had not changed", n)
@@ -284,7 +285,7 @@ func TestFiltersAndFormatsSkipWithAReason(t *testing.T) {
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Added: 2, Unchanged: 3, Skipped: 2})
 }
 
-func TestWhatWasDeletedByHandStaysAway(t *testing.T) {
+func TestASuppressedItemStaysDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.work()
@@ -296,10 +297,10 @@ func TestWhatWasDeletedByHandStaysAway(t *testing.T) {
 	f.must(f.db.Ent.SyncItem.Update().Where(syncitem.Path("doc-0002.md")).SetSuppressed(true).SetStatus(syncitem.StatusDeleted).Exec(f.ctx))
 	f.script.fill(4, "v2")
 	f.expect(f.sync(full()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Modified: 3, Skipped: 1})
-	f.line("doc-0002.md", syncitem.StatusSkipped, "deleted by hand")
+	f.expectEntry("doc-0002.md", syncitem.StatusSkipped, "deleted by hand")
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 4, Unchanged: 3, Skipped: 1})
 	if f.live() != 3 {
-		t.Error("a document came back that was deleted by hand")
+		t.Error("a suppressed document came back")
 	}
 }
 
@@ -310,8 +311,8 @@ func TestManySlicesAndPagesCountEverythingOnce(t *testing.T) {
 	f.script.PageSize = 7
 	f.work()
 	f.script.fill(60, "v1")
-	// The source repeats an item on the next page, as one does whose listing
-	// shifts, and names impossible ones.
+	// The source repeats an item on the next page, as a shifting listing does, and
+	// lists invalid items.
 	f.script.Reshape = func(p connectors.Page) connectors.Page {
 		p.Items = append(p.Items, f.script.item("doc-0000.md"), f.script.item("doc-0000.md"),
 			connectors.Item{ID: "", Path: "x.md"}, connectors.Item{ID: "a\x00", Path: "x.md"}, connectors.Item{ID: strings.Repeat("x", 2000), Path: "x.md"})
@@ -327,7 +328,7 @@ func TestManySlicesAndPagesCountEverythingOnce(t *testing.T) {
 	}
 }
 
-func TestOddItemsAreStorable(t *testing.T) {
+func TestItemsWithInvalidTextAreStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.work()
@@ -371,7 +372,7 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	if got.Credentials["token"] != "t0k3n" || got.ConnectorID != f.row.ID.String() {
 		t.Errorf("the source got %+v", got)
 	}
-	// Sealed for another row it must not open.
+	// A credential of another row cannot be opened.
 	f.must(f.row.Update().SetCredentials(seal(`{"token":"t0k3n"}`, uuid.New())).Exec(f.ctx))
 	job := f.sync(auto())
 	row, err := f.db.Ent.Connector.Get(f.ctx, f.row.ID)
@@ -379,7 +380,7 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	if job.Status != entjob.StatusFailed || row.Status != connector.StatusNeedsAuth || !strings.Contains(*job.Error, "enter them again") {
 		t.Errorf("the job is %+v, the connector %+v", job, row)
 	}
-	// A key that the operator took away is named, and nothing is tried again.
+	// The job names a missing sealing key and is not retried.
 	other, err := secret.NewBox(map[string][]byte{"gone-2024": make([]byte, secret.KeyBytes)}, "gone-2024")
 	f.must(err)
 	lost, err := credential.NewVault(other).Seal(f.row.ID, map[string]string{"token": "t0k3n"})
@@ -394,13 +395,13 @@ func TestCredentialsReachTheSource(t *testing.T) {
 	}
 }
 
-// purse gives out the tokens of one grant.
-type purse struct {
+// A grantStub returns the tokens of one grant.
+type grantStub struct {
 	workspace, grant uuid.UUID
 	err              error
 }
 
-func (p *purse) Source(workspace, grant uuid.UUID) func(context.Context, string) (string, map[string]string, error) {
+func (p *grantStub) Source(workspace, grant uuid.UUID) func(context.Context, string) (string, map[string]string, error) {
 	return func(context.Context, string) (string, map[string]string, error) {
 		if workspace != p.workspace || grant != p.grant {
 			return "", nil, errors.New("it was asked for another grant")
@@ -415,7 +416,7 @@ func TestASourceGetsTheTokensOfItsGrant(t *testing.T) {
 	grant, err := f.db.Ent.OAuthGrant.Create().SetProvider("google").SetTokens([]byte("sealed")).Save(f.ctx)
 	f.must(err)
 	f.must(f.row.Update().SetGrantID(grant.ID).Exec(f.ctx))
-	source := &purse{workspace: f.row.WorkspaceID, grant: grant.ID}
+	source := &grantStub{workspace: f.row.WorkspaceID, grant: grant.ID}
 	f.options.Grants = source
 	f.work()
 	f.script.fill(1, "v1")
@@ -429,7 +430,7 @@ func TestASourceGetsTheTokensOfItsGrant(t *testing.T) {
 	if token, _, err := got.Token(t.Context(), ""); err != nil || token != "t0k3n" {
 		t.Errorf("%q, %v", token, err)
 	}
-	// A grant that works no more stops the connector.
+	// A revoked grant stops the connector.
 	source.err = connectors.NeedsAuth(errors.New("google does not accept this grant any more; connect again"))
 	f.script.hooks(func(ctx context.Context, _ string) error {
 		_, _, err := got.Token(ctx, "")
@@ -449,21 +450,13 @@ func TestScheduledSyncsRun(t *testing.T) {
 	f.script.fill(2, "v1")
 	f.must(f.row.Update().SetSyncStrategy(connector.SyncStrategyScheduled).SetScheduleInterval("15m").SetNextSyncAt(f.clock.now()).Exec(f.ctx))
 	f.work()
-	f.work() // a second worker takes its share
+	f.work() // a second worker
 	for beat := range 3 {
-		deadline := time.After(time.Minute)
-		for {
+		testkit.WaitFor(t, fmt.Sprintf("scheduled sync %d", beat+1), func() bool {
 			n, err := f.db.Ent.SyncJob.Query().Where(entjob.CauseEQ(entjob.CauseSchedule), entjob.StatusEQ(entjob.StatusCompleted)).Count(f.ctx)
 			f.must(err)
-			if n == beat+1 {
-				break
-			}
-			select {
-			case <-deadline:
-				t.Fatalf("beat %d: %d scheduled syncs", beat, n)
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
+			return n == beat+1
+		})
 		f.clock.advance(15 * time.Minute)
 	}
 	if f.live() != 2 {

@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The real connector over the real store of files, under the engine's viewer.
+// The sync uses the real connector and the real store of files.
 func TestUploadedFilesAreSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -31,35 +31,35 @@ import (
 // The steps of a sync at which a victim kills itself.
 const (
 	stepNever   = ""
-	stepWalk    = "walk"    // a page was read
-	stepFetch   = "fetch"   // an item is to be opened
-	stepStore   = "store"   // a document is to be stored
-	stepStored  = "stored"  // it is stored, and nobody was told
-	stepDelete  = "delete"  // documents are to be deleted
-	stepDeleted = "deleted" // they are
-	// The same for bringing them back.
+	stepWalk    = "walk"    // after a page was read
+	stepFetch   = "fetch"   // before an item is opened
+	stepStore   = "store"   // before a document is stored
+	stepStored  = "stored"  // after a document was stored
+	stepDelete  = "delete"  // before documents are deleted
+	stepDeleted = "deleted" // after documents were deleted
+	// The same for restorations.
 	stepRestore  = "restore"
 	stepRestored = "restored"
 )
 
-// plan is what a victim works on, and where it ends.
+// A plan is the work of a victim and the step at which it dies.
 type plan struct {
 	Database, Redis string
 	Items           int
-	Source          string // what the source has
-	Step            string // at which it kills itself
-	At              int64  // the how manieth time it comes there
+	Source          string // one of the contents below
+	Step            string // at which it dies
+	At              int64  // the number of the visit at which it dies
 }
 
-// What the source has.
+// The contents of the source.
 const (
 	sourceWhole   = ""
-	sourceChanged = "changed" // a tenth is gone, another one changed
-	sourceShrunk  = "shrunk"  // nine tenths are gone
+	sourceChanged = "changed" // a tenth is missing, another tenth has changed
+	sourceShrunk  = "shrunk"  // nine tenths are missing
 )
 
-// world is the source as all processes know it.
-func world(items int, source string) *script {
+// newWorld returns the source that all processes see.
+func newWorld(items int, source string) *script {
 	s := newScript()
 	s.PageSize = 200
 	s.fill(items, "v1")
@@ -78,7 +78,7 @@ func world(items int, source string) *script {
 	return s
 }
 
-// mortal counts the times that a process comes to its step, and kills it there.
+// A mortal counts the visits of a process to its step and kills it there.
 type mortal struct {
 	plan  plan
 	count atomic.Int64
@@ -87,11 +87,11 @@ type mortal struct {
 func (m *mortal) at(step string) {
 	if step == m.plan.Step && m.count.Add(1) == m.plan.At {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // until it has arrived
+		select {} // until the signal arrives
 	}
 }
 
-// mortalIndex comes to the steps of storing and deleting.
+// A mortalIndex has the steps of storing and deleting.
 type mortalIndex struct {
 	syncer.Index
 
@@ -119,8 +119,8 @@ func (m mortalIndex) Restore(ctx context.Context, scope viewer.Scope, f index.Fe
 	return n, err
 }
 
-// runVictim works as `magpie worker` does, with short patience, until it is
-// killed or asked to end.
+// runVictim works like `magpie worker` with short timeouts until it is killed or
+// asked to stop.
 func runVictim(text string) int {
 	if err := work(text); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
@@ -136,7 +136,7 @@ func work(text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	// Whoever kills this process for good holds the other end of its input.
+	// The test holds the other end of the input; its end stops this process.
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
@@ -157,7 +157,7 @@ func work(text string) error {
 	jobs := syncjob.New(db.Ent, queue.NewAsynq(client), bus, time.Now, syncjob.WithLog(log),
 		syncjob.WithTimes(syncjob.Times{Heartbeat: 200 * time.Millisecond}))
 	defer jobs.Close()
-	source := world(m.plan.Items, m.plan.Source)
+	source := newWorld(m.plan.Items, m.plan.Source)
 	source.hooks(func(context.Context, string) error { m.at(stepWalk); return nil }, func(context.Context, string) error { m.at(stepFetch); return nil })
 	kinds, err := source.kinds()
 	if err != nil {

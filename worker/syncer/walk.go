@@ -21,15 +21,15 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-// walkPages goes through the source. With keep only the items that it accepts
-// are looked at.
+// walkPages walks the source. It covers only the items that keep accepts, unless
+// keep is nil.
 func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) error {
 	return s.eachPage(ctx, func(items []connectors.Item) error {
 		if keep != nil {
 			items = slices.DeleteFunc(slices.Clone(items), func(i connectors.Item) bool { return !keep(i) })
 		}
 		for part := range slices.Chunk(items, connectors.MaxPageItems) {
-			if err := s.page(ctx, part); err != nil {
+			if err := s.processPage(ctx, part); err != nil {
 				return err
 			}
 		}
@@ -37,8 +37,9 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 	})
 }
 
-// eachPage does something with the items of each page of the source, from the
-// job's cursor on, and saves how far it is. Nil means that the walk is complete.
+// eachPage calls do with the items of each page of the source, from the cursor of
+// the job on, and saves the cursor after each page. It returns nil when the walk is
+// complete.
 func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) error) error {
 	for cursor := s.job.Cursor; ; {
 		page, err := s.source.Walk(ctx, cursor)
@@ -47,95 +48,96 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		}
 		s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
 		for _, warning := range page.Warnings {
-			s.run.Warn(s.shown(warning))
+			s.run.Warn(s.redact(warning))
 		}
-		s.whole = page.NoInterrupt
+		s.noInterrupt = page.NoInterrupt
 		err = do(page.Items)
-		s.whole = false
+		s.noInterrupt = false
 		if err != nil {
 			return err
 		}
 		if page.Done {
-			return s.saved(s.run.SavePage(ctx, cursor, true))
+			return s.recordProgress(s.run.SavePage(ctx, cursor, true))
 		}
 		if page.Next == cursor {
 			return &stopError{message: "The source goes round in circles: a page names itself as the next one."}
 		}
 		cursor = page.Next
-		if err := s.saved(s.run.SavePage(ctx, cursor, false)); err != nil {
+		if err := s.recordProgress(s.run.SavePage(ctx, cursor, false)); err != nil {
 			return err
 		}
-		if s.over(ctx) {
-			return errSliceOver
+		if s.pageDone(ctx) {
+			return errSliceDone
 		}
-		if err := pause(ctx, min(page.Pause, maxSourceDelay)); err != nil {
+		if err := wait(ctx, min(page.Pause, maxSourceDelay)); err != nil {
 			return err
 		}
 	}
 }
 
-// pause leaves a source alone for as long as it asks, within the slice.
-func pause(ctx context.Context, d time.Duration) error {
+// wait waits for the pause that a source asks for.
+func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	wait := time.NewTimer(d)
-	defer wait.Stop()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-wait.C:
+	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (s *slice) saved(err error) error {
+// recordProgress notes progress unless err is set, and returns err.
+func (s *slice) recordProgress(err error) error {
 	if err == nil {
 		s.progress.Store(true)
 	}
 	return err
 }
 
-// resolve looks the named paths up at the source, some at a time. The cursor
-// counts them.
+// resolve syncs the paths of the file filter in batches. The cursor is their
+// number so far.
 func (s *slice) resolve(ctx context.Context, resolver connectors.Resolver) error {
 	paths := s.job.FileFilter
 	at, _ := strconv.Atoi(s.job.Cursor) // "" is the start
 	for at < len(paths) {
 		part := paths[at:min(at+connectors.MaxPageItems, len(paths))]
-		if err := s.lookUp(ctx, resolver, part); err != nil {
+		if err := s.syncNamed(ctx, resolver, part); err != nil {
 			return err
 		}
 		at += len(part)
-		if err := s.saved(s.run.SavePage(ctx, strconv.Itoa(at), at == len(paths))); err != nil {
+		if err := s.recordProgress(s.run.SavePage(ctx, strconv.Itoa(at), at == len(paths))); err != nil {
 			return err
 		}
-		if at < len(paths) && s.over(ctx) {
-			return errSliceOver
+		if at < len(paths) && s.pageDone(ctx) {
+			return errSliceDone
 		}
 	}
 	return nil
 }
 
-// lookUp brings the items with these names to their outcomes, and those that are
-// not at the source to their end.
-func (s *slice) lookUp(ctx context.Context, resolver connectors.Resolver, names []string) error {
+// syncNamed syncs the items with some names and deletes the documents of those that
+// are not at the source.
+func (s *slice) syncNamed(ctx context.Context, resolver connectors.Resolver, names []string) error {
 	found, missing, err := resolver.Resolve(ctx, names)
 	if err != nil {
 		return classify(err)
 	}
 	s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
-	for some := range slices.Chunk(found, connectors.MaxPageItems) {
-		if err := s.page(ctx, some); err != nil {
+	for part := range slices.Chunk(found, connectors.MaxPageItems) {
+		if err := s.processPage(ctx, part); err != nil {
 			return err
 		}
 	}
-	return s.absent(ctx, missing)
+	return s.deleteAbsent(ctx, missing)
 }
 
-// deleteUnmet looks after the named paths that a walk, for a source that cannot
-// look paths up, did not meet.
-func (s *slice) deleteUnmet(ctx context.Context) error {
+// deleteUnseen deletes the documents of the paths that a walk did not see. A source
+// that resolves paths needs no such walk.
+func (s *slice) deleteUnseen(ctx context.Context) error {
 	if _, ok := s.source.(connectors.Resolver); ok {
 		return nil
 	}
@@ -146,7 +148,7 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 		}
 		missing := slices.DeleteFunc(slices.Clone(part), func(path string) bool { return seen[path] })
 		if s.kind.Enumerates {
-			if err := s.absent(ctx, missing); err != nil {
+			if err := s.deleteAbsent(ctx, missing); err != nil {
 				return err
 			}
 			continue
@@ -158,10 +160,10 @@ func (s *slice) deleteUnmet(ctx context.Context) error {
 	return nil
 }
 
-// seenNames are the paths and ids of the items that the ledger has an outcome of
-// this job for, out of those that the names ask for.
+// seenNames returns the paths and ids of the items with some names that have an
+// outcome of this job in the ledger.
 func (s *slice) seenNames(ctx context.Context, names []string) (map[string]bool, error) {
-	if s.planning {
+	if s.isPlan {
 		return s.plannedNames(ctx, names)
 	}
 	found, err := s.engine.client.SyncItem.Query().
@@ -177,8 +179,8 @@ func (s *slice) seenNames(ctx context.Context, names []string) (map[string]bool,
 	return seen, nil
 }
 
-// absent deletes the documents of named paths that the source does not have.
-func (s *slice) absent(ctx context.Context, paths []string) error {
+// deleteAbsent deletes the documents of paths that the source does not have.
+func (s *slice) deleteAbsent(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -186,23 +188,23 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	for i, path := range paths {
 		names[i] = strings.TrimLeft(path, "/")
 	}
-	named := []predicate.Document{document.PathIn(names...), document.SourceIDIn(paths...)}
+	conditions := []predicate.Document{document.PathIn(names...), document.SourceIDIn(paths...)}
 	for _, name := range names {
 		if s.engine.parser.NamesArchive(name) {
-			named = append(named, document.And(document.PathHasPrefix(name+"/"), member.Is))
+			conditions = append(conditions, document.And(document.PathHasPrefix(name+"/"), member.Is))
 		}
 	}
 	rows, err := s.engine.client.Document.Query().
-		Where(document.ConnectorID(s.connector.ID), document.Or(named...), document.StatusNEQ(document.StatusDeleted)).
+		Where(document.ConnectorID(s.connector.ID), document.Or(conditions...), document.StatusNEQ(document.StatusDeleted)).
 		Select(document.FieldID, document.FieldSourceID, document.FieldPath, document.FieldIndexedAt).All(ctx)
 	if err != nil {
-		return fmt.Errorf("look for the documents of missing paths: %w", err)
+		return fmt.Errorf("find the documents of missing paths: %w", err)
 	}
 	gone := make([]syncjob.Gone, len(rows))
 	for i, row := range rows {
 		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path, Failed: row.IndexedAt == nil}
 	}
-	// What an attempt before this one deleted is in the ledger.
+	// The ledger has what an earlier attempt deleted.
 	known, err := s.seenNames(ctx, names)
 	if err != nil {
 		return err
@@ -213,7 +215,7 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 	if gone, err = s.withoutRestored(ctx, gone); err != nil {
 		return err
 	}
-	if err := s.remove(ctx, gone); err != nil {
+	if err := s.deleteDocuments(ctx, gone); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -226,14 +228,14 @@ func (s *slice) absent(ctx context.Context, paths []string) error {
 
 const deletionBatch = 500
 
-// deleteMissing deletes the documents whose items a complete walk did not meet,
-// unless that would be more than the connector's threshold allows: then they go
-// into quarantine.
+// deleteMissing deletes the documents whose items a complete walk did not list. If
+// they are more than the threshold of the connector allows, it puts them into
+// quarantine instead.
 func (s *slice) deleteMissing(ctx context.Context) error {
 	if !s.kind.Enumerates || s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
-	if s.planning {
+	if s.isPlan {
 		return s.planMissing(ctx)
 	}
 	existed, missing, failed, err := s.run.Missing(ctx)
@@ -246,7 +248,7 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return err // the end of the slice
+			return err // the slice ends
 		}
 		var gone []syncjob.Gone
 		if missing+failed > 0 {
@@ -257,27 +259,27 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 		if len(gone) == 0 {
 			return s.run.Lift(ctx)
 		}
-		if err := s.remove(ctx, gone); err != nil {
+		if err := s.deleteDocuments(ctx, gone); err != nil {
 			return err
 		}
 	}
 }
 
-// remove deletes documents softly, together with what the ledger says of them
-// and the job's counter. Those that were never indexed are forgotten.
-func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
-	if s.planning {
-		return s.planGone(ctx, gone, planitem.ActionDelete, "")
+// deleteDocuments soft-deletes documents with their ledger entries and counts them.
+// Documents that were never indexed are removed.
+func (s *slice) deleteDocuments(ctx context.Context, gone []syncjob.Gone) error {
+	if s.isPlan {
+		return s.planMissingDocuments(ctx, gone, planitem.ActionDelete, "")
 	}
-	var ids, never []uuid.UUID
+	var ids, failed []uuid.UUID
 	for _, g := range gone {
 		if g.Failed {
-			never = append(never, g.Document)
+			failed = append(failed, g.Document)
 		} else {
 			ids = append(ids, g.Document)
 		}
 	}
-	if err := s.forget(ctx, never...); err != nil || len(ids) == 0 {
+	if err := s.forgetFailed(ctx, failed...); err != nil || len(ids) == 0 {
 		return err
 	}
 	n, err := s.run.Settle(func() (int, error) {
@@ -287,7 +289,7 @@ func (s *slice) remove(ctx context.Context, gone []syncjob.Gone) error {
 		return fmt.Errorf("delete documents whose items are gone: %w", err)
 	}
 	if n == 0 {
-		return errors.New("documents whose items are gone cannot be deleted")
+		return errors.New("no document whose item is gone was deleted")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func TestAWikiIsSynced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.options.Notes = state.New(f.db.Pool)
+	f.options.States = state.New(f.db.Pool)
 	site := confluenceserver.NewCenter(t)
 	reader := site.AddUser(confluenceserver.User{Name: "reader", Email: "reader@example.com"})
 	ada := site.AddUser(confluenceserver.User{Name: "ada", Email: "ada@example.com"})
@@ -46,7 +46,7 @@ func TestAWikiIsSynced(t *testing.T) {
 	}
 	f.expectReaders(map[string]string{"ENG/Home": "group:staff", "ENG/Home/rota.csv": "group:staff"})
 	if got := f.readers("ENG/Home/Node.js.html"); !strings.HasPrefix(got, "group:restriction:") {
-		t.Errorf("the restricted page is for %q", got)
+		t.Errorf("the restricted page has the readers %q", got)
 	}
 	site.Change(walrus, true, func(c *confluenceserver.Content) { c.Body = "<p>It was changed.</p>" })
 	site.Remove(gone)
@@ -61,13 +61,13 @@ func TestAWikiIsSynced(t *testing.T) {
 	if row.Title != "Node.js" || !strings.Contains(content, "It was changed") {
 		t.Errorf("the page is %+v: %q", row, content)
 	}
-	// A restriction that ends changes no page, and comes with the permissions.
+	// The end of a restriction changes no page; a permission job finds it.
 	site.Change(walrus, false, func(c *confluenceserver.Content) { c.Users = nil })
 	if job = f.sync(permissions()); job.Status != entjob.StatusCompleted || job.Modified != 1 {
 		t.Errorf("the permission job is %+v", job)
 	}
 	f.expectReaders(map[string]string{"ENG/Home": "group:staff", "ENG/Home/Node.js.html": "group:staff"})
-	// Without the right to see the space nothing is deleted.
+	// Without access to the space nothing is deleted.
 	site.ChangeSpace("ENG", func(s *confluenceserver.Space) { s.Groups = nil })
 	if job = f.sync(syncjob.StartOptions{}); job.Status != entjob.StatusFailed || job.Deleted != 0 {
 		t.Errorf("the last job is %+v", job)

@@ -32,7 +32,7 @@ func (a *App) connect() {
 	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // was validated
 	a.SignOn = signon.New(a.DB.Ent, a.DB.Pool, flows, a.Accounts, signon.Options{
 		Attempts: a.limiter,
-		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCAsks(),
+		Issuer:   c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCAsks(),
 		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: a.now,
 		Join: signon.Join{Domains: c.OIDCJoins(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
 	})

@@ -40,9 +40,9 @@ func (a *App) Worker() *worker.Worker {
 	if window == 0 {
 		window = -1 // to the engine 0 is its default
 	}
-	told := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: a.now, Log: a.Log})
+	dispatcher := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: a.now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
-		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: a.now, Grants: a.Grants, Notes: state.New(a.DB.Pool), Told: told,
+		MaxBytes: int64(a.Config.UploadLimit), Window: window, Log: a.Log, Now: a.now, Grants: a.Grants, States: state.New(a.DB.Pool), Deliveries: dispatcher,
 		Pacer: a.Pacer, Schemas: attached.NewCatalog(a.DB.Pool, a.now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
@@ -51,7 +51,7 @@ func (a *App) Worker() *worker.Worker {
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
-		Inbound: told, Subscriptions: hooks,
+		Inbound: dispatcher, Subscriptions: hooks,
 	})
 }
 

@@ -13,20 +13,21 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-func (f *fixture) fresh() syncjob.Freshness {
+func (f *fixture) freshness() syncjob.Freshness {
 	f.Helper()
 	found, err := f.jobs.Freshness(f.ctx, []uuid.UUID{f.row.ID})
 	f.must(err)
 	return found[f.row.ID]
 }
 
-// near reports whether seconds are a time, with what the test itself took.
+// near reports whether seconds are about a duration, with a margin for the test
+// itself.
 func near(seconds float64, want time.Duration) bool {
 	return seconds >= want.Seconds()*0.8 && seconds <= want.Seconds()+60
 }
 
-// about allows for changes that count twice, since the database was too slow to
-// say that it had counted them.
+// about reports whether a number of changes is right. Two may count twice, when the
+// database is slow to confirm.
 func about(changes, want int) bool { return changes >= want && changes <= want+2 }
 
 func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
@@ -40,8 +41,8 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 		f.script.change(path, func(f *file) { f.Created = old })
 	}
 	f.sync(auto())
-	// What was there long before it was looked at for the first time is not late.
-	if w := f.fresh(); !about(w.Day.Changes, 10) || w.Week != w.Day || w.Day.Max > 60 || w.Waiting != 0 || !w.OldestWaiting.IsZero() {
+	// An old item that is new to the sync has no lag.
+	if w := f.freshness(); !about(w.Day.Changes, 10) || w.Week != w.Day || w.Day.Max > 60 || w.Waiting != 0 || !w.OldestWaiting.IsZero() {
 		t.Errorf("at first: %+v", w)
 	}
 	f.clock.advance(10 * time.Hour)
@@ -55,17 +56,17 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 	f.script.set("doc-0002.md", "v2", "# New\n\nIts clock is ahead.\n")
 	f.script.change("doc-0002.md", func(file *file) { file.Created = f.clock.now().Add(time.Hour) })
 	f.sync(auto())
-	w := f.fresh()
+	w := f.freshness()
 	if !about(w.Day.Changes, 14) || !near(w.Day.Max, 2*time.Hour) || w.Day.P50 > 60 || !near(w.Day.P95, 2*time.Hour) {
 		t.Errorf("after changes: %+v", w)
 	}
-	// Made anew is not changed.
+	// A full sync of the same version is not a change.
 	f.sync(full())
-	if again := f.fresh(); again.Day.Changes != w.Day.Changes {
-		t.Errorf("after a full sync: %+v", f.fresh())
+	if again := f.freshness(); again.Day.Changes != w.Day.Changes {
+		t.Errorf("after a full sync: %+v", f.freshness())
 	}
 	f.clock.advance(30 * time.Hour)
-	if w := f.fresh(); w.Day.Changes != 0 || !about(w.Week.Changes, 14) {
+	if w := f.freshness(); w.Day.Changes != 0 || !about(w.Week.Changes, 14) {
 		t.Errorf("a day later: %+v", w)
 	}
 	f.clock.advance(9 * 24 * time.Hour)
@@ -73,11 +74,11 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 	f.must(err)
 	var rows int
 	f.must(f.db.Pool.QueryRow(f.Context(), "select count(*) from freshness").Scan(&rows))
-	if w := f.fresh(); w.Week.Changes != 0 || rows != 0 {
+	if w := f.freshness(); w.Week.Changes != 0 || rows != 0 {
 		t.Errorf("at last: %+v, %d rows", w, rows)
 	}
 	if _, err := f.jobs.Freshness(f.ctx, nil); err == nil {
-		t.Error("a workspace asked about all")
+		t.Error("a workspace read the freshness of all")
 	}
 	all, err := f.jobs.Freshness(f.system(), nil)
 	f.must(err)
@@ -86,7 +87,7 @@ func TestFreshnessCountsFromTheChangeAtTheSource(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsIsSeenAndItsTimeCounts(t *testing.T) {
+func TestWaitingChangesCountFromTheirStart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window, f.options.Retries = -1, 1
@@ -98,23 +99,23 @@ func TestWhatWaitsIsSeenAndItsTimeCounts(t *testing.T) {
 		return connectors.Retryable(errors.New("the source is away"), 0)
 	})
 	f.sync(auto())
-	w := f.fresh()
+	w := f.freshness()
 	if w.Waiting != 1 || w.OldestWaiting.IsZero() {
 		t.Fatalf("one waits: %+v", w)
 	}
 	f.clock.advance(3 * time.Hour)
 	f.sync(auto())
-	if again := f.fresh(); !again.OldestWaiting.Equal(w.OldestWaiting) {
+	if again := f.freshness(); !again.OldestWaiting.Equal(w.OldestWaiting) {
 		t.Errorf("it waits since %s, then since %s", w.OldestWaiting, again.OldestWaiting)
 	}
 	f.script.hooks(nil, nil)
 	f.sync(auto())
-	if w := f.fresh(); w.Waiting != 0 || !near(w.Day.Max, 3*time.Hour) {
+	if w := f.freshness(); w.Waiting != 0 || !near(w.Day.Max, 3*time.Hour) {
 		t.Errorf("done: %+v", w)
 	}
 }
 
-func TestJobsTellTheirEffortAndConnectorsTheirHistory(t *testing.T) {
+func TestJobsHaveTheirEffortAndConnectorsTheirHistory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.options.Window = -1
@@ -154,7 +155,7 @@ func TestJobsTellTheirEffortAndConnectorsTheirHistory(t *testing.T) {
 	if mean, ok := h.MeanDuration(); !ok || mean <= 0 || mean > time.Minute {
 		t.Errorf("a sync takes %s", mean)
 	}
-	// Old jobs go, the newest stay.
+	// Old jobs are removed, the newest stay.
 	for range 25 {
 		f.must(f.db.Ent.SyncJob.Create().SetConnectorID(f.row.ID).SetStatus(entjob.StatusCompleted).SetFinishedAt(time.Now()).Exec(f.ctx))
 	}

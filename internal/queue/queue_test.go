@@ -80,7 +80,7 @@ func TestATaskIDIsQueuedOnce(t *testing.T) {
 	}
 }
 
-func TestAFlushedQueueTakesTasksAgain(t *testing.T) {
+func TestAFlushedQueueAcceptsTasksAgain(t *testing.T) {
 	t.Parallel()
 	client, q := connect(t)
 	s := queue.Sync{JobID: gid.New(gid.SyncJob)}
@@ -93,11 +93,11 @@ func TestAFlushedQueueTakesTasksAgain(t *testing.T) {
 	}
 	enqueue(t, q, s)
 	if !waiting(t, q, s) {
-		t.Error("the queue is not known again after a flush")
+		t.Error("the queue is not registered again after a flush")
 	}
 }
 
-func TestATaskThatWasGivenUpIsQueuedAgain(t *testing.T) {
+func TestAnArchivedTaskIsQueuedAgain(t *testing.T) {
 	t.Parallel()
 	client, q := connect(t)
 	s := queue.Sync{JobID: gid.New(gid.SyncJob)}
@@ -107,7 +107,7 @@ func TestATaskThatWasGivenUpIsQueuedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if waiting(t, q, s) {
-		t.Error("a task that was given up waits")
+		t.Error("an archived task waits")
 	}
 	enqueue(t, q, s)
 	if !waiting(t, q, s) {
@@ -115,7 +115,7 @@ func TestATaskThatWasGivenUpIsQueuedAgain(t *testing.T) {
 	}
 }
 
-func TestWithoutRedisTheErrorIsToldInTime(t *testing.T) {
+func TestEnqueueFailsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	client, q := connect(t)
 	_ = client.Close()
@@ -124,13 +124,13 @@ func TestWithoutRedisTheErrorIsToldInTime(t *testing.T) {
 		t.Error("enqueued without Redis")
 	}
 	if _, err := q.Waiting(t.Context(), s); err == nil {
-		t.Error("looked into a queue that is away")
+		t.Error("Waiting succeeded without Redis")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, q = connect(t)
 	if err := q.Enqueue(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that is over: %v", err)
+		t.Errorf("with a canceled context: %v", err)
 	}
 }
 
