@@ -146,7 +146,7 @@ func TestAPlanHasReasons(t *testing.T) {
 		"bundle.zip/a.md":  {planitem.ActionUnchanged, ""},
 		"bundle.zip/b.mp4": {planitem.ActionSkip, "format not supported"},
 		"other.zip":        {planitem.ActionCompare, "an archive: its files are known only when it is read"},
-		"other.zip/c.md":   {planitem.ActionCompare, "in an archive that is read anew"},
+		"other.zip/c.md":   {planitem.ActionCompare, "in an archive that is read again"},
 	} {
 		line := lines[path]
 		if line == nil {
