@@ -105,7 +105,7 @@ func (x *exchange) admitKey(raw []byte) error {
 	}
 	v := key.Viewer
 	v.Surface = viewer.SurfacePublic
-	if v.Named, err = x.named(key); err != nil {
+	if v.EndUser, err = x.named(key); err != nil {
 		return err
 	}
 	x.ctx = viewer.With(x.ctx, v)

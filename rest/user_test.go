@@ -16,12 +16,12 @@ func TestASecretKeyNamesWhoAsks(t *testing.T) {
 		"ada@example.com": "ada@example.com", "Ada@EXAMPLE.com": "ada@example.com", " ada@example.com ": "ada@example.com",
 	} {
 		h.as = nil
-		if got := h.ask(search("X-Service-Key", secretKey, header, given)); got.Code != http.StatusOK || len(h.as) != 1 || h.as[0].Named != want || h.as[0].Mail() != want {
+		if got := h.ask(search("X-Service-Key", secretKey, header, given)); got.Code != http.StatusOK || len(h.as) != 1 || h.as[0].EndUser != want || h.as[0].ReaderEmail() != want {
 			t.Errorf("%q is %+v: %d %s", given, h.as, got.Code, got.Body)
 		}
 	}
 	h.as = nil
-	if got := h.ask(search("X-Service-Key", secretKey)); got.Code != http.StatusOK || h.as[0].Mail() != "" {
+	if got := h.ask(search("X-Service-Key", secretKey)); got.Code != http.StatusOK || h.as[0].ReaderEmail() != "" {
 		t.Errorf("nobody is %+v: %d", h.as, got.Code)
 	}
 	for _, given := range []string{"", "ada", "ada@", "user:ada@example.com x", "ada@example.com, bob@example.com", "Ada <ada@example.com>", "@", "ada@example.com\x00"} {
@@ -39,14 +39,14 @@ func TestASecretKeyNamesWhoAsks(t *testing.T) {
 	for _, given := range []string{"ada@example.com", "nonsense"} {
 		h.as = nil
 		got := h.ask(search("X-Service-Key", publishableKey, "Origin", "https://docs.example.com", header, given))
-		if got.Code != http.StatusOK || len(h.as) != 1 || h.as[0].Named != "" || h.as[0].Mail() != "" {
+		if got.Code != http.StatusOK || len(h.as) != 1 || h.as[0].EndUser != "" || h.as[0].ReaderEmail() != "" {
 			t.Errorf("a publishable key names %+v: %d %s", h.as, got.Code, got.Body)
 		}
 	}
 	// Nor does it make anybody of a session.
 	h.as = nil
 	h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer session", header, "eve@example.com"))
-	if len(h.as) != 1 || h.as[0].Kind != viewer.KindSession || h.as[0].Named != "" {
+	if len(h.as) != 1 || h.as[0].Kind != viewer.KindSession || h.as[0].EndUser != "" {
 		t.Errorf("a session is %+v", h.as)
 	}
 }

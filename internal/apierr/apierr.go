@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Code names what went wrong, as clients see it in error.code and in GraphQL's
+// Code names the kind of an error. Clients see it in error.code and in GraphQL's
 // extensions.code.
 type Code string
 
@@ -33,7 +33,7 @@ const (
 	Internal             Code = "internal"
 )
 
-// Status is the HTTP status of c; 500 for a code that is not in the table.
+// Status returns the HTTP status of c; 500 for an unknown code.
 func (c Code) Status() int {
 	switch c {
 	case InvalidRequest:
@@ -63,18 +63,18 @@ func (c Code) Status() int {
 	}
 }
 
-// Error is an error that may leave the process. Message is shown to callers;
-// Op and Cause are for the log only.
+// An Error is an error that may leave the process. Clients see Message. Op and
+// Cause are for the log.
 type Error struct {
 	Code       Code
 	Message    string
-	Field      string        // the input that is wrong, with InvalidRequest
-	RetryAfter time.Duration // when to come back, with RateLimited and Unavailable
+	Field      string        // the invalid input, with InvalidRequest
+	RetryAfter time.Duration // when to try again, with RateLimited and Unavailable
 	Op         string
 	Cause      error
 }
 
-// Error says everything, the cause too: it is text for the log.
+// Error returns the message with Op and Cause, for the log.
 func (e *Error) Error() string {
 	s := e.Message
 	if e.Op != "" {
@@ -89,22 +89,24 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New makes an error with a message that is safe to show.
+// New returns an error with a message that is safe to show.
 func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// Invalid says that the named input is wrong; the message begins with its name.
+// Invalid returns an InvalidRequest error for an input. The message begins with the
+// name of the field.
 func Invalid(field, message string) *Error {
 	return &Error{Code: InvalidRequest, Field: field, Message: field + ": " + message}
 }
 
-// NotFound says that what was asked for does not exist for this caller: a
-// missing row and one of another workspace look the same.
+// NotFound returns the error for a row that does not exist, or that the caller may
+// not see.
 func NotFound(what string) *Error {
 	return &Error{Code: CodeNotFound, Message: what + " not found"}
 }
 
-// Wrap keeps the code and message of an *Error inside err and makes anything
-// else an internal error whose cause stays in the log. Nil stays nil.
+// Wrap adds an operation to an error. It keeps the code and message of an *Error
+// inside err; every other error becomes an internal error. Wrap returns nil for
+// nil.
 func Wrap(op string, err error) error {
 	if err == nil {
 		return nil
@@ -118,8 +120,9 @@ func Wrap(op string, err error) error {
 	return &e
 }
 
-// From returns the *Error inside err. A context that ended becomes Unavailable
-// and everything unknown Internal, with a message that gives nothing away.
+// From returns the *Error inside err. An ended context, and a database or queue
+// that cannot be reached, become Unavailable; every other error becomes Internal,
+// with a message that reveals nothing.
 func From(err error) *Error {
 	var e *Error
 	switch {
@@ -127,29 +130,28 @@ func From(err error) *Error {
 		return e
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: Unavailable, Message: "The request was not finished in time; try again.", Cause: err}
-	case away(err):
-		return &Error{Code: Unavailable, Message: "A part of the service cannot be reached just now; try again.", RetryAfter: awayRetry, Cause: err}
-	case readOnly(err):
-		return &Error{Code: Unavailable, Message: "Nothing can be changed just now; try again.", RetryAfter: awayRetry, Cause: err}
+	case unreachable(err):
+		return &Error{Code: Unavailable, Message: "A part of the service cannot be reached just now; try again.", RetryAfter: unreachableRetryAfter, Cause: err}
+	case isReadOnly(err):
+		return &Error{Code: Unavailable, Message: "Nothing can be changed just now; try again.", RetryAfter: unreachableRetryAfter, Cause: err}
 	default:
 		return &Error{Code: Internal, Message: "Something went wrong on our side; the log has the details under this request's id.", Cause: err}
 	}
 }
 
-// awayRetry is when a client may come back whose request failed because a part
-// of the service was away.
-const awayRetry = 5 * time.Second
+// unreachableRetryAfter is when a client may repeat a request that failed because a
+// server could not be reached.
+const unreachableRetryAfter = 5 * time.Second
 
-// readOnly reports errors of a database that only reads at the moment, as a
-// standby does while another server takes over.
-func readOnly(err error) bool {
+// isReadOnly reports whether err is the refusal of a database that takes no writes.
+func isReadOnly(err error) bool {
 	var state interface{ SQLState() string }
 	return errors.As(err, &state) && state.SQLState() == "25006"
 }
 
-// away reports errors of a database or queue that cannot be reached or is just starting or stopping, by how their drivers
-// say it.
-func away(err error) bool {
+// unreachable reports whether err comes from a database or queue that cannot be
+// reached, starts, or stops.
+func unreachable(err error) bool {
 	var network net.Error
 	if errors.As(err, &network) {
 		return true

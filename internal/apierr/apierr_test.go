@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-func TestUnknownErrorsShowNothingOfTheirCause(t *testing.T) {
+func TestInternalErrorsHideTheirCause(t *testing.T) {
 	t.Parallel()
 	e := apierr.From(errors.New(`pq: relation "users" does not exist`))
 	if e.Code != apierr.Internal || strings.Contains(e.Message, "users") {
@@ -54,7 +54,7 @@ type stateError string
 func (stateError) Error() string      { return "refused" }
 func (e stateError) SQLState() string { return string(e) }
 
-func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
+func TestAnUnreachableServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]apierr.Code{
 		&net.OpError{Op: "dial", Err: errors.New("connection refused")}: apierr.Unavailable,

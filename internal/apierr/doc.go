@@ -1,4 +1,6 @@
-// Package apierr is the one error of the edge: a code that clients can act on,
-// a message that is safe to show, and the cause that only the log sees. One
-// table maps codes to HTTP statuses. It imports nothing of Magpie.
+// Package apierr holds the error type of the API: a code for programs, a message
+// that is safe to show, and a cause for the log. One table maps codes to HTTP
+// statuses.
+//
+// Allowed imports: none of Magpie.
 package apierr

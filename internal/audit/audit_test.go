@@ -22,16 +22,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// house is a workspace with its owner and a collection.
-type house struct {
+// A fixture is a workspace with its owner and a collection.
+type fixture struct {
 	t          *testing.T
 	urls       *testkit.DB
 	db         *store.DB
 	workspace  uuid.UUID
 	person     *ent.User
 	collection *ent.Collection
-	as         context.Context // the owner's
-	system     context.Context // Magpie's own
+	as         context.Context // of the owner
+	system     context.Context // of Magpie itself
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -45,9 +45,9 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, urls: testkit.Database(t)}
+	h := &fixture{t: t, urls: testkit.Database(t)}
 	h.db = must[*store.DB](t)(store.Open(t.Context(), h.urls.AppURL, 4))
 	t.Cleanup(h.db.Close)
 	h.workspace, h.person, h.collection, h.as = h.tenant("ada")
@@ -55,7 +55,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) tenant(name string) (uuid.UUID, *ent.User, *ent.Collection, context.Context) {
+func (h *fixture) tenant(name string) (uuid.UUID, *ent.User, *ent.Collection, context.Context) {
 	t, c := h.t, h.db.Ent
 	all := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	w := must[*ent.Workspace](t)(c.Workspace.Create().SetName(name).Save(all))
@@ -68,13 +68,13 @@ func (h *house) tenant(name string) (uuid.UUID, *ent.User, *ent.Collection, cont
 	})
 }
 
-// entries are all of the workspace, the oldest first.
-func (h *house) entries() []*ent.AuditEntry {
+// entries returns the entries of the workspace, the oldest first.
+func (h *fixture) entries() []*ent.AuditEntry {
 	h.t.Helper()
 	return must[[]*ent.AuditEntry](h.t)(h.db.Ent.AuditEntry.Query().Order(auditentry.ByCreatedAt(), auditentry.ByID()).All(h.system))
 }
 
-func (h *house) actions() []string {
+func (h *fixture) actions() []string {
 	h.t.Helper()
 	var out []string
 	for _, e := range h.entries() {
@@ -83,14 +83,14 @@ func (h *house) actions() []string {
 	return out
 }
 
-func TestMagpiesOwnDoingIsNotWrittenDown(t *testing.T) {
+func TestChangesByMagpieItselfHaveNoEntries(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	connector := must[*ent.Connector](t)(h.db.Ent.Connector.Create().SetName("x").SetType("s3").SetCollectionID(h.collection.ID).Save(h.system))
 	if err := connector.Update().SetName("y").SetLastSync(time.Now()).Exec(h.system); err != nil {
 		t.Fatal(err)
 	}
-	// Nor bookkeeping, though a person caused it.
+	// Bookkeeping has no entry either, although a person caused it.
 	ctx, counted := store.Counting(h.as)
 	if err := h.db.Ent.Connector.UpdateOneID(connector.ID).SetNextSyncAt(time.Now()).Exec(ctx); err != nil {
 		t.Fatal(err)
@@ -103,14 +103,14 @@ func TestMagpiesOwnDoingIsNotWrittenDown(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneOnSomebodysBehalfIsTheirs(t *testing.T) {
+func TestWorkOnBehalfOfAPersonIsAttributedToThem(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	elevated := viewer.With(h.as, viewer.System(h.workspace))
 	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetName("Renamed").Exec(elevated); err != nil {
 		t.Fatal(err)
 	}
-	shell := viewer.With(viewer.ByCommand(t.Context(), "root"), viewer.System(h.workspace))
+	shell := viewer.With(viewer.WithCommandActor(t.Context(), "root"), viewer.System(h.workspace))
 	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetName("Again").Exec(shell); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestWhatIsDoneOnSomebodysBehalfIsTheirs(t *testing.T) {
 
 func TestAChangeAndItsEntryCommitTogether(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	tx := must[*ent.Tx](t)(h.db.Ent.Tx(h.as))
 	if err := tx.Collection.UpdateOneID(h.collection.ID).SetName("Undone").Exec(h.as); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestAChangeAndItsEntryCommitTogether(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	// Outside of a transaction, where no entry can be written nothing is changed.
+	// Outside of a transaction a change fails if its entry cannot be written.
 	admin := must[*pgx.Conn](t)(pgx.Connect(t.Context(), h.urls.AdminURL))
 	defer func() { _ = admin.Close(t.Context()) }()
 	if _, err := admin.Exec(t.Context(), "revoke insert on audit_entries from magpie_app"); err != nil {
@@ -155,9 +155,9 @@ func TestAChangeAndItsEntryCommitTogether(t *testing.T) {
 	}
 }
 
-func TestEntriesTellNoSecrets(t *testing.T) {
+func TestEntriesContainNoSecrets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.db.Ent
 	key := must[*ent.APIKey](t)(c.APIKey.Create().SetName("Site").SetPublishableHash([]byte("sesame-1")).SetSecretHash([]byte("sesame-2")).
 		SetPublishableHint("svc_pk_sesame").SetSecretHint("svc_sk_sesame").SetWidgetContext(strings.Repeat("context ", 1000)).Save(h.as))
@@ -200,9 +200,9 @@ func TestEntriesTellNoSecrets(t *testing.T) {
 	}
 }
 
-func TestNothingChangesOrRemovesAnEntry(t *testing.T) {
+func TestEntriesCannotBeChangedOrDeleted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetName("Renamed").Exec(h.as); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestNothingChangesOrRemovesAnEntry(t *testing.T) {
 
 func TestOnlyAdminsOfTheWorkspaceReadEntries(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	_, _, _, eve := h.tenant("eve")
 	if err := h.db.Ent.Collection.UpdateOneID(h.collection.ID).SetName("Renamed").Exec(h.as); err != nil {
 		t.Fatal(err)
@@ -253,9 +253,9 @@ func TestOnlyAdminsOfTheWorkspaceReadEntries(t *testing.T) {
 	}
 }
 
-func TestOldEntriesGoAndAWorkspaceTakesItsOwn(t *testing.T) {
+func TestOldEntriesAndThoseOfDeletedWorkspacesAreDeleted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	admin := must[*pgx.Conn](t)(pgx.Connect(t.Context(), h.urls.AdminURL))
 	defer func() { _ = admin.Close(t.Context()) }()
 	_, err := admin.Exec(t.Context(), `insert into audit_entries (id, workspace_id, created_at, actor_kind, action, target_kind, changes)
@@ -289,7 +289,7 @@ func TestOldEntriesGoAndAWorkspaceTakesItsOwn(t *testing.T) {
 
 func TestAChangeOfManyRowsIsWrittenRowByRow(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for range 20 {
 		must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName("Docs").SetEmbeddingModel("m").Save(h.system))
 	}
@@ -309,9 +309,9 @@ func TestAChangeOfManyRowsIsWrittenRowByRow(t *testing.T) {
 	}
 }
 
-func TestATombstoneIsTheDelete(t *testing.T) {
+func TestATombstoneIsRecordedAsTheDeletion(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	create := h.db.Ent.Connector.Create().SetName("Bucket").SetType("s3").SetCollectionID(h.collection.ID).SetConfig(map[string]any{"bucket": "docs"})
 	connector := must[*ent.Connector](t)(create.Save(h.system))
 	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now()).Exec(h.as); err != nil {
@@ -336,7 +336,7 @@ func TestATombstoneIsTheDelete(t *testing.T) {
 	if _, named := was["deleting_at"]; named || was["name"] != "Bucket" || was["config.bucket"] != "docs" {
 		t.Errorf("what was deleted: %v", was)
 	}
-	// A second tombstone is no second delete, nor is the end of the row, whoever makes it.
+	// A second tombstone and the deletion of the row have no entries.
 	if err := h.db.Ent.Connector.Update().SetDeletingAt(time.Now().Add(time.Hour)).Exec(h.as); err != nil {
 		t.Fatal(err)
 	}
@@ -351,9 +351,9 @@ func TestATombstoneIsTheDelete(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonDecidesOfADocumentAndAnInvitationHasItsName(t *testing.T) {
+func TestDecisionsAboutDocumentsAndInvitationsHaveActionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.db.Ent
 	connector := must[*ent.Connector](t)(c.Connector.Create().SetName("x").SetType("s3").SetCollectionID(h.collection.ID).Save(h.system))
 	job := must[*ent.SyncJob](t)(c.SyncJob.Create().SetConnectorID(connector.ID).Save(h.system))
@@ -384,9 +384,9 @@ func TestWhatAPersonDecidesOfADocumentAndAnInvitationHasItsName(t *testing.T) {
 	}
 }
 
-func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
+func TestAnEntryHasTheNameThatTheKeyHadThen(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	key := must[*ent.APIKey](t)(h.db.Ent.APIKey.Create().SetName("Site").SetPublishableHash([]byte("p")).SetSecretHash([]byte("s")).
 		SetPublishableHint("p").SetSecretHint("s").Save(h.system))
 	record := func(ctx context.Context, e audit.Event) error {
@@ -397,7 +397,7 @@ func TestAnEventNamesItsKeyAsItWasCalled(t *testing.T) {
 	}
 	asKey := viewer.With(t.Context(), viewer.Viewer{Workspace: h.workspace, Subject: key.ID, Kind: viewer.KindKey, Secret: true})
 	event := audit.Event{Action: "connector.test", TargetKind: "connector", TargetName: "a\x00b" + strings.Repeat("x", 500)}
-	for _, ctx := range []context.Context{asKey, h.system} { // Magpie's own leaves none
+	for _, ctx := range []context.Context{asKey, h.system} { // Magpie itself has no entries
 		if err := record(ctx, event); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Change is what happened to one field. The values of a hidden one are nil.
+// Change is the change of one field. The values of a hidden field are nil.
 type Change struct {
 	Field  string `json:"field"`
 	Old    any    `json:"old"`
@@ -21,29 +21,31 @@ type Change struct {
 }
 
 const (
-	// maxText is how many characters of a text an entry keeps.
-	maxText = 200
-	// maxJSON is how many bytes of a list or an object it keeps.
-	maxJSON = 1000
-	// maxChanges is how many fields an entry names.
+	// maxTextRunes is the number of characters of a text that an entry keeps.
+	maxTextRunes = 200
+	// maxJSONBytes is the size of a list or an object that an entry keeps whole.
+	maxJSONBytes = 1000
+	// maxChanges is the number of fields that an entry lists.
 	maxChanges = 100
 )
 
-// bookkeeping are fields of every entity that say nothing.
-func bookkeeping(field string) bool {
+// isBookkeeping reports whether a field of every entity is of no interest to
+// readers of the log.
+func isBookkeeping(field string) bool {
 	return slices.Contains([]string{"id", "workspace_id", "created_at", "updated_at"}, field)
 }
 
-// The names of fields, and of the options of connectors, whose values are
-// nobody's to read.
-var secretive = regexp.MustCompile(`(?i)hash|secret|token|passw|credential|private|api_?key|access_?key|embedding$`)
+// secretName matches the names of fields, and of options of connectors, whose
+// values are secret.
+var secretName = regexp.MustCompile(`(?i)hash|secret|token|passw|credential|private|api_?key|access_?key|embedding$`)
 
-// userinfo is a name and a password inside an address.
+// userinfo matches the name and password in a URL.
 var userinfo = regexp.MustCompile(`://[^/@\s]+@`)
 
-// differences are the changes from one state of a row to another; nil is no row.
-func differences(old, current map[string]any, hidden func(field string) bool) []Change {
-	old, current = flattened(old), flattened(current)
+// diff returns the changes between two states of a row. A nil state means that
+// there is no row.
+func diff(old, current map[string]any, hidden func(field string) bool) []Change {
+	old, current = flatten(old), flatten(current)
 	names := slices.Sorted(maps.Keys(old))
 	for name := range current {
 		if _, both := old[name]; !both {
@@ -54,15 +56,15 @@ func differences(old, current map[string]any, hidden func(field string) bool) []
 	changes := []Change{}
 	for _, name := range names {
 		was, is := old[name], current[name]
-		if bookkeeping(name) || reflect.DeepEqual(was, is) || empty(was) && empty(is) {
+		if isBookkeeping(name) || reflect.DeepEqual(was, is) || isEmpty(was) && isEmpty(is) {
 			continue
 		}
 		if len(changes) == maxChanges {
 			changes = append(changes, Change{Field: "…", Hidden: true})
 			break
 		}
-		c := Change{Field: name, Old: shown(was), New: shown(is)}
-		if root, _, _ := strings.Cut(name, "."); hidden(root) || secretive.MatchString(name) || isBytes(was) || isBytes(is) {
+		c := Change{Field: name, Old: displayed(was), New: displayed(is)}
+		if root, _, _ := strings.Cut(name, "."); hidden(root) || secretName.MatchString(name) || isBytes(was) || isBytes(is) {
 			c = Change{Field: name, Hidden: true}
 		}
 		changes = append(changes, c)
@@ -70,8 +72,8 @@ func differences(old, current map[string]any, hidden func(field string) bool) []
 	return changes
 }
 
-// flattened takes the entries of objects out of them, one level deep.
-func flattened(row map[string]any) map[string]any {
+// flatten replaces each object by its members, one level deep.
+func flatten(row map[string]any) map[string]any {
 	out := make(map[string]any, len(row))
 	for name, value := range row {
 		object, ok := value.(map[string]any)
@@ -86,8 +88,9 @@ func flattened(row map[string]any) map[string]any {
 	return out
 }
 
-// empty says that a value is as good as none: a new row has many of those.
-func empty(v any) bool {
+// isEmpty reports whether a value means the same as null. New rows have many empty
+// values.
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -100,49 +103,50 @@ func empty(v any) bool {
 	}
 }
 
-// isBytes recognises the database's way of writing bytes in JSON.
+// isBytes reports whether a value is a byte string, in the JSON that the database
+// writes.
 func isBytes(v any) bool {
 	text, ok := v.(string)
 	return ok && strings.HasPrefix(text, `\x`)
 }
 
-// shown is a value as entries keep it: bounded, and without the credentials of
-// addresses.
-func shown(v any) any {
+// displayed returns a value as entries store it: bounded, and without passwords in
+// URLs.
+func displayed(v any) any {
 	switch v := v.(type) {
 	case string:
-		return shortened(userinfo.ReplaceAllString(v, "://…@"))
+		return truncate(userinfo.ReplaceAllString(v, "://…@"))
 	case []any, map[string]any:
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(masked(v)); err != nil {
+		if err := encoder.Encode(mask(v)); err != nil {
 			return nil
 		}
-		if text.Len() > maxJSON {
-			return shortened(text.String())
+		if text.Len() > maxJSONBytes {
+			return truncate(text.String())
 		}
-		return masked(v)
+		return mask(v)
 	default:
 		return v
 	}
 }
 
-// masked hides what secretive names hold inside lists and objects.
-func masked(v any) any {
+// mask hides the values of secret names in lists and objects.
+func mask(v any) any {
 	switch v := v.(type) {
 	case string:
 		return userinfo.ReplaceAllString(v, "://…@")
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = masked(v[i])
+			out[i] = mask(v[i])
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, value := range v {
-			if out[name] = masked(value); secretive.MatchString(name) {
+			if out[name] = mask(value); secretName.MatchString(name) {
 				out[name] = "…"
 			}
 		}
@@ -152,11 +156,11 @@ func masked(v any) any {
 	}
 }
 
-// shortened cuts a long text and says how long it was.
-func shortened(text string) string {
+// truncate shortens a long text and adds its length.
+func truncate(text string) string {
 	n := utf8.RuneCountInString(text)
-	if n <= maxText {
+	if n <= maxTextRunes {
 		return text
 	}
-	return fmt.Sprintf("%s… (%d characters)", string([]rune(text)[:maxText]), n)
+	return fmt.Sprintf("%s… (%d characters)", string([]rune(text)[:maxTextRunes]), n)
 }

@@ -1,9 +1,9 @@
-// Package audit writes down who changed what. A hook on the ent client notes
-// each change of an audited entity in the transaction of the change, whoever
-// makes it: resolvers, domain packages or the command line; table.go says what
-// is audited, and what is not and why. Events that change no row are recorded
-// by name. Entries are read through ent.
+// Package audit records who changed what. A hook on the ent client writes an entry
+// for each change of an audited entity, in the transaction of the change, whether a
+// resolver, a domain package or the command line makes it. table.go lists what is
+// audited, and what is not and why. Events that change no row are recorded by
+// Record. Entries are read through ent.
 //
-// Allowed imports: ent, internal/viewer, ent/gid, internal/request/requestid,
-// internal/ratelimit, internal/apierr.
+// Allowed imports: ent, ent/gid, internal/ratelimit, internal/request/requestid,
+// internal/viewer, internal/apierr.
 package audit

@@ -15,12 +15,12 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Event is something that was done. The zero Workspace is the actor's.
+// Event is an action to record. A zero Workspace means the actor's.
 type Event struct {
 	Workspace  uuid.UUID
 	Action     string // such as connector.test
 	TargetKind string
-	TargetID   uuid.UUID // zero: none
+	TargetID   uuid.UUID // zero for none
 	TargetName string
 	Changes    []Change
 }
@@ -36,16 +36,16 @@ func ClientExec(client *ent.Client) Exec {
 	}
 }
 
-// Record writes events of the context's actor down; where Magpie acts by itself
-// nothing is written. An event of no workspace is an error.
+// Record writes events of the context's actor. It writes nothing for Magpie itself.
+// An event without a workspace is an error.
 func Record(ctx context.Context, exec Exec, events ...Event) error {
-	who, ok := actorOf(ctx)
+	by, ok := actorOf(ctx)
 	if !ok {
 		return nil
 	}
 	entries := make([]entry, len(events))
 	for i, e := range events {
-		entries[i] = who.entry(e)
+		entries[i] = by.entry(e)
 		if entries[i].Workspace == uuid.Nil {
 			return fmt.Errorf("audit %s: it belongs to no workspace", e.Action)
 		}
@@ -53,7 +53,7 @@ func Record(ctx context.Context, exec Exec, events ...Event) error {
 	return write(ctx, exec, entries)
 }
 
-// entry is a row of audit_entries.
+// An entry is a row of audit_entries.
 type entry struct {
 	ID         uuid.UUID  `json:"id"`
 	Workspace  uuid.UUID  `json:"workspace_id"`
@@ -70,13 +70,13 @@ type entry struct {
 	Changes    []Change   `json:"changes"`
 }
 
-// actor is who did it, and from where.
+// An actor is the originator of a change.
 type actor struct {
 	kind, name, ip, request string
 	workspace, id, session  uuid.UUID
 }
 
-// actorOf reads the actor out of a context; false where Magpie acts by itself.
+// actorOf returns the actor of a context; false for Magpie itself.
 func actorOf(ctx context.Context) (actor, bool) {
 	v, ok := viewer.Actor(ctx)
 	if !ok {
@@ -106,9 +106,9 @@ func actorOf(ctx context.Context) (actor, bool) {
 
 func (a actor) entry(e Event) entry {
 	out := entry{
-		ID: gid.New(gid.AuditEntry), Workspace: e.Workspace, ActorKind: a.kind, ActorID: set(a.id), ActorName: clean(a.name),
-		Session: set(a.session), IP: filled(a.ip), Request: filled(a.request),
-		Action: e.Action, TargetKind: e.TargetKind, TargetID: set(e.TargetID), TargetName: clean(e.TargetName), Changes: e.Changes,
+		ID: gid.New(gid.AuditEntry), Workspace: e.Workspace, ActorKind: a.kind, ActorID: nilIfZero(a.id), ActorName: storable(a.name),
+		Session: nilIfZero(a.session), IP: nilIfEmpty(a.ip), Request: nilIfEmpty(a.request),
+		Action: e.Action, TargetKind: e.TargetKind, TargetID: nilIfZero(e.TargetID), TargetName: storable(e.TargetName), Changes: e.Changes,
 	}
 	if out.Workspace == uuid.Nil {
 		out.Workspace = a.workspace
@@ -119,28 +119,28 @@ func (a actor) entry(e Event) entry {
 	return out
 }
 
-func set(id uuid.UUID) *uuid.UUID {
+func nilIfZero(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
 	}
 	return &id
 }
 
-func filled(text string) *string {
+func nilIfEmpty(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
 }
 
-// clean makes a text one that the database can keep, and short.
-func clean(text string) string {
-	return shortened(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "�"))
+// storable returns a text that the database accepts, truncated.
+func storable(text string) string {
+	return truncate(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "�"))
 }
 
-// insertEntries takes the rows as one JSON array. An API key's name is read
-// here, where it is as it was then. What the end of a workspace brings about
-// has no entry: those of the workspace have gone with it.
+// insertEntries inserts entries from a JSON array. It reads the current name of an
+// API key. It skips workspaces that have been deleted, whose entries have been
+// deleted, too.
 const insertEntries = `insert into audit_entries (id, workspace_id, created_at, actor_kind, actor_id, actor_name, session_id, ip, request_id,
     action, target_kind, target_id, target_name, changes)
 select e.id, e.workspace_id, clock_timestamp(), e.actor_kind, e.actor_id,

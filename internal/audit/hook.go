@@ -14,41 +14,41 @@ import (
 	"github.com/magpie-search/magpie/ent"
 )
 
-// The kinds of changes.
+// The operations.
 const (
 	opCreate = "create"
 	opUpdate = "update"
 	opDelete = "delete"
 )
 
-// maxRows is of how many rows one change is written down row by row; what it did
-// to further ones is one entry with their number.
+// maxRows is the number of rows of one change that get an entry each. One more
+// entry has the number of further rows.
 const maxRows = 1000
 
-// Atomic runs do inside one transaction, of which every statement that is given
-// do's context is a part, and commits it when do returns nil.
+// Atomic runs do in one transaction and commits it if do returns nil. Every
+// statement with the context of do is part of the transaction.
 type Atomic func(ctx context.Context, do func(ctx context.Context) error) error
 
-// Hook writes down what is done to audited entities, in the transaction of the
-// change; for changes outside one atomic makes it. Where Magpie acts by itself
-// (viewer.Actor) nothing is written and nothing more is asked of the database.
+// Hook returns a hook that writes entries for changes of audited entities, in the
+// transaction of the change or, outside of one, in a transaction by atomic. Changes
+// by Magpie itself (viewer.Actor) have no entries and cost no statements.
 func Hook(atomic Atomic) ent.Hook {
-	audited, excused := Audited(), Excused()
+	audited, unaudited := Audited(), Unaudited()
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-			who, ok := actorOf(ctx)
-			if _, not := excused[m.Type()]; !ok || not {
+			by, ok := actorOf(ctx)
+			if _, skip := unaudited[m.Type()]; !ok || skip {
 				return next.Mutate(ctx, m)
 			}
 			spec, known := audited[m.Type()]
-			if known && !spec.concerns(m) {
+			if known && !spec.records(m) {
 				return next.Mutate(ctx, m)
 			}
 			change, ok := m.(mutation)
 			if !ok {
 				return nil, fmt.Errorf("audit %s: its mutations have no client", m.Type())
 			}
-			work := &record{spec: spec, known: known, who: who, m: change}
+			work := &record{spec: spec, known: known, by: by, m: change}
 			if _, err := change.Tx(); err == nil {
 				return work.mutate(ctx, next)
 			}
@@ -62,7 +62,7 @@ func Hook(atomic Atomic) ent.Hook {
 	}
 }
 
-// mutation is what ent generates for every entity.
+// mutation is implemented by the generated mutations of all entities.
 type mutation interface {
 	ent.Mutation
 	Client() *ent.Client
@@ -71,10 +71,10 @@ type mutation interface {
 	ID() (uuid.UUID, bool)
 }
 
-// tombstone is the field that ends a row for everybody, before the row goes.
+// tombstone is the field that marks a row as deleted.
 const tombstone = "deleting_at"
 
-// opOf is the kind of a mutation. Whatever sets a tombstone is a delete.
+// opOf returns the operation of a mutation. Setting the tombstone is a deletion.
 func opOf(m ent.Mutation) string {
 	_, ends := m.Field(tombstone)
 	switch {
@@ -87,33 +87,33 @@ func opOf(m ent.Mutation) string {
 	}
 }
 
-// concerns says that a mutation may be worth an entry, by what it sets.
-func (e Entity) concerns(m ent.Mutation) bool {
+// records reports whether a mutation may need an entry, by the fields that it sets.
+func (e Entity) records(m ent.Mutation) bool {
 	op := opOf(m)
-	if e.leftOut(op) {
+	if e.isExcluded(op) {
 		return false
 	}
-	return op != opUpdate || slices.ContainsFunc(append(m.Fields(), m.ClearedFields()...), e.counts)
+	return op != opUpdate || slices.ContainsFunc(append(m.Fields(), m.ClearedFields()...), e.isRecorded)
 }
 
 // record writes one mutation down.
 type record struct {
 	spec  Entity
-	known bool // the entity has a spec
-	who   actor
+	known bool // the entity is in Audited
+	by    actor
 	m     mutation
 }
 
 func (r *record) mutate(ctx context.Context, next ent.Mutator) (ent.Value, error) {
 	op := opOf(r.m)
 	var before []row
-	var more int
+	var excess int
 	if op != opCreate && r.known {
 		ids, err := r.m.IDs(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if more = len(ids) - maxRows; more > 0 {
+		if excess = len(ids) - maxRows; excess > 0 {
 			ids = ids[:maxRows]
 		}
 		if before, err = r.load(ctx, ids, true); err != nil {
@@ -128,22 +128,23 @@ func (r *record) mutate(ctx context.Context, next ent.Mutator) (ent.Value, error
 	if err != nil {
 		return nil, err
 	}
-	if more > 0 {
-		events = append(events, r.summary(op, more))
+	if excess > 0 {
+		events = append(events, r.summary(op, excess))
 	}
 	return made, r.write(ctx, events)
 }
 
-// done is an event and the person who its maker turned out to be.
-type done struct {
+// An attributedEvent is an event with the person to whom it is attributed if the
+// caller had no credentials.
+type attributedEvent struct {
 	Event
 	maker uuid.UUID
-	name  string // of the maker
+	name  string // of the person
 }
 
-func (r *record) events(ctx context.Context, op string, before []row) ([]done, error) {
+func (r *record) events(ctx context.Context, op string, before []row) ([]attributedEvent, error) {
 	if !r.known {
-		return []done{r.unknown(op)}, nil
+		return []attributedEvent{r.unknown(op)}, nil
 	}
 	after := map[uuid.UUID]row{}
 	if op != opDelete {
@@ -165,10 +166,10 @@ func (r *record) events(ctx context.Context, op string, before []row) ([]done, e
 			before = rows
 		}
 	}
-	events := make([]done, 0, len(before))
+	events := make([]attributedEvent, 0, len(before))
 	for _, b := range before {
 		if op == opDelete && b.fields[tombstone] != nil {
-			continue // its delete was written down when it got the tombstone
+			continue // the tombstone already has an entry
 		}
 		e, was, is := b, b.fields, map[string]any(nil)
 		switch op {
@@ -181,18 +182,18 @@ func (r *record) events(ctx context.Context, op string, before []row) ([]done, e
 			}
 			e, is = a, a.fields
 		}
-		changes := slices.DeleteFunc(differences(was, is, r.spec.hides), func(c Change) bool {
+		changes := slices.DeleteFunc(diff(was, is, r.spec.hides), func(c Change) bool {
 			root, _, _ := strings.Cut(c.Field, ".")
-			return !r.spec.counts(root)
+			return !r.spec.isRecorded(root)
 		})
 		if op == opUpdate && len(changes) == 0 {
-			continue // what was set is what it was
+			continue // no value is different
 		}
-		one := done{Event: Event{
+		one := attributedEvent{Event: Event{
 			Workspace: e.workspace, Action: r.spec.action(op, changes), TargetKind: r.spec.Kind,
 			TargetID: e.target, TargetName: e.name, Changes: changes,
 		}}
-		if op == opCreate && !r.spec.Taken || op == opUpdate && r.spec.Taken {
+		if op == opCreate && !r.spec.ActorUpdates || op == opUpdate && r.spec.ActorUpdates {
 			one.maker, one.name = e.actor, e.name
 		}
 		events = append(events, one)
@@ -200,12 +201,12 @@ func (r *record) events(ctx context.Context, op string, before []row) ([]done, e
 	return events, nil
 }
 
-// unknown is what can be said of an entity without a spec.
-func (r *record) unknown(op string) done {
+// unknown returns the event of an entity that is not in Audited.
+func (r *record) unknown(op string) attributedEvent {
 	kind := snake(r.m.Type())
-	e := done{Event: Event{Action: kind + "." + op, TargetKind: kind}}
+	e := attributedEvent{Event: Event{Action: kind + "." + op, TargetKind: kind}}
 	for _, field := range append(r.m.Fields(), r.m.ClearedFields()...) {
-		if !bookkeeping(field) {
+		if !isBookkeeping(field) {
 			e.Changes = append(e.Changes, Change{Field: field, Hidden: true})
 		}
 	}
@@ -218,40 +219,41 @@ func (r *record) unknown(op string) done {
 	return e
 }
 
-// summary stands for the rows that are too many.
-func (r *record) summary(op string, rows int) done {
-	return done{Event: Event{
+// summary returns the event for the rows beyond maxRows.
+func (r *record) summary(op string, rows int) attributedEvent {
+	return attributedEvent{Event: Event{
 		Action: r.spec.action(op, nil), TargetKind: r.spec.Kind, TargetName: "…", Changes: []Change{{Field: "further", New: rows}},
 	}}
 }
 
-func (r *record) write(ctx context.Context, events []done) error {
+func (r *record) write(ctx context.Context, events []attributedEvent) error {
 	entries := make([]entry, 0, len(events))
 	for _, e := range events {
-		who := r.who
-		if who.kind == "NOBODY" && e.maker != uuid.Nil {
-			who.kind, who.id, who.name = "PERSON", e.maker, e.name
+		by := r.by
+		if by.kind == "NOBODY" && e.maker != uuid.Nil {
+			by.kind, by.id, by.name = "PERSON", e.maker, e.name
 		}
-		places := []uuid.UUID{e.Workspace}
+		workspaces := []uuid.UUID{e.Workspace}
 		if e.Workspace == uuid.Nil {
 			var err error
-			if places, err = r.places(ctx, e.TargetID); err != nil {
+			if workspaces, err = r.workspacesOf(ctx, e.TargetID); err != nil {
 				return err
 			}
 		}
-		for _, workspace := range places {
+		for _, workspace := range workspaces {
 			e.Workspace = workspace
-			entries = append(entries, who.entry(e.Event))
+			entries = append(entries, by.entry(e.Event))
 		}
 	}
 	return write(ctx, r.exec, entries)
 }
 
-// places are the workspaces that a row of none concerns: the actor's, else
-// those of the person that the row is.
-func (r *record) places(ctx context.Context, person uuid.UUID) ([]uuid.UUID, error) {
-	if r.who.workspace != uuid.Nil {
-		return []uuid.UUID{r.who.workspace}, nil
+// workspacesOf returns the workspaces that get the entry of a row without a
+// workspace: the actor's or, without one, all workspaces of the person that the row
+// is about.
+func (r *record) workspacesOf(ctx context.Context, person uuid.UUID) ([]uuid.UUID, error) {
+	if r.by.workspace != uuid.Nil {
+		return []uuid.UUID{r.by.workspace}, nil
 	}
 	rows, err := r.m.Client().QueryContext(ctx, "select workspace_id::text from memberships where user_id = $1::text::uuid order by 1", person.String())
 	if err != nil {
@@ -268,14 +270,14 @@ func (r *record) exec(ctx context.Context, query string, arguments ...any) error
 	return err
 }
 
-// row is a row with all that an entry says of it.
+// A row is the state of a row with what its entry needs.
 type row struct {
 	id, workspace, target, actor uuid.UUID
 	name                         string
 	fields                       map[string]any
 }
 
-// load reads rows, locked when they are about to be changed.
+// load reads rows. lock locks them for a change.
 func (r *record) load(ctx context.Context, ids []uuid.UUID, lock bool) ([]row, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -306,7 +308,7 @@ func (r *record) load(ctx context.Context, ids []uuid.UUID, lock bool) ([]row, e
 	})
 }
 
-// scan reads rows to their end.
+// scan reads rows to the end and closes them.
 func scan[T any](rows *sql.Rows, each func(*sql.Rows) (T, error)) (all []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// waiting is how many failed sign-ins may wait to be written; those beyond
-	// are counted in the log only.
-	waiting = 1000
-	// writeTime bounds the writing of one.
-	writeTime = 10 * time.Second
+	// queueSize is the number of failed sign-ins that may wait. Further ones are
+	// only logged.
+	queueSize = 1000
+	// writeTimeout bounds the writing of one entry.
+	writeTimeout = 10 * time.Second
 )
 
-// SignIns writes down sign-ins that failed: in every workspace of the person
-// whose address was tried, and nowhere when there is no such person. It is done
-// behind the answer, whose time would otherwise tell which of the two it was.
-// It owns a goroutine; Close ends it.
+// SignIns writes failed sign-ins to the log of every workspace of the person whose
+// address was used. An address of nobody has no entries. SignIns writes in the
+// background, because the response time would reveal whether the person exists. It
+// owns a goroutine; Close ends it.
 type SignIns struct {
 	client *ent.Client
 	log    *slog.Logger
@@ -36,22 +36,22 @@ type SignIns struct {
 }
 
 type failure struct {
-	ctx           context.Context // its values name the request; it is not waited on
+	ctx           context.Context // for its values only
 	email, reason string
 }
 
-// NewSignIns starts to write, until Close. A nil log is silent.
+// NewSignIns starts a writer that runs until Close. A nil log discards.
 func NewSignIns(ctx context.Context, client *ent.Client, log *slog.Logger) *SignIns {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &SignIns{client: client, log: log, queue: make(chan failure, waiting)}
+	s := &SignIns{client: client, log: log, queue: make(chan failure, queueSize)}
 	ctx = context.WithoutCancel(ctx)
 	s.ended.Go(func() {
 		for f := range s.queue {
-			within, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), writeTime)
+			within, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), writeTimeout)
 			if err := s.write(within, f); err != nil {
-				log.WarnContext(ctx, "a failed sign-in could not be written to the audit log", slog.Any("error", err))
+				log.WarnContext(ctx, "failed sign-in not audited", slog.Any("error", err))
 			}
 			cancel()
 		}
@@ -59,7 +59,7 @@ func NewSignIns(ctx context.Context, client *ent.Client, log *slog.Logger) *Sign
 	return s
 }
 
-// Close writes what waits and ends.
+// Close writes what is queued and ends the writer.
 func (s *SignIns) Close() {
 	s.mu.Lock()
 	if !s.closed {
@@ -70,8 +70,8 @@ func (s *SignIns) Close() {
 	s.ended.Wait()
 }
 
-// Failed notes that somebody could not sign in with an email address. It does
-// not wait; where too many wait already, this one is dropped and logged.
+// Failed records that a sign-in with an email address failed. It does not block. If
+// the queue is full, it drops the record and logs that.
 func (s *SignIns) Failed(ctx context.Context, email, reason string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -81,14 +81,14 @@ func (s *SignIns) Failed(ctx context.Context, email, reason string) {
 	select {
 	case s.queue <- failure{ctx, email, reason}:
 	default:
-		s.log.WarnContext(ctx, "a failed sign-in was left out of the audit log: too many at once")
+		s.log.WarnContext(ctx, "failed sign-in not audited: queue full")
 	}
 }
 
 func (s *SignIns) write(ctx context.Context, f failure) error {
 	email := strings.ToLower(strings.TrimSpace(f.email))
 	if len(email) > 320 || strings.ContainsRune(email, 0) {
-		return nil // nobody's
+		return nil // no such address
 	}
 	rows, err := s.client.QueryContext(ctx, `select m.workspace_id::text, u.id::text from users u
 		join memberships m on m.user_id = u.id where u.email = $1 order by 1`, email)
@@ -101,10 +101,10 @@ func (s *SignIns) write(ctx context.Context, f failure) error {
 		return err
 	}
 	entries := make([]entry, 0, len(places))
-	who, _ := actorOf(ctx)
-	who.kind, who.name, who.id, who.session = "NOBODY", "", uuid.Nil, uuid.Nil
+	by, _ := actorOf(ctx)
+	by.kind, by.name, by.id, by.session = "NOBODY", "", uuid.Nil, uuid.Nil
 	for _, p := range places {
-		entries = append(entries, who.entry(Event{
+		entries = append(entries, by.entry(Event{
 			Workspace: p.workspace, Action: "session.sign_in_failed", TargetKind: "person", TargetID: p.person, TargetName: email,
 			Changes: []Change{{Field: "reason", New: f.reason}},
 		}))

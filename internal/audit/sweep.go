@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// slice is how many entries one statement of a sweep removes.
-	slice = 5000
-	// rounds is how many statements a sweep has; the next one goes on.
-	rounds = 20
+	// sweepBatch is the number of entries that one statement deletes.
+	sweepBatch = 5000
+	// sweepBatches bounds the statements of one sweep.
+	sweepBatches = 20
 )
 
-// Sweep removes entries from before a time, of all workspaces, in bounded
-// slices, and returns how many. The database refuses to remove those of the
-// last day, and leaves an entry of what went in each workspace.
+// Sweep deletes the entries of all workspaces that are older than before, in
+// bounded batches, and returns how many. The database refuses to delete entries of
+// the last day, and writes an entry about the deletion to each workspace.
 func Sweep(ctx context.Context, client *ent.Client, before time.Time) (int, error) {
 	swept := 0
-	for range rounds {
-		rows, err := client.QueryContext(ctx, "select magpie_forget_audit($1, $2)", before, slice)
+	for range sweepBatches {
+		rows, err := client.QueryContext(ctx, "select magpie_forget_audit($1, $2)", before, sweepBatch)
 		if err != nil {
 			return swept, fmt.Errorf("trim the audit log: %w", err)
 		}
@@ -31,7 +31,7 @@ func Sweep(ctx context.Context, client *ent.Client, before time.Time) (int, erro
 			return swept, fmt.Errorf("trim the audit log: %w", err)
 		}
 		swept += gone[0]
-		if gone[0] < slice {
+		if gone[0] < sweepBatch {
 			break
 		}
 	}

@@ -5,54 +5,53 @@ import (
 	"strings"
 )
 
-// Entity says how changes of an entity's rows are written down. Its
-// expressions are SQL over a row called t.
+// Entity says how changes of an entity are recorded. Its expressions are SQL over a
+// row t.
 type Entity struct {
 	Table string
-	// Kind is what entries call a row.
+	// Kind is the target kind of entries.
 	Kind string
-	// Name of a row; its column name when empty.
+	// Name is the target name; the column name if empty.
 	Name string
-	// ID of the target; the row's when empty.
+	// ID is the target id; the id of the row if empty.
 	ID string
-	// Workspace of a row; its column workspace_id when empty.
+	// Workspace of the entry; the column workspace_id if empty.
 	Workspace string
-	// Actor is the person who a row's maker without credentials turns out to
-	// be: whoever signs in.
+	// Actor is the person to whom a new row is attributed if the caller had no
+	// credentials, as in a sign-in.
 	Actor string
-	// Taken says that the Actor is not the maker of a row but who changes it
-	// without credentials: whoever takes an invitation.
-	Taken bool
-	// Ignored fields are bookkeeping: a change of nothing else leaves no entry.
+	// ActorUpdates attributes updates to Actor instead, as when an invitation is
+	// accepted.
+	ActorUpdates bool
+	// Ignored fields are bookkeeping. A change of ignored fields only has no entry.
 	Ignored []string
-	// Only these fields count, where any are named.
-	Only []string
-	// Hidden fields are personal or secret by more than their name.
+	// Fields are the fields that are recorded; all if empty.
+	Fields []string
+	// Hidden fields are secret or personal although their names do not show it.
 	Hidden []string
-	// NoCreate, NoUpdate and NoDelete leave a kind of change out; Why says why.
+	// NoCreate, NoUpdate and NoDelete exclude operations, for the reason in Why.
 	NoCreate, NoUpdate, NoDelete bool
 	Why                          string
-	// Verbs of what was done, the first that fits counts; "create", "update"
-	// and "delete" otherwise.
+	// Verbs name actions. The first that matches is used; the default is the kind
+	// followed by create, update or delete.
 	Verbs []Verb
 }
 
-// Verb names what was done when a field changed, or with Op when a row came or went.
+// Verb names the action of an operation or, with Field, of the change of a field.
 type Verb struct {
 	Op     string // create, update or delete
-	Field  string // for update: the one that changed
-	To     any    // what it became; nil: anything
+	Field  string // of an update
+	To     any    // the new value; nil matches any
 	Action string // whole: api_key.rotate
 }
 
-// personOf is the email address of a person.
+// personOf returns the expression for the email address of a person.
 func personOf(column string) string {
 	return "(select u.email from users u where u.id = t." + column + ")"
 }
 
-// Audited are the entities whose changes are written down, by ent's name of
-// their type. Whatever entity is neither here nor in Excused is written down
-// without values.
+// Audited returns the entities whose changes are recorded, by ent's type name. An
+// entity that is neither in Audited nor in Unaudited has entries without values.
 func Audited() map[string]Entity {
 	return map[string]Entity{
 		"Workspace": {Table: "workspaces", Kind: "workspace", Workspace: "t.id", NoDelete: true,
@@ -63,11 +62,11 @@ func Audited() map[string]Entity {
 		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "t.user_id", Ignored: []string{"user_id"},
 			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "delete", Action: "member.remove"}}},
 		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "t.user_id",
-			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "what has ended is only swept",
+			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "ended sessions are only deleted later",
 			Verbs: []Verb{{Op: "create", Action: "session.sign_in"}, {Op: "update", Field: "revoked_at", Action: "session.sign_out"}}},
 		"Invitation": {Table: "invitations", Kind: "invitation", Name: "t.email",
-			Actor: "(select u.id from users u where u.email = t.email)", Taken: true, Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
-			NoDelete: true, Why: "what has ended long ago is only swept",
+			Actor: "(select u.id from users u where u.email = t.email)", ActorUpdates: true, Ignored: []string{"email", "invited_by", "token_hash", "expires_at"},
+			NoDelete: true, Why: "old invitations are only deleted later",
 			Verbs: []Verb{{Op: "update", Field: "accepted_at", Action: "invitation.accept"}, {Op: "update", Field: "revoked_at", Action: "invitation.revoke"},
 				{Op: "update", Field: "sent_at", Action: "invitation.resend"}}},
 		"OAuthGrant": {Table: "oauth_grants", Kind: "oauth_grant", Name: "coalesce(t.account, t.provider)",
@@ -83,16 +82,16 @@ func Audited() map[string]Entity {
 			Verbs: []Verb{{Op: "update", Field: "revoked_at", Action: "api_key.revoke"},
 				{Op: "update", Field: "rotated_at", Action: "api_key.rotate"}}},
 		"SyncJob": {Table: "sync_jobs", Kind: "sync", Name: "(select c.name from connectors c where c.id = t.connector_id)",
-			Only: []string{"connector_id", "mode", "planned_mode", "target_job_id", "cause", "file_filter", "cancel_requested", "status"}, NoDelete: true,
+			Fields: []string{"connector_id", "mode", "planned_mode", "target_job_id", "cause", "file_filter", "cancel_requested", "status"}, NoDelete: true,
 			Why:   "jobs go with their connector, or when they are old",
 			Verbs: []Verb{{Op: "create", Action: "sync.start"}, {Op: "update", Action: "sync.cancel"}}},
-		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Only: []string{"suppressed"},
-			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only what a person decides of a document counts",
+		"SyncItem": {Table: "sync_items", Kind: "document", Name: "t.path", ID: "coalesce(t.document_id, t.id)", Fields: []string{"suppressed"},
+			NoCreate: true, NoDelete: true, Why: "the ledger of syncs; only decisions of people about documents are recorded",
 			Verbs: []Verb{{Op: "update", Field: "suppressed", To: false, Action: "document.allow"}, {Op: "update", Field: "suppressed", Action: "document.delete"}}},
 		"SourceFile": {Table: "source_files", Kind: "file", Name: "t.path", Ignored: []string{"blob_key"},
 			Verbs: []Verb{{Op: "create", Action: "file.upload"}, {Op: "update", Action: "file.upload"}}},
 		"Conversation": {Table: "conversations", Kind: "conversation", Name: "''", Ignored: []string{"summary", "summarized", "collection_id", "subject_id", "agent_id"},
-			Hidden: []string{"title"}, NoCreate: true, Why: "asking is no change; what is said is its owner's",
+			Hidden: []string{"title"}, NoCreate: true, Why: "a question is no change; a conversation belongs to its owner",
 			Verbs: []Verb{{Op: "update", Field: "title", Action: "conversation.rename"}}},
 		"Agent":         {Table: "agents", Kind: "agent"},
 		"AgentTemplate": {Table: "agent_templates", Kind: "agent_template"},
@@ -101,19 +100,19 @@ func Audited() map[string]Entity {
 	}
 }
 
-// Excused are the entities of which nothing is written down, and why.
-func Excused() map[string]string {
+// Unaudited returns the entities without entries, with the reason.
+func Unaudited() map[string]string {
 	return map[string]string{
 		"AuditEntry": "the log itself",
-		"Document":   "written by syncs; what a person does to one is noted at its line in the ledger",
-		"PlanItem":   "what a sync would do; the plan is the start of a job",
-		"Feedback":   "what one thinks of an answer is one's own; query analytics keeps it without the person",
-		"Message":    "what is said in a conversation is its owner's",
-		"AgentRun":   "a run is kept with all its events",
+		"Document":   "written by syncs; the changes of people are recorded at its ledger entry",
+		"PlanItem":   "the plan itself is recorded as the start of a job",
+		"Feedback":   "a rating belongs to its author; query analytics has it without the person",
+		"Message":    "a conversation belongs to its owner",
+		"AgentRun":   "a run has a log of events of its own",
 	}
 }
 
-// expression is an SQL expression, or what stands for it when it is empty.
+// expression returns e, or fallback if e is empty.
 func expression(e, fallback string) string {
 	if e == "" {
 		return fallback
@@ -121,7 +120,7 @@ func expression(e, fallback string) string {
 	return e
 }
 
-// select reads rows with all that an entry says of them.
+// query returns the statement that reads rows for entries.
 func (e Entity) query(lock bool) string {
 	actor := "null::uuid"
 	if e.Actor != "" {
@@ -136,20 +135,20 @@ func (e Entity) query(lock bool) string {
 	return text
 }
 
-// counts says that a field is one that entries are about.
-func (e Entity) counts(field string) bool {
-	if bookkeeping(field) || slices.Contains(e.Ignored, field) {
+// isRecorded reports whether entries list a field.
+func (e Entity) isRecorded(field string) bool {
+	if isBookkeeping(field) || slices.Contains(e.Ignored, field) {
 		return false
 	}
-	return len(e.Only) == 0 || slices.Contains(e.Only, field)
+	return len(e.Fields) == 0 || slices.Contains(e.Fields, field)
 }
 
-// leftOut says that a kind of change is not written down.
-func (e Entity) leftOut(op string) bool {
+// isExcluded reports whether an operation has no entries.
+func (e Entity) isExcluded(op string) bool {
 	return op == opCreate && e.NoCreate || op == opUpdate && e.NoUpdate || op == opDelete && e.NoDelete
 }
 
-// action names a change.
+// action returns the action of an operation with changes.
 func (e Entity) action(op string, changes []Change) string {
 	for _, v := range e.Verbs {
 		if v.Op == op && (v.Field == "" || slices.ContainsFunc(changes, func(c Change) bool {
@@ -163,7 +162,7 @@ func (e Entity) action(op string, changes []Change) string {
 
 func (e Entity) hides(field string) bool { return slices.Contains(e.Hidden, field) }
 
-// snake is ent's name of a type as entries write kinds.
+// snake converts a type name of ent to snake case.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {

@@ -56,7 +56,7 @@ func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) (talk,
 		return talk{}, nil
 	}
 	found, err := c.client.Conversation.Query().
-		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentIDIsNil(), conversation.Named(v.Named)).Only(ctx)
+		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentIDIsNil(), conversation.Named(v.EndUser)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return talk{}, apierr.NotFound("Conversation")
 	}
@@ -106,7 +106,7 @@ func (c *Chat) remember(ctx context.Context, id uuid.UUID, summary string, cover
 func (c *Chat) ask(ctx context.Context, tx *ent.Tx, v viewer.Viewer, question string, pinned uuid.UUID, t *talk) error {
 	now := c.opt.Now()
 	if t.id == uuid.Nil {
-		create := tx.Conversation.Create().SetSubjectID(v.Subject).SetNamed(v.Named).SetTitle(titleOf(question)).
+		create := tx.Conversation.Create().SetSubjectID(v.Subject).SetNamed(v.EndUser).SetTitle(titleOf(question)).
 			SetCreatedAt(now).SetUpdatedAt(now)
 		if pinned != uuid.Nil {
 			create.SetCollectionID(pinned)

@@ -17,7 +17,8 @@ const KeyBytes = 32
 
 // The envelope is
 //
-//	version (1 byte) | length of the key id (1 byte) | key id | nonce (12) | ciphertext and tag (16)
+// \tversion (1 byte) | length of the key id (1 byte) | key id | nonce (12) |
+// ciphertext and tag (16)
 //
 // Everything before the nonce is authenticated together with the caller's
 // additional data.
@@ -29,27 +30,30 @@ const (
 )
 
 var (
-	// ErrMalformed says that bytes were never sealed by a Box, or were cut off.
+	// ErrMalformed is returned for bytes that no Box has sealed, or that are
+	// truncated.
 	ErrMalformed = errors.New("not a sealed secret, or cut off")
-	// ErrUnknownKey says that a secret was sealed with a key the Box lacks.
+	// ErrUnknownKey is returned for a secret that was sealed with a key that the
+	// Box lacks.
 	ErrUnknownKey = errors.New("sealed with a key that is not configured")
-	// ErrTampered says that a secret does not open: it was changed, moved to
-	// another row, or sealed with another key of the same id.
+	// ErrTampered is returned for a secret that was changed, moved to another row,
+	// or sealed with another key of the same id.
 	ErrTampered = errors.New("does not open: changed, moved to another row, or sealed with another key")
 )
 
-// KeyError is ErrUnknownKey with the id of the key that is missing. Its text says
-// what there is to do.
+// A KeyError is an ErrUnknownKey with the id of the missing key. Its text says what
+// to do.
 type KeyError struct{ ID string }
 
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("sealed with the key %q, which SECRET_KEYS lacks: put it back there, or set anew what it sealed", printable(e.ID))
 }
 
-// Unwrap makes the error ErrUnknownKey.
+// Unwrap returns ErrUnknownKey.
 func (e *KeyError) Unwrap() error { return ErrUnknownKey }
 
-// printable is the id that an envelope names, which nobody vouches for.
+// printable drops unprintable characters from the key id of an envelope, which may
+// be forged.
 func printable(id string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) && r != utf8.RuneError {
@@ -59,16 +63,15 @@ func printable(id string) string {
 	}, id)
 }
 
-// Box seals and opens secrets. It is safe for concurrent use. No error of it
-// holds a secret or a key.
+// A Box seals and opens secrets. It is safe for concurrent use. Its errors contain
+// no secrets and no keys.
 type Box struct {
 	current string
 	sealers map[string]cipher.AEAD
 }
 
-// NewBox makes a Box from keys of 32 bytes by key id. New secrets are sealed
-// with the current key; the others only open what was sealed with them. A key
-// may seal 2^32 secrets.
+// NewBox returns a Box with keys of 32 bytes, by key id. It seals with the current
+// key and opens with every key. A key may seal 2^32 secrets.
 func NewBox(keys map[string][]byte, current string) (*Box, error) {
 	box := &Box{current: current, sealers: make(map[string]cipher.AEAD, len(keys))}
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
@@ -93,18 +96,18 @@ func NewBox(keys map[string][]byte, current string) (*Box, error) {
 	return box, nil
 }
 
-// AAD returns the additional data that ties a secret to one row of a table.
+// AAD returns the additional data that binds a secret to a row of a table.
 func AAD(table, id string) []byte { return []byte(table + ":" + id) }
 
-// Seal encrypts plain with the current key. The same aad is needed to open it.
+// Seal encrypts plain with the current key. Open needs the same aad.
 func (b *Box) Seal(plain, aad []byte) ([]byte, error) {
 	header := append([]byte{envelopeVersion, byte(len(b.current))}, b.current...) //nolint:gosec // NewBox bounds its length
 	sealed := make([]byte, len(header), len(header)+len(plain)+overheadBytes)
 	copy(sealed, header)
-	return b.sealers[b.current].Seal(sealed, nil, plain, bind(header, aad)), nil
+	return b.sealers[b.current].Seal(sealed, nil, plain, authenticated(header, aad)), nil
 }
 
-// Open decrypts what Seal made, with the key it names. The error is
+// Open decrypts a secret with the key that its envelope names. The error is
 // ErrMalformed, a *KeyError or ErrTampered.
 func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	header, body, err := split(sealed)
@@ -115,15 +118,14 @@ func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	if !ok {
 		return nil, &KeyError{ID: string(header[prefixBytes:])}
 	}
-	plain, err := sealer.Open(nil, nil, body, bind(header, aad))
+	plain, err := sealer.Open(nil, nil, body, authenticated(header, aad))
 	if err != nil {
 		return nil, ErrTampered
 	}
 	return plain, nil
 }
 
-// Stale reports whether a secret was sealed with another key than the current
-// one and should be opened and sealed again.
+// Stale reports whether a secret was sealed with another key than the current one.
 func (b *Box) Stale(sealed []byte) bool {
 	header, _, err := split(sealed)
 	return err == nil && string(header[prefixBytes:]) != b.current
@@ -140,6 +142,6 @@ func split(sealed []byte) (header, body []byte, err error) {
 	return sealed[:headerBytes:headerBytes], sealed[headerBytes:], nil
 }
 
-// bind puts the header before the caller's data. The header tells its own
-// length, so that no two pairs of header and data give the same bytes.
-func bind(header, aad []byte) []byte { return slices.Concat(header, aad) }
+// authenticated returns the header followed by the caller's data. The header
+// contains its own length, so that different pairs give different bytes.
+func authenticated(header, aad []byte) []byte { return slices.Concat(header, aad) }

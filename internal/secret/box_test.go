@@ -31,7 +31,7 @@ func seal(t testing.TB, box *secret.Box, plain string) []byte {
 	return sealed
 }
 
-func TestOpenGivesBackWhatWasSealed(t *testing.T) {
+func TestOpenReturnsWhatWasSealed(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, map[string][]byte{"2024": key(1)}, "2024")
 	for _, plain := range []string{"", "x", strings.Repeat("long ", 10_000)} {
@@ -54,7 +54,7 @@ func TestSealingTwiceGivesDifferentBytes(t *testing.T) {
 	}
 }
 
-func TestEveryChangedByteIsNoticed(t *testing.T) {
+func TestAChangedByteDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, map[string][]byte{"ab": key(1)}, "ab")
 	sealed := seal(t, box, "the secret")
@@ -67,7 +67,7 @@ func TestEveryChangedByteIsNoticed(t *testing.T) {
 	}
 }
 
-func TestEveryTruncationIsNoticed(t *testing.T) {
+func TestATruncatedSecretDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, map[string][]byte{"ab": key(1)}, "ab")
 	sealed := seal(t, box, "the secret")
@@ -127,7 +127,7 @@ func TestOtherKeyOfTheSameIDDoesNotOpen(t *testing.T) {
 	}
 }
 
-func TestBadKeysAreRefusedWithoutShowingThem(t *testing.T) {
+func TestErrorsAboutKeysDoNotContainThem(t *testing.T) {
 	t.Parallel()
 	const material = "hunter2hunter2"
 	cases := map[string]struct {
@@ -160,8 +160,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0}, row)
 	f.Fuzz(func(t *testing.T, data, aad []byte) {
 		opened, err := box.Open(data, aad)
-		// The seed of another process of this run is sealed with another nonce,
-		// so that all one can ask of bytes that open is what they open to.
+		// Each process of a fuzzing run has a seed of its own, so that the content
+		// is all that can be compared.
 		if err == nil && (string(opened) != "the secret" || !bytes.Equal(aad, row)) {
 			t.Fatalf("forged bytes opened to %q", opened)
 		}

@@ -1,5 +1,5 @@
 // Package secret seals what must not be readable in the database, such as the
 // credentials of connectors.
 //
-// Allowed imports: the standard library.
+// Allowed imports: none of Magpie.
 package secret

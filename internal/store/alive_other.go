@@ -4,5 +4,5 @@ package store
 
 import "github.com/jackc/pgx/v5"
 
-// quiet is not known here without a round trip.
-func quiet(*pgx.Conn) bool { return true }
+// isQuiet returns true, because this system has no check without a round trip.
+func isQuiet(*pgx.Conn) bool { return true }

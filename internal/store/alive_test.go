@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestABrokenConnectionIsReplacedBeforeAQueryIsLostOnIt(t *testing.T) {
+func TestABrokenConnectionIsReplacedBeforeItsNextQuery(t *testing.T) {
 	t.Parallel()
 	stack := testkit.Stack(t)
 	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
@@ -51,8 +51,9 @@ func TestABrokenConnectionIsReplacedBeforeAQueryIsLostOnIt(t *testing.T) {
 	}
 }
 
-// The driver reads ahead in the background when much is sent, and may leave that read under way.
-func TestAConnectionThatIsReadFromIsNotWaitedFor(t *testing.T) {
+// The driver reads in the background while it sends much, and may leave a read
+// running.
+func TestCheckingAConnectionDoesNotWaitForItsReader(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 1)
 	if err != nil {
@@ -69,7 +70,7 @@ func TestAConnectionThatIsReadFromIsNotWaitedFor(t *testing.T) {
 	acquired := make(chan error, 1)
 	go func() {
 		conn.Release()
-		for range 10_000 { // of which the reader is there for most
+		for range 10_000 { // the reader runs during most of them
 			again, err := db.Pool.Acquire(t.Context())
 			if err != nil {
 				acquired <- err
@@ -86,7 +87,7 @@ func TestAConnectionThatIsReadFromIsNotWaitedFor(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Error("the connection was waited for")
+		t.Error("Acquire waits for the reader")
 	}
 	if err := socket.Close(); err != nil {
 		t.Error(err)

@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// quiet reports whether nothing has come from the server on a connection that nobody uses. A server that has stopped, or has ended
-// the session, has closed the connection or sent why; looking costs one system call and no round trip.
-func quiet(conn *pgx.Conn) bool {
-	under := conn.PgConn().Conn()
-	if secured, ok := under.(*tls.Conn); ok {
-		under = secured.NetConn()
+// isQuiet reports whether the server has sent nothing on an idle connection. A
+// server that has stopped or ended the session has closed the connection or sent a
+// reason. The check costs a system call and no round trip.
+func isQuiet(conn *pgx.Conn) bool {
+	base := conn.PgConn().Conn()
+	if secured, ok := base.(*tls.Conn); ok {
+		base = secured.NetConn()
 	}
-	socket, ok := under.(syscall.Conn)
+	socket, ok := base.(syscall.Conn)
 	if !ok {
 		return true
 	}
@@ -25,7 +26,7 @@ func quiet(conn *pgx.Conn) bool {
 		return false
 	}
 	nothing := false
-	// Control and not Read: the driver may have left a read under way, for whose end Read would wait.
+	// Control, because Read would wait for a read of the driver that still runs.
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

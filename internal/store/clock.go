@@ -10,78 +10,79 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Clock tells the time of the database. What several processes compare, such as
-// heartbeats, leases and the ends of sessions, is told by it, so that it does not
-// matter how far their own clocks are apart. It asks the database now and then
-// and counts on from there by the process' clock; while the database is away it
-// goes on counting. It is safe for concurrent use and owns a goroutine.
+// A Clock tells the time of the database. Times that several processes compare,
+// such as heartbeats, leases and the ends of sessions, come from it, so that their
+// own clocks need not agree. It reads the database now and then and advances by the
+// clock of the process in between, also while the database cannot be reached. It is
+// safe for concurrent use and owns a goroutine; Close ends it.
 type Clock struct {
 	pool    *pgxpool.Pool
 	process func() time.Time
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	there  time.Time // the database's time
-	here   time.Time // when it was that by the process' clock
-	stop   context.CancelFunc
-	asking sync.WaitGroup
+	mu           sync.Mutex
+	databaseTime time.Time // of the last reading
+	processTime  time.Time // at the same moment
+	stop         context.CancelFunc
+	asking       sync.WaitGroup
 }
 
 // ClockOptions are settings with useful zero values.
 type ClockOptions struct {
-	// Process is the process' clock: time.Now, whose monotonic reading keeps a
-	// wall clock that is set out of it.
+	// Process is the clock of the process: time.Now, whose monotonic reading
+	// ignores changes of the wall clock.
 	Process func() time.Time
-	Every   time.Duration // how often the database is asked: 15 s
-	Log     *slog.Logger  // nil: nowhere
+	Every   time.Duration // interval of readings: 15 s
+	Log     *slog.Logger  // nil discards
 }
 
 const (
-	clockEvery = 15 * time.Second
-	clockLimit = 5 * time.Second
-	// clockTries are how often the database is asked for one reading, of which the
-	// quickest answer counts.
-	clockTries = 3
+	defaultPoll = 15 * time.Second
+	readTimeout = 5 * time.Second
+	// readTries is the number of statements of one reading, of which the fastest
+	// counts.
+	readTries = 3
 )
 
-// NewClock asks the database for its time once, and from then on until Close.
+// NewClock reads the time of the database, and reads it again at intervals until
+// Close.
 func NewClock(ctx context.Context, pool *pgxpool.Pool, o ClockOptions) (*Clock, error) {
 	if o.Process == nil {
 		o.Process = time.Now
 	}
 	if o.Every <= 0 {
-		o.Every = clockEvery
+		o.Every = defaultPoll
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Clock{pool: pool, process: o.Process, log: o.Log}
-	if err := c.ask(ctx); err != nil {
+	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	if ahead := c.process().Sub(c.Now()); ahead.Abs() > time.Minute {
-		c.log.WarnContext(ctx, "the clocks of this process and of the database differ", "ahead", ahead.Round(time.Second))
+	if offset := c.process().Sub(c.Now()); offset.Abs() > time.Minute {
+		c.log.WarnContext(ctx, "clocks of process and database differ", "offset", offset.Round(time.Second))
 	}
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.asking.Go(func() { c.follow(ctx, o.Every) })
+	c.asking.Go(func() { c.poll(ctx, o.Every) })
 	return c, nil
 }
 
-// Now is the present time of the database.
+// Now returns the present time of the database.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
-	there, here := c.there, c.here
+	databaseTime, processTime := c.databaseTime, c.processTime
 	c.mu.Unlock()
-	return there.Add(c.process().Sub(here))
+	return databaseTime.Add(c.process().Sub(processTime))
 }
 
-// Close ends the asking and waits for it. Now goes on counting.
+// Close ends the readings and waits for them. Now goes on working.
 func (c *Clock) Close() {
 	c.stop()
 	c.asking.Wait()
 }
 
-func (c *Clock) follow(ctx context.Context, every time.Duration) {
+func (c *Clock) poll(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	failing := false
@@ -91,32 +92,33 @@ func (c *Clock) follow(ctx context.Context, every time.Duration) {
 			return
 		case <-tick.C:
 		}
-		err := c.ask(ctx)
+		err := c.read(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "the time of the database cannot be read at the moment", "error", err)
+			c.log.WarnContext(ctx, "database time not read", slog.Any("error", err))
 		}
 		failing = err != nil
 	}
 }
 
-// ask reads the database's clock: half way between question and answer.
-func (c *Clock) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(uncounted(ctx), clockLimit)
+// read sets the clock to the time of the database, which is assumed to be read half
+// way between query and answer.
+func (c *Clock) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(withoutCounter(ctx), readTimeout)
 	defer cancel()
-	var there, here time.Time
+	var databaseTime, processTime time.Time
 	var best time.Duration
-	for try := range clockTries {
-		var told time.Time
-		asked := c.process()
-		if err := c.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&told); err != nil {
+	for try := range readTries {
+		var at time.Time
+		before := c.process()
+		if err := c.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&at); err != nil {
 			return fmt.Errorf("read the time of the database: %w", err)
 		}
-		if took := c.process().Sub(asked); try == 0 || took < best {
-			best, there, here = took, told.UTC(), asked.Add(took/2)
+		if took := c.process().Sub(before); try == 0 || took < best {
+			best, databaseTime, processTime = took, at.UTC(), before.Add(took/2)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.there, c.here = there, here
+	c.databaseTime, c.processTime = databaseTime, processTime
 	return nil
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// The process' clock is wrong, and set while the process runs: what is told is
-// the database's time.
-func TestTheClockIsTheDatabases(t *testing.T) {
+// The clock of the process is wrong, and changes while the process runs.
+func TestTheClockTellsTheTimeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 2)
 	if err != nil {
@@ -19,10 +18,10 @@ func TestTheClockIsTheDatabases(t *testing.T) {
 	}
 	t.Cleanup(db.Close)
 	for _, wrong := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
-		var ahead atomic.Int64
-		ahead.Store(int64(wrong))
+		var offset atomic.Int64
+		offset.Store(int64(wrong))
 		clock, err := store.NewClock(t.Context(), db.Pool, store.ClockOptions{
-			Process: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, Every: 5 * time.Millisecond,
+			Process: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }, Every: 5 * time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +48,7 @@ func TestTheClockIsTheDatabases(t *testing.T) {
 		if d := off(); d.Abs() > time.Second {
 			t.Errorf("with a clock that is %s ahead: %s off", wrong, d)
 		}
-		ahead.Add(int64(time.Hour))
+		offset.Add(int64(time.Hour))
 		for deadline := time.Now().Add(20 * time.Second); off().Abs() > time.Second; {
 			if time.Now().After(deadline) {
 				t.Fatalf("after the clock was set it stays %s off", off())

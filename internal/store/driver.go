@@ -10,20 +10,20 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 )
 
-// driver is ent's, but for statements whose context carries a transaction of
-// atomic: those become part of it.
+// driver is ent's driver, except that statements whose context carries a
+// transaction of atomic become part of that transaction.
 type driver struct{ *entsql.Driver }
 
-type atomicKey struct{}
+type txKey struct{}
 
-// inner is the transaction of atomic in ctx.
-func inner(ctx context.Context) (*entsql.Tx, bool) {
-	tx, ok := ctx.Value(atomicKey{}).(*entsql.Tx)
+// fromContext returns the transaction of atomic in ctx.
+func fromContext(ctx context.Context) (*entsql.Tx, bool) {
+	tx, ok := ctx.Value(txKey{}).(*entsql.Tx)
 	return tx, ok
 }
 
-// atomic runs do in one transaction, into which all statements go that are given
-// do's context, and commits it when do returns nil.
+// atomic runs do in a transaction and commits it if do returns nil. Statements with
+// the context of do are part of the transaction.
 func (d driver) atomic(ctx context.Context, do func(ctx context.Context) error) error {
 	began, err := d.Driver.Tx(ctx)
 	if err != nil {
@@ -35,11 +35,11 @@ func (d driver) atomic(ctx context.Context, do func(ctx context.Context) error) 
 	}
 	ended := false
 	defer func() {
-		if !ended { // do panicked
+		if !ended { // do has panicked
 			_ = tx.Rollback()
 		}
 	}()
-	err = do(context.WithValue(ctx, atomicKey{}, tx))
+	err = do(context.WithValue(ctx, txKey{}, tx))
 	ended = true
 	if err != nil {
 		if failed := tx.Rollback(); failed != nil && !errors.Is(failed, stdsql.ErrTxDone) {
@@ -53,59 +53,60 @@ func (d driver) atomic(ctx context.Context, do func(ctx context.Context) error) 
 	return nil
 }
 
-// Exec runs a statement.
+// Exec implements [dialect.Driver].
 func (d driver) Exec(ctx context.Context, query string, args, v any) error {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return tx.Exec(ctx, query, args, v)
 	}
 	return d.Driver.Exec(ctx, query, args, v)
 }
 
-// Query runs a query.
+// Query implements [dialect.Driver].
 func (d driver) Query(ctx context.Context, query string, args, v any) error {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return tx.Query(ctx, query, args, v)
 	}
 	return d.Driver.Query(ctx, query, args, v)
 }
 
-// ExecContext runs a statement in plain SQL.
+// ExecContext runs a statement of plain SQL.
 func (d driver) ExecContext(ctx context.Context, query string, args ...any) (stdsql.Result, error) {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return tx.ExecContext(ctx, query, args...)
 	}
 	return d.Driver.ExecContext(ctx, query, args...)
 }
 
-// QueryContext runs a query in plain SQL.
+// QueryContext runs a query of plain SQL.
 func (d driver) QueryContext(ctx context.Context, query string, args ...any) (*stdsql.Rows, error) {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return tx.QueryContext(ctx, query, args...)
 	}
 	return d.Driver.QueryContext(ctx, query, args...)
 }
 
-// Tx begins a transaction. Inside of atomic it is that one, which ends by itself.
+// Tx begins a transaction, or joins the transaction of atomic.
 func (d driver) Tx(ctx context.Context) (dialect.Tx, error) {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return nested{tx}, nil
 	}
 	return d.Driver.Tx(ctx)
 }
 
-// BeginTx begins a transaction with options, outside of any other.
+// BeginTx is Tx with options.
 func (d driver) BeginTx(ctx context.Context, o *stdsql.TxOptions) (dialect.Tx, error) {
-	if tx, ok := inner(ctx); ok {
+	if tx, ok := fromContext(ctx); ok {
 		return nested{tx}, nil
 	}
 	return d.Driver.BeginTx(ctx, o)
 }
 
-// nested is a transaction whose end is somebody else's business.
+// nested is a transaction that atomic ends.
 type nested struct{ *entsql.Tx }
 
 // Commit does nothing.
 func (nested) Commit() error { return nil }
 
-// Rollback does nothing: the error that is returned beside it ends the outer one.
+// Rollback does nothing: atomic rolls back because of the error that is returned
+// with it.
 func (nested) Rollback() error { return nil }

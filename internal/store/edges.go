@@ -10,15 +10,14 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// noder is the part of the mutations' client that reads a thing by id, through
-// the policy of its entity.
-type noder interface {
+// clientMutation is implemented by the generated mutations.
+type clientMutation interface {
 	Client() *ent.Client
 }
 
-// visibleEdges refuses to link a row to one that the writer cannot read: ent's
-// policies filter reads, but take the ids of edges as they come.
-func visibleEdges(next ent.Mutator) ent.Mutator {
+// checkEdges refuses to link a row to a row that the writer cannot see. The
+// policies of ent filter queries, but do not check the ids of edges.
+func checkEdges(next ent.Mutator) ent.Mutator {
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 		for _, edge := range m.AddedEdges() {
 			for _, v := range m.AddedIDs(edge) {
@@ -26,7 +25,7 @@ func visibleEdges(next ent.Mutator) ent.Mutator {
 				if !ok {
 					return nil, apierr.NotFound(edge)
 				}
-				if err := visible(ctx, m, id); err != nil {
+				if err := checkVisible(ctx, m, id); err != nil {
 					return nil, err
 				}
 			}
@@ -35,8 +34,8 @@ func visibleEdges(next ent.Mutator) ent.Mutator {
 	})
 }
 
-func visible(ctx context.Context, m ent.Mutation, id uuid.UUID) error {
-	c, ok := m.(noder)
+func checkVisible(ctx context.Context, m ent.Mutation, id uuid.UUID) error {
+	c, ok := m.(clientMutation)
 	if !ok {
 		return apierr.NotFound("The linked thing")
 	}

@@ -9,30 +9,30 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// readOnly is SQLSTATE read_only_sql_transaction.
+// readOnly is the SQLSTATE read_only_sql_transaction.
 const readOnly = "25006"
 
-// renewEvery is the least time between two renewals of all connections.
-const renewEvery = 5 * time.Second
+// resetInterval is the least time between two resets.
+const resetInterval = 5 * time.Second
 
-// renewal replaces the connections of pools once a statement was refused because
-// its server takes no writes. After a failover the connections that are open may
-// lead to a server that never will again, for as long as they live.
-type renewal struct {
+// A poolReset closes the connections of pools after a statement failed because its
+// server takes no writes. After a failover, open connections may lead to a server
+// that takes none ever again.
+type poolReset struct {
 	mu    sync.Mutex
 	last  time.Time
 	pools []*pgxpool.Pool
 }
 
-// of makes the renewal that of further pools.
-func (r *renewal) of(pools ...*pgxpool.Pool) {
+// of adds pools.
+func (r *poolReset) of(pools ...*pgxpool.Pool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pools = append(r.pools, pools...)
 }
 
-// after looks at how a statement ended.
-func (r *renewal) after(err error) {
+// after looks at the error of a statement.
+func (r *poolReset) after(err error) {
 	if err == nil {
 		return
 	}
@@ -41,10 +41,10 @@ func (r *renewal) after(err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); now.Sub(r.last) >= renewEvery {
+	if now := time.Now(); now.Sub(r.last) >= resetInterval {
 		r.last = now
 		for _, pool := range r.pools {
-			pool.Reset() // those in use are replaced when they are released
+			pool.Reset() // connections in use are closed when they are released
 		}
 	}
 }

@@ -11,19 +11,18 @@ import (
 	"github.com/magpie-search/magpie/ent/migrate/migrations"
 )
 
-// Mismatch says that the database and this program do not fit together. Waiting
-// does not help: somebody has to do what it says.
+// Mismatch reports that the database and this program do not fit together. A retry
+// does not help; its text says what to do.
 type Mismatch = migrations.Mismatch
 
-// CheckSchema reports whether this program may work on the database as it is
-// now. A *Mismatch says why it may not; any other error says that the database
-// could not be asked. It costs four small queries.
+// CheckSchema checks that this program may use the schema of the database. The
+// error is a *Mismatch if it may not. CheckSchema takes four small queries.
 func (d *DB) CheckSchema(ctx context.Context) error {
 	return migrations.Check(ctx, d.sql)
 }
 
-// notBecome says why a login could not take the application's role.
-func notBecome(login string, err error) error {
+// roleError explains why a login could not become the application's role.
+func roleError(login string, err error) error {
 	become := "become " + AppRole + ": "
 	var refusal *pgconn.PgError
 	switch {
@@ -39,8 +38,9 @@ func notBecome(login string, err error) error {
 	return fmt.Errorf("%s%w", become, err)
 }
 
-// noVector says why the types were not found, unless the connection was lost over it.
-func noVector(ctx context.Context, c *pgx.Conn, cause error) error {
+// vectorError explains why the types of pgvector are missing, unless the connection
+// was lost.
+func vectorError(ctx context.Context, c *pgx.Conn, cause error) error {
 	var namespace string
 	err := c.QueryRow(ctx, "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'").Scan(&namespace)
 	switch {

@@ -7,30 +7,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Counter counts the statements of whatever is given its context.
+// A Counter counts statements.
 type Counter struct{ n atomic.Int64 }
 
-// Statements is how many there have been.
+// Statements returns the number of statements so far.
 func (c *Counter) Statements() int64 { return c.n.Load() }
 
 type counterKey struct{}
 
-// Counting returns a context whose statements are counted: queries, what begins
-// and ends transactions, and each statement of a batch.
+// Counting returns a context whose statements are counted: queries, the begin and
+// end of transactions, and each statement of a batch.
 func Counting(ctx context.Context) (context.Context, *Counter) {
 	c := &Counter{}
 	return context.WithValue(ctx, counterKey{}, c), c
 }
 
-// uncounted takes a context for what a new connection needs first.
-func uncounted(ctx context.Context) context.Context {
+// withoutCounter returns a context for the statements that a new connection needs
+// first.
+func withoutCounter(ctx context.Context) context.Context {
 	return context.WithValue(ctx, counterKey{}, nil)
 }
 
-// counter counts the statements of a pool, and tells a renewal how they end.
+// counter counts the statements of a pool, and passes their errors to a poolReset.
 type counter struct {
 	all   *atomic.Int64
-	renew *renewal
+	reset *poolReset
 }
 
 var (
@@ -40,35 +41,35 @@ var (
 
 func (c counter) one(ctx context.Context) {
 	c.all.Add(1)
-	if inner, ok := ctx.Value(counterKey{}).(*Counter); ok {
-		inner.n.Add(1)
+	if fromContext, ok := ctx.Value(counterKey{}).(*Counter); ok {
+		fromContext.n.Add(1)
 	}
 }
 
-// TraceQueryStart counts a statement.
+// TraceQueryStart implements [pgx.QueryTracer].
 func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	c.one(ctx)
 	return ctx
 }
 
-// TraceQueryEnd looks for a server that has become read-only.
+// TraceQueryEnd implements [pgx.QueryTracer].
 func (c counter) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
-	c.renew.after(end.Err)
+	c.reset.after(end.Err)
 }
 
-// TraceBatchStart does nothing.
+// TraceBatchStart implements [pgx.BatchTracer].
 func (counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
 }
 
-// TraceBatchQuery counts a statement of a batch, and looks as TraceQueryEnd does.
+// TraceBatchQuery implements [pgx.BatchTracer].
 func (c counter) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, end pgx.TraceBatchQueryData) {
 	c.one(ctx)
-	c.renew.after(end.Err)
+	c.reset.after(end.Err)
 }
 
-// TraceBatchEnd does nothing.
+// TraceBatchEnd implements [pgx.BatchTracer].
 func (counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Statements is how many statements both pools have sent.
+// Statements returns the number of statements that both pools have sent.
 func (d *DB) Statements() int64 { return d.statements.Load() }

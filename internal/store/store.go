@@ -21,29 +21,28 @@ import (
 	"github.com/magpie-search/magpie/internal/audit"
 )
 
-// AppRole is the database role that the application works as. The migrations make it.
+// AppRole is the database role of the application. The migrations create it.
 const AppRole = "magpie_app"
 
-// reachTime bounds the making of the first connection.
-const reachTime = 10 * time.Second
+// connectTimeout bounds the first connection.
+const connectTimeout = 10 * time.Second
 
-// DB is an open database: a pool for plain SQL, and the ent client over a pool
-// of its own. With one pool for both, mutations that hold a connection while
-// they ask for another could wait for each other for ever. Close it once.
+// A DB is an open database: a pool for plain SQL, and the ent client with a pool of
+// its own. With one pool, mutations that hold a connection and need another one
+// could block each other. Close it once.
 type DB struct {
-	Pool     *pgxpool.Pool
-	Ent      *ent.Client
-	entities *pgxpool.Pool
-	sql      *sql.DB
+	Pool    *pgxpool.Pool
+	Ent     *ent.Client
+	entPool *pgxpool.Pool
+	sql     *sql.DB
 
 	statements *atomic.Int64
 }
 
-// Open connects to url, whose schema must be current (Migrate). Every
-// connection works as AppRole, whatever the login is; a login that is no
-// member of it is refused with a *Mismatch, and so is a database without pgvector.
-// maxConns bounds each of the two pools; 0 keeps the
-// driver's default.
+// Open connects to url, whose schema must be current (Migrate). Every connection
+// uses AppRole. A login that is not a member of it, and a database without
+// pgvector, are refused with a *Mismatch. maxConns bounds each pool; 0 means the
+// default of the driver.
 func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -53,37 +52,37 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		cfg.MaxConns = maxConns
 	}
 	statements := new(atomic.Int64)
-	renew := &renewal{}
-	cfg.ConnConfig.Tracer = counter{statements, renew}
+	reset := &poolReset{}
+	cfg.ConnConfig.Tracer = counter{statements, reset}
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		ctx = uncounted(ctx)
+		ctx = withoutCounter(ctx)
 		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
-			return notBecome(c.Config().User, err)
+			return roleError(c.Config().User, err)
 		}
 		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
-			return fmt.Errorf("look the vector types up: %w", noVector(ctx, c, err))
+			return fmt.Errorf("look the vector types up: %w", vectorError(ctx, c, err))
 		}
 		return nil
 	}
-	// A connection that broke while it was idle is found before a query is lost on it.
+	// Check idle connections, so that no query fails on a broken one.
 	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > time.Second || !quiet(p.Conn)
+		return p.IdleDuration > time.Second || !isQuiet(p.Conn)
 	}
 	pool, err := open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	entities, err := open(ctx, cfg.Copy())
+	entPool, err := open(ctx, cfg.Copy())
 	if err != nil {
 		pool.Close()
 		return nil, err
 	}
-	renew.of(pool, entities)
-	db := stdlib.OpenDBFromPool(entities)
-	under := driver{entsql.OpenDB(dialect.Postgres, db)}
-	client := ent.NewClient(ent.Driver(under))
-	client.Use(audit.Hook(under.atomic), visibleEdges)
-	return &DB{Pool: pool, Ent: client, entities: entities, sql: db, statements: statements}, nil
+	reset.of(pool, entPool)
+	db := stdlib.OpenDBFromPool(entPool)
+	base := driver{entsql.OpenDB(dialect.Postgres, db)}
+	client := ent.NewClient(ent.Driver(base))
+	client.Use(audit.Hook(base.atomic), checkEdges)
+	return &DB{Pool: pool, Ent: client, entPool: entPool, sql: db, statements: statements}, nil
 }
 
 func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
@@ -91,7 +90,7 @@ func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	reaching, cancel := context.WithTimeout(ctx, reachTime)
+	reaching, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := pool.Ping(reaching); err != nil {
 		pool.Close()
@@ -100,20 +99,20 @@ func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// Close ends every connection.
+// Close closes every connection.
 func (d *DB) Close() {
 	_ = d.sql.Close()
-	d.entities.Close()
+	d.entPool.Close()
 	d.Pool.Close()
 }
 
-// Migrate brings the database behind url, given with the owner's login, to the
-// newest schema. Calling it on a current database is cheap.
+// Migrate brings the schema of the database at url to the newest version. The login
+// must be the owner's. On a current database it is cheap.
 func Migrate(ctx context.Context, url string) error {
 	return withOwner(url, func(db *sql.DB) error { return migrations.Up(ctx, db) })
 }
 
-// Status lists the migrations of the database behind url.
+// Status lists the migrations of the database at url.
 func Status(ctx context.Context, url string) (steps []migrations.Step, err error) {
 	err = withOwner(url, func(db *sql.DB) error {
 		steps, err = migrations.Status(ctx, db)

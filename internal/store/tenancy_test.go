@@ -29,7 +29,7 @@ func open(t *testing.T) *store.DB {
 	return db
 }
 
-// tenant is a workspace with one of everything.
+// A tenant is a workspace with one row of everything.
 type tenant struct {
 	ctx       context.Context
 	workspace uuid.UUID
@@ -82,7 +82,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	}}
 }
 
-// hidden are the entities that GraphQL does not know, and node neither.
+// hidden lists the entities that GraphQL does not have.
 func hidden(table string) bool { return table == "sessions" || table == "agent_templates" }
 
 func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
@@ -182,7 +182,7 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// The database refuses foreign links too, whatever the application forgot.
+// The database refuses foreign links even if the application does not.
 func TestTheDatabaseRefusesForeignLinks(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -1,5 +1,6 @@
-// Package viewer says who is asking. Identity enters the context once, at the
-// edge, and everything below reads it here: ent's policies, the search and
-// index packages (through a Scope), the tools of agents.
-// It imports nothing of Magpie.
+// Package viewer says who the caller is. The identity enters the context once, at
+// the edge of the process. ent's policies, the search and index packages (through a
+// Scope), and the tools of agents read it from there.
+//
+// Allowed imports: none of Magpie.
 package viewer

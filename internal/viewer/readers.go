@@ -8,44 +8,46 @@ import (
 	"github.com/google/uuid"
 )
 
-// Mail is the address of the person for whom v asks, in lower case: that of a
-// signed-in person if it is known to be theirs, and the one that a request by a
-// secret key named. It is "" where nobody is known.
-func (v Viewer) Mail() string {
+// ReaderEmail returns the email address, in lower case, by which the readers of
+// documents are checked: that of a signed-in person who is known to own it, or that
+// of the end user whom a request with a secret key names. It is empty for everybody
+// else.
+func (v Viewer) ReaderEmail() string {
 	switch {
 	case v.Kind == KindSession && v.Verified:
 		return strings.ToLower(v.Email)
 	case v.Kind == KindKey && v.Secret:
-		return strings.ToLower(v.Named)
+		return strings.ToLower(v.EndUser)
 	default:
 		return ""
 	}
 }
 
-// Principals tells which principals a person has: themselves and the groups that
-// they belong to, however deep. internal/identity/principal does.
+// Principals finds the principals of a person: the person and the groups that
+// contain them, directly or not (principal.Store).
 type Principals interface {
-	// Of answers those of an address in lower case.
-	Of(ctx context.Context, workspace uuid.UUID, mail string) ([]string, error)
+	// Of returns the principals of an email address in lower case.
+	Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error)
 }
 
 type principalsKey struct{}
 
-// WithPrincipals returns a context in which ReadersOf asks p. Without one people
-// find only what everybody may.
+// WithPrincipals returns a context in which ReadersOf asks p. Without p, people
+// find only documents that everybody may read.
 func WithPrincipals(ctx context.Context, p Principals) context.Context {
 	return context.WithValue(ctx, principalsKey{}, p)
 }
 
-// Readers says which of the documents within reach somebody may read. The zero
-// value reads those that are for everybody.
+// Readers says which documents a viewer may read. The zero value reads those that
+// everybody may read.
 type Readers struct {
 	everything bool
 	principals []string
 }
 
-// ReadersOf says what the viewer in ctx may read: Magpie itself everything, a
-// person what their principals let them, anybody else what is for everybody.
+// ReadersOf returns the readers of the viewer in ctx. Magpie itself reads
+// everything, a person what their principals may read, and everybody else what is
+// for everybody.
 func ReadersOf(ctx context.Context) (Readers, error) {
 	v, ok := From(ctx)
 	if !ok {
@@ -54,12 +56,12 @@ func ReadersOf(ctx context.Context) (Readers, error) {
 	if v.Kind == KindSystem {
 		return Readers{everything: true}, nil
 	}
-	mail := v.Mail()
+	email := v.ReaderEmail()
 	p, known := ctx.Value(principalsKey{}).(Principals)
-	if mail == "" || !known || v.Workspace == uuid.Nil {
+	if email == "" || !known || v.Workspace == uuid.Nil {
 		return Readers{}, nil
 	}
-	principals, err := p.Of(ctx, v.Workspace, mail)
+	principals, err := p.Of(ctx, v.Workspace, email)
 	if err != nil {
 		return Readers{}, err
 	}
@@ -69,7 +71,8 @@ func ReadersOf(ctx context.Context) (Readers, error) {
 // Everything reports whether all documents may be read.
 func (r Readers) Everything() bool { return r.everything }
 
-// Principals are those of who asks, never nil; of no account with Everything.
+// Principals returns the viewer's principals, never nil. They do not matter with
+// Everything.
 func (r Readers) Principals() []string {
 	if r.principals == nil {
 		return []string{}
@@ -77,9 +80,9 @@ func (r Readers) Principals() []string {
 	return r.principals
 }
 
-// May reports whether a document with these readers may be read: nil is
-// everybody, an empty list nobody.
-func (r Readers) May(readers []string) bool {
+// CanRead reports whether a document with these readers may be read. Nil means that
+// everybody may read it, an empty list that nobody may.
+func (r Readers) CanRead(readers []string) bool {
 	return r.everything || readers == nil ||
 		slices.ContainsFunc(readers, func(reader string) bool { return slices.Contains(r.principals, reader) })
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrNoViewer is returned where a scope is asked of a context that names nobody.
+// ErrNoViewer is returned for the scope of a context without a viewer.
 var ErrNoViewer = errors.New("no viewer in the context")
 
 // ErrOutOfReach is returned when a scope is narrowed to a collection that its
-// viewer may not reach. Whether that collection exists is not told.
+// viewer may not reach. It does not reveal whether the collection exists.
 var ErrOutOfReach = errors.New("collection out of reach")
 
 // ErrNoScope is returned by the zero Scope.
 var ErrNoScope = errors.New("the zero scope reaches nothing")
 
-// Scope is the reach of plain SQL: one workspace, and all or some of its
-// collections. Only this package makes one, and its zero value is an error to
-// use, so that a forgotten scope fails and never widens.
+// A Scope is what plain SQL may reach: one workspace, and all or some of its
+// collections. Only this package makes a Scope. The zero value returns errors, so
+// that a forgotten scope fails and never widens.
 type Scope struct {
 	workspace   uuid.UUID
 	collections []uuid.UUID
@@ -36,7 +36,8 @@ func ScopeOf(ctx context.Context) (Scope, error) {
 	return v.Scope()
 }
 
-// Scope returns everything that v may reach. Viewers without a workspace have none.
+// Scope returns everything that v may reach. A viewer without a workspace has no
+// scope.
 func (v Viewer) Scope() (Scope, error) {
 	if v.Workspace == uuid.Nil || v.Kind == KindAnonymous || v.Kind == "" {
 		return Scope{}, ErrNoScope
@@ -44,10 +45,10 @@ func (v Viewer) Scope() (Scope, error) {
 	return Scope{workspace: v.Workspace, all: v.AllCollections, collections: slices.Clone(v.Collections)}, nil
 }
 
-// Narrow returns the scope of just the given collections; ErrOutOfReach when
-// one of them is not within s. Narrowing to none at all reaches none.
-// For a scope over all collections the ids are not looked up: an id of another
-// workspace then matches no row, because the workspace stays part of the scope.
+// Narrow returns a scope of only the given collections, which may be none. It
+// returns ErrOutOfReach if one of them is not within s. A scope over all
+// collections does not check the ids: an id of another workspace matches no row,
+// because the workspace is part of the scope.
 func (s Scope) Narrow(collections ...uuid.UUID) (Scope, error) {
 	if s.workspace == uuid.Nil {
 		return Scope{}, ErrNoScope
@@ -62,7 +63,7 @@ func (s Scope) Narrow(collections ...uuid.UUID) (Scope, error) {
 	return Scope{workspace: s.workspace, collections: slices.Clone(collections)}, nil
 }
 
-// Workspace returns the workspace of s; ErrNoScope for the zero value.
+// Workspace returns the workspace of s, or ErrNoScope.
 func (s Scope) Workspace() (uuid.UUID, error) {
 	if s.workspace == uuid.Nil {
 		return uuid.Nil, ErrNoScope
@@ -70,8 +71,8 @@ func (s Scope) Workspace() (uuid.UUID, error) {
 	return s.workspace, nil
 }
 
-// Collections returns the reachable collections; all means every one of the
-// workspace, and then ids is empty.
+// Collections returns the collections within s. If all is true, it is every one of
+// the workspace, and ids is empty.
 func (s Scope) Collections() (ids []uuid.UUID, all bool) {
 	if s.all {
 		return nil, true

@@ -6,29 +6,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind says how the viewer proved who it is.
+// Kind says how a viewer has authenticated.
 type Kind string
 
 // The kinds of viewers.
 const (
-	KindAnonymous Kind = "anonymous" // a caller without credentials, e.g. one who signs in
+	KindAnonymous Kind = "anonymous" // a caller without credentials, such as one who signs in
 	KindSession   Kind = "session"   // a person signed in to the dashboard
 	KindKey       Kind = "key"       // an API key
 	KindSystem    Kind = "system"    // Magpie itself: workers, the command line
-	KindCommand   Kind = "command"   // somebody at the command line, as an actor only
+	KindCommand   Kind = "command"   // a person at the command line, as an actor only
 )
 
-// Surface is the API through which a request came.
+// Surface is the API that a request came through.
 type Surface string
 
-// The surfaces; the same names stand in the schema's @surface directive.
+// The surfaces, with the names of the schema's @surface directive.
 const (
 	SurfacePublic    Surface = "PUBLIC"    // /v1, by API key
 	SurfaceDashboard Surface = "DASHBOARD" // /graphql and /api/v1, by session
-	SurfaceInternal  Surface = "INTERNAL"  // calls from inside the process
+	SurfaceInternal  Surface = "INTERNAL"  // calls inside the process
 )
 
-// Role is what a member may do in a workspace.
+// Role is what a member of a workspace may do.
 type Role string
 
 // The roles, from least to most.
@@ -58,33 +58,34 @@ func (r Role) rank() int {
 // allows nothing.
 func (r Role) AtLeast(min Role) bool { return r.rank() > 0 && r.rank() >= min.rank() }
 
-// Viewer is the one who asks. The zero value may do nothing.
+// A Viewer is the caller of a request, or Magpie itself. The zero value may do
+// nothing.
 type Viewer struct {
-	Workspace uuid.UUID // zero only for the system viewer that spans workspaces and for anonymous ones
-	Subject   uuid.UUID // the user's or key's id
-	Session   uuid.UUID // the sign-in a session viewer came with
+	Workspace uuid.UUID // zero only for anonymous viewers and the system viewer of all workspaces
+	Subject   uuid.UUID // id of the user or key
+	Session   uuid.UUID // of a session viewer
 	Kind      Kind
 	Surface   Surface
 	Role      Role
 
-	AllCollections    bool        // every collection of the workspace may be reached
-	Collections       []uuid.UUID // otherwise these
-	DefaultCollection uuid.UUID   // zero: none set
+	AllCollections    bool        // every collection of the workspace is in reach
+	Collections       []uuid.UUID // in reach without AllCollections
+	DefaultCollection uuid.UUID   // zero for none
 
 	Secret      bool   // a secret key, not a publishable one
 	Email       string // of a signed-in person; the login of an actor at the command line
 	Verified    bool   // the signed-in person is known to own Email
-	Named       string // the address whom a request by a secret key named as the one who asks
-	ChatModel   string // the key's widget_model_id
-	ChatContext string // the key's widget_context
+	EndUser     string // email address of the end user that a request with a secret key names
+	ChatModel   string // widget_model_id of the key
+	ChatContext string // widget_context of the key
 }
 
 type contextKey struct{}
 
 type actorKey struct{}
 
-// With returns a context that carries v. What Magpie then does as itself on
-// somebody's behalf stays that one's doing: Actor goes on naming them.
+// With returns a context with the viewer v. A system viewer does not become the
+// actor: what Magpie does on behalf of a caller is attributed to the caller.
 func With(ctx context.Context, v Viewer) context.Context {
 	if v.Kind != KindSystem {
 		ctx = context.WithValue(ctx, actorKey{}, v)
@@ -92,28 +93,28 @@ func With(ctx context.Context, v Viewer) context.Context {
 	return context.WithValue(ctx, contextKey{}, v)
 }
 
-// ByCommand returns a context in which Actor names somebody at the command
-// line. It gives no rights.
-func ByCommand(ctx context.Context, login string) context.Context {
+// WithCommandActor returns a context in which Actor returns a person at the command
+// line. It grants no rights.
+func WithCommandActor(ctx context.Context, login string) context.Context {
 	return context.WithValue(ctx, actorKey{}, Viewer{Kind: KindCommand, Email: login})
 }
 
-// Actor returns who began what happens in ctx: the caller whom With named
-// last, whatever system viewers came after; false where Magpie acts by itself.
-// Rights go by From alone.
+// Actor returns the viewer to whom changes in ctx are attributed: the last one
+// passed to With that is not a system viewer. It is false if Magpie acts by itself.
+// Rights depend on From alone.
 func Actor(ctx context.Context) (Viewer, bool) {
 	v, ok := ctx.Value(actorKey{}).(Viewer)
 	return v, ok
 }
 
-// From returns the viewer in ctx; false when nobody was named, which every
-// policy takes as a refusal.
+// From returns the viewer in ctx; false without one, which every policy refuses.
 func From(ctx context.Context) (Viewer, bool) {
 	v, ok := ctx.Value(contextKey{}).(Viewer)
 	return v, ok
 }
 
-// System is Magpie itself inside one workspace, or with uuid.Nil across all.
+// System returns the viewer of Magpie itself inside one workspace or, with
+// uuid.Nil, across all.
 func System(workspace uuid.UUID) Viewer {
 	return Viewer{
 		Workspace: workspace, Kind: KindSystem, Surface: SurfaceInternal,

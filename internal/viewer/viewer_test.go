@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestScopeOfNobodyIsAnError(t *testing.T) {
+func TestNobodyHasAScope(t *testing.T) {
 	t.Parallel()
 	if _, err := viewer.ScopeOf(t.Context()); !errors.Is(err, viewer.ErrNoViewer) {
 		t.Fatalf("ScopeOf = %v", err)

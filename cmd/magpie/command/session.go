@@ -46,7 +46,7 @@ func (r *runtime) open(do func(*wire.App) error) error {
 		log = r.logger(c)
 		r.drivers(log)
 	}
-	r.Context = viewer.ByCommand(r.Context, login())
+	r.Context = viewer.WithCommandActor(r.Context, login())
 	app, err := wire.Open(r, c, log)
 	if err != nil {
 		return err

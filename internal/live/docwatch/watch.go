@@ -94,7 +94,7 @@ func (w *watcher) wants(c *index.DocumentChange) bool {
 // may reports whether somebody may be told of a document. One whose row is gone
 // has nothing but its id.
 func may(readers viewer.Readers, c *index.DocumentChange) bool {
-	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.May(c.Readers)
+	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.CanRead(c.Readers)
 }
 
 // Watch follows documents within a scope, of which the caller has shown that the

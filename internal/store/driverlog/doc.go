@@ -1,4 +1,6 @@
-// Package driverlog makes events of the process's own log of the lines that
-// drivers write, such as those of Redis and of the queue. A driver that fails
-// over and over says so once in a while. It imports nothing of Magpie.
+// Package driverlog turns the lines that drivers write, such as those of Redis and
+// of the queue, into events of the process's log. A driver that fails repeatedly is
+// logged once in a while.
+//
+// Allowed imports: none of Magpie.
 package driverlog

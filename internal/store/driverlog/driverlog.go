@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Options of a Log. Driver and Log are needed.
+// Options of a Log. Driver and Log are required.
 type Options struct {
-	Driver string // the name by which events say whose they are
+	Driver string // names the driver in events
 	Log    *slog.Logger
-	Every  time.Duration    // how often a line of one kind is told: 10 s
+	Every  time.Duration    // least interval of events of one kind: 10 s
 	Now    func() time.Time // nil: the system's clock
 }
 
 // maxKinds bounds the kinds of lines that are remembered.
 const maxKinds = 200
 
-// Log takes a driver's lines in the forms that drivers know: Printf is that of
-// go-redis, the others are those of asynq. It is safe for concurrent use.
+// A Log turns the lines of a driver into events. Printf is the form of go-redis,
+// the other methods are the form of asynq. It is safe for concurrent use.
 type Log struct {
 	opt Options
 
@@ -29,13 +29,13 @@ type Log struct {
 	kinds map[string]*kind
 }
 
-// kind is a line without what changes in it.
+// A kind is a line without its variable part.
 type kind struct {
-	told    time.Time
+	logged  time.Time
 	omitted int
 }
 
-// New makes a Log.
+// New returns a Log.
 func New(o Options) *Log {
 	if o.Every <= 0 {
 		o.Every = 10 * time.Second
@@ -46,43 +46,44 @@ func New(o Options) *Log {
 	return &Log{opt: o, kinds: map[string]*kind{}}
 }
 
-// event is the message of all events; their attributes say the rest.
+// event is the message of all events. The attributes have the content.
 const event = "driver reports"
 
-// Printf tells a line of a driver that has no levels: a warning.
+// Printf logs a warning, for drivers without levels.
 func (l *Log) Printf(ctx context.Context, format string, args ...any) {
 	if attributes, due := l.attributes(format, fmt.Sprintf(format, args...), args); due {
 		l.opt.Log.WarnContext(ctx, event, attributes...)
 	}
 }
 
-// Debug drops a line: they tell of every look at an empty queue.
+// Debug drops a line, since drivers report every look at an empty queue.
 func (l *Log) Debug(...any) {}
 
-// Info tells a line that is of interest to people who look into the driver.
+// Info logs a line at the level debug.
 func (l *Log) Info(args ...any) { l.line(l.opt.Log.Debug, args) }
 
-// Warn tells a warning.
+// Warn logs a warning.
 func (l *Log) Warn(args ...any) { l.line(l.opt.Log.Warn, args) }
 
-// Error tells an error.
+// Error logs an error.
 func (l *Log) Error(args ...any) { l.line(l.opt.Log.Error, args) }
 
-// Fatal tells an error and does not end the process: that is for cmd to decide.
+// Fatal logs an error. It does not end the process.
 func (l *Log) Fatal(args ...any) { l.Error(args...) }
 
-// line tells a line whose kind is what comes before its first colon.
+// line logs a line whose kind is the text before its first colon.
 func (l *Log) line(write func(string, ...any), args []any) {
 	text := fmt.Sprint(args...)
-	about, _, _ := strings.Cut(text, ":")
-	if attributes, due := l.attributes(about, text, args); due {
+	kindName, _, _ := strings.Cut(text, ":")
+	if attributes, due := l.attributes(kindName, text, args); due {
 		write(event, attributes...)
 	}
 }
 
-// attributes are what is told of a line, unless one of its kind was told a moment ago.
-func (l *Log) attributes(about, text string, args []any) (attributes []any, due bool) {
-	omitted, due := l.due(about)
+// attributes returns the attributes of an event; due is false if an event of the
+// kind was logged a moment ago.
+func (l *Log) attributes(kindName, text string, args []any) (attributes []any, due bool) {
+	omitted, due := l.due(kindName)
 	if !due {
 		return nil, false
 	}
@@ -99,24 +100,24 @@ func (l *Log) attributes(about, text string, args []any) (attributes []any, due 
 	return attributes, true
 }
 
-// due says whether a line of this kind is told now, and how many were not since
-// the last one that was.
-func (l *Log) due(about string) (omitted int, due bool) {
+// due reports whether a line of a kind is logged now, and how many have been
+// omitted since the last one.
+func (l *Log) due(kindName string) (omitted int, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.opt.Now()
-	k := l.kinds[about]
+	k := l.kinds[kindName]
 	if k == nil {
 		if len(l.kinds) >= maxKinds {
 			clear(l.kinds)
 		}
-		k = &kind{told: now.Add(-l.opt.Every)}
-		l.kinds[about] = k
+		k = &kind{logged: now.Add(-l.opt.Every)}
+		l.kinds[kindName] = k
 	}
-	if now.Sub(k.told) < l.opt.Every {
+	if now.Sub(k.logged) < l.opt.Every {
 		k.omitted++
 		return 0, false
 	}
-	omitted, k.omitted, k.told = k.omitted, 0, now
+	omitted, k.omitted, k.logged = k.omitted, 0, now
 	return omitted, true
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/store/driverlog"
 )
 
-// events are what a log has written, decoded.
+// events returns the decoded events of a log.
 func events(t *testing.T, written *bytes.Buffer) (out []map[string]any) {
 	t.Helper()
 	for decoder := json.NewDecoder(written); decoder.More(); {
@@ -36,7 +36,7 @@ func same(t *testing.T, got []map[string]any, want string) {
 	}
 }
 
-func TestALineOfADriverIsAnEventWithAttributes(t *testing.T) {
+func TestALineBecomesAnEventWithAttributes(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer
 	log := driverlog.New(driverlog.Options{Driver: "redis", Log: slog.New(slog.NewJSONHandler(&written, nil))})
@@ -51,7 +51,7 @@ func TestALineOfADriverIsAnEventWithAttributes(t *testing.T) {
 		`{"driver":"redis","level":"ERROR","line":"The end","msg":"driver reports"}]`)
 }
 
-func TestWhatADriverSaysOverAndOverIsToldOnceInAWhile(t *testing.T) {
+func TestRepeatedLinesAreLoggedOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer
 	now := time.Unix(1_800_000_000, 0)
