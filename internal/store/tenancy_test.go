@@ -82,7 +82,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	}}
 }
 
-// hidden lists the entities that GraphQL does not have.
+// hidden reports whether GraphQL lacks the entity of a table.
 func hidden(table string) bool { return table == "sessions" || table == "agent_templates" }
 
 func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
