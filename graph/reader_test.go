@@ -341,7 +341,7 @@ func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
 			__typename ... on ChatStart { conversationId } ... on ChatContent { delta } } }`, map[string]any{"c": conversation})
 	}
 	named, other, publishable := key, key, key
-	named.Named, other.Named = "reader@example.com", "stranger@example.com"
+	named.EndUser, other.EndUser = "reader@example.com", "stranger@example.com"
 	publishable.Secret, publishable.Named = false, "reader@example.com"
 	for who, try := range map[string]struct {
 		v     viewer.Viewer
