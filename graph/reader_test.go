@@ -342,7 +342,7 @@ func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
 	}
 	named, other, publishable := key, key, key
 	named.EndUser, other.EndUser = "reader@example.com", "stranger@example.com"
-	publishable.Secret, publishable.Named = false, "reader@example.com"
+	publishable.Secret, publishable.EndUser = false, "reader@example.com"
 	for who, try := range map[string]struct {
 		v     viewer.Viewer
 		finds bool
