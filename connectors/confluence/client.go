@@ -1,6 +1,7 @@
 package confluence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,70 +18,71 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// nearLimit is how long a walk lets a site rest that says that it is asked a lot.
-const nearLimit = 5 * time.Second
+// nearLimitPause is the pause of a walk after the site reported that its rate
+// limit is near.
+const nearLimitPause = 5 * time.Second
 
 var errLogin = errors.New("the wiki asks to log in instead of answering; enter the credentials again, and use a token where the site signs people in elsewhere")
 
-// api talks to one site.
-type api struct {
-	site    site
-	gateway string
-	dial    connectors.Dial
-	s       connectors.Settings
-	busy    atomic.Bool // the site has said that its limit is near
+// A client sends requests to one site.
+type client struct {
+	site        site
+	gateway     string
+	dial        connectors.Dial
+	settings    connectors.Settings
+	isNearLimit atomic.Bool // the site reported that its rate limit is near
 
-	mutex  sync.Mutex // of what follows
-	client *restapi.Client
-	closed []*restapi.Client
+	mutex   sync.Mutex // guards the fields below
+	client  *restapi.Client
+	clients []*restapi.Client
 }
 
-// of returns the client of the site. That of a grant is known only when the
-// site was looked for among those that the grant is for.
-func (a *api) of(ctx context.Context) (*restapi.Client, error) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.client != nil {
-		return a.client, nil
+// siteClient returns the HTTP client of the site. The URL of a grant's site
+// must be requested first.
+func (c *client) siteClient(ctx context.Context) (*restapi.Client, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.client != nil {
+		return c.client, nil
 	}
-	base := a.site.base
-	if a.site.grant {
-		id, err := a.cloudID(ctx)
+	base := c.site.base
+	if c.site.grant {
+		id, err := c.cloudID(ctx)
 		if err != nil {
 			return nil, err
 		}
-		base = strings.TrimRight(a.gateway, "/") + "/ex/confluence/" + url.PathEscape(id) + "/wiki"
+		base = strings.TrimRight(c.gateway, "/") + "/ex/confluence/" + url.PathEscape(id) + "/wiki"
 	}
-	client, err := a.newClient(base)
+	client, err := c.newClient(base)
 	if err == nil {
-		a.client = client
+		c.client = client
 	}
 	return client, err
 }
 
-func (a *api) newClient(base string) (*restapi.Client, error) {
-	client, err := restapi.New(base, a.dial, restapi.Options{
-		Platform: "Confluence", Wait: a.s.Wait, Authorize: a.authorize, RateLimited: limited, ErrorMessage: explain, Advice: "config." + optionURL,
-		// Without it, Data Center takes requests of other programs for those of a browser.
+func (c *client) newClient(base string) (*restapi.Client, error) {
+	client, err := restapi.New(base, c.dial, restapi.Options{
+		Platform: "Confluence", Wait: c.settings.Wait, Authorize: c.authorize, RateLimited: rateLimited, ErrorMessage: errorMessage, Advice: "config." + optionURL,
+		// Without it, Data Center treats the requests as those of a browser.
 		Header: http.Header{"X-Atlassian-Token": {"no-check"}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.closed = append(a.closed, client)
+	c.clients = append(c.clients, client)
 	return client, nil
 }
 
-// cloudID is the id of the site that the connector is for.
-func (a *api) cloudID(ctx context.Context) (string, error) {
-	_, details, err := a.s.Token(ctx, "")
+// cloudID returns the id of the site among those of the grant.
+func (c *client) cloudID(ctx context.Context) (string, error) {
+	_, details, err := c.settings.Token(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	if id := firstOf(details["cloudId"], details["cloud_id"]); id != "" {
+	if id := cmp.Or(details["cloudId"], details["cloud_id"]); id != "" {
 		return id, nil
 	}
-	client, err := a.newClient(strings.TrimRight(a.gateway, "/"))
+	client, err := c.newClient(strings.TrimRight(c.gateway, "/"))
 	if err != nil {
 		return "", err
 	}
@@ -88,48 +90,49 @@ func (a *api) cloudID(ctx context.Context) (string, error) {
 	if _, err := client.JSON(ctx, restapi.Request{Path: "oauth/token/accessible-resources"}, &sites); err != nil {
 		return "", err
 	}
-	want, _ := url.Parse(a.site.base)
-	for _, one := range sites {
-		if at, err := url.Parse(one.URL); err == nil && strings.EqualFold(at.Host, want.Host) {
-			return one.ID, nil
+	want, _ := url.Parse(c.site.base)
+	for _, site := range sites {
+		if siteURL, err := url.Parse(site.URL); err == nil && strings.EqualFold(siteURL.Host, want.Host) {
+			return site.ID, nil
 		}
 	}
 	return "", connectors.NeedsAuth(fmt.Errorf("the connected account was not given to %s; connect it again and choose that site", want.Host))
 }
 
-func (a *api) authorize(r *http.Request, refused bool) (bool, error) {
-	c := a.s.Credentials
+func (c *client) authorize(r *http.Request, refused bool) (bool, error) {
+	credentials := c.settings.Credentials
 	switch {
-	case a.site.grant:
-		old := ""
+	case c.site.grant:
+		rejected := ""
 		if refused {
-			present, _, err := a.s.Token(r.Context(), "")
+			current, _, err := c.settings.Token(r.Context(), "")
 			if err != nil {
 				return false, err
 			}
-			old = present
+			rejected = current
 		}
-		token, _, err := a.s.Token(r.Context(), old)
-		if err != nil || refused && token == old {
+		token, _, err := c.settings.Token(r.Context(), rejected)
+		if err != nil || refused && token == rejected {
 			return false, err
 		}
 		r.Header.Set("Authorization", "Bearer "+token)
 		return true, nil
 	case refused:
 		return false, nil
-	case a.site.cloud:
-		r.SetBasicAuth(c[credentialEmail], c[credentialKey])
-	case c[credentialToken] != "":
-		r.Header.Set("Authorization", "Bearer "+c[credentialToken])
+	case c.site.cloud:
+		r.SetBasicAuth(credentials[credentialEmail], credentials[credentialKey])
+	case credentials[credentialToken] != "":
+		r.Header.Set("Authorization", "Bearer "+credentials[credentialToken])
 	default:
-		r.SetBasicAuth(c[credentialUser], c[credentialWord])
+		r.SetBasicAuth(credentials[credentialUser], credentials[credentialWord])
 	}
 	return true, nil
 }
 
-// limited reads how both deployments say when to come back: Cloud the time at
-// which the count begins anew, Data Center how its bucket fills.
-func limited(response *http.Response) (time.Duration, bool) {
+// rateLimited returns the delay in the form of either deployment: Cloud returns
+// the time at which the limit is reset, Data Center the interval in which its
+// bucket fills.
+func rateLimited(response *http.Response) (time.Duration, bool) {
 	if response.StatusCode != http.StatusTooManyRequests {
 		return 0, false
 	}
@@ -137,8 +140,8 @@ func limited(response *http.Response) (time.Duration, bool) {
 		return after, true
 	}
 	if reset, err := time.Parse(time.RFC3339, response.Header.Get("X-RateLimit-Reset")); err == nil {
-		if now, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-			return max(reset.Sub(now), time.Second), true
+		if wait, ok := restapi.Until(response.Header, reset); ok {
+			return max(wait, time.Second), true
 		}
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("X-RateLimit-Interval-Seconds")); err == nil && seconds > 0 {
@@ -147,85 +150,86 @@ func limited(response *http.Response) (time.Duration, bool) {
 	return 0, true
 }
 
-// explain reads what the site says of a refusal: version 1 and Data Center have
-// one message, version 2 a list of errors.
-func explain(body []byte) string {
-	var said struct {
+// errorMessage returns the message of an unsuccessful response: version 1 and
+// Data Center have one message, version 2 a list of errors.
+func errorMessage(body []byte) string {
+	var failure struct {
 		Message string
 		Reason  string
 		Errors  []struct{ Title, Detail, Code string }
 	}
-	if json.Unmarshal(body, &said) != nil {
+	if json.Unmarshal(body, &failure) != nil {
 		return ""
 	}
-	for _, e := range said.Errors {
-		return firstOf(e.Detail, e.Title, e.Code)
+	for _, e := range failure.Errors {
+		return cmp.Or(e.Detail, e.Title, e.Code)
 	}
-	message := firstOf(said.Message, said.Reason)
-	// Old versions put the name of a Java class in front.
-	if _, rest, found := strings.Cut(message, "Exception: "); found {
-		message = rest
+	message := cmp.Or(failure.Message, failure.Reason)
+	// Old versions add the name of a Java class.
+	if _, text, found := strings.Cut(message, "Exception: "); found {
+		message = text
 	}
 	return message
 }
 
-// get asks for JSON. What comes back in its place when the site wants people to
-// log in is an error that says so.
-func (a *api) get(ctx context.Context, path string, query url.Values, out any) error {
-	return a.ask(ctx, restapi.Request{Path: path, Query: query}, out)
+// get requests JSON. If the site answers with a login page, the error asks for
+// credentials.
+func (c *client) get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.request(ctx, restapi.Request{Path: path, Query: query}, out)
 }
 
-// ask makes a request. An out that has the method needs says what the answer must
-// have; see [restapi.Request].
-func (a *api) ask(ctx context.Context, r restapi.Request, out any) error {
+// request makes a request. The type of out may have required fields; see
+// [restapi.Request].
+func (c *client) request(ctx context.Context, r restapi.Request, out any) error {
 	ctx, cancel := restapi.WithDeadline(ctx)
 	defer cancel()
 	if particular, ok := out.(interface{ needs() []string }); ok {
 		r.RequiredFields = particular.needs()
 	}
-	client, err := a.of(ctx)
+	client, err := c.siteClient(ctx)
 	if err != nil {
 		return err
 	}
 	response, err := client.Do(ctx, r)
 	if err != nil {
-		return a.refusal(err)
+		return c.statusError(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if asksLogin(response.Request) {
+	if redirectedToLogin(response.Request) {
 		return connectors.NeedsAuth(errLogin)
 	}
 	if response.Header.Get("X-RateLimit-NearLimit") == "true" || response.Header.Get("X-RateLimit-Remaining") == "0" {
-		a.busy.Store(true)
+		c.isNearLimit.Store(true)
 	}
 	err = client.ReadJSON(ctx, response, r.RequiredFields, out)
 	if errors.Is(err, restapi.ErrTooLarge) {
-		return errLarge
+		return errTooLarge
 	}
-	return atLogin(err)
+	return loginError(err)
 }
 
-// atLogin makes an error that asks for credentials of a login page in place of an
-// answer.
-func atLogin(err error) error {
-	if mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && mismatch.IsLogin {
+// loginError returns an error that asks for credentials if the response was a
+// login page.
+func loginError(err error) error {
+	if unexpected, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && unexpected.IsLogin {
 		return connectors.NeedsAuth(errLogin)
 	}
 	return err
 }
 
-// improper is the error of an answer whose entries lack what they must have:
-// passed over, they would be taken for deleted.
-func improper(what string) error {
+// errInvalid returns the error of a response with an invalid entry. If the
+// entry were ignored, its document would be deleted.
+func errInvalid(what string) error {
 	return connectors.Retryable(fmt.Errorf("the wiki answered with %s that cannot be; check config.%s, and whether a proxy or a login stands between", what, optionURL), 0)
 }
 
-// errLarge is an answer that is too large to be read; a shorter list may not be.
-var errLarge = errors.New("an answer of the wiki is too large")
+// errTooLarge is the error of a response that is too large. A shorter list may
+// not be.
+var errTooLarge = errors.New("an answer of the wiki is too large")
 
-// refusal looks at the reason that Confluence gives beside the status: a token
-// that has ended can come as 403 or as 404.
-func (a *api) refusal(err error) error {
+// statusError checks Confluence's reason for a status, since a token that has
+// expired can give 403 or 404.
+func (c *client) statusError(err error) error {
 	failure, ok := errors.AsType[*restapi.StatusError](err)
 	if !ok {
 		return err
@@ -237,8 +241,8 @@ func (a *api) refusal(err error) error {
 	return err
 }
 
-// asksLogin reports a request that was made for a redirect to a login.
-func asksLogin(request *http.Request) bool {
+// redirectedToLogin reports whether a request was redirected to a login.
+func redirectedToLogin(request *http.Request) bool {
 	first := request
 	for first.Response != nil {
 		first = first.Response.Request
@@ -252,12 +256,12 @@ func asksLogin(request *http.Request) bool {
 		strings.Contains(path, "login") || strings.Contains(path, "/sso") || strings.Contains(path, "/saml") || strings.Contains(path, "/oauth") || strings.Contains(path, "/authenticate")
 }
 
-// visible reports whether a path of the site, not of the gateway, is shown to
-// whoever asks, without credentials.
-func (a *api) visible(ctx context.Context, path string, of space) (bool, error) {
+// isPublic reports whether the site, not the gateway, shows a path to visitors
+// without credentials.
+func (c *client) isPublic(ctx context.Context, path string, sp space) (bool, error) {
 	ctx, cancel := restapi.WithDeadline(ctx)
 	defer cancel()
-	client, err := restapi.New(a.site.base, a.dial, restapi.Options{Platform: "Confluence", Wait: a.s.Wait, RateLimited: limited, ErrorMessage: explain, Advice: "config." + optionURL})
+	client, err := restapi.New(c.site.base, c.dial, restapi.Options{Platform: "Confluence", Wait: c.settings.Wait, RateLimited: rateLimited, ErrorMessage: errorMessage, Advice: "config." + optionURL})
 	if err != nil {
 		return false, err
 	}
@@ -270,24 +274,24 @@ func (a *api) visible(ctx context.Context, path string, of space) (bool, error) 
 		return false, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if asksLogin(response.Request) {
+	if redirectedToLogin(response.Request) {
 		return false, nil
 	}
 	var shown struct{ Key string }
 	err = client.ReadJSON(ctx, response, []string{"key"}, &shown)
-	if mismatch, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && mismatch.IsLogin {
-		return false, nil // what people without an account get to see instead
+	if unexpected, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && unexpected.IsLogin {
+		return false, nil
 	}
-	if err == nil && !strings.EqualFold(shown.Key, of.key) {
-		err = improper("a space")
+	if err == nil && !strings.EqualFold(shown.Key, sp.key) {
+		err = errInvalid("a space")
 	}
 	return err == nil, err
 }
 
-func (a *api) close() {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	for _, client := range a.closed {
+func (c *client) close() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, client := range c.clients {
 		client.Close()
 	}
 }

@@ -1,6 +1,7 @@
 package confluence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,31 +16,32 @@ import (
 )
 
 const (
-	cloudPages = 100 // pages of one answer, and of one search for what it lacks
-	cloudList  = 250 // the most that version 2 gives
-	maxLevels  = 60  // of pages above a page
+	cloudPageSize = 100 // pages of one response, and of the search for their details
+	cloudListSize = 250 // the largest page of version 2
+	maxListPages  = 10_000
+	maxLevels     = 60 // of pages above a page
 )
 
-// cloud is Confluence Cloud.
+// cloud is the deployment Confluence Cloud.
 type cloud struct {
-	*api
-	wants wants
+	*client
+	include inclusions
 
-	mutex   sync.Mutex        // of what follows
-	parents map[string]parent // what is above pages, by id
-	keys    map[string]string // of spaces, by id
+	mutex     sync.Mutex        // guards the fields below
+	parents   map[string]parent // what is above pages, by id
+	spaceKeys map[string]string // of spaces, by id
 }
 
-type parent struct{ title, kind, above, aboveKind string }
+type parent struct{ title, kind, parentID, parentKind string }
 
 // What follows is how version 2 writes things.
 
 type pageV2 struct {
 	ID, Status, Title, SpaceID, ParentID, ParentType, AuthorID string
-	CreatedAt                                                  stamp
+	CreatedAt                                                  timestamp
 	Version                                                    struct {
 		Number    int
-		CreatedAt stamp
+		CreatedAt timestamp
 		AuthorID  string
 	}
 	Body struct {
@@ -51,10 +53,10 @@ type pageV2 struct {
 type fileV2 struct {
 	ID, Status, Title, PageID, BlogPostID, MediaType, DownloadLink, WebUILink string
 	FileSize                                                                  int64
-	CreatedAt                                                                 stamp
+	CreatedAt                                                                 timestamp
 	Version                                                                   struct {
 		Number    int
-		CreatedAt stamp
+		CreatedAt timestamp
 	}
 }
 
@@ -63,43 +65,40 @@ type listV2[T any] struct {
 	Links   links `json:"_links"`
 }
 
-func (listV2[T]) needs() []string { return []string{"results"} }
+func (listV2[T]) RequiredFields() []string { return []string{"results"} }
 
-func (pageV2) needs() []string { return []string{"id", "title"} }
+func (pageV2) RequiredFields() []string { return []string{"id", "title"} }
 
-func (fileV2) needs() []string { return []string{"id", "version.number"} }
+func (fileV2) RequiredFields() []string { return []string{"id", "version.number"} }
 
-// listAll reads a list of version 2 to its end.
-func listAll[T any](ctx context.Context, a *api, path string, query url.Values) ([]T, error) {
-	query = cloned(query)
-	query.Set("limit", strconv.Itoa(cloudList))
-	var found []T
-	var trail restapi.LoopDetector
-	for {
-		var answer listV2[T]
-		if err := a.get(ctx, path, query, &answer); err != nil {
-			return nil, err
+// listAll reads all pages of a list of version 2.
+func listAll[T any](ctx context.Context, c *client, path string, query url.Values) ([]T, error) {
+	query = cloneQuery(query)
+	query.Set("limit", strconv.Itoa(cloudListSize))
+	var all []T
+	err := restapi.AllPages("Confluence", path, maxListPages, func(cursor string) (next string, err error) {
+		if cursor != "" {
+			query.Set("cursor", cursor)
 		}
-		found = append(found, answer.Results...)
-		next, cursor := following(paging{Links: answer.Links})
-		if !next {
-			return found, nil
+		var page listV2[T]
+		if err := c.get(ctx, path, query, &page); err != nil {
+			return "", err
 		}
-		if cursor == "" {
-			return nil, errNowhere
+		all = append(all, page.Results...)
+		more, next := nextPage(paging{Links: page.Links})
+		if more && next == "" {
+			return "", errNoCursor
 		}
-		if err := trail.Visit("Confluence", path, cursor); err != nil {
-			return nil, err
-		}
-		query.Set("cursor", cursor)
-	}
+		return next, nil
+	})
+	return all, err
 }
 
-var errNowhere = connectors.Retryable(errors.New("the wiki said that a list goes on, but not where"), 0)
+var errNoCursor = connectors.Retryable(errors.New("the wiki said that a list goes on, but not where"), 0)
 
 func (c *cloud) spaces(ctx context.Context, keys []string) ([]space, error) {
 	type spaceV2 struct{ ID, Key, Name, Type, Status string }
-	var found []space
+	var spaces []space
 	parts := [][]string{nil}
 	if len(keys) > 0 {
 		parts = slices.Collect(slices.Chunk(keys, 50))
@@ -109,71 +108,71 @@ func (c *cloud) spaces(ctx context.Context, keys []string) ([]space, error) {
 		if part != nil {
 			query.Set("keys", strings.Join(part, ","))
 		}
-		rows, err := listAll[spaceV2](ctx, c.api, "api/v2/spaces", query)
+		rows, err := listAll[spaceV2](ctx, c.client, "api/v2/spaces", query)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
 			if r.ID == "" || r.Key == "" {
-				return nil, improper("a space")
+				return nil, errInvalid("a space")
 			}
-			found = append(found, space{id: r.ID, key: r.Key, name: r.Name, personal: r.Type == "personal", archived: r.Status == "archived"})
+			spaces = append(spaces, space{id: r.ID, key: r.Key, name: r.Name, personal: r.Type == "personal", archived: r.Status == "archived"})
 		}
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for _, s := range found {
-		c.keys[s.id] = s.key
+	for _, s := range spaces {
+		c.spaceKeys[s.id] = s.key
 	}
-	return found, nil
+	return spaces, nil
 }
 
-func collection(kind string) string {
+func collectionName(kind string) string {
 	if kind == kindBlog {
 		return "blogposts"
 	}
 	return "pages"
 }
 
-func (c *cloud) list(ctx context.Context, of space, kind, cursor string) ([]*page, string, error) {
-	query := url.Values{"limit": {strconv.Itoa(cloudPages)}, "body-format": {"storage"}, "sort": {"id"}, "status": {"current"}}
-	if c.wants.archived && kind == kindPage {
+func (c *cloud) list(ctx context.Context, in space, kind, cursor string) ([]*page, string, error) {
+	query := url.Values{"limit": {strconv.Itoa(cloudPageSize)}, "body-format": {"storage"}, "sort": {"id"}, "status": {"current"}}
+	if c.include.archived && kind == kindPage {
 		query.Set("status", "current,archived")
 	}
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var answer listV2[pageV2]
-	path := "api/v2/spaces/" + url.PathEscape(of.id) + "/" + collection(kind)
-	err := c.get(ctx, path, query, &answer)
-	if errors.Is(err, errLarge) {
-		query.Del("body-format") // each body by itself, later
-		err = c.get(ctx, path, query, &answer)
+	var result listV2[pageV2]
+	path := "api/v2/spaces/" + url.PathEscape(in.id) + "/" + collectionName(kind)
+	err := c.get(ctx, path, query, &result)
+	if errors.Is(err, errTooLarge) {
+		query.Del("body-format") // bodies are requested one by one later
+		err = c.get(ctx, path, query, &result)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	pages, err := c.complete(ctx, kind, of.key, answer.Results)
+	pages, err := c.completePages(ctx, kind, in.key, result.Results)
 	if err != nil {
 		return nil, "", err
 	}
-	next, token := following(paging{Links: answer.Links})
+	next, token := nextPage(paging{Links: result.Links})
 	if next && token == "" {
-		return nil, "", errNowhere
+		return nil, "", errNoCursor
 	}
 	return pages, token, nil
 }
 
-// complete makes pages of rows of version 2: with what is above them, and with
-// what only a search or a request for each tells.
-func (c *cloud) complete(ctx context.Context, kind, key string, rows []pageV2) ([]*page, error) {
+// completePages returns the pages of rows of version 2, with their ancestors
+// and details.
+func (c *cloud) completePages(ctx context.Context, kind, spaceKey string, rows []pageV2) ([]*page, error) {
 	pages := make([]*page, 0, len(rows))
 	for _, r := range rows {
 		if r.ID == "" || r.Version.Number <= 0 {
-			return nil, improper("a page")
+			return nil, errInvalid("a page")
 		}
 		p := &page{
-			id: r.ID, kind: kind, title: r.Title, status: r.Status, space: key, number: r.Version.Number,
+			id: r.ID, kind: kind, title: r.Title, status: r.Status, space: spaceKey, version: r.Version.Number,
 			created: r.CreatedAt.Time, modified: r.Version.CreatedAt.Time,
 		}
 		if r.Links.WebUI != "" {
@@ -185,38 +184,38 @@ func (c *cloud) complete(ctx context.Context, kind, key string, rows []pageV2) (
 		pages = append(pages, p)
 	}
 	if kind == kindPage {
-		if err := c.above(ctx, rows, pages); err != nil {
+		if err := c.loadAncestors(ctx, rows, pages); err != nil {
 			return nil, err
 		}
 	}
-	return pages, c.details(ctx, pages)
+	return pages, c.loadDetails(ctx, pages)
 }
 
-// above finds the titles of the pages and folders that pages lie in, level by
+// loadAncestors loads the titles of pages and folders above pages, level by
 // level for all of them at once.
-func (c *cloud) above(ctx context.Context, rows []pageV2, pages []*page) error {
+func (c *cloud) loadAncestors(ctx context.Context, rows []pageV2, pages []*page) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if len(c.parents) > 200_000 {
 		clear(c.parents)
 	}
 	for _, r := range rows {
-		c.parents[r.ID] = parent{title: r.Title, kind: "page", above: r.ParentID, aboveKind: r.ParentType}
+		c.parents[r.ID] = parent{title: r.Title, kind: "page", parentID: r.ParentID, parentKind: r.ParentType}
 	}
 	for range maxLevels {
 		missing := make(map[string]string)
 		for _, r := range rows {
-			at := c.parents[r.ID]
+			current := c.parents[r.ID]
 			for range maxLevels {
-				above, known := c.parents[at.above]
-				if at.above == "" {
+				above, known := c.parents[current.parentID]
+				if current.parentID == "" {
 					break
 				}
 				if !known {
-					missing[at.above] = at.aboveKind
+					missing[current.parentID] = current.parentKind
 					break
 				}
-				at = above
+				current = above
 			}
 		}
 		if len(missing) == 0 {
@@ -228,10 +227,10 @@ func (c *cloud) above(ctx context.Context, rows []pageV2, pages []*page) error {
 	}
 	for i, r := range rows {
 		seen := map[string]bool{r.ID: true}
-		for at := c.parents[r.ID]; at.above != "" && !seen[at.above] && len(seen) < maxLevels; at = c.parents[at.above] {
-			seen[at.above] = true
-			if above := c.parents[at.above]; above.title != "" {
-				pages[i].ancestors = append(pages[i].ancestors, ancestor{id: at.above, kind: above.kind, title: above.title})
+		for current := c.parents[r.ID]; current.parentID != "" && !seen[current.parentID] && len(seen) < maxLevels; current = c.parents[current.parentID] {
+			seen[current.parentID] = true
+			if above := c.parents[current.parentID]; above.title != "" {
+				pages[i].ancestors = append(pages[i].ancestors, ancestor{id: current.parentID, kind: above.kind, title: above.title})
 			}
 		}
 		slices.Reverse(pages[i].ancestors)
@@ -247,67 +246,67 @@ func (c *cloud) fetchParents(ctx context.Context, missing map[string]string) err
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
-	for part := range slices.Chunk(ids, cloudList) {
-		rows, err := listAll[pageV2](ctx, c.api, "api/v2/pages", url.Values{"id": {strings.Join(part, ",")}, "status": {"current,archived"}})
+	for part := range slices.Chunk(ids, cloudListSize) {
+		rows, err := listAll[pageV2](ctx, c.client, "api/v2/pages", url.Values{"id": {strings.Join(part, ",")}, "status": {"current,archived"}})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			c.parents[r.ID] = parent{title: r.Title, kind: "page", above: r.ParentID, aboveKind: r.ParentType}
+			c.parents[r.ID] = parent{title: r.Title, kind: "page", parentID: r.ParentID, parentKind: r.ParentType}
 		}
 	}
 	for id, kind := range missing {
 		if slices.Contains([]string{"folder", "whiteboard", "database", "embed"}, kind) {
 			var row pageV2
 			if err := c.get(ctx, "api/v2/"+kind+"s/"+url.PathEscape(id), nil, &row); err == nil {
-				c.parents[id] = parent{title: row.Title, kind: kind, above: row.ParentID, aboveKind: row.ParentType}
+				c.parents[id] = parent{title: row.Title, kind: kind, parentID: row.ParentID, parentKind: row.ParentType}
 			} else if status := restapi.StatusOf(err); status != http.StatusNotFound && status != http.StatusForbidden && status != http.StatusUnauthorized {
-				return err // the others: a grant can be without the right to read these
+				return err // other statuses mean that the grant lacks the right
 			}
 		}
 		if _, found := c.parents[id]; !found {
-			c.parents[id] = parent{} // it cannot be seen: the path does without it
+			c.parents[id] = parent{} // not visible, and left out of paths
 		}
 	}
 	return nil
 }
 
-// details adds labels, files, marks of comments and restrictions.
-func (c *cloud) details(ctx context.Context, pages []*page) error {
-	for part := range slices.Chunk(pages, cloudPages) {
-		told := make(map[string]content)
-		if err := c.search(ctx, "id in ("+idsOf(part)+")", c.wants.expansions(false), func(one content) { told[one.ID] = one }); err != nil {
+// loadDetails adds labels, files, versions of comments and restrictions.
+func (c *cloud) loadDetails(ctx context.Context, pages []*page) error {
+	for part := range slices.Chunk(pages, cloudPageSize) {
+		details := make(map[string]content)
+		if err := c.search(ctx, "id in ("+joinIDs(part)+")", c.include.expansions(false), func(c content) { details[c.ID] = c }); err != nil {
 			return err
 		}
 		for _, p := range part {
-			found, ok := told[p.id]
+			found, ok := details[p.id]
 			ok = ok && found.Metadata.Labels.Results != nil
-			files, marks, readers := !ok && c.wants.files, !ok && c.wants.comments, false
+			files, comments, readers := !ok && c.include.files, !ok && c.include.comments, false
 			if ok {
-				files, marks, readers = c.wants.detail(c.site.base, p, found)
-			} else if err := c.labelsOf(ctx, p); err != nil { // too new for the search
+				files, comments, readers = c.include.addDetails(c.site.base, p, found)
+			} else if err := c.loadLabels(ctx, p); err != nil { // too new for the search
 				return err
 			}
 			if files {
-				if err := c.filesOf(ctx, p); err != nil {
+				if err := c.loadFiles(ctx, p); err != nil {
 					return err
 				}
 			}
-			if marks {
-				if err := c.marksOf(ctx, p); err != nil {
+			if comments {
+				if err := c.loadCommentMarks(ctx, p); err != nil {
 					return err
 				}
 			}
 			if readers {
-				p.restriction = nil // asked for when it is needed
+				p.restriction = nil // requested when it is needed
 			}
 		}
 	}
 	return nil
 }
 
-func (c *cloud) labelsOf(ctx context.Context, p *page) error {
-	rows, err := listAll[struct{ Name, Prefix string }](ctx, c.api, "api/v2/"+collection(p.kind)+"/"+p.id+"/labels", nil)
+func (c *cloud) loadLabels(ctx context.Context, p *page) error {
+	rows, err := listAll[struct{ Name, Prefix string }](ctx, c.client, "api/v2/"+collectionName(p.kind)+"/"+p.id+"/labels", nil)
 	if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 		return err
 	}
@@ -321,24 +320,24 @@ func (c *cloud) labelsOf(ctx context.Context, p *page) error {
 	return nil
 }
 
-func (c *cloud) filesOf(ctx context.Context, p *page) error {
-	rows, err := listAll[fileV2](ctx, c.api, "api/v2/"+collection(p.kind)+"/"+p.id+"/attachments", url.Values{"status": {"current"}})
+func (c *cloud) loadFiles(ctx context.Context, p *page) error {
+	rows, err := listAll[fileV2](ctx, c.client, "api/v2/"+collectionName(p.kind)+"/"+p.id+"/attachments", url.Values{"status": {"current"}})
 	if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 		return err
 	}
 	p.files = nil
 	for _, r := range rows {
 		if r.ID == "" || r.Version.Number <= 0 {
-			return improper("a file")
+			return errInvalid("a file")
 		}
-		p.files = append(p.files, c.fileOf(r))
+		p.files = append(p.files, c.newFile(r))
 	}
 	return nil
 }
 
-func (c *cloud) fileOf(r fileV2) file {
+func (c *cloud) newFile(r fileV2) file {
 	f := file{
-		id: r.ID, page: firstOf(r.PageID, r.BlogPostID), title: r.Title, media: r.MediaType, number: r.Version.Number, size: r.FileSize,
+		id: r.ID, page: cmp.Or(r.PageID, r.BlogPostID), title: r.Title, media: r.MediaType, version: r.Version.Number, size: r.FileSize,
 		created: r.CreatedAt.Time, modified: r.Version.CreatedAt.Time, download: r.DownloadLink,
 	}
 	if r.WebUILink != "" {
@@ -347,33 +346,33 @@ func (c *cloud) fileOf(r fileV2) file {
 	return f
 }
 
-func (c *cloud) marksOf(ctx context.Context, p *page) error {
-	p.marks = nil
-	err := c.search(ctx, "type=comment and container="+p.id, "version", func(one content) { p.marks = append(p.marks, markOf(one)) })
-	slices.Sort(p.marks)
+func (c *cloud) loadCommentMarks(ctx context.Context, p *page) error {
+	p.commentMarks = nil
+	err := c.search(ctx, "type=comment and container="+p.id, "version", func(one content) { p.commentMarks = append(p.commentMarks, commentMark(one)) })
+	slices.Sort(p.commentMarks)
 	return err
 }
 
-func (c *cloud) one(ctx context.Context, kind, id string) (*page, error) {
+func (c *cloud) page(ctx context.Context, kind, id string) (*page, error) {
 	var row pageV2
-	if err := c.get(ctx, "api/v2/"+collection(kind)+"/"+url.PathEscape(id), url.Values{"body-format": {"storage"}}, &row); err != nil {
+	if err := c.get(ctx, "api/v2/"+collectionName(kind)+"/"+url.PathEscape(id), url.Values{"body-format": {"storage"}}, &row); err != nil {
 		return nil, err
 	}
-	key, err := c.keyOf(ctx, row.SpaceID)
+	spaceKey, err := c.spaceKey(ctx, row.SpaceID)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := c.complete(ctx, kind, key, []pageV2{row})
+	pages, err := c.completePages(ctx, kind, spaceKey, []pageV2{row})
 	if err != nil {
 		return nil, err
 	}
 	return pages[0], nil
 }
 
-// keyOf is the key of the space with an id.
-func (c *cloud) keyOf(ctx context.Context, id string) (string, error) {
+// spaceKey returns the key of the space with an id.
+func (c *cloud) spaceKey(ctx context.Context, id string) (string, error) {
 	c.mutex.Lock()
-	key := c.keys[id]
+	key := c.spaceKeys[id]
 	c.mutex.Unlock()
 	if key != "" {
 		return key, nil
@@ -383,24 +382,24 @@ func (c *cloud) keyOf(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if row.Key == "" || row.ID != id {
-		return "", improper("a space")
+		return "", errInvalid("a space")
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.keys[id] = row.Key
+	c.spaceKeys[id] = row.Key
 	return row.Key, nil
 }
 
-func (c *cloud) titled(ctx context.Context, of space, kind, title string) ([]*page, error) {
+func (c *cloud) pagesTitled(ctx context.Context, in space, kind, title string) ([]*page, error) {
 	query := url.Values{"title": {title}, "body-format": {"storage"}, "status": {"current"}}
-	if c.wants.archived && kind == kindPage {
+	if c.include.archived && kind == kindPage {
 		query.Set("status", "current,archived")
 	}
-	rows, err := listAll[pageV2](ctx, c.api, "api/v2/spaces/"+url.PathEscape(of.id)+"/"+collection(kind), query)
+	rows, err := listAll[pageV2](ctx, c.client, "api/v2/spaces/"+url.PathEscape(in.id)+"/"+collectionName(kind), query)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return c.complete(ctx, kind, of.key, rows)
+	return c.completePages(ctx, kind, in.key, rows)
 }
 
 func (c *cloud) file(ctx context.Context, id string) (*file, error) {
@@ -411,46 +410,46 @@ func (c *cloud) file(ctx context.Context, id string) (*file, error) {
 	if row.Status != "" && row.Status != "current" {
 		return nil, connectors.ErrNotFound
 	}
-	made := c.fileOf(row)
-	return &made, nil
+	f := c.newFile(row)
+	return &f, nil
 }
 
-// download leads through version 1: the link in the answers does not take the
+// downloadRequest uses version 1: the link in responses does not accept the
 // token of a grant.
-func (c *cloud) download(f *file) (string, url.Values) {
-	return "rest/api/content/" + url.PathEscape(f.page) + "/child/attachment/" + url.PathEscape(f.id) + "/download", url.Values{"version": {strconv.Itoa(f.number)}}
+func (c *cloud) downloadRequest(f *file) (string, url.Values) {
+	return "rest/api/content/" + url.PathEscape(f.page) + "/child/attachment/" + url.PathEscape(f.id) + "/download", url.Values{"version": {strconv.Itoa(f.version)}}
 }
 
-// comments come by search: version 2 gives the answers to each comment by
-// themselves only.
+// comments uses the search: version 2 lists replies separately for each
+// comment.
 func (c *cloud) comments(ctx context.Context, p *page) ([]comment, error) {
-	return c.commentsOf(ctx, "rest/api/content/search", url.Values{"cql": {"type=comment and container=" + p.id}})
+	return c.readComments(ctx, "rest/api/content/search", url.Values{"cql": {"type=comment and container=" + p.id}})
 }
 
-func (c *cloud) names(ctx context.Context, ids []string, known people) error {
-	return c.users(ctx, ids, func(u user) { known[u.AccountID] = u.name() })
+func (c *cloud) names(ctx context.Context, ids []string, names userNames) error {
+	return c.eachUser(ctx, ids, func(u user) { names[u.AccountID] = u.displayName() })
 }
 
-func (c *cloud) mails(ctx context.Context, ids []string) (map[string]string, error) {
-	found := make(map[string]string)
-	err := c.users(ctx, ids, func(u user) {
-		found[u.AccountID] = u.Email
+func (c *cloud) addresses(ctx context.Context, ids []string) (map[string]string, error) {
+	addresses := make(map[string]string)
+	err := c.eachUser(ctx, ids, func(u user) {
+		addresses[u.AccountID] = u.Email
 		if u.AccountType == "app" {
-			found[u.AccountID] = program
+			addresses[u.AccountID] = appAccount
 		}
 	})
-	return found, err
+	return addresses, err
 }
 
-func (c *cloud) users(ctx context.Context, ids []string, take func(user)) error {
-	for part := range slices.Chunk(ids, cloudList) {
-		var answer rows[user]
+func (c *cloud) eachUser(ctx context.Context, ids []string, yield func(user)) error {
+	for part := range slices.Chunk(ids, cloudListSize) {
+		var result rows[user]
 		body := map[string]any{"accountIds": part}
-		if err := c.ask(ctx, restapi.Request{Method: http.MethodPost, Path: "api/v2/users-bulk", Body: body}, &answer); err != nil {
+		if err := c.request(ctx, restapi.Request{Method: http.MethodPost, Path: "api/v2/users-bulk", Body: body}, &result); err != nil {
 			return err
 		}
-		for _, u := range answer.Results {
-			take(u)
+		for _, u := range result.Results {
+			yield(u)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-// site is a site with one space and an account that reads it.
+// A site has one space and an account that can read it.
 type site struct {
 	*confluenceserver.Server
 	reader confluenceserver.User
@@ -37,7 +37,7 @@ func newSite(t *testing.T, cloud bool) *site {
 	return s
 }
 
-// eachDeployment runs a test on a site of both.
+// eachDeployment runs a test for both deployments.
 func eachDeployment(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
 	for name, cloud := range map[string]bool{"Cloud": true, "DataCenter": false} {
@@ -102,7 +102,7 @@ func (s *site) Delete(_ testing.TB, path string) {
 	s.Remove(s.Find("attachment", s.page, strings.ReplaceAll(path, "/", "∕")))
 }
 
-func TestConfluenceIsAConnector(t *testing.T) {
+func TestAttachmentsPassTheSuite(t *testing.T) {
 	t.Parallel()
 	for name, cloud := range map[string]bool{"Cloud": true, "DataCenter": false} {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
-// A walk asks for lists, and for no page by itself.
-func TestAWalkAsksLittle(t *testing.T) {
+// A walk requests lists, and no single pages.
+func TestWalkNeedsFewRequests(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		home := s.Add(Content{Space: "TST", Title: "Home", Users: []string{s.reader.ID}})

@@ -1,10 +1,11 @@
 package confluence
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,258 +16,245 @@ import (
 )
 
 const (
-	groupStep   = 25  // groups of one page of the directory
-	derivedStep = 100 // derived groups of one page
+	groupsPerPage        = 25 // of a listing of groups
+	derivedGroupsPerPage = 100
 )
 
-// directoryCursor is where a reading of the directory is: at a group, by its
-// place in the list, or behind a derived group.
+// A directoryCursor is a position in the list of groups, or after a derived
+// group.
 type directoryCursor struct {
 	Start   int    `json:"n,omitempty"`
 	Derived bool   `json:"d,omitempty"`
 	After   string `json:"a,omitempty"`
-	Trail   string `json:"t,omitempty"` // of the groups that were listed
+	Loop    string `json:"t,omitempty"` // of the list of groups
 }
 
 func (c *cloud) groups(ctx context.Context, start int) ([]group, int, error) {
 	return c.groupList(ctx, start)
 }
 
-func (c *center) groups(ctx context.Context, start int) ([]group, int, error) {
+func (c *dataCenter) groups(ctx context.Context, start int) ([]group, int, error) {
 	return c.groupList(ctx, start)
 }
 
-func (a *api) groupList(ctx context.Context, start int) ([]group, int, error) {
-	var answer rows[group]
-	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(groupStep)}}
-	if err := a.get(ctx, "rest/api/group", query, &answer); err != nil {
+func (c *client) groupList(ctx context.Context, start int) ([]group, int, error) {
+	var result rows[group]
+	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(groupsPerPage)}}
+	if err := c.get(ctx, "rest/api/group", query, &result); err != nil {
 		return nil, 0, err
 	}
-	if next, _ := following(answer.paging); !next || len(answer.Results) == 0 {
-		return answer.Results, -1, nil
+	if next, _ := nextPage(result.paging); !next || len(result.Results) == 0 {
+		return result.Results, -1, nil
 	}
-	return answer.Results, start + len(answer.Results), nil
+	return result.Results, start + len(result.Results), nil
 }
 
 func (c *cloud) members(ctx context.Context, g group, start int) ([]user, int, error) {
 	return c.memberList(ctx, "rest/api/group/"+url.PathEscape(g.ID)+"/membersByGroupId", start)
 }
 
-func (c *center) members(ctx context.Context, g group, start int) ([]user, int, error) {
-	return c.memberList(ctx, "rest/api/group/"+url.PathEscape(firstOf(g.Name, g.ID))+"/member", start)
+func (c *dataCenter) members(ctx context.Context, g group, start int) ([]user, int, error) {
+	return c.memberList(ctx, "rest/api/group/"+url.PathEscape(cmp.Or(g.Name, g.ID))+"/member", start)
 }
 
-func (a *api) memberList(ctx context.Context, path string, start int) ([]user, int, error) {
-	var answer rows[user]
-	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(listed)}}
-	if err := a.get(ctx, path, query, &answer); err != nil {
+func (c *client) memberList(ctx context.Context, path string, start int) ([]user, int, error) {
+	var result rows[user]
+	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(maxListEntries)}}
+	if err := c.get(ctx, path, query, &result); err != nil {
 		return nil, 0, err
 	}
-	if next, _ := following(answer.paging); !next || len(answer.Results) == 0 {
-		return answer.Results, -1, nil
+	if next, _ := nextPage(result.paging); !next || len(result.Results) == 0 {
+		return result.Results, -1, nil
 	}
-	return answer.Results, start + len(answer.Results), nil
+	return result.Results, start + len(result.Results), nil
 }
 
 // Groups implements [connectors.GroupLister]: the groups of the site, and then
-// those that stand for who is on several lists.
+// the derived groups.
 func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage, error) {
 	if err := ctx.Err(); err != nil {
 		return connectors.GroupPage{}, err
 	}
-	var at directoryCursor
+	var c directoryCursor
 	if text != "" {
-		if json.Unmarshal([]byte(text), &at) != nil || at.Start < 0 {
-			return connectors.GroupPage{}, errCursor
+		if err := connectors.ParseCursor(text, &c); err != nil || c.Start < 0 {
+			return connectors.GroupPage{}, connectors.ErrCursor
 		}
 	}
-	if err := s.account(ctx); err != nil {
+	if err := s.checkAccount(ctx); err != nil {
 		return connectors.GroupPage{}, err
 	}
 	if text == "" {
 		s.mutex.Lock()
-		s.membersOf = map[string][]string{}
+		s.membersByGroup = map[string][]string{}
 		s.mutex.Unlock()
 	}
-	var made connectors.GroupPage
+	var page connectors.GroupPage
 	var next directoryCursor
 	var err error
-	if at.Derived {
-		made.Groups, next, err = s.derivedGroups(ctx, at)
-		made.Done = next.After == ""
+	if c.Derived {
+		page.Groups, next, err = s.derivedGroups(ctx, c)
+		page.Done = next.After == ""
 	} else {
-		made.Groups, next, err = s.siteGroups(ctx, at)
+		page.Groups, next, err = s.siteGroups(ctx, c)
 	}
 	if err != nil {
 		return connectors.GroupPage{}, err
 	}
-	if !made.Done {
-		encoded, _ := json.Marshal(next) // numbers and strings
-		made.Next = string(encoded)
+	if !page.Done {
+		page.Next = connectors.FormatCursor(next)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	made.Warnings, s.warnings = s.warnings, nil
-	return made, nil
+	page.Warnings, s.warnings = s.warnings, nil
+	return page, nil
 }
 
-func (s *source) siteGroups(ctx context.Context, at directoryCursor) ([]connectors.Group, directoryCursor, error) {
-	found, start, err := s.place.groups(ctx, at.Start)
+func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
+	siteGroups, start, err := s.deployment.groups(ctx, c.Start)
 	if err != nil {
-		return nil, at, err
+		return nil, c, err
 	}
-	trail, _ := restapi.ParseLoopDetector(at.Trail)
-	made := make([]connectors.Group, 0, len(found))
+	loop, _ := restapi.ParseLoopDetector(c.Loop)
+	groups := make([]connectors.Group, 0, len(siteGroups))
 	var ids strings.Builder
-	for _, g := range found {
+	for _, g := range siteGroups {
 		if groupID(g) == "" {
-			return nil, at, improper("a group")
+			return nil, c, errInvalid("a group")
 		}
 		ids.WriteString(groupID(g) + " ")
 	}
 	if start >= 0 {
-		if err := trail.Visit("Confluence", "the groups", ids.String()); err != nil {
-			return nil, at, err
+		if err := loop.Visit("Confluence", "the groups", ids.String()); err != nil {
+			return nil, c, err
 		}
 	}
-	for _, g := range found {
-		ids, err := s.inGroup(ctx, g)
+	for _, g := range siteGroups {
+		ids, err := s.groupMembers(ctx, g)
 		if err != nil {
-			return nil, at, err
+			return nil, c, err
 		}
 		people, err := s.addresses(ctx, ids)
 		if err != nil {
-			return nil, at, err
+			return nil, c, err
 		}
-		made = append(made, connectors.Group{Principal: "group:" + groupID(g), Name: g.Name, Members: people})
+		groups = append(groups, connectors.Group{Principal: "group:" + groupID(g), Name: g.Name, Members: people})
 	}
 	if start < 0 {
-		return made, directoryCursor{Derived: true}, nil
+		return groups, directoryCursor{Derived: true}, nil
 	}
-	return made, directoryCursor{Start: start, Trail: trail.String()}, nil
+	return groups, directoryCursor{Start: start, Loop: loop.String()}, nil
 }
 
-// inGroup are the ids of a group's members.
-func (s *source) inGroup(ctx context.Context, g group) ([]string, error) {
+// groupMembers returns the ids of a group's members.
+func (s *source) groupMembers(ctx context.Context, g group) ([]string, error) {
 	id := groupID(g)
 	s.mutex.Lock()
-	known, ok := s.membersOf[id]
+	known, ok := s.membersByGroup[id]
 	s.mutex.Unlock()
 	if ok {
 		return known, nil
 	}
 	ids := []string{}
-	var trail restapi.LoopDetector
-	for start := 0; start >= 0; {
-		users, next, err := s.place.members(ctx, g, start)
+	err := restapi.AllOffsets("Confluence", "the members of a group", func(offset int) (page []string, more bool, err error) {
+		users, next, err := s.deployment.members(ctx, g, offset)
 		if errors.Is(err, connectors.ErrNotFound) {
-			break // a group that lists still name though it is gone has no members
+			return nil, false, nil // a deleted group is still in lists
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the members of a group: %w", err)
-		}
-		var page strings.Builder
-		for _, u := range users {
-			page.WriteString(u.id() + " ")
-		}
-		if next >= 0 {
-			if err := trail.Visit("Confluence", "the members of a group", page.String()); err != nil {
-				return nil, err
-			}
+			return nil, false, fmt.Errorf("read the members of a group: %w", err)
 		}
 		s.mutex.Lock()
+		defer s.mutex.Unlock()
 		for _, u := range users {
+			page = append(page, u.id())
 			if u.id() == "" || u.AccountType == "app" {
 				continue
 			}
 			ids = append(ids, u.id())
-			if mail := strings.ToLower(strings.TrimSpace(u.Email)); mail != "" {
-				s.mailOf[u.id()] = mail
+			if address := strings.ToLower(strings.TrimSpace(u.Email)); address != "" {
+				s.addressOf[u.id()] = address
 			}
 		}
-		s.mutex.Unlock()
-		start = next
+		return page, next >= 0, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.membersOf[id] = ids
+	s.membersByGroup[id] = ids
 	return ids, nil
 }
 
-func (s *source) derivedGroups(ctx context.Context, at directoryCursor) ([]connectors.Group, directoryCursor, error) {
-	if s.notes == nil {
+func (s *source) derivedGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
+	if s.state == nil {
 		return nil, directoryCursor{}, nil
 	}
-	names, err := s.notes.Keys(ctx, derivedNotes)
+	names, err := s.state.Keys(ctx, derivedKeyPrefix)
 	if err != nil {
-		return nil, at, err
+		return nil, c, err
 	}
-	from, exact := slices.BinarySearch(names, at.After)
+	from, exact := slices.BinarySearch(names, c.After)
 	if exact {
 		from++
 	}
 	names = names[from:]
-	more := len(names) > derivedStep
-	var made []connectors.Group
-	for _, name := range names[:min(len(names), derivedStep)] {
-		text, err := s.notes.Get(ctx, name)
-		if err != nil {
-			return nil, at, err
+	more := len(names) > derivedGroupsPerPage
+	var groups []connectors.Group
+	for _, name := range names[:min(len(names), derivedGroupsPerPage)] {
+		var lists []allowList
+		if _, err := connectors.GetJSON(ctx, s.state, name, &lists); err != nil {
+			return nil, c, err
 		}
-		var lists []restriction
-		if json.Unmarshal(text, &lists) != nil || len(lists) == 0 {
+		if len(lists) == 0 {
 			continue
 		}
-		people, err := s.intersection(ctx, lists)
+		people, err := s.intersect(ctx, lists)
 		if err != nil {
-			return nil, at, err
+			return nil, c, err
 		}
-		made = append(made, connectors.Group{
-			Principal: "group:" + derivedPrefix + strings.TrimPrefix(name, derivedNotes), Name: "Readers of restricted pages", Members: people,
+		groups = append(groups, connectors.Group{
+			Principal: "group:" + derivedPrefix + strings.TrimPrefix(name, derivedKeyPrefix), Name: "Readers of restricted pages", Members: people,
 		})
-		at.After = name
+		c.After = name
 	}
 	if !more {
-		return made, directoryCursor{}, nil
+		return groups, directoryCursor{}, nil
 	}
-	return made, directoryCursor{Derived: true, After: at.After}, nil
+	return groups, directoryCursor{Derived: true, After: c.After}, nil
 }
 
-// intersection are the people who are on all of some lists.
-func (s *source) intersection(ctx context.Context, lists []restriction) ([]string, error) {
-	var left map[string]bool
+// intersect returns the principals of the people who are on every list.
+func (s *source) intersect(ctx context.Context, lists []allowList) ([]string, error) {
+	var common map[string]bool
 	for _, list := range lists {
-		on := make(map[string]bool)
+		members := make(map[string]bool)
 		for _, u := range list.Users {
-			on[u] = u != nobody
+			members[u] = u != unknownEntry
 		}
 		for _, id := range list.Groups {
-			if id == nobody {
+			if id == unknownEntry {
 				continue
 			}
-			ids, err := s.inGroup(ctx, group{ID: id})
+			ids, err := s.groupMembers(ctx, group{ID: id})
 			if err != nil {
 				return nil, err
 			}
 			for _, u := range ids {
-				on[u] = true
+				members[u] = true
 			}
 		}
-		for u := range left {
-			on[u] = on[u] && left[u]
+		if common != nil {
+			maps.DeleteFunc(members, func(u string, isMember bool) bool { return !isMember || !common[u] })
 		}
-		if left != nil {
-			for u := range on {
-				on[u] = on[u] && left[u]
-			}
-		}
-		left = on
+		common = members
 	}
 	var ids []string
-	for u, both := range left {
-		if both {
+	for u, isCommon := range common {
+		if isCommon {
 			ids = append(ids, u)
 		}
 	}

@@ -1,15 +1,16 @@
 package confluence
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// document is a page as HTML: its title as the first heading, its labels as
-// keywords, its text, and the comments below.
-func document(base string, p *page, comments []comment, names people) []byte {
-	w := &writer{base: base, space: p.space, people: names}
+// renderDocument returns a page as HTML: its title as the first heading, its
+// labels as keywords, its content, and the comments.
+func renderDocument(base string, p *page, comments []comment, names userNames) []byte {
+	w := &writer{base: base, space: p.space, userNames: names}
 	w.b.WriteString("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>" + html.EscapeString(p.title) + "</title>")
 	if len(p.labels) > 0 {
 		w.b.WriteString(`<meta name="keywords" content="` + html.EscapeString(strings.Join(p.labels, ", ")) + `">`)
@@ -23,13 +24,13 @@ func document(base string, p *page, comments []comment, names people) []byte {
 	}
 	for _, c := range comments {
 		w.b.WriteString("<p><strong>")
-		w.text(firstOf(c.author, "Somebody"))
+		w.text(cmp.Or(c.author, "Somebody"))
 		w.b.WriteString("</strong>")
 		if !c.created.IsZero() {
 			w.text(", " + c.created.Format("2006-01-02"))
 		}
-		if c.on != "" {
-			w.text(", on “" + c.on + "”")
+		if c.selection != "" {
+			w.text(", on “" + c.selection + "”")
 		}
 		w.b.WriteString(":</p>\n<blockquote>")
 		w.block(readStorage(c.body))
@@ -39,12 +40,12 @@ func document(base string, p *page, comments []comment, names people) []byte {
 	return []byte(w.b.String())
 }
 
-// mentions are the users that pages and comments refer to.
-func mentions(texts ...string) map[string]bool {
+// mentionedUsers returns the ids of the users that texts mention.
+func mentionedUsers(texts ...string) map[string]bool {
 	ids := make(map[string]bool)
 	for _, text := range texts {
 		if strings.Contains(text, "<ri:user") {
-			readStorage(text).mentioned(ids)
+			readStorage(text).collectUsers(ids)
 		}
 	}
 	return ids

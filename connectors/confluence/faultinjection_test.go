@@ -14,8 +14,8 @@ import (
 	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
-// library is a site in which every list has three entries.
-func library(t *testing.T, cloud bool) (s *site, page, staff string) {
+// newSiteWithLists returns a site in which every list has three entries.
+func newSiteWithLists(t *testing.T, cloud bool) (s *site, page, staff string) {
 	t.Helper()
 	s = newSite(t, cloud)
 	var users []string
@@ -45,8 +45,8 @@ func library(t *testing.T, cloud bool) (s *site, page, staff string) {
 	return s, page, staff
 }
 
-// id is that of a space.
-func (s *site) id(key string) string {
+// spaceID returns the id of a space.
+func (s *site) spaceID(key string) string {
 	id := ""
 	s.ChangeSpace(key, func(space *Space) { id = space.ID })
 	return id
@@ -58,15 +58,15 @@ func TestFaultInjection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-				s, page, staff := library(t, cloud)
+				s, page, staff := newSiteWithLists(t, cloud)
 				lists := map[string]*regexp.Regexp{
 					"spaces":           regexp.MustCompile(`/rest/api/space\?.*status=current|/api/v2/spaces\?`),
-					"pages":            regexp.MustCompile(`/content/scan\?.*spaceKey=TST|/api/v2/spaces/` + s.id("TST") + `/pages\?.*sort=id`),
+					"pages":            regexp.MustCompile(`/content/scan\?.*spaceKey=TST|/api/v2/spaces/` + s.spaceID("TST") + `/pages\?.*sort=id`),
 					"groups":           regexp.MustCompile(`/rest/api/group\?`),
 					"members":          regexp.MustCompile(`/rest/api/group/` + staff + `/member`),
 					"comments":         regexp.MustCompile(page + `/descendant/comment|/search\?cql=type%3Dcomment\+and\+container%3D` + page + `&`),
-					"permissions":      regexp.MustCompile(`/api/v2/spaces/` + s.id("OPEN") + `/permissions`),
-					"more permissions": regexp.MustCompile(`/api/v2/spaces/` + s.id("TST") + `/permissions`),
+					"permissions":      regexp.MustCompile(`/api/v2/spaces/` + s.spaceID("OPEN") + `/permissions`),
+					"more permissions": regexp.MustCompile(`/api/v2/spaces/` + s.spaceID("TST") + `/permissions`),
 				}
 				if !cloud {
 					lists["members"] = regexp.MustCompile(`/rest/api/group/staff/member`)

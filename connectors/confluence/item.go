@@ -1,6 +1,7 @@
 package confluence
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -13,14 +14,14 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// The beginnings of ids.
+// The prefixes of ids.
 const (
 	prefixPage = "page:"
 	prefixBlog = "blogpost:"
 	prefixFile = "attachment:"
 )
 
-// The names of metadata. Readers goes by the first two.
+// The names of metadata. Readers uses the first one.
 const (
 	metaPage   = "pageId"
 	metaSpace  = "space"
@@ -29,7 +30,7 @@ const (
 
 func prefixOf(kind string) string { return kind + ":" }
 
-// parseID returns what an item's id names; "" when it is none.
+// parseID parses an item's id. The kind is "" if the id is invalid.
 func parseID(id string) (kind, number string) {
 	for _, prefix := range []string{prefixPage, prefixBlog, prefixFile} {
 		number, found := strings.CutPrefix(id, prefix)
@@ -48,9 +49,8 @@ func parseID(id string) (kind, number string) {
 	return "", ""
 }
 
-// segment is a title as a part of a path. A slash in it becomes one that
-// divides nothing.
-func segment(title string) string {
+// pathSegment returns a title as a segment of a path.
+func pathSegment(title string) string {
 	title = strings.Map(func(r rune) rune {
 		switch {
 		case r == '/':
@@ -66,60 +66,63 @@ func segment(title string) string {
 	return title
 }
 
-// ending is what the parser would take for the ending of a file name.
-func ending(title string) bool { return regexp.MustCompile(`\.[A-Za-z0-9]{1,10}$`).MatchString(title) }
+// hasExtension reports whether a title ends like a file name.
+func hasExtension(title string) bool {
+	return regexp.MustCompile(`\.[A-Za-z0-9]{1,10}$`).MatchString(title)
+}
 
-// pathOf is where a page is: its space, the pages above, its title. What else
-// would not be unique, or too long, has the page's id in it.
-func pathOf(p *page) string {
-	parts := []string{segment(p.space)}
+// pagePath returns the path of a page: its space, the pages above, and its
+// title. A path that would not be unique or would be too long has the page's
+// id.
+func pagePath(p *page) string {
+	parts := []string{pathSegment(p.space)}
 	for _, a := range p.ancestors {
-		parts = append(parts, segment(a.title))
+		parts = append(parts, pathSegment(a.title))
 	}
-	name := segment(p.title)
+	name := pathSegment(p.title)
 	if p.kind == kindBlog {
 		parts = append(parts, "blog", p.created.Format("2006-01-02"))
 	}
 	if p.status == "archived" {
 		name += " (" + p.id + ")"
 	}
-	if ending(name) {
-		name += ".html" // "Node.js" is no program
+	if hasExtension(name) {
+		name += ".html" // "Node.js" is not a program
 	}
 	parts = append(parts, name)
-	if whole := strings.Join(parts, "/"); len(whole) <= connectors.MaxIDBytes*3/4 {
-		return whole
+	if full := strings.Join(parts, "/"); len(full) <= connectors.MaxIDBytes*3/4 {
+		return full
 	}
-	return segment(p.space) + "/" + p.kind + "-" + p.id
+	return pathSegment(p.space) + "/" + p.kind + "-" + p.id
 }
 
 func filePath(of *page, f file) string {
-	whole := pathOf(of) + "/" + segment(f.title)
-	if len(whole) <= connectors.MaxIDBytes {
-		return whole
+	full := pagePath(of) + "/" + pathSegment(f.title)
+	if len(full) <= connectors.MaxIDBytes {
+		return full
 	}
 	extension := path.Ext(f.title)
 	if len(extension) > 20 {
 		extension = ""
 	}
-	return segment(of.space) + "/" + f.id + extension
+	return pathSegment(of.space) + "/" + f.id + extension
 }
 
-// versionOf changes with the text, and with what else the document shows: the
-// place and title, the labels and the comments, of which Confluence's own number
-// tells nothing.
-func versionOf(p *page) string {
-	sum := sha256.New()
-	for _, part := range slices.Concat([]string{pathOf(p), p.title}, p.labels, []string{""}, p.marks) {
-		sum.Write([]byte(part + "\x00"))
+// pageVersion changes with the content and everything else in the document: the
+// path and title, the labels and the comments. Confluence's version number
+// covers the content only.
+func pageVersion(p *page) string {
+	hash := sha256.New()
+	for _, part := range slices.Concat([]string{pagePath(p), p.title}, p.labels, []string{""}, p.commentMarks) {
+		hash.Write([]byte(part + "\x00"))
 	}
-	return strconv.Itoa(p.number) + "-" + hex.EncodeToString(sum.Sum(nil)[:6])
+	return strconv.Itoa(p.version) + "-" + hex.EncodeToString(hash.Sum(nil)[:6])
 }
 
 func pageItem(p *page) connectors.Item {
 	return connectors.Item{
-		ID: prefixOf(p.kind) + p.id, Path: pathOf(p), Version: versionOf(p), Title: p.title, URL: p.url, MediaType: "text/html", Author: p.author,
-		Size: -1, CreatedAt: p.created, ModifiedAt: p.modified, Metadata: metadataOf(p),
+		ID: prefixOf(p.kind) + p.id, Path: pagePath(p), Version: pageVersion(p), Title: p.title, URL: p.url, MediaType: "text/html", Author: p.author,
+		Size: -1, CreatedAt: p.created, ModifiedAt: p.modified, Metadata: metadata(p),
 	}
 }
 
@@ -129,12 +132,12 @@ func fileItem(of *page, f file) connectors.Item {
 		size = -1
 	}
 	return connectors.Item{
-		ID: prefixFile + f.id, Path: filePath(of, f), Version: strconv.Itoa(f.number), Title: f.title, URL: firstOf(f.url, of.url), MediaType: f.media,
-		Author: f.author, Size: size, CreatedAt: f.created, ModifiedAt: f.modified, Metadata: metadataOf(of),
+		ID: prefixFile + f.id, Path: filePath(of, f), Version: strconv.Itoa(f.version), Title: f.title, URL: cmp.Or(f.url, of.url), MediaType: f.media,
+		Author: f.author, Size: size, CreatedAt: f.created, ModifiedAt: f.modified, Metadata: metadata(of),
 	}
 }
 
-func metadataOf(p *page) map[string]string {
+func metadata(p *page) map[string]string {
 	facts := map[string]string{metaPage: p.id, metaSpace: p.space}
 	if len(p.labels) > 0 {
 		facts[metaLabels] = strings.Join(p.labels, ", ")

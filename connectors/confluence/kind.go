@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// The options and credentials.
+// The names of options and credentials.
 const (
 	optionURL         = "instanceUrl"
 	optionSpaces      = "spaceKeys"
@@ -37,17 +37,17 @@ const (
 
 const (
 	gateway = "https://api.atlassian.com"
-	// perMinute stays below what Data Center allows a user by default and Cloud
-	// a site of some size.
+	// perMinute is below the default limit of a Data Center user and that of a
+	// Cloud site.
 	perMinute = 600
 	burst     = 30
 )
 
-// Kind is the connector to Confluence. All its connections are made by dial.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind { return KindAt(dial, gateway) }
 
-// KindAt is Kind with another address of Atlassian's gateway, through which the
-// sites of OAuth grants are reached.
+// KindAt is Kind with another URL of Atlassian's gateway, which serves the
+// sites of OAuth grants.
 func KindAt(dial connectors.Dial, gateway string) connectors.Kind {
 	return connectors.Kind{
 		Name: "confluence", Title: "Confluence", Category: connectors.CategoryCollaboration,
@@ -58,7 +58,7 @@ func KindAt(dial connectors.Dial, gateway string) connectors.Kind {
 		Options:     options(),
 		Credentials: credentials(),
 		CheckSettings: func(s connectors.Settings) error {
-			_, err := siteOf(s)
+			_, err := newSite(s)
 			return err
 		},
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
@@ -75,28 +75,24 @@ func options() []connectors.Option {
 	return []connectors.Option{
 		{
 			Name: optionURL, Title: "Address", Type: connectors.TypeString, Required: true, Format: connectors.FormatURL,
-			// Grants go to Atlassian's gateway, which knows the sites that they are for.
+			// The token of a grant is sent to Atlassian's gateway.
 			Destination: true, NoGrantToken: true,
-			Example: "https://acme.atlassian.net/wiki", Help: "Where people open Confluence, with or without /wiki.",
-			Check: func(value any) error {
-				text, _ := value.(string)
-				_, err := parseAddress(text)
-				return err
-			},
+			Example: "https://acme.atlassian.net/wiki", Help: "The address at which people open Confluence, with or without /wiki.",
+			Check: connectors.CheckString(func(text string) error { _, err := parseAddress(text); return err }),
 		},
 		{
 			Name: optionSpaces, Title: "Spaces", Type: connectors.TypeStringList, Example: "ENG",
-			Help: "Keys of the spaces; all that the account sees when left out.", Check: checkKeys,
+			Help: "Keys of the spaces. Without any: all spaces that the account sees.", Check: connectors.CheckEach(checkSpaceKey),
 		},
 		{
 			Name: optionDeployment, Title: "Deployment", Type: connectors.TypeString, Default: deploymentAuto, Advanced: true,
 			Choices: []string{deploymentAuto, deploymentCloud, deploymentCenter},
-			Help:    "auto goes by the host name (atlassian.net is Cloud), then by the credentials.",
+			Help:    "auto decides by the host name (atlassian.net is Cloud), then by the credentials.",
 		},
-		flag(optionAttachments, "Attachments", content, true, "Files attached to the pages become documents too."),
-		flag(optionBlogs, "Blog posts", content, false, "Blog posts become documents too."),
-		flag(optionComments, "Comments", content, false, "Comments are put below the text of their page."),
-		flag(optionPersonal, "Personal spaces", limits, false, "Includes the spaces of single people; those named in spaceKeys always are."),
+		flag(optionAttachments, "Attachments", content, true, "Files attached to pages become documents as well."),
+		flag(optionBlogs, "Blog posts", content, false, "Blog posts become documents as well."),
+		flag(optionComments, "Comments", content, false, "Comments are added to the document of their page."),
+		flag(optionPersonal, "Personal spaces", limits, false, "Includes personal spaces. Those in spaceKeys are always included."),
 		flag(optionArchived, "Archived", limits, false, "Includes archived spaces and pages."),
 		{
 			Name: optionLabels, Title: "Labels", Type: connectors.TypeStringList, Example: "published", Group: limits,
@@ -104,7 +100,7 @@ func options() []connectors.Option {
 		},
 		{
 			Name: optionCQL, Title: "CQL", Type: connectors.TypeString, Example: `lastmodified > now("-1y")`, Group: limits, Advanced: true,
-			Help: "A clause of Confluence's query language that pages must meet as well.", Check: checkCQL,
+			Help: "A clause of Confluence's query language that pages must meet as well.", Check: connectors.CheckString(checkCQL),
 		},
 	}
 }
@@ -118,11 +114,11 @@ func credentials() []connectors.Option {
 		},
 		{
 			Name: credentialKey, Title: "API token", Type: connectors.TypeString, Sensitive: true, Group: cloud,
-			Help: "Cloud: a token of the account, made at id.atlassian.com.",
+			Help: "Cloud: a token of the account, created at id.atlassian.com.",
 		},
 		{
 			Name: credentialToken, Title: "Personal access token", Type: connectors.TypeString, Sensitive: true, Group: center,
-			Help: "Data Center 7.9 and later: made in the account's profile.",
+			Help: "Data Center 7.9 and later: created in the account's profile.",
 		},
 		{
 			Name: credentialUser, Title: "User", Type: connectors.TypeString, Group: center,
@@ -132,22 +128,14 @@ func credentials() []connectors.Option {
 	}
 }
 
-func checkKeys(value any) error {
-	keys, _ := value.([]string)
-	for _, key := range keys {
-		if !isSpaceKey(key) {
-			return errors.New("a space key is a word such as ENG, or ~name for a personal space; it stands in the address of each page, after /spaces/ or /display/")
-		}
+func checkSpaceKey(key string) error {
+	if len(key) > 255 || !regexp.MustCompile(`^~?[A-Za-z0-9._:@-]+$`).MatchString(key) {
+		return errors.New("a space key is a word such as ENG, or ~name for a personal space; the address of each page has it after /spaces/ or /display/")
 	}
 	return nil
 }
 
-func isSpaceKey(key string) bool {
-	return len(key) <= 255 && regexp.MustCompile(`^~?[A-Za-z0-9._:@-]+$`).MatchString(key)
-}
-
-func checkCQL(value any) error {
-	text, _ := value.(string)
+func checkCQL(text string) error {
 	depth, quote := 0, rune(0)
 	for _, r := range text {
 		switch {

@@ -1,15 +1,16 @@
 package confluence
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// maxNested bounds macros whose plain body is storage format or HTML again.
-const maxNested = 3
+// maxNestedMacros bounds macros whose plain body is storage format or HTML.
+const maxNestedMacros = 3
 
-// macro writes what a macro shows, as far as it stands in the page.
+// macro writes what a macro shows, as far as it is in the page.
 func (w *writer) macro(n *node) {
 	name := strings.ToLower(n.attr["ac:name"])
 	rich, plain := n.child("ac:rich-text-body"), n.child("ac:plain-text-body")
@@ -17,18 +18,18 @@ func (w *writer) macro(n *node) {
 	case "code", "noformat", "code-block", "paste-code-macro":
 		w.code(n, plain)
 	case "info", "note", "warning", "tip", "panel", "success", "error", "callout":
-		w.box(name, n, rich)
+		w.panel(name, n, rich)
 	case "expand", "ui-expand", "ui-tab":
-		w.titled(n.parameter("title"), rich)
+		w.titledBlock(n.parameter("title"), rich)
 	case "status":
 		w.text(n.parameter("title"))
 	case "jira", "jiraissues":
 		w.jira(n)
 	case "include", "excerpt-include":
-		w.included(n)
+		w.includedPage(n)
 	case "profile", "profile-picture":
 		if user := n.find("ri:user"); user != nil {
-			w.text(w.person(user))
+			w.text(w.userName(user))
 		}
 	case "view-file", "viewpdf", "viewdoc", "viewxls", "viewppt", "multimedia":
 		if file := n.find("ri:attachment"); file != nil {
@@ -46,25 +47,25 @@ func (w *writer) macro(n *node) {
 		"blog-posts", "change-history", "contributors", "contributors-summary", "create-from-template", "create-space-button", "favpages", "global-reports",
 		"im", "labels-list", "listlabels", "loremipsum", "navmap", "network", "popular-labels", "recently-used-labels", "related-labels", "search",
 		"space-attachments", "space-details", "space-logo", "spaces", "tasks-report-macro", "userlister", "space-jump", "detailssummary":
-		// They show what is elsewhere, or nothing that reads.
+		// They show content of other pages, or no text.
 	case "html", "html-wrap":
-		w.again(plain)
+		w.nested(plain)
 	case "markdown", "markdown-from-url":
-		w.paragraphs(plain)
+		w.plainParagraphs(plain)
 	case "drawio", "drawio-sketch", "inc-drawio", "gliffy":
-		if title := firstOf(n.parameter("diagramDisplayName"), n.parameter("diagramName"), n.parameter("name")); title != "" {
-			w.open("p")
+		if title := cmp.Or(n.parameter("diagramDisplayName"), n.parameter("diagramName"), n.parameter("name")); title != "" {
+			w.openTag("p")
 			w.text(title)
-			w.close("p")
+			w.closeTag("p")
 		}
 	default:
 		switch {
 		case rich != nil:
-			w.titled(n.parameter("title"), rich)
+			w.titledBlock(n.parameter("title"), rich)
 		case plain != nil:
 			w.code(n, plain)
 		default:
-			// A macro that an app draws says nothing here.
+			// A macro that an app draws has no content.
 		}
 	}
 }
@@ -74,16 +75,16 @@ func (w *writer) code(n, body *node) {
 		return
 	}
 	if title := n.parameter("title"); title != "" {
-		w.open("p")
+		w.openTag("p")
 		w.element("strong", &node{children: []*node{{text: title}}})
-		w.close("p")
+		w.closeTag("p")
 	}
 	w.b.WriteString("<pre><code")
-	if language := strings.ToLower(firstOf(n.parameter("language"), n.parameter(""))); isLanguage(language) {
+	if language := strings.ToLower(cmp.Or(n.parameter("language"), n.parameter(""))); isLanguage(language) {
 		w.b.WriteString(` class="language-` + html.EscapeString(language) + `"`)
 	}
 	w.b.WriteString(">")
-	w.text(body.plain())
+	w.text(body.plainText())
 	w.b.WriteString("</code></pre>")
 }
 
@@ -91,8 +92,8 @@ func isLanguage(name string) bool {
 	return name != "" && len(name) < 30 && name != "none" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789+-#._") == ""
 }
 
-// box writes a note set apart, with its title or else what sort of note it is.
-func (w *writer) box(name string, n, body *node) {
+// panel writes a panel with its title, or the name of its kind.
+func (w *writer) panel(name string, n, body *node) {
 	if body == nil {
 		return
 	}
@@ -102,29 +103,29 @@ func (w *writer) box(name string, n, body *node) {
 	}
 	w.b.WriteString(`<div class="admonition">`)
 	if title != "" {
-		w.open("p")
+		w.openTag("p")
 		w.text(title)
-		w.close("p")
+		w.closeTag("p")
 	}
 	w.block(body)
-	w.close("div")
+	w.closeTag("div")
 }
 
-func (w *writer) titled(title string, body *node) {
+func (w *writer) titledBlock(title string, body *node) {
 	if body == nil {
 		return
 	}
-	w.open("div")
+	w.openTag("div")
 	if title != "" {
-		w.open("p")
+		w.openTag("p")
 		w.element("strong", &node{children: []*node{{text: title}}})
-		w.close("p")
+		w.closeTag("p")
 	}
 	w.children(body)
-	w.close("div")
+	w.closeTag("div")
 }
 
-// block writes a body that may be a bare text.
+// block writes a body, which may be a text without a block element.
 func (w *writer) block(body *node) {
 	for _, c := range body.children {
 		switch c.name {
@@ -147,37 +148,37 @@ func (w *writer) jira(n *node) {
 	}
 }
 
-// included names a page that stands in this one, without what it says: that is
-// a document of its own, with readers of its own.
-func (w *writer) included(n *node) {
+// includedPage writes the title of an included page. The content is a document
+// of its own, with its own readers.
+func (w *writer) includedPage(n *node) {
 	page := n.find("ri:page")
 	if page == nil {
 		return
 	}
-	w.open("p")
+	w.openTag("p")
 	w.text("Includes: ")
-	w.anchor(w.pageAddress(page), func() { w.text(page.attr["ri:content-title"]) })
-	w.close("p")
+	w.anchor(w.pageURL(page), func() { w.text(page.attr["ri:content-title"]) })
+	w.closeTag("p")
 }
 
-func (w *writer) again(body *node) {
-	if body == nil || w.nested >= maxNested {
+func (w *writer) nested(body *node) {
+	if body == nil || w.depth >= maxNestedMacros {
 		return
 	}
-	w.nested++
-	w.element("div", &node{children: readStorage(body.plain()).children})
-	w.nested--
+	w.depth++
+	w.element("div", &node{children: readStorage(body.plainText()).children})
+	w.depth--
 }
 
-func (w *writer) paragraphs(body *node) {
+func (w *writer) plainParagraphs(body *node) {
 	if body == nil {
 		return
 	}
-	for part := range strings.SplitSeq(strings.ReplaceAll(body.plain(), "\r\n", "\n"), "\n\n") {
+	for part := range strings.SplitSeq(strings.ReplaceAll(body.plainText(), "\r\n", "\n"), "\n\n") {
 		if strings.TrimSpace(part) != "" {
-			w.open("p")
+			w.openTag("p")
 			w.text(part)
-			w.close("p")
+			w.closeTag("p")
 		}
 	}
 }

@@ -1,12 +1,13 @@
 package confluence
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
 )
 
-// space is a space of the site.
+// A space is a space of the site.
 type space struct {
 	id, key, name string
 	personal      bool
@@ -19,41 +20,41 @@ const (
 	kindBlog = "blogpost"
 )
 
-// page is a page or a blog post.
+// A page is a page or blog post.
 type page struct {
 	id, kind, title, status string
-	space                   string // its key
-	number                  int    // of the version
+	space                   string // the key
+	version                 int
 	author                  string
 	created, modified       time.Time
-	ancestors               []ancestor // from the top of the space on
+	ancestors               []ancestor // from the top of the space
 	hasBody                 bool
-	body                    string // storage format
+	body                    string // in storage format
 	labels                  []string
 	files                   []file
-	marks                   []string // of its comments: "id.version", sorted
+	commentMarks            []string // of comments: "id.version", sorted
 	url                     string
-	restriction             *restriction // nil when it was not told
+	restriction             *allowList // nil if unknown
 }
 
 type ancestor struct{ id, kind, title string }
 
-// file is an attachment.
+// A file is an attachment.
 type file struct {
 	id, page, title, media string
-	number                 int
+	version                int
 	size                   int64
 	author                 string
 	created, modified      time.Time
 	url, download          string
 }
 
-// comment is one that stands below a page or in it.
+// A comment is below a page, or on a selection in it.
 type comment struct {
-	id, author, body, on string
-	created              time.Time
-	number               int
-	resolved             bool
+	id, author, body, selection string
+	created                     time.Time
+	version                     int
+	resolved                    bool
 }
 
 // What follows is how version 1 of the interface writes things; Data Center has
@@ -64,7 +65,7 @@ type content struct {
 	Space                   struct{ Key string }
 	Version                 version
 	History                 struct {
-		CreatedDate stamp
+		CreatedDate timestamp
 		CreatedBy   user
 		LastUpdated version
 	}
@@ -105,12 +106,12 @@ type contents struct {
 	paging
 }
 
-func (contents) needs() []string { return []string{"results"} }
+func (contents) RequiredFields() []string { return []string{"results"} }
 
-func (content) needs() []string { return []string{"id", "type", "version.number"} }
+func (content) RequiredFields() []string { return []string{"id", "type", "version.number"} }
 
-// proper says whether an entry of a list is a page, a post or a file.
-func (c content) proper() bool {
+// isValid reports whether an entry of a list has the fields of content.
+func (c content) isValid() bool {
 	return c.ID != "" && c.Type != "" && c.Version.Number > 0
 }
 
@@ -120,9 +121,9 @@ type rows[T any] struct {
 	paging
 }
 
-func (rows[T]) needs() []string { return []string{"results"} }
+func (rows[T]) RequiredFields() []string { return []string{"results"} }
 
-// paging is how the lists of version 1 say where they are.
+// paging is the position of a list of version 1.
 type paging struct {
 	Start, Limit, Size int
 	Links              links `json:"_links"`
@@ -132,7 +133,7 @@ type links struct{ WebUI, Download, Next, Base string }
 
 type version struct {
 	Number int
-	When   stamp
+	When   timestamp
 	By     user
 }
 
@@ -140,17 +141,17 @@ type user struct {
 	Type, AccountID, AccountType, UserKey, Username, DisplayName, PublicName, Email string
 }
 
-func (u user) name() string {
+func (u user) displayName() string {
 	if u.Type == "anonymous" {
 		return ""
 	}
-	return firstOf(u.DisplayName, u.PublicName, u.Username)
+	return cmp.Or(u.DisplayName, u.PublicName, u.Username)
 }
 
-// id is what the site calls a user for good.
-func (u user) id() string { return firstOf(u.AccountID, u.UserKey, u.Username) }
+// id returns the site's permanent id of a user.
+func (u user) id() string { return cmp.Or(u.AccountID, u.UserKey, u.Username) }
 
-func (user) needs() []string { return []string{"type"} }
+func (user) RequiredFields() []string { return []string{"type"} }
 
 type group struct{ ID, Name string }
 
@@ -167,28 +168,29 @@ type restrictionList struct {
 	}
 }
 
-func (restrictionList) needs() []string {
+func (restrictionList) RequiredFields() []string {
 	return []string{"restrictions.user.results", "restrictions.group.results"}
 }
 
-// told says whether both lists came: without one, a page would be open to those
-// whom it is closed to.
-func (l *restrictionList) told() bool {
+// isComplete reports whether both lists are present. Without one of them, a
+// page would have more readers.
+func (l *restrictionList) isComplete() bool {
 	return l.Restrictions.User.Results != nil && l.Restrictions.Group.Results != nil
 }
 
-// stamp is a time as the site writes it; what cannot be read is the zero time.
-type stamp struct{ time.Time }
+// A timestamp is a time in one of Confluence's formats, or the zero time if it
+// cannot be parsed.
+type timestamp struct{ time.Time }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (s *stamp) UnmarshalJSON(text []byte) error {
-	var written string
-	if json.Unmarshal(text, &written) != nil {
-		return nil // a time of another form is unknown, and no reason to lose the page
+func (s *timestamp) UnmarshalJSON(text []byte) error {
+	var formatted string
+	if json.Unmarshal(text, &formatted) != nil {
+		return nil // an unknown format must not make the page unreadable
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999Z0700", time.DateOnly} {
-		if at, err := time.Parse(layout, strings.TrimSpace(written)); err == nil {
-			s.Time = at.UTC()
+		if t, err := time.Parse(layout, strings.TrimSpace(formatted)); err == nil {
+			s.Time = t.UTC()
 			return nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-var errNewer = errors.New("it was changed meanwhile; the next sync takes the new version")
+var errChanged = errors.New("it was changed meanwhile; the next sync takes the new version")
 
 // Open implements [connectors.Source].
 func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
@@ -29,50 +29,50 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	case strings.TrimSuffix(prefixFile, ":"):
 		return s.openFile(ctx, item, id)
 	}
-	p, err := s.lookUp(ctx, kind, id)
+	p, err := s.pageByID(ctx, kind, id)
 	if err != nil {
 		return nil, err
 	}
-	if item.Version != "" && versionOf(p) != item.Version {
-		return nil, connectors.Retryable(errNewer, 0)
+	if item.Version != "" && pageVersion(p) != item.Version {
+		return nil, connectors.Retryable(errChanged, 0)
 	}
-	text, err := s.textOf(ctx, p)
+	text, err := s.renderPage(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return io.NopCloser(bytes.NewReader(text)), nil
 }
 
-// lookUp is the page with an id, where it belongs to the connector.
-func (s *source) lookUp(ctx context.Context, kind, id string) (*page, error) {
-	spaces, err := s.scope(ctx)
+// pageByID returns the page with an id, if it belongs to the connector.
+func (s *source) pageByID(ctx context.Context, kind, id string) (*page, error) {
+	spaces, err := s.selectedSpaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.place.one(ctx, kind, id)
+	p, err := s.deployment.page(ctx, kind, id)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(spaces, func(one space) bool { return one.key == p.space }) {
+	if !slices.ContainsFunc(spaces, func(sp space) bool { return sp.key == p.space }) {
 		return nil, fmt.Errorf("the page is in another space: %w", connectors.ErrNotFound)
 	}
-	kept, err := s.wanted(ctx, []*page{p})
+	included, err := s.filterPages(ctx, []*page{p})
 	if err != nil {
 		return nil, err
 	}
-	if len(kept) == 0 {
+	if len(included) == 0 {
 		return nil, fmt.Errorf("the page is none of the connector's: %w", connectors.ErrNotFound)
 	}
 	return p, nil
 }
 
-// textOf is a page as HTML, with its comments.
-func (s *source) textOf(ctx context.Context, p *page) ([]byte, error) {
+// renderPage returns a page as HTML, with its comments.
+func (s *source) renderPage(ctx context.Context, p *page) ([]byte, error) {
 	texts := []string{p.body}
 	var comments []comment
-	if s.wants.comments && len(p.marks) > 0 {
+	if s.include.comments && len(p.commentMarks) > 0 {
 		var err error
-		if comments, err = s.place.comments(ctx, p); err != nil {
+		if comments, err = s.deployment.comments(ctx, p); err != nil {
 			return nil, err
 		}
 		comments = slices.DeleteFunc(comments, func(c comment) bool { return c.resolved })
@@ -80,66 +80,66 @@ func (s *source) textOf(ctx context.Context, p *page) ([]byte, error) {
 			texts = append(texts, c.body)
 		}
 	}
-	names, err := s.named(ctx, texts...)
+	names, err := s.namesIn(ctx, texts...)
 	if err != nil {
 		return nil, err
 	}
-	return document(s.api.site.base, p, comments, names), nil
+	return renderDocument(s.client.site.base, p, comments, names), nil
 }
 
 func (s *source) openFile(ctx context.Context, item connectors.Item, id string) (io.ReadCloser, error) {
-	if !s.wants.files {
+	if !s.include.files {
 		return nil, fmt.Errorf("attachments are none of the connector's: %w", connectors.ErrNotFound)
 	}
-	spaces, err := s.scope(ctx)
+	spaces, err := s.selectedSpaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.place.file(ctx, id)
+	f, err := s.deployment.file(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if key := s.keyOf(f.page); key == "" || !slices.ContainsFunc(spaces, func(one space) bool { return one.key == key }) {
-		if _, err := s.holder(ctx, f.page); err != nil {
+	if key := s.pageSpaceKey(f.page); key == "" || !slices.ContainsFunc(spaces, func(sp space) bool { return sp.key == key }) {
+		if _, err := s.filePage(ctx, f.page); err != nil {
 			return nil, err
 		}
 	}
-	if item.Version != "" && strconv.Itoa(f.number) != item.Version {
-		return nil, connectors.Retryable(errNewer, 0)
+	if item.Version != "" && strconv.Itoa(f.version) != item.Version {
+		return nil, connectors.Retryable(errChanged, 0)
 	}
-	path, query := s.place.download(f)
+	path, query := s.deployment.downloadRequest(f)
 	if query == nil {
-		if path, query, err = s.api.own(path); err != nil {
+		if path, query, err = s.client.sitePath(path); err != nil {
 			return nil, err
 		}
 	}
-	client, err := s.api.of(ctx)
+	client, err := s.client.siteClient(ctx)
 	if err != nil {
 		return nil, err
 	}
 	want := restapi.Expected{Size: f.size, AllowHTML: strings.Contains(f.media, "html")}
 	content, err := client.Download(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
 	if err != nil {
-		return nil, s.api.refusal(atLogin(err))
+		return nil, s.client.statusError(loginError(err))
 	}
-	kind, _, _ := mime.ParseMediaType(content.Header.Get("Content-Type"))
-	if asksLogin(content.Request) && kind == "text/html" {
+	mediaType, _, _ := mime.ParseMediaType(content.Header.Get("Content-Type"))
+	if redirectedToLogin(content.Request) && mediaType == "text/html" {
 		return nil, errors.Join(connectors.NeedsAuth(errLogin), content.Close())
 	}
 	return content, nil
 }
 
-func (s *source) keyOf(page string) string {
+func (s *source) pageSpaceKey(page string) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.spaceOf[page]
+	return s.spaceKeys[page]
 }
 
-// holder is the page or blog post that a file is attached to.
-func (s *source) holder(ctx context.Context, id string) (*page, error) {
-	p, err := s.lookUp(ctx, kindPage, id)
-	if errors.Is(err, connectors.ErrNotFound) && s.s.Boolean(optionBlogs) {
-		return s.lookUp(ctx, kindBlog, id)
+// filePage returns the page or blog post that a file is attached to.
+func (s *source) filePage(ctx context.Context, id string) (*page, error) {
+	p, err := s.pageByID(ctx, kindPage, id)
+	if errors.Is(err, connectors.ErrNotFound) && s.settings.Boolean(optionBlogs) {
+		return s.pageByID(ctx, kindBlog, id)
 	}
 	return p, err
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Who may read a page is on the list of its space, on the page's own list, and
-// on those of all the pages above it, as far as they have any. Principals are
-// any of which is enough, so where more than one list is left, a group stands
-// for those who are on all of them: derivedPrefix and a hash of the lists. The
-// lists are noted, and Groups tells the members: who leaves one of the groups
-// loses the page with the next look at the groups, without a look at the page.
+// The readers of a page must be on the list of its space, on the page's own list,
+// and on those of all pages above it, as far as they have lists. A principal is
+// allowed by itself, so several lists are represented by a derived group of those
+// who are on all of them: derivedPrefix and a hash of the lists. The lists are in
+// the state and Groups returns the members. A person who leaves one of the groups
+// loses access with the next listing of groups, without a walk.
 const (
-	derivedPrefix = "restriction:"
-	derivedNotes  = "readers/"
+	derivedPrefix    = "restriction:"
+	derivedKeyPrefix = "readers/"
 )
 
 type spaceReaders struct {
 	everyone bool
-	list     restriction
+	list     allowList
 }
 
 // Readers implements [connectors.PermissionLister].
@@ -34,36 +34,39 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	spaces, err := s.scope(ctx)
+	spaces, err := s.selectedSpaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]connectors.Readers, len(items))
-	byPage := make(map[string]*connectors.Readers)
+	readers := make(map[string]connectors.Readers, len(items))
+	byPage := make(map[string]*connectors.Readers) // nil for unknown readers
 	for _, item := range items {
-		id, err := s.pageOf(ctx, item)
+		id, err := s.itemPageID(ctx, item)
 		if err != nil {
 			return nil, err
 		}
 		if id == "" {
 			continue
 		}
-		readers, known := byPage[id]
-		if !known {
-			if readers, err = s.readersOf(ctx, spaces, item, id); err != nil {
+		if _, cached := byPage[id]; !cached {
+			pageReaders, ok, err := s.pageReaders(ctx, spaces, item, id)
+			if err != nil {
 				return nil, err
 			}
-			byPage[id] = readers
+			if byPage[id] = nil; ok {
+				byPage[id] = &pageReaders
+			}
 		}
-		if readers != nil {
-			found[item.ID] = *readers
+		if pageReaders := byPage[id]; pageReaders != nil {
+			readers[item.ID] = *pageReaders
 		}
 	}
-	return found, nil
+	return readers, nil
 }
 
-// pageOf is the id of the page that an item is, or is attached to; "" for none.
-func (s *source) pageOf(ctx context.Context, item connectors.Item) (string, error) {
+// itemPageID returns the id of the page that an item is, or is attached to. It
+// is "" if there is none.
+func (s *source) itemPageID(ctx context.Context, item connectors.Item) (string, error) {
 	kind, id := parseID(item.ID)
 	switch {
 	case kind == "":
@@ -73,7 +76,7 @@ func (s *source) pageOf(ctx context.Context, item connectors.Item) (string, erro
 	case item.Metadata[metaPage] != "":
 		return item.Metadata[metaPage], nil
 	}
-	f, err := s.place.file(ctx, id)
+	f, err := s.deployment.file(ctx, id)
 	switch {
 	case errors.Is(err, connectors.ErrNotFound):
 		return "", nil
@@ -83,219 +86,217 @@ func (s *source) pageOf(ctx context.Context, item connectors.Item) (string, erro
 	return f.page, nil
 }
 
-// readersOf are those of one page; nil where they cannot be told, which is for
-// nobody to see.
-func (s *source) readersOf(ctx context.Context, spaces []space, item connectors.Item, id string) (*connectors.Readers, error) {
+// pageReaders returns the readers of a page. It reports false if they are
+// unknown, so that nobody may read the page.
+func (s *source) pageReaders(ctx context.Context, spaces []space, item connectors.Item, id string) (readers connectors.Readers, ok bool, err error) {
 	s.mutex.Lock()
-	above, known := s.above[id]
-	key := s.spaceOf[id]
+	ancestors, cached := s.ancestors[id]
+	key := s.spaceKeys[id]
 	s.mutex.Unlock()
-	if !known {
+	if !cached {
 		kind, _ := parseID(item.ID)
 		if kind == kindPage || kind == kindBlog {
-			_, err := s.lookUp(ctx, kind, id)
-			if err != nil {
-				return nil, hidden(err)
+			if _, err := s.pageByID(ctx, kind, id); err != nil {
+				return readers, false, ignoreNotFound(err)
 			}
-		} else if _, err := s.holder(ctx, id); err != nil {
-			return nil, hidden(err)
+		} else if _, err := s.filePage(ctx, id); err != nil {
+			return readers, false, ignoreNotFound(err)
 		}
 		s.mutex.Lock()
-		above, key = s.above[id], s.spaceOf[id]
+		ancestors, key = s.ancestors[id], s.spaceKeys[id]
 		s.mutex.Unlock()
 	}
-	at := slices.IndexFunc(spaces, func(one space) bool { return one.key == key })
-	if at < 0 {
-		return nil, nil //nolint:nilnil // documented: nobody
+	i := slices.IndexFunc(spaces, func(sp space) bool { return sp.key == key })
+	if i < 0 {
+		return readers, false, nil
 	}
-	in, err := s.spaceReaders(ctx, spaces[at])
+	ofSpace, err := s.spaceReaders(ctx, spaces[i])
 	if err != nil {
-		return nil, err
+		return readers, false, err
 	}
-	var lists []restriction
-	if !in.everyone {
-		if in.list.empty() {
-			return nil, nil //nolint:nilnil // documented: nobody
+	var lists []allowList
+	if !ofSpace.everyone {
+		if ofSpace.list.empty() {
+			return readers, false, nil
 		}
-		lists = append(lists, in.list)
+		lists = append(lists, ofSpace.list)
 	}
-	for _, one := range append(slices.Clone(above), ancestor{id: id, kind: kindPage}) {
-		r, err := s.restrictionOf(ctx, one)
+	for _, a := range append(slices.Clone(ancestors), ancestor{id: id, kind: kindPage}) {
+		list, err := s.restrictionOf(ctx, a)
 		if err != nil {
-			return nil, hidden(err)
+			return readers, false, ignoreNotFound(err)
 		}
-		if !r.empty() {
-			lists = append(lists, r)
+		if !list.empty() {
+			lists = append(lists, list)
 		}
 	}
-	return s.onAll(ctx, lists)
+	readers, err = s.intersectLists(ctx, lists)
+	return readers, err == nil, err
 }
 
-// hidden leaves of an error only what is not about one page.
-func hidden(err error) error {
+func ignoreNotFound(err error) error {
 	if errors.Is(err, connectors.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-func (s *source) restrictionOf(ctx context.Context, of ancestor) (restriction, error) {
+func (s *source) restrictionOf(ctx context.Context, a ancestor) (allowList, error) {
 	s.mutex.Lock()
-	known := s.readers[of.id]
+	cached := s.restrictions[a.id]
 	s.mutex.Unlock()
-	if known != nil {
-		return *known, nil
+	if cached != nil {
+		return *cached, nil
 	}
-	found, err := s.api.restriction(ctx, of.id)
-	if errors.Is(err, connectors.ErrNotFound) && of.kind != kindPage && of.kind != "" {
-		err = nil // a folder that has no such lists
+	list, err := s.client.readRestriction(ctx, a.id)
+	if errors.Is(err, connectors.ErrNotFound) && a.kind != kindPage && a.kind != "" {
+		err = nil // a folder has no lists
 	}
 	if err != nil {
-		return restriction{}, err
+		return allowList{}, err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.readers[of.id] = &found
-	return found, nil
+	s.restrictions[a.id] = &list
+	return list, nil
 }
 
-// spaceReaders are those of a space. That everybody sees it counts only where
-// somebody without credentials is shown it indeed: the site's own settings can
-// forbid what the space allows.
-func (s *source) spaceReaders(ctx context.Context, of space) (spaceReaders, error) {
+// spaceReaders returns the readers of a space. A public space is readable by
+// everyone only if the site shows it to visitors without credentials, since the
+// site's settings can forbid that.
+func (s *source) spaceReaders(ctx context.Context, sp space) (spaceReaders, error) {
 	s.mutex.Lock()
-	found, known := s.spaceRead[of.key]
+	readers, cached := s.readersBySpace[sp.key]
 	s.mutex.Unlock()
-	if known {
-		return found, nil
+	if cached {
+		return readers, nil
 	}
-	list, err := s.place.readersOf(ctx, of)
+	list, err := s.deployment.spaceReaders(ctx, sp)
 	if err != nil {
 		return spaceReaders{}, err
 	}
-	if at := slices.Index(list.Users, anonymous); at >= 0 {
-		list.Users = slices.Delete(list.Users, at, at+1)
-		path := "rest/api/space/" + url.PathEscape(of.key)
-		if s.api.site.cloud {
-			path = "api/v2/spaces/" + url.PathEscape(of.id)
+	if i := slices.Index(list.Users, anonymous); i >= 0 {
+		list.Users = slices.Delete(list.Users, i, i+1)
+		path := "rest/api/space/" + url.PathEscape(sp.key)
+		if s.client.site.cloud {
+			path = "api/v2/spaces/" + url.PathEscape(sp.id)
 		}
-		if found.everyone, err = s.api.visible(ctx, path, of); err != nil {
+		if readers.everyone, err = s.client.isPublic(ctx, path, sp); err != nil {
 			return spaceReaders{}, err
 		}
 	}
-	found.list = list
-	if !found.everyone && list.empty() {
-		s.warn("Confluence does not name anybody who may see the space " + of.key + "; nobody finds its pages.")
+	readers.list = list
+	if !readers.everyone && list.empty() {
+		s.addWarning("Confluence does not name anybody who may see the space " + sp.key + "; nobody finds its pages.")
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.spaceRead[of.key] = found
-	return found, nil
+	s.readersBySpace[sp.key] = readers
+	return readers, nil
 }
 
-// onAll are those who are on each of some lists.
-func (s *source) onAll(ctx context.Context, lists []restriction) (*connectors.Readers, error) {
-	lists = needed(lists)
+// intersectLists returns the readers who are on every list.
+func (s *source) intersectLists(ctx context.Context, lists []allowList) (connectors.Readers, error) {
+	lists = minimalLists(lists)
 	switch len(lists) {
 	case 0:
-		return &connectors.Readers{Everyone: true}, nil
+		return connectors.Readers{Everyone: true}, nil
 	case 1:
-		found := &connectors.Readers{}
+		var readers connectors.Readers
 		for _, g := range lists[0].Groups {
-			if g == nobody {
-				continue
+			if g != unknownEntry {
+				readers.Principals = append(readers.Principals, "group:"+g)
 			}
-			found.Principals = append(found.Principals, "group:"+g)
 		}
-		people, err := s.addresses(ctx, lists[0].Users)
-		found.Principals = append(found.Principals, people...)
-		return found, err
+		users, err := s.addresses(ctx, lists[0].Users)
+		readers.Principals = append(readers.Principals, users...)
+		return readers, err
 	}
 	text, err := json.Marshal(lists)
 	if err != nil {
-		return nil, err
+		return connectors.Readers{}, err
 	}
-	sum := sha256.Sum256(text)
-	name := hex.EncodeToString(sum[:12])
-	if s.notes == nil {
-		people, err := s.intersection(ctx, lists)
-		return &connectors.Readers{Principals: people}, err
+	hash := sha256.Sum256(text)
+	name := hex.EncodeToString(hash[:12])
+	if s.state == nil {
+		users, err := s.intersect(ctx, lists)
+		return connectors.Readers{Principals: users}, err
 	}
 	s.mutex.Lock()
-	noted := s.noted[name]
+	saved := s.savedGroups[name]
 	s.mutex.Unlock()
-	if !noted {
-		if err := s.notes.Put(ctx, derivedNotes+name, text); err != nil {
-			return nil, err
+	if !saved {
+		if err := s.state.Put(ctx, derivedKeyPrefix+name, text); err != nil {
+			return connectors.Readers{}, err
 		}
 		s.mutex.Lock()
-		s.noted[name] = true
+		s.savedGroups[name] = true
 		s.mutex.Unlock()
 	}
-	return &connectors.Readers{Principals: []string{"group:" + derivedPrefix + name}}, nil
+	return connectors.Readers{Principals: []string{"group:" + derivedPrefix + name}}, nil
 }
 
-// needed are the lists without those that another one is a part of, in an order
-// of their own.
-func needed(lists []restriction) []restriction {
-	var kept []restriction
-	for i, one := range lists {
-		if !slices.ContainsFunc(lists[:i], func(other restriction) bool { return other.within(one) }) &&
-			!slices.ContainsFunc(lists[i+1:], func(other restriction) bool { return other.within(one) && !one.within(other) }) {
-			kept = append(kept, one)
+// minimalLists returns the lists without those that contain another list, in a
+// stable order.
+func minimalLists(lists []allowList) []allowList {
+	var minimal []allowList
+	for i, list := range lists {
+		if !slices.ContainsFunc(lists[:i], func(other allowList) bool { return other.isSubset(list) }) &&
+			!slices.ContainsFunc(lists[i+1:], func(other allowList) bool { return other.isSubset(list) && !list.isSubset(other) }) {
+			minimal = append(minimal, list)
 		}
 	}
-	slices.SortFunc(kept, func(a, b restriction) int {
+	slices.SortFunc(minimal, func(a, b allowList) int {
 		if order := slices.Compare(a.Users, b.Users); order != 0 {
 			return order
 		}
 		return slices.Compare(a.Groups, b.Groups)
 	})
-	return kept
+	return minimal
 }
 
-// addresses are principals of people, of those whose mail address is told.
+// addresses returns the principals of the users whose addresses are visible.
 func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) {
 	s.mutex.Lock()
 	var missing []string
 	for _, id := range ids {
-		if _, known := s.mailOf[id]; !known && id != nobody {
+		if _, cached := s.addressOf[id]; !cached && id != unknownEntry {
 			missing = append(missing, id)
 		}
 	}
 	s.mutex.Unlock()
 	if len(missing) > 0 {
-		found, err := s.place.mails(ctx, missing)
+		addresses, err := s.deployment.addresses(ctx, missing)
 		if err != nil {
 			return nil, err
 		}
 		s.mutex.Lock()
 		for _, id := range missing {
-			s.mailOf[id] = strings.ToLower(strings.TrimSpace(found[id]))
+			s.addressOf[id] = strings.ToLower(strings.TrimSpace(addresses[id]))
 		}
 		s.mutex.Unlock()
 	}
-	var made []string
-	without := false
+	var principals []string
+	hidden := false
 	s.mutex.Lock()
 	for _, id := range ids {
-		switch mail := s.mailOf[id]; {
-		case id == nobody:
-		case strings.Contains(mail, "@"):
-			made = append(made, "user:"+mail)
-		case mail != program:
-			without = true
+		switch address := s.addressOf[id]; {
+		case id == unknownEntry:
+		case strings.Contains(address, "@"):
+			principals = append(principals, "user:"+address)
+		case address != appAccount:
+			hidden = true
 		}
 	}
 	s.mutex.Unlock()
-	if without {
-		s.warn(hiddenAddresses)
+	if hidden {
+		s.addWarning(hiddenAddresses)
 	}
-	slices.Sort(made)
-	return slices.Compact(made), nil
+	slices.Sort(principals)
+	return slices.Compact(principals), nil
 }
 
-// program takes the place of the mail address of an account that is no person's.
-const program = "app"
+// appAccount replaces the mail address of an account that is not a person's.
+const appAccount = "app"
 
 const hiddenAddresses = "Confluence hides the mail addresses of some people from the account; they find nothing that is not for everyone until their profiles show the address."

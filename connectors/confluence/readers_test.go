@@ -14,8 +14,8 @@ import (
 	. "github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 )
 
-// directory reads all groups.
-func directory(t *testing.T, source connectors.Source) (map[string][]string, []string) {
+// allGroups returns the members of all groups, and the warnings.
+func allGroups(t *testing.T, source connectors.Source) (map[string][]string, []string) {
 	t.Helper()
 	lister, ok := source.(connectors.GroupLister)
 	if !ok {
@@ -54,8 +54,8 @@ func readersOf(t *testing.T, source connectors.Source, items ...connectors.Item)
 	return found
 }
 
-// people are the mail addresses that readers come to, by what the directory says.
-func people(r connectors.Readers, groups map[string][]string) string {
+// addressesOf are the mail addresses that readers come to, by what the directory says.
+func addressesOf(r connectors.Readers, groups map[string][]string) string {
 	if r.Everyone {
 		return "everyone"
 	}
@@ -72,16 +72,16 @@ func people(r connectors.Readers, groups map[string][]string) string {
 	return strings.ReplaceAll(strings.Join(slices.Compact(found), " "), "@example.com", "")
 }
 
-// world is a site with people, groups and pages that are restricted in every way.
-type world struct {
+// A restrictedSite has people, groups and pages with restrictions of all sorts.
+type restrictedSite struct {
 	*site
 	ids   map[string]string // of groups
 	users map[string]User
 }
 
-func newWorld(t *testing.T, s *site) *world {
+func newRestrictedSite(t *testing.T, s *site) *restrictedSite {
 	t.Helper()
-	w := &world{site: s, ids: map[string]string{}, users: map[string]User{}}
+	w := &restrictedSite{site: s, ids: map[string]string{}, users: map[string]User{}}
 	for _, name := range []string{"ada", "bo", "cy", "di", "eve"} {
 		w.users[name] = s.AddUser(User{Name: name, Display: strings.ToUpper(name), Email: strings.ToUpper(name[:1]) + name[1:] + "@Example.com"})
 	}
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, s *site) *world {
 	return w
 }
 
-func (w *world) settings(config map[string]any) connectors.Settings {
+func (w *restrictedSite) settings(config map[string]any) connectors.Settings {
 	made := w.site.settings(map[string]any{"include_permissions": true})
 	maps.Copy(made.Config, config)
 	made.State = &connectortest.State{}
@@ -110,7 +110,7 @@ func (w *world) settings(config map[string]any) connectors.Settings {
 func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
-		w := newWorld(t, s)
+		w := newRestrictedSite(t, s)
 		group := func(names ...string) []string {
 			var ids []string
 			for _, name := range names {
@@ -147,7 +147,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 			readers := readersOf(t, source, items...)
 			for _, item := range items {
 				title := item.Path[strings.LastIndex(item.Path, "/")+1:]
-				if got := people(readers[item.ID], groups); got != want[title] {
+				if got := addressesOf(readers[item.ID], groups); got != want[title] {
 					t.Errorf("%s: %s is read by %q, want %q (%v)", how, title, got, want[title], readers[item.ID])
 				}
 			}
@@ -157,7 +157,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 		if more := s.Asked("/restriction/") - asked; more > 0 {
 			t.Errorf("%d questions for what the walk had told", more)
 		}
-		groups, warnings := directory(t, source)
+		groups, warnings := allGroups(t, source)
 		if len(warnings) > 0 {
 			t.Errorf("warnings %q", warnings)
 		}
@@ -176,10 +176,10 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 		// Who leaves a group loses its pages with the next look at the groups alone.
 		readers := readersOf(t, source, items...)
 		s.SetMembers(w.ids["hr"], me, w.users["cy"].ID)
-		fresh, _ := directory(t, s.open(t, settings))
+		fresh, _ := allGroups(t, s.open(t, settings))
 		for _, item := range items {
 			if title := item.Path[strings.LastIndex(item.Path, "/")+1:]; title == "eng-hr" || title == "below" {
-				if got := people(readers[item.ID], fresh); got != "reader" {
+				if got := addressesOf(readers[item.ID], fresh); got != "reader" {
 					t.Errorf("%s is read by %q when nobody else is on both lists", title, got)
 				}
 			}
@@ -193,36 +193,36 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 	})
 }
 
-func TestWhatEverybodySees(t *testing.T) {
+func TestPublicSpacesAreReadableByEveryone(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
-		w := newWorld(t, s)
+		w := newRestrictedSite(t, s)
 		s.ChangeSpace("TST", func(space *Space) { space.Anonymous = true })
 		home := s.Add(Content{Space: "TST", Title: "home"})
 		s.Add(Content{Parent: home, Title: "eng", Groups: []string{w.ids["eng"]}})
 		source := s.open(t, w.settings(nil))
 		found, _ := walk(t, source)
 		readers := readersOf(t, source, found["TST/home"], found["TST/home/eng"])
-		groups, _ := directory(t, source)
-		if got := people(readers["page:"+home], groups); got != "everyone" {
+		groups, _ := allGroups(t, source)
+		if got := addressesOf(readers["page:"+home], groups); got != "everyone" {
 			t.Errorf("the home page: %s", got)
 		}
-		if got := people(readers[found["TST/home/eng"].ID], groups); got != "ada bo reader" {
+		if got := addressesOf(readers[found["TST/home/eng"].ID], groups); got != "ada bo reader" {
 			t.Errorf("the restricted page: %s", got)
 		}
 		// The site can forbid what the space allows.
 		s.NoAnonymous = true
 		found, _ = walk(t, source)
-		if got := people(readersOf(t, source, found["TST/home"])["page:"+home], groups); got != "ada bo cy di reader" {
+		if got := addressesOf(readersOf(t, source, found["TST/home"])["page:"+home], groups); got != "ada bo cy di reader" {
 			t.Errorf("without anonymous access: %s", got)
 		}
 	})
 }
 
-func TestPeopleWhoHideTheirAddress(t *testing.T) {
+func TestPeopleWithHiddenAddresses(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
-		w := newWorld(t, s)
+		w := newRestrictedSite(t, s)
 		hidden := s.AddUser(User{Name: "hid", Email: "hid@example.com", Hidden: true})
 		app := s.AddUser(User{Name: "bot", App: s.cloud, Email: "bot@example.com"})
 		s.SetMembers(w.ids["staff"], s.reader.ID, w.users["ada"].ID, hidden.ID, app.ID)
@@ -230,11 +230,11 @@ func TestPeopleWhoHideTheirAddress(t *testing.T) {
 		source := s.open(t, w.settings(nil))
 		found, _ := walk(t, source)
 		readers := readersOf(t, source, found["TST/p"])
-		groups, warnings := directory(t, source)
+		groups, warnings := allGroups(t, source)
 		if len(warnings) != 1 || !strings.Contains(warnings[0], "hides the mail addresses") {
 			t.Errorf("warnings %q", warnings)
 		}
-		if got := people(readers["page:"+page], groups); got != "reader" {
+		if got := addressesOf(readers["page:"+page], groups); got != "reader" {
 			t.Errorf("the page is read by %q", got)
 		}
 		for name, members := range groups {
@@ -249,7 +249,7 @@ func TestPeopleWhoHideTheirAddress(t *testing.T) {
 		s.SetMembers(w.ids["staff"], s.reader.ID, app.ID)
 		s.Change(page, true, func(c *Content) { c.Users = nil })
 		other := s.open(t, w.settings(nil))
-		if _, warnings := directory(t, other); len(warnings) > 0 {
+		if _, warnings := allGroups(t, other); len(warnings) > 0 {
 			t.Errorf("warnings %q", warnings)
 		}
 	})
@@ -258,14 +258,14 @@ func TestPeopleWhoHideTheirAddress(t *testing.T) {
 func TestOlderDataCenter(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)
-	w := newWorld(t, s)
+	w := newRestrictedSite(t, s)
 	s.NoPermissions, s.NoScan = true, true
 	s.ChangeSpace("TST", func(space *Space) { space.Users = []string{w.users["eve"].ID} })
 	s.Add(Content{Space: "TST", Title: "p"})
 	source := s.open(t, w.settings(nil))
 	found, _ := walk(t, source)
-	groups, _ := directory(t, source)
-	if got := people(readersOf(t, source, found["TST/p"])[found["TST/p"].ID], groups); got != "ada bo cy di eve reader" {
+	groups, _ := allGroups(t, source)
+	if got := addressesOf(readersOf(t, source, found["TST/p"])[found["TST/p"].ID], groups); got != "ada bo cy di eve reader" {
 		t.Errorf("the page is read by %q", got)
 	}
 	s.NoRemote = true
@@ -279,11 +279,11 @@ func TestOlderDataCenter(t *testing.T) {
 	}
 }
 
-// Readers that cannot be told are an error or nobody, never more people.
+// Unknown readers are an error or nobody, never more people.
 func TestReadersFailClosed(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
-		w := newWorld(t, s)
+		w := newRestrictedSite(t, s)
 		home := s.Add(Content{Space: "TST", Title: "home", Groups: []string{w.ids["eng"]}})
 		s.Add(Content{Parent: home, Title: "p"})
 		all := s.open(t, w.settings(nil))
@@ -318,10 +318,10 @@ func TestReadersFailClosed(t *testing.T) {
 	})
 }
 
-func TestForeignCursorsOfTheDirectoryDoNoHarm(t *testing.T) {
+func TestUnknownCursorsOfGroupsAreHarmless(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
-		w := newWorld(t, s)
+		w := newRestrictedSite(t, s)
 		source := s.open(t, w.settings(nil))
 		lister, _ := source.(connectors.GroupLister)
 		for _, cursor := range []string{"x", "{", `{"n":-1}`, `{"n":99999}`, `{"d":true,"a":"zzz"}`, "\x00", `{"n":"x"}`} {

@@ -1,6 +1,7 @@
 package confluence
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"unicode"
@@ -8,20 +9,20 @@ import (
 	"golang.org/x/net/html"
 )
 
-// people are the names of users by account id or user key.
-type people map[string]string
+// userNames are the names of users by account id or user key.
+type userNames map[string]string
 
-// writer makes HTML of the storage format of one page.
+// A writer converts the storage format of one page to HTML.
 type writer struct {
 	b strings.Builder
-	// base is the address of the instance, for links inside of it; space is the
-	// key of the page's own space.
+	// base is the URL of the site, for links inside of it. space is the key of
+	// the page's space.
 	base, space string
-	people      people
-	nested      int // macros whose body is another piece of storage format
+	userNames   userNames
+	depth       int // of macros whose body is storage format
 }
 
-// plainElements are kept as they are, without their attributes.
+// isPlainElement reports whether an element is kept, without its attributes.
 func isPlainElement(name string) bool {
 	switch name {
 	case "p", "ul", "ol", "li", "blockquote", "pre", "code", "strong", "b", "em", "i", "u", "s", "del", "strike", "sub", "sup", "small", "dl", "dt", "dd",
@@ -31,8 +32,8 @@ func isPlainElement(name string) bool {
 	return false
 }
 
-// isDropped reports elements whose content is not to be read.
-func isDropped(name string) bool {
+// isIgnoredElement reports whether an element is removed with its content.
+func isIgnoredElement(name string) bool {
 	switch name {
 	case "script", "style", "iframe", "object", "embed", "head", "title", "meta", "link", "noscript", "form", "button", "select", "textarea", "input",
 		"ac:parameter", "ac:default-parameter", "ac:placeholder", "ac:adf-attribute", "ac:task-id", "ac:task-uuid", "ac:task-status", "colgroup", "col",
@@ -51,8 +52,8 @@ func (w *writer) text(s string) {
 	}, s)))
 }
 
-func (w *writer) open(tag string)  { w.b.WriteString("<" + tag + ">") }
-func (w *writer) close(tag string) { w.b.WriteString("</" + tag + ">") }
+func (w *writer) openTag(tag string)  { w.b.WriteString("<" + tag + ">") }
+func (w *writer) closeTag(tag string) { w.b.WriteString("</" + tag + ">") }
 
 func (w *writer) children(n *node) {
 	for _, c := range n.children {
@@ -64,14 +65,14 @@ func (w *writer) node(n *node) {
 	switch name := n.name; {
 	case name == "":
 		w.text(n.text)
-	case isDropped(name):
+	case isIgnoredElement(name):
 	case isPlainElement(name):
 		w.element(name, n)
 	case len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6':
-		// The page's title is the one heading of the first level.
+		// The page's title is the only heading of level 1.
 		w.element("h"+string(min(name[1]+1, '6')), n)
 	case name == "br" || name == "hr":
-		w.open(name)
+		w.openTag(name)
 	case name == "td" || name == "th":
 		w.cell(n)
 	case name == "a":
@@ -93,11 +94,11 @@ func (w *writer) node(n *node) {
 	case name == "ac:task":
 		w.task(n)
 	case name == "ri:user":
-		w.text(w.person(n))
+		w.text(w.userName(n))
 	case name == "ac:layout-section" || name == "ac:layout-cell":
 		w.element("div", n)
 	case name == "ac:adf-extension":
-		// The same in two forms: for the new editor, and for what does not know it.
+		// The content is there twice: for the new editor, and as a fallback.
 		if fallback := n.find("ac:adf-fallback"); fallback != nil {
 			w.children(fallback)
 		} else {
@@ -109,9 +110,9 @@ func (w *writer) node(n *node) {
 }
 
 func (w *writer) element(tag string, n *node) {
-	w.open(tag)
+	w.openTag(tag)
 	w.children(n)
-	w.close(tag)
+	w.closeTag(tag)
 }
 
 func (w *writer) cell(n *node) {
@@ -123,11 +124,11 @@ func (w *writer) cell(n *node) {
 	}
 	w.b.WriteString(">")
 	w.children(n)
-	w.close(n.name)
+	w.closeTag(n.name)
 }
 
-// anchor writes a link where the address is one that a reader may follow, else
-// its text alone.
+// anchor writes a link if its URL is absolute or on the site, and only its text
+// otherwise.
 func (w *writer) anchor(href string, text func()) {
 	address, err := url.Parse(strings.TrimSpace(href))
 	if err == nil && href != "" && address.Scheme == "" && address.Host == "" {
@@ -146,7 +147,7 @@ func (w *writer) anchor(href string, text func()) {
 	}
 	text()
 	if follows {
-		w.close("a")
+		w.closeTag("a")
 	}
 }
 
@@ -164,7 +165,7 @@ func (w *writer) acImage(n *node) {
 	} else if address := n.child("ri:url"); address != nil {
 		name = address.attr["ri:value"]
 	}
-	alt := firstOf(n.attr["ac:alt"], n.attr["ac:title"])
+	alt := cmp.Or(n.attr["ac:alt"], n.attr["ac:title"])
 	if alt == "" && !strings.Contains(name, "://") {
 		alt = name
 	}
@@ -176,54 +177,55 @@ func (w *writer) acImage(n *node) {
 
 func (w *writer) task(n *node) {
 	w.b.WriteString(`<li><input type="checkbox"`)
-	if status := n.child("ac:task-status"); status != nil && strings.TrimSpace(status.plain()) == "complete" {
+	if status := n.child("ac:task-status"); status != nil && strings.TrimSpace(status.plainText()) == "complete" {
 		w.b.WriteString(" checked")
 	}
 	w.b.WriteString("> ")
 	if body := n.child("ac:task-body"); body != nil {
 		w.children(body)
 	}
-	w.close("li")
+	w.closeTag("li")
 }
 
-func (w *writer) person(n *node) string {
+func (w *writer) userName(n *node) string {
 	id := userID(n)
-	if name := w.people[id]; name != "" {
+	if name := w.userNames[id]; name != "" {
 		return "@" + name
 	}
 	return "@user"
 }
 
-// userID is how a user is referred to: by account id, user key or, long ago, name.
+// userID returns the id of a mentioned user: an account id, a user key or, in
+// old pages, a name.
 func userID(n *node) string {
-	return firstOf(n.attr["ri:account-id"], n.attr["ri:userkey"], n.attr["ri:username"])
+	return cmp.Or(n.attr["ri:account-id"], n.attr["ri:userkey"], n.attr["ri:username"])
 }
 
-// mentioned adds the users that a page refers to.
-func (n *node) mentioned(ids map[string]bool) {
+// collectUsers adds the users that a page mentions.
+func (n *node) collectUsers(ids map[string]bool) {
 	if n.name == "ri:user" {
 		if id := userID(n); id != "" {
 			ids[id] = true
 		}
 	}
 	for _, c := range n.children {
-		c.mentioned(ids)
+		c.collectUsers(ids)
 	}
 }
 
-// link writes a link to something of Confluence: its text is the link's own, or
-// else the name of what it leads to.
+// link writes a link of Confluence. Its text is the link's own, or the name of
+// its target.
 func (w *writer) link(n *node) {
 	name, href := "", ""
 	for _, c := range n.children {
 		switch c.name {
 		case "ri:page", "ri:blog-post":
 			name = c.attr["ri:content-title"]
-			href = w.pageAddress(c)
+			href = w.pageURL(c)
 		case "ri:attachment":
 			name = c.attr["ri:filename"]
 		case "ri:user":
-			name = w.person(c)
+			name = w.userName(c)
 		case "ri:space":
 			name = c.attr["ri:space-key"]
 			href = w.base + "/display/" + url.PathEscape(name)
@@ -238,7 +240,7 @@ func (w *writer) link(n *node) {
 	}
 	w.anchor(href, func() {
 		body := n.child("ac:link-body", "ac:plain-text-link-body")
-		if body == nil || strings.TrimSpace(body.plain()) == "" && body.find("ac:image") == nil {
+		if body == nil || strings.TrimSpace(body.plainText()) == "" && body.find("ac:image") == nil {
 			w.text(name)
 			return
 		}
@@ -246,7 +248,7 @@ func (w *writer) link(n *node) {
 	})
 }
 
-func (w *writer) pageAddress(n *node) string {
+func (w *writer) pageURL(n *node) string {
 	title, space := n.attr["ri:content-title"], n.attr["ri:space-key"]
 	if title == "" || n.name != "ri:page" {
 		return ""
@@ -305,13 +307,4 @@ func emoticon(n *node) string {
 	default:
 		return ":" + name + ":"
 	}
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -6,111 +6,83 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/magpie-search/magpie/connectors"
 )
 
-const lookups = 4
+const parallelLookups = 4
 
-// Resolve implements [connectors.Resolver]: paths and ids.
+// Resolve implements [connectors.Resolver] for paths and ids.
 func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	spaces, err := s.scope(ctx)
+	spaces, err := s.selectedSpaces(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	items := make([]*connectors.Item, len(names))
-	work, inner := errgroup.WithContext(ctx)
-	work.SetLimit(lookups)
-	for at, name := range names {
-		work.Go(func() error {
-			item, err := s.resolve(inner, spaces, name)
-			if errors.Is(err, connectors.ErrNotFound) {
-				return nil
-			}
-			items[at] = item
-			return err
-		})
-	}
-	if err := work.Wait(); err != nil {
-		return nil, nil, err
-	}
-	known := make(map[string]bool)
-	for at, item := range items {
-		switch {
-		case item == nil:
-			missing = append(missing, names[at])
-		case !known[item.ID]:
-			known[item.ID] = true
-			found = append(found, *item)
-		}
-	}
-	return found, missing, nil
+	return connectors.ResolveEach(ctx, names, parallelLookups, func(ctx context.Context, name string) ([]connectors.Item, error) {
+		item, err := s.resolve(ctx, spaces, name)
+		return []connectors.Item{item}, err
+	})
 }
 
-// resolve gives a nil item, or ErrNotFound, when there is none.
-func (s *source) resolve(ctx context.Context, spaces []space, name string) (*connectors.Item, error) {
+// resolve returns the item with a name.
+func (s *source) resolve(ctx context.Context, spaces []space, name string) (connectors.Item, error) {
 	switch kind, id := parseID(name); kind {
 	case "":
 	case strings.TrimSuffix(prefixFile, ":"):
 		return s.fileByID(ctx, id)
 	default:
-		p, err := s.lookUp(ctx, kind, id)
+		p, err := s.pageByID(ctx, kind, id)
 		if err != nil {
-			return nil, err
+			return connectors.Item{}, err
 		}
-		item, err := s.itemOf(ctx, p)
-		return &item, err
+		return s.newPageItem(ctx, p)
 	}
-	parts := strings.Split(name, "/")
-	at := slices.IndexFunc(spaces, func(one space) bool { return segment(one.key) == parts[0] })
-	if at < 0 || len(parts) < 2 || slices.Contains(parts, "") || len(name) > connectors.MaxIDBytes {
-		return nil, nil //nolint:nilnil // documented: there is none
+	segments := strings.Split(name, "/")
+	i := slices.IndexFunc(spaces, func(sp space) bool { return pathSegment(sp.key) == segments[0] })
+	if i < 0 || len(segments) < 2 || slices.Contains(segments, "") || len(name) > connectors.MaxIDBytes {
+		return connectors.Item{}, connectors.ErrNotFound
 	}
-	last := len(parts) - 1
-	pages, err := s.pagesAt(ctx, spaces[at], parts[last])
+	last := len(segments) - 1
+	pages, err := s.pagesWithSegment(ctx, spaces[i], segments[last])
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
 	for _, p := range pages {
-		if pathOf(p) == name {
-			item, err := s.itemOf(ctx, p)
-			return &item, err
+		if pagePath(p) == name {
+			return s.newPageItem(ctx, p)
 		}
 	}
-	if last < 2 || !s.wants.files {
-		return nil, nil //nolint:nilnil // documented: there is none
+	if last < 2 || !s.include.files {
+		return connectors.Item{}, connectors.ErrNotFound
 	}
-	if pages, err = s.pagesAt(ctx, spaces[at], parts[last-1]); err != nil {
-		return nil, err
+	if pages, err = s.pagesWithSegment(ctx, spaces[i], segments[last-1]); err != nil {
+		return connectors.Item{}, err
 	}
 	for _, p := range pages {
 		for _, f := range p.files {
 			if filePath(p, f) == name {
-				item := fileItem(p, f)
-				return &item, nil
+				return fileItem(p, f), nil
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // documented: there is none
+	return connectors.Item{}, connectors.ErrNotFound
 }
 
-// pagesAt are the pages whose path may end in a part.
-func (s *source) pagesAt(ctx context.Context, of space, part string) ([]*page, error) {
-	titles := []string{part, strings.ReplaceAll(part, "∕", "/")}
+// pagesWithSegment returns the pages whose path may end with a segment.
+func (s *source) pagesWithSegment(ctx context.Context, in space, segment string) ([]*page, error) {
+	titles := []string{segment, strings.ReplaceAll(segment, "∕", "/")}
 	for _, title := range slices.Clone(titles) {
-		if short, cut := strings.CutSuffix(title, ".html"); cut {
-			titles = append(titles, short)
+		if base, ok := strings.CutSuffix(title, ".html"); ok {
+			titles = append(titles, base)
 		}
 	}
 	slices.Sort(titles)
 	var found []*page
-	if kind, id, cut := strings.Cut(part, "-"); cut && (kind == kindPage || kind == kindBlog) && strings.Trim(id, "0123456789") == "" && id != "" {
-		// The path of one whose own would be too long.
-		if p, err := s.lookUp(ctx, kind, id); err == nil {
+	if kind, id, cut := strings.Cut(segment, "-"); cut && (kind == kindPage || kind == kindBlog) && strings.Trim(id, "0123456789") == "" && id != "" {
+		// The path of a page whose own path is too long.
+		if p, err := s.pageByID(ctx, kind, id); err == nil {
 			found = append(found, p)
 		} else if !errors.Is(err, connectors.ErrNotFound) {
 			return nil, err
@@ -121,14 +93,14 @@ func (s *source) pagesAt(ctx context.Context, of space, part string) ([]*page, e
 			continue
 		}
 		for _, kind := range []string{kindPage, kindBlog} {
-			if kind == kindBlog && !s.s.Boolean(optionBlogs) {
+			if kind == kindBlog && !s.settings.Boolean(optionBlogs) {
 				continue
 			}
-			pages, err := s.place.titled(ctx, of, kind, title)
+			pages, err := s.deployment.pagesTitled(ctx, in, kind, title)
 			if err != nil {
 				return nil, err
 			}
-			if pages, err = s.wanted(ctx, pages); err != nil {
+			if pages, err = s.filterPages(ctx, pages); err != nil {
 				return nil, err
 			}
 			found = append(found, pages...)
@@ -141,23 +113,22 @@ func isTitle(text string) bool {
 	return text != "" && len(text) <= 1020 && strings.ToValidUTF8(text, "") == text && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-func (s *source) fileByID(ctx context.Context, id string) (*connectors.Item, error) {
-	if !s.wants.files {
-		return nil, nil //nolint:nilnil // documented: there is none
+func (s *source) fileByID(ctx context.Context, id string) (connectors.Item, error) {
+	if !s.include.files {
+		return connectors.Item{}, connectors.ErrNotFound
 	}
-	f, err := s.place.file(ctx, id)
+	f, err := s.deployment.file(ctx, id)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	p, err := s.holder(ctx, f.page)
+	p, err := s.filePage(ctx, f.page)
 	if err != nil {
-		return nil, err
+		return connectors.Item{}, err
 	}
-	for _, one := range p.files {
-		if one.id == f.id {
-			item := fileItem(p, one)
-			return &item, nil
+	for _, attached := range p.files {
+		if attached.id == f.id {
+			return fileItem(p, attached), nil
 		}
 	}
-	return nil, nil //nolint:nilnil // documented: there is none
+	return connectors.Item{}, connectors.ErrNotFound
 }

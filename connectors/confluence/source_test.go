@@ -48,7 +48,7 @@ func expectPaths(t *testing.T, items map[string]connectors.Item, want ...string)
 	}
 }
 
-func opened(t *testing.T, source connectors.Source, item connectors.Item) string {
+func readContent(t *testing.T, source connectors.Source, item connectors.Item) string {
 	t.Helper()
 	reader, err := source.Open(t.Context(), item)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestPagesAreItems(t *testing.T) {
 		if item.Content != nil {
 			t.Error("a page with comments is at hand without them")
 		}
-		text := opened(t, source, item)
+		text := readContent(t, source, item)
 		for _, want := range []string{"<p>Pipeline</p>", "First!", "on “Pipeline”", "Which one?", "<strong>Ada</strong>", `content="build, ops"`} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing in %s", want, text)
@@ -106,8 +106,8 @@ func TestPagesAreItems(t *testing.T) {
 		if strings.Contains(text, "Settled") {
 			t.Error("a resolved comment is shown")
 		}
-		if home := found["TST/Home"]; !strings.Contains(string(home.Content), "Ask @Ada") || opened(t, source, home) != string(home.Content) {
-			t.Errorf("the home page is %q at hand and %q when it is opened", home.Content, opened(t, source, home))
+		if home := found["TST/Home"]; !strings.Contains(string(home.Content), "Ask @Ada") || readContent(t, source, home) != string(home.Content) {
+			t.Errorf("the home page is %q at hand and %q when it is opened", home.Content, readContent(t, source, home))
 		}
 
 		// What changes the document changes the version, though Confluence's own number stays.
@@ -151,7 +151,7 @@ func TestManyFilesAndCommentsOfOnePage(t *testing.T) {
 		if len(found) != 621 {
 			t.Errorf("%d items, want 621", len(found))
 		}
-		text := opened(t, source, found["TST/P"])
+		text := readContent(t, source, found["TST/P"])
 		if !strings.Contains(text, "comment-00") || !strings.Contains(text, "comment-59") {
 			t.Error("comments are missing")
 		}
@@ -173,7 +173,7 @@ func resolve(t *testing.T, source connectors.Source, names ...string) (map[strin
 	return found, missing, err
 }
 
-func TestWhatIsLookedForAgainIsTheSame(t *testing.T) {
+func TestResolvedItemsEqualWalkedOnes(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		home := s.Add(Content{Space: "TST", Title: "Home", Body: "<p>h</p>"})
@@ -217,7 +217,7 @@ func TestWhatIsLookedForAgainIsTheSame(t *testing.T) {
 	})
 }
 
-func TestTheSettingsChoose(t *testing.T) {
+func TestSettingsSelectPages(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		s.AddSpace(Space{Key: "OPS", Users: []string{s.reader.ID}})
@@ -265,7 +265,7 @@ func walkError(t *testing.T, source connectors.Source) error {
 	return err
 }
 
-func TestASpaceThatVanishedIsNotAnEmptyOne(t *testing.T) {
+func TestMissingSpaceIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		s.AddSpace(Space{Key: "OPS", Users: []string{s.reader.ID}})
@@ -292,9 +292,9 @@ func TestASpaceThatVanishedIsNotAnEmptyOne(t *testing.T) {
 	})
 }
 
-// Pages that are deleted while the walk is at another place must not push others
+// Pages that are deleted during the walk must not shift others
 // out of it.
-func TestNothingIsPassedOverWhenPagesAreDeletedMeanwhile(t *testing.T) {
+func TestDeletionsDuringTheWalkSkipNothing(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(s *site){
 		"Cloud": nil, "Scan": func(*site) {}, "Counted": func(s *site) { s.NoScan = true },
@@ -344,7 +344,7 @@ func TestNothingIsPassedOverWhenPagesAreDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestWhatTheSearchDoesNotKnowYetIsThere(t *testing.T) {
+func TestPagesMissingFromTheSearchIndexAreListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, true)
 	page := s.Add(Content{Space: "TST", Title: "New", Labels: []string{"ops"}, Unindexed: true})
@@ -358,7 +358,7 @@ func TestWhatTheSearchDoesNotKnowYetIsThere(t *testing.T) {
 	}
 }
 
-func TestAGrantWorksThroughTheGateway(t *testing.T) {
+func TestGrantUsesTheGateway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, true)
 	page := s.Add(Content{Space: "TST", Title: "P", Body: "<p>x</p>"})
@@ -377,7 +377,7 @@ func TestAGrantWorksThroughTheGateway(t *testing.T) {
 	source := s.open(t, settings)
 	found, _ := walk(t, source)
 	expectPaths(t, found, "TST/P", "TST/P/f.txt")
-	if text := opened(t, source, found["TST/P/f.txt"]); text != "file" {
+	if text := readContent(t, source, found["TST/P/f.txt"]); text != "file" {
 		t.Errorf("the file is %q", text)
 	}
 	if !slices.Equal(refusals, []string{"first"}) || s.Asked("/ex/confluence/"+CloudID) == 0 {
@@ -389,7 +389,7 @@ func TestAGrantWorksThroughTheGateway(t *testing.T) {
 	}
 }
 
-func TestALoginIsNoAnswer(t *testing.T) {
+func TestLoginPagesAreErrors(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		s.Add(Content{Space: "TST", Title: "P"})
@@ -445,7 +445,7 @@ func TestALoginIsNoAnswer(t *testing.T) {
 	})
 }
 
-func TestFaultsSayWhatToDo(t *testing.T) {
+func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	eachDeployment(t, func(t *testing.T, s *site) {
 		s.Add(Content{Space: "TST", Title: "P"})

@@ -13,11 +13,11 @@ import (
 // anything, and made a tree here, of bounded depth.
 
 const (
-	maxDepth = 150     // deeper elements become children of the deepest allowed
-	maxNodes = 500_000 // of one page; the rest is left out
+	maxDepth = 150     // deeper elements are children of the deepest allowed one
+	maxNodes = 500_000 // of one page; further nodes are left out
 )
 
-// node is an element, or a text when it has no name.
+// A node is an element or, without a name, a text.
 type node struct {
 	name     string
 	attr     map[string]string
@@ -25,7 +25,7 @@ type node struct {
 	children []*node
 }
 
-// readStorage makes a tree of a page's storage format. It never fails.
+// readStorage parses a page's storage format. It never fails.
 func readStorage(source string) *node {
 	root := &node{name: "#root"}
 	stack := []*node{root}
@@ -36,9 +36,9 @@ func readStorage(source string) *node {
 		kind := tokens.Next()
 		switch kind {
 		case html.ErrorToken:
-			return root // there is no other error than the end
+			return root // the only error is the end
 		case html.TextToken:
-			top().children = append(top().children, &node{text: textOf(tokens)})
+			top().children = append(top().children, &node{text: tokenText(tokens)})
 		case html.StartTagToken, html.SelfClosingTagToken:
 			tokens.NextIsNotRawText()
 			name, more := tokens.TagName()
@@ -57,9 +57,9 @@ func readStorage(source string) *node {
 			}
 		case html.EndTagToken:
 			name, _ := tokens.TagName()
-			for at := len(stack) - 1; at > 0; at-- {
-				if stack[at].name == string(name) {
-					stack = stack[:at]
+			for i := len(stack) - 1; i > 0; i-- {
+				if stack[i].name == string(name) {
+					stack = stack[:i]
 					break
 				}
 			}
@@ -68,8 +68,8 @@ func readStorage(source string) *node {
 	return root
 }
 
-// textOf is a text as it reads. In CDATA nothing stands for something else.
-func textOf(tokens *html.Tokenizer) string {
+// tokenText returns the text of a token. Entities are not resolved in CDATA.
+func tokenText(tokens *html.Tokenizer) string {
 	if raw := tokens.Raw(); bytes.HasPrefix(raw, []byte("<![CDATA[")) {
 		return string(bytes.TrimSuffix(raw[len("<![CDATA["):], []byte("]]>")))
 	}
@@ -84,7 +84,7 @@ func isVoid(name string) bool {
 	return false
 }
 
-// child is the first child element of a name, nil when there is none.
+// child returns the first child element with one of the names, or nil.
 func (n *node) child(names ...string) *node {
 	if n == nil {
 		return nil
@@ -99,31 +99,31 @@ func (n *node) child(names ...string) *node {
 	return nil
 }
 
-// parameter is a macro's parameter of a name, "" for the one without.
+// parameter returns a macro's parameter, or "".
 func (n *node) parameter(name string) string {
 	for _, c := range n.children {
 		if (c.name == "ac:parameter" || c.name == "ac:default-parameter") && c.attr["ac:name"] == name {
-			return strings.TrimSpace(c.plain())
+			return strings.TrimSpace(c.plainText())
 		}
 	}
 	return ""
 }
 
-// plain is all the text below a node, as it is.
-func (n *node) plain() string {
+// plainText returns all text below a node.
+func (n *node) plainText() string {
 	var b strings.Builder
-	n.writePlain(&b)
+	n.writePlainText(&b)
 	return b.String()
 }
 
-func (n *node) writePlain(b *strings.Builder) {
+func (n *node) writePlainText(b *strings.Builder) {
 	b.WriteString(n.text)
 	for _, c := range n.children {
-		c.writePlain(b)
+		c.writePlainText(b)
 	}
 }
 
-// find returns the first element of a name below a node, nil when there is none.
+// find returns the first element with a name below a node, or nil.
 func (n *node) find(name string) *node {
 	if n == nil {
 		return nil

@@ -16,12 +16,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func converted(storage string) string {
-	return confluence.Document("https://acme.atlassian.net/wiki", "ENG", "A page & its <title>", storage, []string{"ops", "how-to"},
+func convertStorage(storage string) string {
+	return confluence.FormatDocument("https://acme.atlassian.net/wiki", "ENG", "A page & its <title>", storage, []string{"ops", "how-to"},
 		map[string]string{"557058:ada": "Ada", "ff80": "Bo"})
 }
 
-func TestTheStorageFormatBecomesHTML(t *testing.T) {
+func TestStorageFormatBecomesHTML(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/storage/*.xml")
 	if err != nil || len(files) < 4 {
@@ -34,7 +34,7 @@ func TestTheStorageFormatBecomesHTML(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, golden := converted(string(source)), strings.TrimSuffix(file, ".xml")+".html"
+			got, golden := convertStorage(string(source)), strings.TrimSuffix(file, ".xml")+".html"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -56,8 +56,8 @@ func TestTheStorageFormatBecomesHTML(t *testing.T) {
 	}
 }
 
-// What the parser of documents makes of it is what search sees.
-func TestTheParserKeepsTheStructure(t *testing.T) {
+// Search sees what the parser of documents makes of the HTML.
+func TestParsedDocumentsKeepTheStructure(t *testing.T) {
 	t.Parallel()
 	var whole strings.Builder
 	for _, name := range []string{"text", "macros", "parts"} {
@@ -68,7 +68,7 @@ func TestTheParserKeepsTheStructure(t *testing.T) {
 		whole.Write(source)
 	}
 	parser := parse.New(parse.Options{})
-	document, err := parser.Parse(t.Context(), parse.Input{Name: "ENG/A page", MediaType: "text/html", Content: []byte(converted(whole.String()))})
+	document, err := parser.Parse(t.Context(), parse.Input{Name: "ENG/A page", MediaType: "text/html", Content: []byte(convertStorage(whole.String()))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,9 @@ func TestTheParserKeepsTheStructure(t *testing.T) {
 	}
 }
 
-func TestACommentStandsBelow(t *testing.T) {
+func TestCommentsAreBelowThePage(t *testing.T) {
 	t.Parallel()
-	got := confluence.Commented("<p>Is it <em>so</em>?</p>", "Ada <x>", "the “rota”")
+	got := confluence.FormatComment("<p>Is it <em>so</em>?</p>", "Ada <x>", "the “rota”")
 	for _, want := range []string{"<h2>Comments</h2>", "<strong>Ada &lt;x&gt;</strong>, 2024-05-02", "on “the “rota””", "<blockquote><p>Is it <em>so</em>?</p></blockquote>"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
@@ -113,7 +113,7 @@ func TestDeepAndLongPagesAreBounded(t *testing.T) {
 		"html":      `<ac:structured-macro ac:name="html"><ac:plain-text-body><![CDATA[` + strings.Repeat("<ac:structured-macro ac:name=\"html\"><ac:plain-text-body>", 1000) + "text",
 		"plaintext": "<plaintext><textarea><xmp>text",
 	} {
-		if got := converted(source); len(got) > 40*len(source)+10_000 || !strings.HasSuffix(got, "</html>\n") {
+		if got := convertStorage(source); len(got) > 40*len(source)+10_000 || !strings.HasSuffix(got, "</html>\n") {
 			t.Errorf("%s: %d bytes became %d", name, len(source), len(got))
 		}
 	}
@@ -129,7 +129,7 @@ func FuzzStorage(f *testing.F) {
 		f.Add(string(source))
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		got := converted(source)
+		got := convertStorage(source)
 		if !utf8.ValidString(got) && utf8.ValidString(source) {
 			t.Error("it is no text")
 		}

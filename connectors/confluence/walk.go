@@ -2,7 +2,6 @@ package confluence
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,32 +10,28 @@ import (
 )
 
 const (
-	stepBytes    = 16 << 20 // of text at hand in one page of the walk
-	stepRequests = 12       // lists in one page of the walk
+	maxPageContent  = 16 << 20 // bytes of content on one page of the walk
+	maxPageRequests = 12       // lists that are read for one page of the walk
 )
 
-// cursor is where a walk is: in a space, among its pages or blog posts, at a
-// place in their list, behind one of that part's pages and files.
+// A cursor is a position in the lists of a space's pages or blog posts: the
+// part of the list, and the last page and file of that part.
 type cursor struct {
 	Space string `json:"s"`
 	Kind  string `json:"k"`
 	List  string `json:"l,omitempty"`
 	Page  string `json:"p,omitempty"`
 	File  string `json:"f,omitempty"`
-	Trail string `json:"t,omitempty"` // of the parts of the list that were read
-}
-
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // strings alone
-	return string(text)
+	Loop  string `json:"t,omitempty"` // of the parts of the list
 }
 
 func parseCursor(text string) (cursor, error) {
 	var c cursor
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&c) != nil || decoder.More() || c.Space == "" || c.Kind != kindPage && c.Kind != kindBlog {
-		return cursor{}, errCursor
+	if err := connectors.ParseCursor(text, &c); err != nil {
+		return cursor{}, err
+	}
+	if c.Space == "" || c.Kind != kindPage && c.Kind != kindBlog {
+		return cursor{}, connectors.ErrCursor
 	}
 	return c, nil
 }
@@ -48,176 +43,200 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	}
 	var at cursor
 	if text == "" {
-		s.forget()
+		s.resetCaches()
 	} else {
 		var err error
 		if at, err = parseCursor(text); err != nil {
 			return connectors.Page{}, err
 		}
 	}
-	spaces, err := s.scope(ctx)
+	spaces, err := s.selectedSpaces(ctx)
 	if err != nil {
 		return connectors.Page{}, err
 	}
-	made := connectors.Page{Done: true}
 	if text == "" {
 		at = cursor{Kind: kindPage}
 		if len(spaces) > 0 {
 			at.Space = spaces[0].key
 		}
 	}
-	size := 0
-	for requests := 0; ; {
-		// A space that is gone by now is passed over; one that is named was
-		// missed already.
-		in := slices.IndexFunc(spaces, func(one space) bool { return one.key >= at.Space })
-		if in < 0 || at.Space == "" {
+	b := &pageBuilder{source: s, cursor: at, page: connectors.Page{Done: true}}
+	for requests := 0; ; requests++ {
+		// A deleted space is skipped. A deleted space that the config names is an
+		// error of selectedSpaces.
+		index := slices.IndexFunc(spaces, func(sp space) bool { return sp.key >= b.cursor.Space })
+		if index < 0 || b.cursor.Space == "" {
 			break
 		}
-		if spaces[in].key != at.Space {
-			at = cursor{Space: spaces[in].key, Kind: kindPage}
+		if spaces[index].key != b.cursor.Space {
+			b.cursor = cursor{Space: spaces[index].key, Kind: kindPage}
 		}
-		if requests == stepRequests || len(made.Items) >= connectors.MaxPageItems || size > stepBytes {
-			made.Done, made.Next = false, at.String()
+		if requests == maxPageRequests || b.isFull() {
+			b.stop()
 			break
 		}
-		pages, next, err := s.place.list(ctx, spaces[in], at.Kind, at.List)
+		pages, next, err := s.deployment.list(ctx, spaces[index], b.cursor.Kind, b.cursor.List)
 		if err != nil {
 			return connectors.Page{}, err
 		}
-		requests++
-		if pages, err = s.wanted(ctx, pages); err != nil {
+		if pages, err = s.filterPages(ctx, pages); err != nil {
 			return connectors.Page{}, err
 		}
-		stopped, err := s.take(ctx, &made, &size, &at, pages)
+		full, err := b.add(ctx, pages)
 		if err != nil {
 			return connectors.Page{}, err
 		}
-		if stopped {
-			made.Done, made.Next = false, at.String()
+		if full {
+			b.stop()
 			break
 		}
-		switch {
-		case next != "":
-			trail, _ := restapi.ParseLoopDetector(at.Trail)
-			if err := trail.Visit("Confluence", "the content of "+at.Space, next); err != nil {
-				return connectors.Page{}, err
-			}
-			at = cursor{Space: at.Space, Kind: at.Kind, List: next, Trail: trail.String()}
-		case at.Kind == kindPage && s.s.Boolean(optionBlogs):
-			at = cursor{Space: at.Space, Kind: kindBlog}
-		case in+1 < len(spaces):
-			at = cursor{Space: spaces[in+1].key, Kind: kindPage}
-		default:
-			at = cursor{}
+		if err := b.advance(spaces, index, next); err != nil {
+			return connectors.Page{}, err
 		}
 	}
-	if s.api.busy.Swap(false) {
-		made.Pause = nearLimit
+	if s.client.isNearLimit.Swap(false) {
+		b.page.Pause = nearLimitPause
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	made.Warnings, s.warnings = s.warnings, nil
-	return made, nil
+	b.page.Warnings, s.warnings = s.warnings, nil
+	return b.page, nil
 }
 
-// take makes items of pages and their files, until the walk's page is full.
-func (s *source) take(ctx context.Context, made *connectors.Page, size *int, at *cursor, pages []*page) (stopped bool, err error) {
-	if at.Page != "" {
-		// Where the page is gone, the part is walked again from its beginning.
-		if seen := slices.IndexFunc(pages, func(p *page) bool { return p.id == at.Page }); seen >= 0 {
-			pages = pages[seen:]
+// A pageBuilder makes one page of a walk.
+type pageBuilder struct {
+	source  *source
+	cursor  cursor
+	page    connectors.Page
+	content int // bytes
+}
+
+func (b *pageBuilder) isFull() bool {
+	return len(b.page.Items) >= connectors.MaxPageItems || b.content > maxPageContent
+}
+
+// stop ends the page before the end of the walk.
+func (b *pageBuilder) stop() { b.page.Done, b.page.Next = false, connectors.FormatCursor(b.cursor) }
+
+// advance moves the cursor to the next part of the list, the next list, or the end.
+func (b *pageBuilder) advance(spaces []space, index int, next string) error {
+	c := b.cursor
+	switch {
+	case next != "":
+		loop, _ := restapi.ParseLoopDetector(c.Loop)
+		if err := loop.Visit("Confluence", "the content of "+c.Space, next); err != nil {
+			return err
+		}
+		b.cursor = cursor{Space: c.Space, Kind: c.Kind, List: next, Loop: loop.String()}
+	case c.Kind == kindPage && b.source.settings.Boolean(optionBlogs):
+		b.cursor = cursor{Space: c.Space, Kind: kindBlog}
+	case index+1 < len(spaces):
+		b.cursor = cursor{Space: spaces[index+1].key, Kind: kindPage}
+	default:
+		b.cursor = cursor{}
+	}
+	return nil
+}
+
+// add adds the items of pages and their files, until the page of the walk is full.
+func (b *pageBuilder) add(ctx context.Context, pages []*page) (full bool, err error) {
+	c := &b.cursor
+	if c.Page != "" {
+		// If the page is gone, its part of the list is walked again.
+		if i := slices.IndexFunc(pages, func(p *page) bool { return p.id == c.Page }); i >= 0 {
+			pages = pages[i:]
 		} else {
-			at.Page, at.File = "", ""
+			c.Page, c.File = "", ""
 		}
 	}
 	for _, p := range pages {
 		files := p.files
 		slices.SortFunc(files, func(a, b file) int { return compareIDs(a.id, b.id) })
-		if p.id == at.Page {
-			files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return at.File != "" && compareIDs(f.id, at.File) <= 0 || at.File == "" })
+		if p.id == c.Page {
+			files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return c.File != "" && compareIDs(f.id, c.File) <= 0 || c.File == "" })
 		} else {
-			if len(made.Items) >= connectors.MaxPageItems || *size > stepBytes {
+			if b.isFull() {
 				return true, nil
 			}
-			item, err := s.itemOf(ctx, p)
+			item, err := b.source.newPageItem(ctx, p)
 			if err != nil {
 				return false, err
 			}
-			made.Items = append(made.Items, item)
-			*size += len(item.Content)
-			at.Page, at.File = p.id, "0"
+			b.page.Items = append(b.page.Items, item)
+			b.content += len(item.Content)
+			c.Page, c.File = p.id, "0"
 		}
 		for _, f := range files {
-			if len(made.Items) >= connectors.MaxPageItems {
+			if len(b.page.Items) >= connectors.MaxPageItems {
 				return true, nil
 			}
-			made.Items = append(made.Items, fileItem(p, f))
-			at.File = f.id
+			b.page.Items = append(b.page.Items, fileItem(p, f))
+			c.File = f.id
 		}
 	}
 	return false, nil
 }
 
-// wanted are the pages that the settings let through, and notes where they are
-// and who may read them.
-func (s *source) wanted(ctx context.Context, pages []*page) ([]*page, error) {
-	kept := slices.DeleteFunc(pages, func(p *page) bool { return !s.lets(p) })
-	if clause := s.s.String(optionCQL); clause != "" && len(kept) > 0 {
-		found, err := s.api.matching(ctx, kept, clause)
+// filterPages returns the pages that the settings include, and stores their
+// ancestors and restrictions for Readers.
+func (s *source) filterPages(ctx context.Context, pages []*page) ([]*page, error) {
+	included := slices.DeleteFunc(pages, func(p *page) bool { return !s.isIncluded(p) })
+	if clause := s.settings.String(optionCQL); clause != "" && len(included) > 0 {
+		found, err := s.client.matchCQL(ctx, included, clause)
 		if err != nil {
 			return nil, err
 		}
-		kept = slices.DeleteFunc(kept, func(p *page) bool { return !found[p.id] })
+		included = slices.DeleteFunc(included, func(p *page) bool { return !found[p.id] })
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for _, p := range kept {
-		s.remember(p)
+	for _, p := range included {
+		s.rememberPage(p)
 	}
-	return kept, nil
+	return included, nil
 }
 
-// lets reports whether the settings let a page through, but for the clause.
-func (s *source) lets(p *page) bool {
+// isIncluded reports whether the settings include a page, except for the CQL
+// clause.
+func (s *source) isIncluded(p *page) bool {
 	switch {
-	case p.status != "" && p.status != "current" && (p.status != "archived" || !s.wants.archived):
+	case p.status != "" && p.status != "current" && (p.status != "archived" || !s.include.archived):
 		return false
-	case p.kind == kindBlog && !s.s.Boolean(optionBlogs):
+	case p.kind == kindBlog && !s.settings.Boolean(optionBlogs):
 		return false
 	}
-	labels := s.s.Strings(optionLabels)
+	labels := s.settings.Strings(optionLabels)
 	return len(labels) == 0 || slices.ContainsFunc(p.labels, func(l string) bool {
 		return slices.ContainsFunc(labels, func(want string) bool { return strings.EqualFold(want, l) })
 	})
 }
 
-// remember keeps what Readers will ask for. The caller holds the mutex.
-func (s *source) remember(p *page) {
-	if len(s.above) > 100_000 {
-		clear(s.above)
-		clear(s.spaceOf)
-		clear(s.readers)
+// rememberPage stores what Readers needs. The caller holds the mutex.
+func (s *source) rememberPage(p *page) {
+	if len(s.ancestors) > 100_000 {
+		clear(s.ancestors)
+		clear(s.spaceKeys)
+		clear(s.restrictions)
 	}
-	s.above[p.id], s.spaceOf[p.id] = p.ancestors, p.space
+	s.ancestors[p.id], s.spaceKeys[p.id] = p.ancestors, p.space
 	if p.restriction != nil {
-		s.readers[p.id] = p.restriction
+		s.restrictions[p.id] = p.restriction
 	} else {
-		delete(s.readers, p.id)
+		delete(s.restrictions, p.id)
 	}
 }
 
-// itemOf is the item of a page, with its text where that is at hand and
-// complete: comments have to be asked for.
-func (s *source) itemOf(ctx context.Context, p *page) (connectors.Item, error) {
+// newPageItem returns the item of a page, with its content if that is complete:
+// comments must be requested.
+func (s *source) newPageItem(ctx context.Context, p *page) (connectors.Item, error) {
 	item := pageItem(p)
-	if !p.hasBody || len(p.marks) > 0 {
+	if !p.hasBody || len(p.commentMarks) > 0 {
 		return item, nil
 	}
-	names, err := s.named(ctx, p.body)
+	names, err := s.namesIn(ctx, p.body)
 	if err != nil {
 		return item, err
 	}
-	item.Content = document(s.api.site.base, p, nil, names)
+	item.Content = renderDocument(s.client.site.base, p, nil, names)
 	return item, nil
 }

@@ -1,5 +1,4 @@
-// Package fileupload is the connector whose documents people upload to Magpie
-// itself.
+// Package fileupload is the connector for files that people upload to Magpie.
 //
 // Allowed imports: the standard library and connectors.
 package fileupload

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// File is one uploaded file.
+// A File is an uploaded file.
 type File struct {
-	// Path is the file's name with its folders, slash separated; it is unique
-	// within a connector. At most connectors.MaxIDBytes bytes.
+	// Path is the file's name with its folders, slash-separated. It is unique
+	// within a connector and has at most connectors.MaxIDBytes bytes.
 	Path string
-	// Version is the SHA-256 of the content in hex.
+	// Version is the SHA-256 of the content in hexadecimal.
 	Version string
-	// MediaType is what the upload said, "" when it said nothing.
+	// MediaType is that of the upload, "" if unknown.
 	MediaType string
-	// BlobKey is where the content is kept.
+	// BlobKey is the key of the content in the blob store.
 	BlobKey string
 	// Size is the length of the content in bytes.
 	Size int64
-	// CreatedAt is the first upload to this path, ModifiedAt the last one.
+	// CreatedAt is the time of the first upload to this path, ModifiedAt that
+	// of the last one.
 	CreatedAt, ModifiedAt time.Time
 }
 
-// Files gives access to what was uploaded to connectors.
+// Files are the uploaded files of connectors.
 type Files interface {
-	// List returns at most limit files of a connector whose path is greater
-	// than after in the order of bytes, sorted so. Fewer than limit are the last.
+	// List returns at most limit files of a connector with a path after a path,
+	// sorted by bytes. If there are fewer than limit, they are the last.
 	List(ctx context.Context, connectorID, after string, limit int) ([]File, error)
-	// Stat returns the files at these paths; those that do not exist are left
-	// out. The order is free.
+	// Stat returns the existing files at paths, in any order.
 	Stat(ctx context.Context, connectorID string, paths []string) ([]File, error)
-	// Open returns the content of a file, or an error that wraps
-	// connectors.ErrNotFound when it is gone.
+	// Open returns the content of a file. The error wraps
+	// connectors.ErrNotFound if the file is gone.
 	Open(ctx context.Context, connectorID string, f File) (io.ReadCloser, error)
 }

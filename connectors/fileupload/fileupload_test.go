@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-func TestFileUploadIsAConnector(t *testing.T) {
+func TestKindPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	connectortest.Run(t, func(*testing.T) connectortest.Setup {
 		uploads := newUploads()
@@ -38,7 +38,7 @@ func TestFileUploadIsAConnector(t *testing.T) {
 	})
 }
 
-func TestFilesOfAnotherConnectorStayUnseen(t *testing.T) {
+func TestFilesOfOtherConnectorsAreHidden(t *testing.T) {
 	t.Parallel()
 	uploads := newUploads()
 	uploads.put("theirs", "secret.md", []byte("theirs"))
@@ -53,7 +53,7 @@ func TestFilesOfAnotherConnectorStayUnseen(t *testing.T) {
 	}
 }
 
-func TestItemsCarryWhatIsKnownOfAFile(t *testing.T) {
+func TestItemsHaveTheFactsOfFiles(t *testing.T) {
 	t.Parallel()
 	uploads := newUploads()
 	uploads.put("mine", "docs/a.md", []byte("content"))
@@ -110,13 +110,13 @@ func TestFilesDeletedDuringAWalkDoNotDisturbIt(t *testing.T) {
 
 func TestListingOutOfOrderIsReported(t *testing.T) {
 	t.Parallel()
-	source := open(t, disorder{}, "mine")
+	source := open(t, unorderedFiles{}, "mine")
 	if _, err := source.Walk(t.Context(), ""); !connectors.IsFatal(err) {
 		t.Errorf("got %v, want a fatal error", err)
 	}
 }
 
-func TestErrorsOfTheFilesKeepTheirBehaviour(t *testing.T) {
+func TestErrorsOfFilesKeepTheirMarks(t *testing.T) {
 	t.Parallel()
 	uploads := newUploads()
 	uploads.broken = connectors.Retryable(errors.New("the database is away"), 3*time.Second)
@@ -135,7 +135,7 @@ func TestErrorsOfTheFilesKeepTheirBehaviour(t *testing.T) {
 	}
 }
 
-func TestCheckBeforeTheConnectorExistsAsksForNothing(t *testing.T) {
+func TestCheckWithoutAConnectorListsNothing(t *testing.T) {
 	t.Parallel()
 	uploads := newUploads()
 	uploads.broken = errors.New("nobody should ask")
@@ -144,7 +144,7 @@ func TestCheckBeforeTheConnectorExistsAsksForNothing(t *testing.T) {
 	}
 }
 
-func TestResolveTakesMorePathsThanAPageHolds(t *testing.T) {
+func TestResolveAcceptsMorePathsThanAPageHas(t *testing.T) {
 	t.Parallel()
 	uploads := newUploads()
 	var asked []string
@@ -177,7 +177,7 @@ func open(t *testing.T, files fileupload.Files, connectorID string) connectors.S
 
 var uploaded = time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("", 3600))
 
-// uploads keeps files in memory the way the database and the blob store do.
+// uploads are files in memory.
 type uploads struct {
 	mutex    sync.Mutex
 	files    map[string]fileupload.File // by connector and path
@@ -253,9 +253,9 @@ type fixture struct{ uploads *uploads }
 func (f fixture) Put(_ testing.TB, path string, content []byte) { f.uploads.put("mine", path, content) }
 func (f fixture) Delete(_ testing.TB, path string)              { f.uploads.delete("mine", path) }
 
-// disorder lists files in the wrong order.
-type disorder struct{ fileupload.Files }
+// unorderedFiles lists files in a wrong order.
+type unorderedFiles struct{ fileupload.Files }
 
-func (disorder) List(context.Context, string, string, int) ([]fileupload.File, error) {
+func (unorderedFiles) List(context.Context, string, string, int) ([]fileupload.File, error) {
 	return []fileupload.File{{Path: "b"}, {Path: "a"}}, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Kind describes the connector. Its source walks in the order of paths, and
-// its cursor is the last path seen.
+// Kind returns the kind. Its sources walk in the order of paths. The cursor is
+// the last path.
 func Kind(files Files) connectors.Kind {
 	return connectors.Kind{
 		Name:         "file_upload",
@@ -38,7 +38,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	if err := ctx.Err(); err != nil {
 		return connectors.Page{}, err
 	}
-	if len(cursor) > connectors.MaxIDBytes || !storable(cursor) {
+	if len(cursor) > connectors.MaxIDBytes || !isStorable(cursor) {
 		return connectors.Page{}, connectors.Fatal(errors.New("list the uploaded files: the cursor is not one of this connector"))
 	}
 	files, err := s.files.List(ctx, s.connectorID, cursor, connectors.MaxPageItems)
@@ -52,7 +52,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 			return connectors.Page{}, connectors.Fatal(fmt.Errorf("list the uploaded files: %q comes after %q", file.Path, page.Next))
 		}
 		page.Next = file.Path
-		page.Items = append(page.Items, itemOf(file))
+		page.Items = append(page.Items, newItem(file))
 	}
 	return page, nil
 }
@@ -61,7 +61,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	files, err := s.stat(ctx, []string{item.ID})
+	files, err := s.existing(ctx, []string{item.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +88,14 @@ func (s *source) Resolve(ctx context.Context, paths []string) (found []connector
 		for _, name := range batch {
 			names = append(names, strings.TrimLeft(name, "/"))
 		}
-		files, err := s.stat(ctx, names)
+		files, err := s.existing(ctx, names)
 		if err != nil {
 			return nil, nil, err
 		}
 		existing := make(map[string]bool, len(files))
 		for _, file := range files {
 			existing[file.Path] = true
-			found = append(found, itemOf(file))
+			found = append(found, newItem(file))
 		}
 		for at, name := range names {
 			if !existing[name] {
@@ -108,8 +108,7 @@ func (s *source) Resolve(ctx context.Context, paths []string) (found []connector
 	return found, missing, nil
 }
 
-// Check has nothing to test but that files can be listed: the uploads are
-// Magpie's own. A connector that does not exist yet has none.
+// Check implements [connectors.Source]. It lists files if the connector exists.
 func (s *source) Check(ctx context.Context) error {
 	if s.connectorID == "" {
 		return ctx.Err()
@@ -122,10 +121,10 @@ func (s *source) Check(ctx context.Context) error {
 
 func (s *source) Close() error { return nil }
 
-// stat asks for the paths that can exist at all.
-func (s *source) stat(ctx context.Context, paths []string) ([]File, error) {
+// existing returns the files at paths. Paths that cannot exist are not queried.
+func (s *source) existing(ctx context.Context, paths []string) ([]File, error) {
 	possible := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		return path == "" || len(path) > connectors.MaxIDBytes || !storable(path)
+		return path == "" || len(path) > connectors.MaxIDBytes || !isStorable(path)
 	})
 	if len(possible) == 0 {
 		return nil, nil
@@ -137,10 +136,10 @@ func (s *source) stat(ctx context.Context, paths []string) ([]File, error) {
 	return files, nil
 }
 
-// storable says whether a database can hold a text at all.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+// isStorable reports whether the database can store a text.
+func isStorable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-func itemOf(file File) connectors.Item {
+func newItem(file File) connectors.Item {
 	return connectors.Item{
 		ID: file.Path, Path: file.Path, Version: file.Version, MediaType: file.MediaType, Size: file.Size,
 		CreatedAt: file.CreatedAt.UTC(), ModifiedAt: file.ModifiedAt.UTC(),

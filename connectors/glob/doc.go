@@ -1,5 +1,5 @@
-// Package glob matches slash separated paths against patterns written by
-// people, in time bounded by the product of both lengths.
+// Package glob matches slash-separated paths with patterns that people write,
+// in time bounded by the product of their lengths.
 //
 // Allowed imports: the standard library.
 package glob

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPatternBytes is the length limit of a pattern.
+// MaxPatternBytes is the largest length of a pattern.
 const MaxPatternBytes = 512
 
-// Check reports what is wrong with a pattern.
+// Check returns what is wrong with a pattern.
 func Check(pattern string) error {
 	switch {
 	case len(pattern) > MaxPatternBytes:
@@ -26,14 +26,14 @@ func Check(pattern string) error {
 
 // Match reports whether a pattern matches a path. In a pattern
 //
-//   - "?" is one character and "*" any number of them, neither ever a slash;
-//   - "**" alone between slashes is any number of folders, also none;
-//   - everything else stands for itself, letter case included.
+//   - "?" matches one character and "*" any number of characters, but no slash;
+//   - "**" between slashes matches any number of folders;
+//   - every other character matches itself, case included.
 //
-// A pattern with a slash in it counts from the top: "docs/*.md", "/readme.md".
-// One without matches at any depth: "*.md", "drafts". A pattern that ends in a
-// slash, or whose last part has neither "*" nor "?" in it, also matches all that
-// is in the folder of that name: "docs/guides", "docs/", "node_modules".
+// A pattern with a slash matches from the top: "docs/*.md", "/readme.md". A pattern
+// without one matches at any depth: "*.md", "drafts". A pattern that ends with a
+// slash, or whose last segment has no "*" or "?", also matches everything in the
+// folder of that name: "docs/guides", "docs/", "node_modules".
 func Match(pattern, path string) bool {
 	if len(pattern) > MaxPatternBytes {
 		return false
@@ -58,57 +58,57 @@ func Match(pattern, path string) bool {
 	return matchParts(parts, names)
 }
 
-// matchParts matches whole path elements. Only the last "**" seen is ever
-// reconsidered: an earlier one could at best reproduce a position that a later
-// one reaches as well, so that the work stays within len(parts) x len(names).
+// matchParts matches path segments. Only the last "**" is backtracked: an
+// earlier one could at best reproduce a position that a later one reaches as
+// well, so that the work is at most len(parts) x len(names).
 func matchParts(parts, names []string) bool {
-	at, star, resume := 0, -1, 0
+	i, star, resume := 0, -1, 0
 	for next := 0; next < len(names); {
 		switch {
-		case at < len(parts) && parts[at] == "**":
-			star, resume = at, next
-			at++
-		case at < len(parts) && matchName(parts[at], names[next]):
-			at++
+		case i < len(parts) && parts[i] == "**":
+			star, resume = i, next
+			i++
+		case i < len(parts) && matchName(parts[i], names[next]):
+			i++
 			next++
 		case star >= 0:
 			resume++
-			at, next = star+1, resume
+			i, next = star+1, resume
 		default:
 			return false
 		}
 	}
-	for at < len(parts) && parts[at] == "**" {
-		at++
+	for i < len(parts) && parts[i] == "**" {
+		i++
 	}
-	return at == len(parts)
+	return i == len(parts)
 }
 
-// matchName matches one path element the same way, character by character.
+// matchName matches one segment in the same way, character by character.
 func matchName(part, name string) bool {
-	at, star, resume := 0, -1, 0
+	i, star, resume := 0, -1, 0
 	for next := 0; next < len(name); {
 		_, width := utf8.DecodeRuneInString(name[next:])
 		switch {
-		case at < len(part) && part[at] == '*':
-			star, resume = at, next
-			at++
-		case at < len(part) && part[at] == '?':
-			at++
+		case i < len(part) && part[i] == '*':
+			star, resume = i, next
+			i++
+		case i < len(part) && part[i] == '?':
+			i++
 			next += width
-		case at < len(part) && strings.HasPrefix(part[at:], name[next:next+width]):
-			at += width
+		case i < len(part) && strings.HasPrefix(part[i:], name[next:next+width]):
+			i += width
 			next += width
 		case star >= 0:
 			_, skipped := utf8.DecodeRuneInString(name[resume:])
 			resume += skipped
-			at, next = star+1, resume
+			i, next = star+1, resume
 		default:
 			return false
 		}
 	}
-	for at < len(part) && part[at] == '*' {
-		at++
+	for i < len(part) && part[i] == '*' {
+		i++
 	}
-	return at == len(part)
+	return i == len(part)
 }

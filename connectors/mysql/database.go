@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -16,59 +15,39 @@ import (
 )
 
 const (
-	checkTime  = 10 * time.Second
-	schemaTime = time.Minute
-	// manyRows is the server's limit where all rows are wanted.
-	manyRows = 1 << 30
+	checkTimeout  = 10 * time.Second
+	schemaTimeout = time.Minute
+	// noRowLimit is the server's limit if all rows are needed.
+	noRowLimit = 1 << 30
 )
 
-// database is an attached one. Every question has a connection of its own, so
-// that nothing one leaves behind is met by the next.
+// A database is an attached database. Each query has a connection of its own,
+// so that it leaves nothing behind.
 type database struct {
-	config  *mysql.Config
-	tables  sqldb.Tables
-	samples bool
-	writes  bool // a login that may write is accepted
-
-	mu     sync.Mutex
-	closed bool
+	config *mysql.Config
+	sqldb.Settings
+	sqldb.Closer
 }
 
 func newDatabase(s connectors.Settings, dial connectors.Dial) (*database, error) {
-	config, err := configOf(s, dial)
+	config, err := newConfig(s, dial)
 	if err != nil {
 		return nil, err
 	}
-	return &database{
-		config: config, tables: sqldb.TablesOf(s), samples: s.Boolean(sqldb.OptionSamples), writes: s.Boolean(sqldb.OptionWrites),
-	}, nil
+	return &database{config: config, Settings: sqldb.NewSettings(s)}, nil
 }
 
-func (d *database) place() string { return "the server at " + d.config.Addr }
+func (d *database) server() string { return "the server at " + d.config.Addr }
 
-func (d *database) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
-}
-
-// Close implements connectors.Database.
-func (d *database) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	return nil
-}
-
-// Check implements connectors.Database: something can be read, and nothing can
-// be written.
+// Check implements [connectors.Database]: something can be read, and nothing
+// can be written.
 func (d *database) Check(ctx context.Context) error {
-	s, err := d.open(ctx, checkTime, manyRows)
+	s, err := d.open(ctx, checkTimeout, noRowLimit)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	names, err := d.names(ctx, s)
+	names, err := d.visibleTables(ctx, s)
 	if err != nil {
 		return d.connectError(err)
 	}
@@ -78,33 +57,33 @@ func (d *database) Check(ctx context.Context) error {
 	return d.checkGrants(ctx, s)
 }
 
-// Query implements connectors.Database.
+// Query implements [connectors.Database].
 func (d *database) Query(ctx context.Context, text string, limits connectors.QueryLimits) (*connectors.Rows, error) {
 	statement, err := Inspect(text)
 	if err != nil {
 		return nil, err
 	}
 	limits = limits.WithDefaults()
-	ctx, cancel := context.WithTimeout(ctx, limits.Timeout+connectTime)
+	ctx, cancel := context.WithTimeout(ctx, limits.Timeout+connectTimeout)
 	defer cancel()
-	s, err := d.open(ctx, limits.Timeout, sqldb.Wanted(limits))
+	s, err := d.open(ctx, limits.Timeout, sqldb.MaxFetch(limits))
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	if err := d.admit(ctx, s, statement); err != nil {
+	if err := d.checkTables(ctx, s, statement); err != nil {
 		return nil, err
 	}
 	return d.run(ctx, s, statement.Text, limits)
 }
 
-// run runs a statement in a session's transaction and gathers its rows. It gives
-// the connection up.
+// run runs a statement in the session's transaction and collects its rows. The
+// session is of no use afterwards.
 func (d *database) run(ctx context.Context, s *session, text string, limits connectors.QueryLimits) (*connectors.Rows, error) {
-	inside, cancel := context.WithCancel(ctx)
+	queryCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	began := time.Now()
-	rows, err := s.conn.QueryContext(inside, text)
+	start := time.Now()
+	rows, err := s.conn.QueryContext(queryCtx, text)
 	if err != nil {
 		if ctx.Err() != nil {
 			s.kill(ctx)
@@ -113,7 +92,7 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 		return nil, d.statementError(err, limits.Timeout)
 	}
 	defer func() {
-		cancel() // else closing would read the rest
+		cancel() // otherwise Close reads the remaining rows
 		_ = rows.Close()
 	}()
 	types, err := rows.ColumnTypes()
@@ -129,8 +108,8 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 	more := true
 	for more && rows.Next() {
 		err := rows.Scan(targets...)
-		if collector.Full() {
-			more = err == nil && collector.Count(sizeOf(raw))
+		if collector.IsFull() {
+			more = err == nil && collector.Count(sqldb.RowSize(raw))
 			continue
 		}
 		if err != nil {
@@ -138,34 +117,26 @@ func (d *database) run(ctx context.Context, s *session, text string, limits conn
 		}
 		row := make([]any, len(raw))
 		for i := range raw {
-			row[i] = value(names[i], raw[i])
+			row[i] = convertValue(names[i], raw[i])
 		}
 		if !collector.Add(row) {
-			defer time.AfterFunc(sqldb.CountTime, cancel).Stop()
+			defer time.AfterFunc(sqldb.CountTimeout, cancel).Stop()
 		}
 	}
 	err = rows.Err()
-	if err != nil && !collector.Full() {
+	if err != nil && !collector.IsFull() {
 		if ctx.Err() != nil {
 			s.kill(ctx)
 			return nil, fmt.Errorf("the statement was given up: %w", context.Cause(ctx))
 		}
 		return nil, d.statementError(err, limits.Timeout)
 	}
-	found := collector.Rows(more && err == nil)
-	found.Duration = time.Since(began)
-	return found, nil
+	result := collector.Rows(more && err == nil)
+	result.Duration = time.Since(start)
+	return result, nil
 }
 
-func sizeOf(values []sql.RawBytes) int {
-	size := 0
-	for _, raw := range values {
-		size += len(raw)
-	}
-	return size
-}
-
-func value(kind string, raw sql.RawBytes) any {
+func convertValue(kind string, raw sql.RawBytes) any {
 	if raw == nil {
 		return nil
 	}
@@ -181,44 +152,44 @@ func value(kind string, raw sql.RawBytes) any {
 	}
 }
 
-// Sample implements connectors.Database.
+// Sample implements [connectors.Database].
 func (d *database) Sample(ctx context.Context, _, table string, rows int) (*connectors.Rows, error) {
-	if !d.samples {
+	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	rows = max(1, min(rows, 10))
-	text := fmt.Sprintf("select * from `%s` limit %d", strings.ReplaceAll(table, "`", "``"), rows)
-	return d.Query(ctx, text, connectors.QueryLimits{Rows: rows, Bytes: 16 << 10, Timeout: 5 * time.Second})
+	text, limits := sqldb.Sample("`"+strings.ReplaceAll(table, "`", "``")+"`", rows)
+	return d.Query(ctx, text, limits)
 }
 
-// admit refuses a statement that reads a table which is not to be seen. A table
-// of the statement's own that has the name of such a one hides it here.
-func (d *database) admit(ctx context.Context, s *session, statement *Statement) error {
+// checkTables refuses a statement that reads a table which agents do not see.
+// It also refuses a CTE with the name of such a table, since the CTE would hide
+// it from the check.
+func (d *database) checkTables(ctx context.Context, s *session, statement *Statement) error {
 	for _, t := range statement.Tables {
-		if !d.sees(t) {
-			return sqldb.Refuse("The table %s is not among those that may be asked here.", sqldb.Brief(strings.TrimPrefix(t.Database+"."+t.Name, ".")))
+		if !d.isVisible(t) {
+			return sqldb.RefuseTable(strings.TrimPrefix(t.Database+"."+t.Name, "."))
 		}
 	}
-	for _, own := range statement.Own {
-		if d.tables.Allow(d.config.DBName, own) {
+	for _, cte := range statement.CTEs {
+		if d.Tables.Allow(d.config.DBName, cte) {
 			continue
 		}
-		var taken bool
-		err := s.conn.QueryRowContext(ctx, "select exists (select 1 from information_schema.tables where table_schema = ? and lower(table_name) = lower(?))", d.config.DBName, own).Scan(&taken)
+		var exists bool
+		err := s.conn.QueryRowContext(ctx, "select exists (select 1 from information_schema.tables where table_schema = ? and lower(table_name) = lower(?))", d.config.DBName, cte).Scan(&exists)
 		if err != nil {
-			return d.statementError(err, checkTime)
+			return d.statementError(err, checkTimeout)
 		}
-		if taken {
-			return sqldb.Refuse("Give the table %s of WITH another name: one of the database has it.", sqldb.Brief(own))
+		if exists {
+			return sqldb.Refuse("Give the table %s of WITH another name: one of the database has it.", sqldb.QuoteName(cte))
 		}
 	}
 	return nil
 }
 
-func (d *database) sees(t Name) bool {
+func (d *database) isVisible(t Name) bool {
 	switch {
 	case strings.EqualFold(t.Database, "information_schema"):
-		// What it says of processes and files is no table of the database's.
+		// Its tables of processes and files are not about this database.
 		switch strings.ToLower(t.Name) {
 		case "tables", "columns", "statistics", "key_column_usage", "table_constraints", "referential_constraints", "views", "":
 			return true
@@ -231,6 +202,6 @@ func (d *database) sees(t Name) bool {
 	case t.Database == "" && strings.EqualFold(t.Name, "dual"):
 		return true
 	default:
-		return d.tables.Allow(d.config.DBName, t.Name)
+		return d.Tables.Allow(d.config.DBName, t.Name)
 	}
 }

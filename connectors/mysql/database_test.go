@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 } // the log library of the parser starts it
 
-// shop is a database with a login that may read it, and one that may do everything.
+// A shop is a database with a login that may read it, and one with all rights.
 type shop struct {
 	server *devstack.MariaDB
 	admin  *sql.DB
@@ -100,7 +100,7 @@ func (s *shop) attach(t *testing.T, credentials map[string]string, more map[stri
 	return database
 }
 
-// state is everything that a statement could have changed.
+// state returns everything that a statement could have changed.
 func (s *shop) state(t *testing.T) string {
 	t.Helper()
 	var state string
@@ -120,13 +120,13 @@ func (s *shop) state(t *testing.T) string {
 	return state
 }
 
-// One server serves all of them.
+// All tests share one server.
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	server := testkit.MariaDB(t)
 	for name, test := range map[string]func(*testing.T, *devstack.MariaDB){
-		"attacks": attacksAreRefused, "unchecked": attacksDoNothingAtTheServer, "answers": statementsAnswer, "bounds": answersAreBounded,
-		"schema": schemaIsRead, "checks": checkWantsALoginThatOnlyReads, "chinook": chinook,
+		"attacks": attacksAreRefused, "unchecked": attacksHaveNoEffectAtTheServer, "answers": statementsReturnRows, "bounds": resultsAreBounded,
+		"schema": schemaIsRead, "checks": checkRequiresAReadOnlyLogin, "chinook": chinook,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
@@ -150,10 +150,10 @@ func attacksAreRefused(t *testing.T, server *devstack.MariaDB) {
 	}
 }
 
-// What the checker would let through, the server does not: here it is asked
-// without the checker, by an account that may do everything but reach files,
-// which no transaction keeps from it and which is never accepted.
-func attacksDoNothingAtTheServer(t *testing.T, server *devstack.MariaDB) {
+// The server refuses what the guard would allow: statements run
+// without the guard, with an account that has all rights but access to files,
+// from which no transaction protects, and which Check never accepts.
+func attacksHaveNoEffectAtTheServer(t *testing.T, server *devstack.MariaDB) {
 	s := newShop(t, server, "shop_unchecked", "testdata/shop.sql")
 	for _, statement := range []string{"create user strong identified by 'magpie-strong'", "grant all on shop_unchecked.* to strong", "grant create user, reload, process on *.* to strong"} {
 		if _, err := s.admin.ExecContext(t.Context(), statement); err != nil {
@@ -163,7 +163,7 @@ func attacksDoNothingAtTheServer(t *testing.T, server *devstack.MariaDB) {
 	database := s.attach(t, map[string]string{"user": "strong", "password": "magpie-strong"}, map[string]any{"allowWriteAccess": true})
 	before := s.state(t)
 	for _, a := range attacks() {
-		rows, err := mysql.Unchecked(t.Context(), database, a.sql, connectors.QueryLimits{Timeout: 400 * time.Millisecond})
+		rows, err := mysql.QueryUnchecked(t.Context(), database, a.sql, connectors.QueryLimits{Timeout: 400 * time.Millisecond})
 		if err == nil && !a.harmless {
 			t.Errorf("%q ran: %v", a.sql, rows.Values)
 		}
@@ -172,13 +172,13 @@ func attacksDoNothingAtTheServer(t *testing.T, server *devstack.MariaDB) {
 		}
 	}
 	for _, sql := range []string{"set session transaction read write; delete from orders", "delete from orders", "create table x (a int)"} {
-		if _, err := mysql.Unchecked(t.Context(), database, sql, connectors.QueryLimits{}); err == nil {
+		if _, err := mysql.QueryUnchecked(t.Context(), database, sql, connectors.QueryLimits{}); err == nil {
 			t.Errorf("%s ran", sql)
 		}
 	}
 }
 
-func statementsAnswer(t *testing.T, server *devstack.MariaDB) {
+func statementsReturnRows(t *testing.T, server *devstack.MariaDB) {
 	s := newShop(t, server, "shop_answers", "testdata/shop.sql")
 	database := s.attach(t, s.reader(), nil)
 	for _, sql := range reads() {
@@ -216,7 +216,7 @@ func statementsAnswer(t *testing.T, server *devstack.MariaDB) {
 	}
 }
 
-func answersAreBounded(t *testing.T, server *devstack.MariaDB) {
+func resultsAreBounded(t *testing.T, server *devstack.MariaDB) {
 	s := newShop(t, server, "shop_bounds", "testdata/shop.sql")
 	database := s.attach(t, s.reader(), nil)
 	many := "with recursive g(n) as (select 1 union all select n + 1 from g where n < 900) select "
@@ -256,8 +256,8 @@ func answersAreBounded(t *testing.T, server *devstack.MariaDB) {
 	if wrong, ok := errors.AsType[*connectors.QueryError](err); !ok || !strings.Contains(wrong.Message, "stopped after 300ms") {
 		t.Errorf("a slow statement: %v", err)
 	}
-	// A context that ends stops the statement at the server as well. The account may
-	// see and end its own.
+	// The end of a context also stops the statement at the server. The account may
+	// see and end its own statements.
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if _, err := database.Query(ctx, "select count(*) as forgotten from information_schema.columns a, information_schema.columns b, information_schema.columns c", connectors.QueryLimits{Timeout: time.Minute}); err == nil {
@@ -308,7 +308,7 @@ func schemaIsRead(t *testing.T, server *devstack.MariaDB) {
 	}
 }
 
-func checkWantsALoginThatOnlyReads(t *testing.T, server *devstack.MariaDB) {
+func checkRequiresAReadOnlyLogin(t *testing.T, server *devstack.MariaDB) {
 	s := newShop(t, server, "shop_checks", "testdata/shop.sql")
 	if err := s.attach(t, s.reader(), nil).Check(t.Context()); err != nil {
 		t.Errorf("the reader: %v", err)

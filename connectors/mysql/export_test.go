@@ -6,9 +6,9 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Unchecked runs a statement in the transaction that every one runs in, without
-// the check that comes before it.
-func Unchecked(ctx context.Context, attached connectors.Database, sql string, limits connectors.QueryLimits) (*connectors.Rows, error) {
+// QueryUnchecked runs a statement in the usual transaction, without the check
+// before it.
+func QueryUnchecked(ctx context.Context, attached connectors.Database, sql string, limits connectors.QueryLimits) (*connectors.Rows, error) {
 	d := attached.(*database)
 	limits = limits.WithDefaults()
 	s, err := d.open(ctx, limits.Timeout, limits.Rows)

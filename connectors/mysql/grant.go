@@ -10,31 +10,31 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// reading are the privileges of an account that can only read.
-func reading() []string { return []string{"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES"} }
+// readPrivileges returns the privileges of an account that can only read.
+func readPrivileges() []string { return []string{"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES"} }
 
 var (
-	columnsOf = regexp.MustCompile(`\([^)]*\)`)
-	roleOnly  = regexp.MustCompile("(?i)^GRANT\\s+[`'\"]")
-	granted   = regexp.MustCompile(`(?is)^GRANT\s+(.*?)\s+ON\s+`)
+	columnList     = regexp.MustCompile(`\([^)]*\)`)
+	roleGrant      = regexp.MustCompile("(?i)^GRANT\\s+[`'\"]")
+	privilegeGrant = regexp.MustCompile(`(?is)^GRANT\s+(.*?)\s+ON\s+`)
 )
 
-// Powers reads the lines of SHOW GRANTS and returns the privileges that do more
-// than read, in order, and whether one of them reaches files, which no
-// transaction keeps from being written.
-func Powers(lines []string) (more []string, files bool) {
+// ExtraPrivileges parses the lines of SHOW GRANTS. It returns the privileges
+// that allow more than reading, in order, and whether one of them allows access
+// to files, from which no transaction protects.
+func ExtraPrivileges(lines []string) (more []string, files bool) {
 	for _, line := range lines {
-		if roleOnly.MatchString(line) || strings.HasPrefix(strings.ToUpper(line), "SET DEFAULT ROLE") {
+		if roleGrant.MatchString(line) || strings.HasPrefix(strings.ToUpper(line), "SET DEFAULT ROLE") {
 			continue // what a role gives has lines of its own
 		}
-		found := granted.FindStringSubmatch(line)
+		found := privilegeGrant.FindStringSubmatch(line)
 		if found == nil {
 			more = append(more, "grants that cannot be read")
 			continue
 		}
-		for privilege := range strings.SplitSeq(columnsOf.ReplaceAllString(found[1], ""), ",") {
+		for privilege := range strings.SplitSeq(columnList.ReplaceAllString(found[1], ""), ",") {
 			privilege = strings.ToUpper(strings.TrimSpace(privilege))
-			if slices.Contains(reading(), privilege) {
+			if slices.Contains(readPrivileges(), privilege) {
 				continue
 			}
 			everywhere := strings.Contains(line, " ON *.* ")
@@ -68,11 +68,11 @@ func (d *database) checkGrants(ctx context.Context, s *session) error {
 	if err := rows.Err(); err != nil {
 		return d.connectError(err)
 	}
-	more, files := Powers(lines)
+	more, files := ExtraPrivileges(lines)
 	switch list := strings.Join(more[:min(len(more), 20)], ", "); {
 	case files:
 		return connectors.NeedsAuth(fmt.Errorf("the account may read and write files of the server (%s), which is never accepted; give one that has SELECT on the database alone", list))
-	case len(more) > 0 && !d.writes:
+	case len(more) > 0 && !d.AllowWrites:
 		return connectors.NeedsAuth(fmt.Errorf("the account may do more than read (%s); give one that has SELECT on the database alone, or accept this one with config.allowWriteAccess", list))
 	}
 	return nil

@@ -12,35 +12,32 @@ import (
 	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
-// Statement is one that passed Inspect.
+// A Statement is a statement that passed Inspect.
 type Statement struct {
-	// Text is what is sent: the statement as the parser wrote it down, without
-	// comments, which servers take for more than comments.
+	// Text is the statement as the parser writes it, without comments, since
+	// servers run some of them.
 	Text string
-	// Tables are those that are read. Own are the names of the statement's own
-	// tables, which are not among them.
+	// Tables are the tables that are read. CTEs are the names of common table
+	// expressions, which are not among them.
 	Tables []Name
-	Own    []string
+	CTEs   []string
 }
 
-// Name is a table's name with the database that was written before it, "" for none.
+// A Name is a table's name with the database that qualifies it, "" for none.
 type Name struct{ Database, Name string }
 
-// Inspect reads a statement and refuses it unless it is one that only reads:
-// SELECT, WITH … SELECT, VALUES, EXPLAIN of one of these, DESCRIBE, or SHOW of
-// tables, columns and keys. What is not known to read is refused. Errors are
+// Inspect parses a statement and refuses it unless it only reads: SELECT, WITH
+// … SELECT, VALUES, EXPLAIN of one of these, DESCRIBE, or SHOW of tables,
+// columns and keys. Unknown elements are refused. Errors are
 // *connectors.QueryError.
 func Inspect(text string) (*Statement, error) {
-	if len(text) > connectors.MaxStatement {
-		return nil, sqldb.Refuse("The statement has %d bytes; at most %d are allowed.", len(text), connectors.MaxStatement)
-	}
-	if strings.ContainsRune(text, 0) {
-		return nil, sqldb.Refuse("The statement holds the character U+0000.")
+	if err := sqldb.CheckText(text); err != nil {
+		return nil, err
 	}
 	if strings.Contains(text, "/*!") || strings.Contains(strings.ToUpper(text), "/*M!") {
 		return nil, sqldb.Refuse("Comments that the server would run (/*! … */) are not allowed.")
 	}
-	if nesting(text) > maxDepth {
+	if maxNesting(text) > maxDepth {
 		return nil, sqldb.Refuse("The statement is nested too deep.")
 	}
 	parser, err := sqlparser.New(sqlparser.Options{MySQLServerVersion: "8.0.40", TruncateErrLen: 200})
@@ -49,32 +46,27 @@ func Inspect(text string) (*Statement, error) {
 	}
 	pieces, err := parser.SplitStatementToPieces(text)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, parseError(err)
 	}
-	switch len(pieces) {
-	case 0:
-		return nil, sqldb.Refuse("There is no statement.")
-	case 1:
-	default:
-		return nil, sqldb.Refuse("These are %d statements; one at a time is allowed.", len(pieces))
+	if err := sqldb.CheckCount(len(pieces)); err != nil {
+		return nil, err
 	}
 	tree, err := parser.Parse(pieces[0])
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, parseError(err)
 	}
-	in := &inspector{out: &Statement{}}
+	in := &inspector{result: &Statement{}}
 	if err := in.statement(tree); err != nil {
 		return nil, err
 	}
-	in.out.Text = sqlparser.String(tree)
-	return in.out, nil
+	in.result.Text = sqlparser.String(tree)
+	return in.result, nil
 }
 
-// maxDepth bounds how deep parentheses are nested, which the parser follows by
-// calling itself.
+// maxDepth bounds the nesting of parentheses, since the parser is recursive.
 const maxDepth = 500
 
-func nesting(text string) (deepest int) {
+func maxNesting(text string) (deepest int) {
 	depth := 0
 	for i := range len(text) {
 		switch text[i] {
@@ -88,11 +80,11 @@ func nesting(text string) (deepest int) {
 	return deepest
 }
 
-func unreadable(err error) error {
-	return &connectors.QueryError{Refused: true, Code: "1064", Message: "The statement cannot be read: " + sqldb.Brief(err.Error())}
+func parseError(err error) error {
+	return &connectors.QueryError{Refused: true, Code: "1064", Message: "The statement cannot be read: " + sqldb.QuoteName(err.Error())}
 }
 
-type inspector struct{ out *Statement }
+type inspector struct{ result *Statement }
 
 func (in *inspector) statement(tree sqlparser.Statement) error {
 	switch s := tree.(type) {
@@ -113,12 +105,12 @@ func (in *inspector) statement(tree sqlparser.Statement) error {
 	case *sqlparser.Show:
 		return in.show(s)
 	default:
-		return sqldb.Refuse("Only SELECT, WITH … SELECT, VALUES, EXPLAIN, DESCRIBE and SHOW are allowed, not %s.", kindOf(tree))
+		return sqldb.Refuse("Only SELECT, WITH … SELECT, VALUES, EXPLAIN, DESCRIBE and SHOW are allowed, not %s.", statementName(tree))
 	}
 }
 
-// kindOf names a statement as people do.
-func kindOf(tree sqlparser.SQLNode) string {
+// statementName returns the name of a statement for people.
+func statementName(tree sqlparser.SQLNode) string {
 	return strings.ToUpper(strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", tree), "*"), "sqlparser."))
 }
 
@@ -132,7 +124,7 @@ func (in *inspector) show(s *sqlparser.Show) error {
 			return sqldb.Refuse("SHOW … WHERE is not allowed here; use LIKE, or ask information_schema.")
 		}
 		if name := show.DbName.String(); name != "" {
-			in.out.Tables = append(in.out.Tables, Name{Database: name})
+			in.result.Tables = append(in.result.Tables, Name{Database: name})
 		}
 		if show.Tbl.Name.String() != "" {
 			return in.table(show.Tbl)
@@ -149,15 +141,16 @@ func (in *inspector) show(s *sqlparser.Show) error {
 }
 
 func (in *inspector) table(t sqlparser.TableName) error {
-	in.out.Tables = append(in.out.Tables, Name{t.Qualifier.String(), t.Name.String()})
+	in.result.Tables = append(in.result.Tables, Name{t.Qualifier.String(), t.Name.String()})
 	return nil
 }
 
-// query walks a statement that selects. First come the names of its own tables.
+// query walks a statement that selects, after it has collected the names of
+// CTEs.
 func (in *inspector) query(s sqlparser.SQLNode) error {
 	failed := sqlparser.Walk(func(node sqlparser.SQLNode) (bool, error) {
 		if own, ok := node.(*sqlparser.CommonTableExpr); ok {
-			in.out.Own = append(in.out.Own, own.ID.String())
+			in.result.CTEs = append(in.result.CTEs, own.ID.String())
 		}
 		return true, nil
 	}, s)
@@ -166,14 +159,14 @@ func (in *inspector) query(s sqlparser.SQLNode) error {
 	}
 	var refused *connectors.QueryError
 	if failed != nil && !errors.As(failed, &refused) {
-		return unreadable(failed)
+		return parseError(failed)
 	}
 	return failed
 }
 
 func (in *inspector) visit(node sqlparser.SQLNode) (bool, error) {
-	if node == nil || !known(node) {
-		return false, in.unknown(node)
+	if node == nil || !isAllowedNode(node) {
+		return false, in.refuseNode(node)
 	}
 	switch part := node.(type) {
 	case *sqlparser.Select:
@@ -181,35 +174,35 @@ func (in *inspector) visit(node sqlparser.SQLNode) (bool, error) {
 		if part.Into != nil {
 			return false, sqldb.Refuse("SELECT … INTO writes files or variables and is not allowed.")
 		}
-		return true, unlocked(part.Lock)
+		return true, checkLock(part.Lock)
 	case *sqlparser.Union:
 		if part.Into != nil {
 			return false, sqldb.Refuse("SELECT … INTO writes files or variables and is not allowed.")
 		}
-		return true, unlocked(part.Lock)
+		return true, checkLock(part.Lock)
 	case *sqlparser.AliasedTableExpr:
 		if name, ok := part.Expr.(sqlparser.TableName); ok {
-			if name.Qualifier.IsEmpty() && slices.ContainsFunc(in.out.Own, func(own string) bool { return strings.EqualFold(own, name.Name.String()) }) {
+			if name.Qualifier.IsEmpty() && slices.ContainsFunc(in.result.CTEs, func(own string) bool { return strings.EqualFold(own, name.Name.String()) }) {
 				return true, nil
 			}
 			return true, in.table(name)
 		}
 	case *sqlparser.FuncExpr:
-		if name := part.Name.Lowered(); !part.Qualifier.IsEmpty() || !harmless(name) {
-			return false, sqldb.Refuse("The function %s is not among those that are known to read only.", sqldb.Brief(name))
+		if name := part.Name.Lowered(); !part.Qualifier.IsEmpty() || !isAllowedFunction(name) {
+			return false, sqldb.Refuse("The function %s is not among those that are known to read only.", sqldb.QuoteName(name))
 		}
 	}
 	return true, nil
 }
 
-func unlocked(lock sqlparser.Lock) error {
+func checkLock(lock sqlparser.Lock) error {
 	if lock != sqlparser.NoLock {
 		return sqldb.Refuse("FOR UPDATE and LOCK IN SHARE MODE lock rows and are not allowed.")
 	}
 	return nil
 }
 
-func (in *inspector) unknown(node sqlparser.SQLNode) error {
+func (in *inspector) refuseNode(node sqlparser.SQLNode) error {
 	switch node.(type) {
 	case *sqlparser.AssignmentExpr, *sqlparser.Variable:
 		return sqldb.Refuse("Variables are not allowed here.")
@@ -218,11 +211,12 @@ func (in *inspector) unknown(node sqlparser.SQLNode) error {
 	case *sqlparser.Argument, sqlparser.ListArg:
 		return sqldb.Refuse("A statement has no parameters here; write the values themselves.")
 	}
-	return sqldb.Refuse("%s is not allowed here; only what reads is.", kindOf(node))
+	return sqldb.Refuse("%s is not allowed here; only what reads is.", statementName(node))
 }
 
-// known are the parts that a statement that reads may have.
-func known(node sqlparser.SQLNode) bool {
+// isAllowedNode reports whether a node may be part of a statement that only
+// reads.
+func isAllowedNode(node sqlparser.SQLNode) bool {
 	switch strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", node), "*"), "sqlparser.") {
 	case "Select", "Union", "ValuesStatement", "With", "CommonTableExpr", "SelectExprs", "StarExpr", "AliasedExpr", "AliasedTableExpr",
 		"JoinTableExpr", "JoinCondition", "ParenTableExpr", "TableName", "TableNames", "TableExprs", "DerivedTable", "Subquery", "Where", "GroupBy",
@@ -246,10 +240,10 @@ func known(node sqlparser.SQLNode) bool {
 	}
 }
 
-// harmless are the functions of MySQL and MariaDB that give a value of their
-// arguments, or of the clock or chance, and do nothing else. Stored functions are
-// not among them.
-func harmless(name string) bool {
+// isAllowedFunction reports whether a function of MySQL or MariaDB only
+// computes a value from its arguments, the clock or a random number. Stored
+// functions are not allowed.
+func isAllowedFunction(name string) bool {
 	const names = ` abs acos adddate addtime aes_decrypt aes_encrypt any_value ascii asin atan atan2 bin bin_to_uuid bit_count bit_length
  ceil ceiling char_length character_length coalesce coercibility collation compress concat concat_ws connection_id conv convert_tz cos cot
  crc32 curdate current_date current_role current_time current_timestamp current_user curtime date date_add date_format date_sub datediff day dayname

@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/mysql"
 )
 
-// reads are statements that only read.
+// reads returns statements that only read.
 func reads() []string {
 	return []string{
 		"select 1", "SELECT 1;", " -- a comment\nselect /* another */ 1 ; -- and one more", "with a as (select 1 as x), b as (select x from a) select * from b",
@@ -79,7 +79,7 @@ func refused(err error) bool {
 	return ok && wrong.Refused && wrong.Message != "" && len(wrong.Message) <= 4*1000
 }
 
-func TestWhatReadsIsTaken(t *testing.T) {
+func TestReadingStatementsAreAllowed(t *testing.T) {
 	t.Parallel()
 	for _, sql := range reads() {
 		s, err := mysql.Inspect(sql)
@@ -109,8 +109,8 @@ func TestLongAndDeepStatementsAreRefused(t *testing.T) {
 	_, _ = mysql.Inspect("select " + strings.Repeat("not ", 4900) + "true") // ends
 }
 
-// The gold statements of text-to-SQL questions, where they are at hand.
-func TestGoldStatementsAreTaken(t *testing.T) {
+// The gold statements of text-to-SQL questions, if they exist.
+func TestGoldStatementsAreAllowed(t *testing.T) {
 	t.Parallel()
 	taken := 0
 	for _, name := range []string{"questions_gen_mysql.csv", "instruct_basic_mysql.csv"} {
@@ -150,7 +150,7 @@ func TestGrants(t *testing.T) {
 		"GRANT ALL PRIVILEGES ON `shop`.* TO `r`@`%`": "ALL PRIVILEGES", "GRANT FILE ON *.* TO `r`@`%`": "FILE!", "GRANT `role` TO `r`@`%`": "", "what": "grants that cannot be read",
 		"GRANT EXECUTE ON PROCEDURE `shop`.`wipe` TO `r`@`%`": "EXECUTE", "GRANT SELECT (`a`), INSERT (`b`) ON `shop`.`t` TO `r`@`%`": "INSERT",
 	} {
-		more, files := mysql.Powers([]string{line})
+		more, files := mysql.ExtraPrivileges([]string{line})
 		got := strings.Join(more, ",")
 		if files {
 			got += "!"

@@ -13,7 +13,7 @@ const (
 	defaultPort = 3306
 )
 
-// Kind describes the connector. All its connections are made by dial.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "mysql",
@@ -22,8 +22,8 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Description:   "A MySQL or MariaDB database that agents look at and ask questions of. It brings no documents.",
 		Category:      connectors.CategoryDatabase,
 		Documentation: "https://dev.mysql.com/doc/refman/8.0/en/grant.html",
-		Options:       slices.Concat(sqldb.Place(defaultPort, "shop"), sqldb.TLS(optionTLS), sqldb.Reach()),
-		Credentials:   sqldb.Login("An account that has SELECT (and SHOW VIEW) on the database, and nothing else. It must not have FILE."),
+		Options:       slices.Concat(sqldb.ServerOptions(defaultPort, "shop"), sqldb.TLSOptions(optionTLS), sqldb.TableOptions()),
+		Credentials:   sqldb.LoginCredentials("An account that has SELECT (and SHOW VIEW) on the database, and nothing else. It must not have FILE."),
 		CheckSettings: func(s connectors.Settings) error {
 			return sqldb.CheckCA(s, s.String(optionTLS))
 		},

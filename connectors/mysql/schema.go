@@ -18,8 +18,8 @@ const (
 		order by table_name, constraint_name, ordinal_position`
 )
 
-// names are the tables that may be seen, with what is known of them as a whole.
-func (d *database) names(ctx context.Context, s *session) ([]connectors.Table, error) {
+// visibleTables returns the tables that agents see, without columns and keys.
+func (d *database) visibleTables(ctx context.Context, s *session) ([]connectors.Table, error) {
 	var tables []connectors.Table
 	err := s.each(ctx, tablesSQL, func(rows *sql.Rows) error {
 		t := connectors.Table{Schema: d.config.DBName}
@@ -32,7 +32,7 @@ func (d *database) names(ctx context.Context, s *session) ([]connectors.Table, e
 				t.Comment = ""
 			}
 		}
-		if d.tables.Allow(t.Schema, t.Name) && len(tables) < connectors.MaxTables {
+		if d.Tables.Allow(t.Schema, t.Name) && len(tables) < connectors.MaxTables {
 			tables = append(tables, t)
 		}
 		return nil
@@ -40,16 +40,16 @@ func (d *database) names(ctx context.Context, s *session) ([]connectors.Table, e
 	return tables, err
 }
 
-// Schema implements connectors.Database.
+// Schema implements [connectors.Database].
 func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
-	ctx, cancel := context.WithTimeout(ctx, schemaTime+connectTime)
+	ctx, cancel := context.WithTimeout(ctx, schemaTimeout+connectTimeout)
 	defer cancel()
-	s, err := d.open(ctx, schemaTime, manyRows)
+	s, err := d.open(ctx, schemaTimeout, noRowLimit)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	tables, err := d.names(ctx, s)
+	tables, err := d.visibleTables(ctx, s)
 	if err != nil {
 		return nil, d.connectError(err)
 	}
@@ -63,7 +63,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 		if err := rows.Scan(&table, &c.Name, &c.Type, &c.Nullable, &c.Default, &c.Comment); err != nil {
 			return err
 		}
-		if s.maria && c.Default == "NULL" {
+		if s.isMariaDB && c.Default == "NULL" {
 			c.Default = ""
 		}
 		if t := at[table]; t != nil {
@@ -81,14 +81,14 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 	return tables, nil
 }
 
-// scanKey takes in one column of a key. keys are the positions of the foreign
-// keys by table and name.
-func scanKey(rows *sql.Rows, at map[string]*connectors.Table, keys map[[2]string]int) error {
+// scanKey adds one column of a key. positions are those of foreign keys, by
+// table and name.
+func scanKey(rows *sql.Rows, tables map[string]*connectors.Table, positions map[[2]string]int) error {
 	var table, name, column, schema, other, referenced string
 	if err := rows.Scan(&table, &name, &column, &schema, &other, &referenced); err != nil {
 		return err
 	}
-	t := at[table]
+	t := tables[table]
 	if t == nil {
 		return nil
 	}
@@ -96,10 +96,10 @@ func scanKey(rows *sql.Rows, at map[string]*connectors.Table, keys map[[2]string
 		t.PrimaryKey = append(t.PrimaryKey, column)
 		return nil
 	}
-	n, begun := keys[[2]string{table, name}]
+	n, begun := positions[[2]string{table, name}]
 	if !begun {
 		n = len(t.ForeignKeys)
-		keys[[2]string{table, name}] = n
+		positions[[2]string{table, name}] = n
 		t.ForeignKeys = append(t.ForeignKeys, connectors.ForeignKey{Schema: schema, Table: other})
 	}
 	k := &t.ForeignKeys[n]
@@ -107,7 +107,7 @@ func scanKey(rows *sql.Rows, at map[string]*connectors.Table, keys map[[2]string
 	return nil
 }
 
-// each runs a statement and hands every row on.
+// each calls scan for each row of a statement's result.
 func (s *session) each(ctx context.Context, statement string, scan func(*sql.Rows) error) error {
 	rows, err := s.conn.QueryContext(ctx, statement, s.database.config.DBName)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package postgresql attaches PostgreSQL databases for agents. Statements are
-// read by PostgreSQL's own parser and compared with a list of what reads; they
-// run in a transaction of the server's that cannot write.
+// Package postgresql attaches PostgreSQL databases for agents. PostgreSQL's own
+// parser parses each statement, which is compared with a list of what reads.
+// Statements run in a transaction in which the server refuses to write.
 //
 // Allowed imports: the standard library, connectors, pgx and pg_query_go.
 package postgresql

@@ -13,73 +13,67 @@ import (
 	"github.com/magpie-search/magpie/connectors/sqldb"
 )
 
-// Statement is what one that passed Inspect asks for. The server has to be asked
-// about the names: which functions are volatile, which tables they mean.
+// A Statement is a statement that passed Inspect. The server must still resolve
+// its names: which functions are volatile, and which tables are read.
 type Statement struct {
-	// Functions are the names of functions that are called, or could be: a field
-	// of a row is written like a function of it. Schema is "" for none.
+	// Functions are the names of functions that are called, or may be: a field
+	// of a row has the syntax of a function call. Schema is "" for unqualified
+	// names.
 	Functions []Name
 	// Operators are the names of operators.
 	Operators []Name
-	// Tables are those that are read, without the statement's own.
+	// Tables are the tables that are read, without CTEs.
 	Tables []Name
-	// Fixed says that it gives no rows of tables: EXPLAIN or SHOW.
+	// Fixed says that the result has no rows of tables: EXPLAIN or SHOW.
 	Fixed bool
 }
 
-// Name is a name with the schema that was written before it.
+// A Name is a name with the schema that qualifies it, "" for none.
 type Name struct{ Schema, Name string }
 
-// Inspect reads a statement and refuses it unless it is one that only reads:
-// SELECT, VALUES, TABLE, WITH … SELECT, EXPLAIN of one of these, or SHOW. What
-// is not known to read is refused. Errors are *connectors.QueryError.
+// Inspect parses a statement and refuses it unless it only reads: SELECT,
+// VALUES, TABLE, WITH … SELECT, EXPLAIN of one of these, or SHOW. Unknown
+// elements are refused. Errors are *connectors.QueryError.
 func Inspect(text string) (*Statement, error) {
-	if len(text) > connectors.MaxStatement {
-		return nil, sqldb.Refuse("The statement has %d bytes; at most %d are allowed.", len(text), connectors.MaxStatement)
-	}
-	if strings.ContainsRune(text, 0) {
-		return nil, sqldb.Refuse("The statement holds the character U+0000.")
+	if err := sqldb.CheckText(text); err != nil {
+		return nil, err
 	}
 	tree, err := pgquery.Parse(text)
 	if err != nil {
-		return nil, &connectors.QueryError{Refused: true, Code: "42601", Message: "The statement cannot be read: " + sqldb.Brief(err.Error())}
+		return nil, &connectors.QueryError{Refused: true, Code: "42601", Message: "The statement cannot be read: " + sqldb.QuoteName(err.Error())}
 	}
-	switch len(tree.GetStmts()) {
-	case 0:
-		return nil, sqldb.Refuse("There is no statement.")
-	case 1:
-	default:
-		return nil, sqldb.Refuse("These are %d statements; one at a time is allowed.", len(tree.GetStmts()))
+	if err := sqldb.CheckCount(len(tree.GetStmts())); err != nil {
+		return nil, err
 	}
-	in := &inspector{out: &Statement{}}
+	in := &inspector{result: &Statement{}}
 	if err := in.statement(tree.GetStmts()[0].GetStmt()); err != nil {
 		return nil, err
 	}
-	return in.out, nil
+	return in.result, nil
 }
 
-// maxDepth bounds how deep a statement is nested.
+// maxDepth bounds the nesting of a statement.
 const maxDepth = 2000
 
 var errDepth = errors.New("nested too deep")
 
 type inspector struct {
-	out   *Statement
-	depth int
+	result *Statement
+	depth  int
 }
 
 func (in *inspector) statement(node *pgquery.Node) error {
 	switch s := node.GetNode().(type) {
 	case *pgquery.Node_SelectStmt:
 	case *pgquery.Node_VariableShowStmt:
-		in.out.Fixed = true
+		in.result.Fixed = true
 		return nil
 	case *pgquery.Node_ExplainStmt:
-		in.out.Fixed = true
+		in.result.Fixed = true
 		for _, o := range s.ExplainStmt.GetOptions() {
 			name := strings.ToLower(o.GetDefElem().GetDefname())
 			if !slices.Contains([]string{"format", "verbose", "costs", "summary", "settings"}, name) {
-				return sqldb.Refuse("EXPLAIN may not have the option %s here: it would run the statement, or is not known.", sqldb.Brief(name))
+				return sqldb.Refuse("EXPLAIN may not have the option %s here: it would run the statement, or is not known.", sqldb.QuoteName(name))
 			}
 		}
 		if _, reads := s.ExplainStmt.GetQuery().GetNode().(*pgquery.Node_SelectStmt); !reads {
@@ -87,7 +81,7 @@ func (in *inspector) statement(node *pgquery.Node) error {
 		}
 		node = s.ExplainStmt.GetQuery()
 	default:
-		return sqldb.Refuse("Only SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN and SHOW are allowed, not %s.", kindOf(node))
+		return sqldb.Refuse("Only SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN and SHOW are allowed, not %s.", statementName(node))
 	}
 	err := in.walk(node.ProtoReflect(), nil)
 	if errors.Is(err, errDepth) {
@@ -96,17 +90,18 @@ func (in *inspector) statement(node *pgquery.Node) error {
 	return err
 }
 
-// kindOf names a statement as people do: InsertStmt is INSERT.
-func kindOf(node *pgquery.Node) string {
+// statementName returns the name of a statement for people: that of InsertStmt
+// is INSERT.
+func statementName(node *pgquery.Node) string {
 	message := node.ProtoReflect()
 	field := message.WhichOneof(message.Descriptor().Oneofs().ByName("node"))
 	if field == nil {
 		return "nothing"
 	}
-	return spoken(string(field.Message().Name()))
+	return keywords(string(field.Message().Name()))
 }
 
-func spoken(message string) string {
+func keywords(message string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSuffix(message, "Stmt") {
 		if i > 0 && r >= 'A' && r <= 'Z' {
@@ -117,8 +112,9 @@ func spoken(message string) string {
 	return strings.ToUpper(b.String())
 }
 
-// known are the parts that a statement that reads may have.
-func known(message string) bool {
+// isAllowedNode reports whether a node may be part of a statement that only
+// reads.
+func isAllowedNode(message string) bool {
 	switch message {
 	case "Node", "List", "SelectStmt", "RangeVar", "Alias", "JoinExpr", "RangeSubselect", "RangeFunction", "RangeTableSample",
 		"RangeTableFunc", "RangeTableFuncCol", "ResTarget", "ColumnRef", "A_Star", "A_Const", "Integer", "Float", "Boolean", "String",
@@ -135,15 +131,14 @@ func known(message string) bool {
 	}
 }
 
-// walk looks at a part and all that is in it. own are the statement's own tables
-// that can be named there.
+// walk inspects a node and its children. own are the CTEs in scope.
 func (in *inspector) walk(m protoreflect.Message, own []string) error {
 	if in.depth++; in.depth > maxDepth {
 		return errDepth
 	}
 	defer func() { in.depth-- }()
 	name := string(m.Descriptor().Name())
-	if !known(name) {
+	if !isAllowedNode(name) {
 		switch name {
 		case "LockingClause":
 			return sqldb.Refuse("FOR UPDATE and FOR SHARE lock rows and are not allowed.")
@@ -152,28 +147,28 @@ func (in *inspector) walk(m protoreflect.Message, own []string) error {
 		case "ParamRef":
 			return sqldb.Refuse("A statement has no parameters here; write the values themselves.")
 		}
-		return sqldb.Refuse("%s is not allowed here; only what reads is.", spoken(name))
+		return sqldb.Refuse("%s is not allowed here; only what reads is.", keywords(name))
 	}
 	switch part := m.Interface().(type) {
 	case *pgquery.SelectStmt:
 		return in.query(part, own)
 	case *pgquery.RangeVar:
 		if part.GetCatalogname() != "" {
-			return sqldb.Refuse("Other databases cannot be asked: leave %s out.", sqldb.Brief(part.GetCatalogname()))
+			return sqldb.Refuse("Other databases cannot be asked: leave %s out.", sqldb.QuoteName(part.GetCatalogname()))
 		}
 		if part.GetSchemaname() != "" || !slices.Contains(own, part.GetRelname()) {
-			in.out.Tables = append(in.out.Tables, Name{part.GetSchemaname(), part.GetRelname()})
+			in.result.Tables = append(in.result.Tables, Name{part.GetSchemaname(), part.GetRelname()})
 		}
 	case *pgquery.RangeTableSample:
-		if name, ok := nameOf(part.GetMethod()); !ok || name.Schema != "" || name.Name != "bernoulli" && name.Name != "system" {
+		if name, ok := parseName(part.GetMethod()); !ok || name.Schema != "" || name.Name != "bernoulli" && name.Name != "system" {
 			return sqldb.Refuse("TABLESAMPLE may be bernoulli or system.")
 		}
 	case *pgquery.FuncCall:
-		if err := in.function(part.GetFuncname()); err != nil {
+		if err := in.addFunction(part.GetFuncname()); err != nil {
 			return err
 		}
 	case *pgquery.A_Indirection:
-		if err := in.fields(part.GetIndirection()); err != nil {
+		if err := in.checkFields(part.GetIndirection()); err != nil {
 			return err
 		}
 	case *pgquery.ColumnRef:
@@ -182,24 +177,24 @@ func (in *inspector) walk(m protoreflect.Message, own []string) error {
 		if fields := part.GetFields(); len(fields) > 1 {
 			for _, field := range fields[1:] {
 				if text := field.GetString_().GetSval(); text != "" {
-					in.out.Functions = append(in.out.Functions, Name{Name: text})
+					in.result.Functions = append(in.result.Functions, Name{Name: text})
 				}
 			}
 		}
 	case *pgquery.A_Expr:
-		in.operator(part.GetName())
+		in.addOperator(part.GetName())
 	case *pgquery.SubLink:
-		in.operator(part.GetOperName())
+		in.addOperator(part.GetOperName())
 	case *pgquery.SortBy:
-		in.operator(part.GetUseOp())
+		in.addOperator(part.GetUseOp())
 	case *pgquery.TypeName:
 		return in.typeName(part, own)
 	}
-	return in.inside(m, own)
+	return in.walkChildren(m, own)
 }
 
-// inside walks the parts of a part.
-func (in *inspector) inside(m protoreflect.Message, own []string) (err error) {
+// walkChildren inspects the children of a node.
+func (in *inspector) walkChildren(m protoreflect.Message, own []string) (err error) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.Kind() != protoreflect.MessageKind {
 			return true
@@ -219,8 +214,8 @@ func (in *inspector) inside(m protoreflect.Message, own []string) (err error) {
 	return err
 }
 
-// query walks a SELECT. A table of its WITH is known to those after it, with
-// RECURSIVE to all, and to the query itself; outside it is not.
+// query inspects a SELECT. A CTE is in scope in the CTEs after it, in all of
+// them with RECURSIVE, and in the query itself.
 func (in *inspector) query(s *pgquery.SelectStmt, own []string) error {
 	if with := s.GetWithClause(); with != nil {
 		own = slices.Clone(own)
@@ -271,8 +266,8 @@ func (in *inspector) typeName(t *pgquery.TypeName, own []string) error {
 	return nil
 }
 
-// nameOf reads a name of one or two parts.
-func nameOf(parts []*pgquery.Node) (Name, bool) {
+// parseName parses a name of one or two parts.
+func parseName(parts []*pgquery.Node) (Name, bool) {
 	switch len(parts) {
 	case 1:
 		return Name{Name: parts[0].GetString_().GetSval()}, true
@@ -283,43 +278,43 @@ func nameOf(parts []*pgquery.Node) (Name, bool) {
 	}
 }
 
-func (in *inspector) function(parts []*pgquery.Node) error {
-	name, ok := nameOf(parts)
+func (in *inspector) addFunction(parts []*pgquery.Node) error {
+	name, ok := parseName(parts)
 	if !ok {
 		return sqldb.Refuse("A function's name has too many parts.")
 	}
-	if barred(name.Name) {
-		return sqldb.Refuse("The function %s is not allowed: it could do more than read the tables.", sqldb.Brief(name.Name))
+	if isForbiddenFunction(name.Name) {
+		return sqldb.Refuse("The function %s is not allowed: it could do more than read the tables.", sqldb.QuoteName(name.Name))
 	}
-	in.out.Functions = append(in.out.Functions, name)
+	in.result.Functions = append(in.result.Functions, name)
 	return nil
 }
 
-// fields are what is picked from a row or a value. PostgreSQL takes a field that
-// does not exist for a function of the whole.
-func (in *inspector) fields(parts []*pgquery.Node) error {
+// checkFields inspects the selection of fields of a row. PostgreSQL calls a
+// function for a field that does not exist.
+func (in *inspector) checkFields(parts []*pgquery.Node) error {
 	for _, part := range parts {
 		text, ok := part.GetNode().(*pgquery.Node_String_)
 		if !ok {
 			continue
 		}
-		if err := in.function([]*pgquery.Node{{Node: text}}); err != nil {
+		if err := in.addFunction([]*pgquery.Node{{Node: text}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *inspector) operator(parts []*pgquery.Node) {
-	if name, ok := nameOf(parts); ok {
-		in.out.Operators = append(in.out.Operators, name)
+func (in *inspector) addOperator(parts []*pgquery.Node) {
+	if name, ok := parseName(parts); ok {
+		in.result.Operators = append(in.result.Operators, name)
 	}
 }
 
-// barred are functions of PostgreSQL and of what ships with it that write, wait,
-// lock, reach files or other servers, or run a text as a statement. Most are
-// volatile and the server is asked about that as well.
-func barred(name string) bool {
+// isForbiddenFunction reports whether a function of PostgreSQL or its
+// extensions writes, waits, locks, accesses files or other servers, or runs a
+// text as a statement. Most of them are also volatile.
+func isForbiddenFunction(name string) bool {
 	name = strings.ToLower(name)
 	for _, prefix := range []string{
 		"pg_sleep", "pg_read_", "pg_ls_", "pg_stat_", "pg_file_", "pg_logical_", "pg_replication_", "pg_create_", "pg_drop_",
@@ -341,9 +336,9 @@ func barred(name string) bool {
 	}, name)
 }
 
-// harmless are the volatile functions of PostgreSQL itself that are allowed:
-// chance, the clock, and sizes.
-func harmless() []string {
+// allowedVolatileFunctions returns the volatile functions that only return
+// random numbers, the time or sizes.
+func allowedVolatileFunctions() []string {
 	return []string{
 		"random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "pg_relation_size", "pg_total_relation_size",
 		"pg_table_size", "pg_indexes_size", "pg_database_size", "statement_timestamp", "transaction_timestamp",

@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/postgresql"
 )
 
-// reads are statements that only read.
+// reads returns statements that only read.
 func reads() []string {
 	return []string{
 		"select 1", "SELECT 1;", " -- a comment\nselect /* another */ 1 ; -- and one more", "values (1, 'a'), (2, 'b')", "table orders",
@@ -30,9 +30,9 @@ func reads() []string {
 	}
 }
 
-// attack is a statement that must not run. harmless ones change nothing and wait
-// for nobody, or for as long as the time limit lets them: the engine may run
-// them, and only the checker refuses them.
+// An attack is a statement that must not run. harmless ones change nothing and wait
+// for nothing, or at most for the time limit: the engine may run
+// them, and only the guard refuses them.
 type attack struct {
 	sql      string
 	harmless bool
@@ -87,7 +87,7 @@ func refused(err error) bool {
 	return ok && wrong.Refused && wrong.Message != "" && len(wrong.Message) <= 4*1000
 }
 
-func TestWhatReadsIsTaken(t *testing.T) {
+func TestReadingStatementsAreAllowed(t *testing.T) {
 	t.Parallel()
 	for _, sql := range reads() {
 		if _, err := postgresql.Inspect(sql); err != nil {
@@ -96,7 +96,7 @@ func TestWhatReadsIsTaken(t *testing.T) {
 	}
 }
 
-func TestNamesOfAStatement(t *testing.T) {
+func TestNamesOfStatements(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
 		"select * from a join s.b on true":                                                     "a s.b",
@@ -135,8 +135,8 @@ func TestLongAndDeepStatementsAreRefused(t *testing.T) {
 	}
 }
 
-// The gold statements of text-to-SQL questions, where they are at hand.
-func TestGoldStatementsAreTaken(t *testing.T) {
+// The gold statements of text-to-SQL questions, if they exist.
+func TestGoldStatementsAreAllowed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "..", "..", "shared", "databases", "text2sql")
 	taken := 0
@@ -152,8 +152,8 @@ func TestGoldStatementsAreTaken(t *testing.T) {
 	t.Logf("%d gold statements taken", taken)
 }
 
-// gold are the first of the equally right statements of each question, with all
-// the columns of a choice.
+// gold returns the first of the equivalent statements of each question, with all
+// columns of a choice.
 func gold(t *testing.T, path string) []string {
 	t.Helper()
 	file, err := os.Open(path)

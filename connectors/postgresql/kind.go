@@ -18,7 +18,7 @@ const (
 	maxSchemas  = 50
 )
 
-// Kind describes the connector. All its connections are made by dial.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "postgresql",
@@ -27,11 +27,11 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Description:   "A PostgreSQL database that agents look at and ask questions of. It brings no documents.",
 		Category:      connectors.CategoryDatabase,
 		Documentation: "https://www.postgresql.org/docs/current/ddl-priv.html",
-		Options: slices.Concat(sqldb.Place(defaultPort, "sales"), []connectors.Option{{
+		Options: slices.Concat(sqldb.ServerOptions(defaultPort, "sales"), []connectors.Option{{
 			Name: optionSchema, Title: "Schemas", Type: connectors.TypeString, Default: "public", Example: "public, sales",
-			Help: "The schemas that agents see, with commas between them.", Check: checkSchemas,
-		}}, sqldb.TLS(optionSSLMode), sqldb.Reach()),
-		Credentials: sqldb.Login("A role that has CONNECT on the database, USAGE on the schemas and SELECT on the tables, and nothing else."),
+			Help: "The schemas that agents see, with commas between them.", Check: connectors.CheckString(checkSchemas),
+		}}, sqldb.TLSOptions(optionSSLMode), sqldb.TableOptions()),
+		Credentials: sqldb.LoginCredentials("A role that has CONNECT on the database, USAGE on the schemas and SELECT on the tables, and nothing else."),
 		CheckSettings: func(s connectors.Settings) error {
 			return sqldb.CheckCA(s, s.String(optionSSLMode))
 		},
@@ -41,9 +41,8 @@ func Kind(dial connectors.Dial) connectors.Kind {
 	}
 }
 
-func checkSchemas(value any) error {
-	text, _ := value.(string)
-	list := schemasOf(text)
+func checkSchemas(text string) error {
+	list := parseSchemas(text)
 	if len(list) == 0 || len(list) > maxSchemas {
 		return errors.New("must name 1 to 50 schemas")
 	}
@@ -58,8 +57,8 @@ func checkSchemas(value any) error {
 	return nil
 }
 
-// schemasOf reads names with commas between them.
-func schemasOf(text string) []string {
+// parseSchemas parses a list with commas.
+func parseSchemas(text string) []string {
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {

@@ -10,13 +10,13 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// relation is a table by its number at the server.
+// A relation is a table with its OID.
 type relation struct {
 	OID          uint32
 	Schema, Name string
 }
 
-// namesSQL lists what the login may read of the schemas $1. Partitions are left
+// namesSQL lists what the login may read in the schemas $1. Partitions belong
 // to their tables.
 const namesSQL = `select c.oid, n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 	where n.nspname = any ($1::text[]) and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
@@ -48,11 +48,13 @@ const keysSQL = `select k.conrelid, k.contype = 'p',
 	where k.conrelid = any ($1::oid[]) and k.contype in ('p', 'f')
 	order by k.conrelid, k.conname`
 
-// errForeign is of an answer about a table that was not asked for.
-var errForeign = errors.New("the server told of a table that was not asked for")
+// errUnexpectedTable is the error of a result with a table that was not
+// requested.
+var errUnexpectedTable = errors.New("the server told of a table that was not asked for")
 
-// names are the tables that may be seen, at most one more than MaxTables.
-func (d *database) names(ctx context.Context, s *session) ([]relation, error) {
+// visibleTables returns the tables that agents see, at most one more than
+// MaxTables.
+func (d *database) visibleTables(ctx context.Context, s *session) ([]relation, error) {
 	rows, err := s.conn.Query(ctx, namesSQL, d.schemas)
 	if err != nil {
 		return nil, fmt.Errorf("list the tables: %w", err)
@@ -63,23 +65,23 @@ func (d *database) names(ctx context.Context, s *session) ([]relation, error) {
 	}
 	var out []relation
 	for _, r := range all {
-		if d.tables.Allow(r.Schema, r.Name) && len(out) <= connectors.MaxTables {
+		if d.Tables.Allow(r.Schema, r.Name) && len(out) <= connectors.MaxTables {
 			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// Schema implements connectors.Database.
+// Schema implements [connectors.Database].
 func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
-	ctx, cancel := context.WithTimeout(ctx, schemaTime+connectTime)
+	ctx, cancel := context.WithTimeout(ctx, schemaTimeout+connectTimeout)
 	defer cancel()
-	s, err := d.open(ctx, schemaTime)
+	s, err := d.open(ctx, schemaTimeout)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close(ctx)
-	names, err := d.names(ctx, s)
+	names, err := d.visibleTables(ctx, s)
 	if err != nil {
 		return nil, d.connectError(err)
 	}
@@ -102,7 +104,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 				return err
 			}
 			if at[oid] == nil {
-				return errForeign
+				return errUnexpectedTable
 			}
 			at[oid].View, at[oid].Comment, at[oid].Rows = t.View, t.Comment, t.Rows
 			return nil
@@ -114,7 +116,7 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 				return err
 			}
 			if at[oid] == nil {
-				return errForeign
+				return errUnexpectedTable
 			}
 			at[oid].Columns = append(at[oid].Columns, c)
 			return nil
@@ -132,20 +134,20 @@ func (d *database) Schema(ctx context.Context) ([]connectors.Table, error) {
 	return tables, nil
 }
 
-func scanKey(row pgx.CollectableRow, at map[uint32]*connectors.Table) error {
+func scanKey(row pgx.CollectableRow, tables map[uint32]*connectors.Table) error {
 	var oid uint32
 	var primary bool
 	var key connectors.ForeignKey
 	if err := row.Scan(&oid, &primary, &key.Columns, &key.Schema, &key.Table, &key.References); err != nil {
 		return err
 	}
-	if at[oid] == nil {
-		return errForeign
+	if tables[oid] == nil {
+		return errUnexpectedTable
 	}
 	if primary {
-		at[oid].PrimaryKey = key.Columns
+		tables[oid].PrimaryKey = key.Columns
 	} else {
-		at[oid].ForeignKeys = append(at[oid].ForeignKeys, key)
+		tables[oid].ForeignKeys = append(tables[oid].ForeignKeys, key)
 	}
 	return nil
 }

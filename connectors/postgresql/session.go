@@ -2,11 +2,9 @@ package postgresql
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"time"
 
@@ -20,46 +18,44 @@ import (
 )
 
 const (
-	connectTime = 15 * time.Second
-	closeTime   = 2 * time.Second
-	// maxMessage bounds one message of the server: a row can have a gigabyte.
+	connectTimeout = 15 * time.Second
+	closeTimeout   = 2 * time.Second
+	// maxMessage bounds one message of the server, since a row can have a
+	// gigabyte.
 	maxMessage = 16 << 20
 )
 
-// configOf is the configuration of a connection. The process's environment and
-// the files that libpq knows have no part in it.
-func configOf(s connectors.Settings, dial connectors.Dial) (*pgx.ConnConfig, error) {
+// newConfig returns the configuration of connections. The environment of the
+// process and the files of libpq are ignored.
+func newConfig(s connectors.Settings, dial connectors.Dial) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=x password=x dbname=x sslmode=disable")
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection: %w", err)
 	}
-	encryption, plain, err := sqldb.TLSConfig(s, s.String(optionSSLMode))
+	tlsConfig, fallback, err := sqldb.TLSConfig(s, s.String(optionSSLMode))
 	if err != nil {
 		return nil, connectors.Fatal(err)
 	}
 	host, port := s.String(sqldb.OptionHost), uint16(s.Integer(sqldb.OptionPort)) //nolint:gosec // 1 to 65535
 	config.Host, config.Port, config.Database = host, port, s.String(sqldb.OptionDatabase)
 	config.User, config.Password = s.Credentials[sqldb.CredentialUser], s.Credentials[sqldb.CredentialPassword]
-	config.TLSConfig, config.Fallbacks = encryption, nil
-	if encryption != nil && encryption.ServerName == "" {
-		config.TLSConfig = serverName(encryption, host)
-	}
-	if plain {
+	config.TLSConfig, config.Fallbacks = tlsConfig, nil
+	if fallback {
 		config.Fallbacks = []*pgconn.FallbackConfig{{Host: host, Port: port}}
 	}
 	config.RuntimeParams = map[string]string{"application_name": "magpie"}
-	config.ConnectTimeout = connectTime
+	config.ConnectTimeout = connectTimeout
 	config.DialFunc = pgconn.DialFunc(dial)
-	// Names are resolved where the addresses are checked.
+	// The dialer resolves names, since it checks the addresses.
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		frontend := pgproto3.NewFrontend(r, w)
 		frontend.SetMaxBodyLen(maxMessage)
 		return frontend
 	}
-	// A context that ends stops the statement at the server too.
+	// The end of a context also stops the statement at the server.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: closeTime}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: closeTimeout}
 	}
 	config.ValidateConnect, config.AfterConnect, config.OnNotice = nil, nil, nil
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -67,19 +63,13 @@ func configOf(s connectors.Settings, dial connectors.Dial) (*pgx.ConnConfig, err
 	return config, nil
 }
 
-func serverName(c *tls.Config, host string) *tls.Config {
-	c = c.Clone()
-	c.ServerName = host
-	return c
-}
-
-// session is a connection in a transaction that reads.
+// A session is a connection in a read-only transaction.
 type session struct{ conn *pgx.Conn }
 
 // open connects and begins a transaction in which the server refuses to write.
 func (d *database) open(ctx context.Context, timeout time.Duration) (*session, error) {
-	if d.isClosed() {
-		return nil, connectors.Fatal(errors.New("the database was closed"))
+	if err := d.CheckOpen(); err != nil {
+		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, d.config.Copy())
 	if err != nil {
@@ -89,8 +79,8 @@ func (d *database) open(ctx context.Context, timeout time.Duration) (*session, e
 	for _, name := range d.schemas {
 		schemas = append(schemas, pgx.Identifier{name}.Sanitize())
 	}
-	// Statements of a read-only transaction may make it writable before the first
-	// that looks at a table; the last one here is that.
+	// A transaction can be made writable until its first query of a table, which is
+	// the last statement here.
 	begin := fmt.Sprintf(`set session characteristics as transaction read only;
 begin transaction isolation level read committed read only;
 set local statement_timeout = %[1]d; set local lock_timeout = %[2]d; set local idle_in_transaction_session_timeout = %[3]d;
@@ -107,36 +97,33 @@ select count(*) from pg_catalog.pg_namespace`,
 	return &session{conn: conn}, nil
 }
 
-// close ends the connection, and with it the transaction.
+// close ends the connection and its transaction.
 func (s *session) close(ctx context.Context) { closeConn(ctx, s.conn) }
 
 func closeConn(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = conn.Close(ctx) // nothing is kept in it
+	_ = conn.Close(ctx) // the connection has no data to lose
 }
 
-// connectError sorts what went wrong before a statement ran.
+// connectError returns the marked error of a connection.
 func (d *database) connectError(err error) error {
 	server, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		if network, isNet := errors.AsType[net.Error](err); isNet && network.Timeout() {
-			return connectors.Retryable(fmt.Errorf("%s did not answer in time", d.place()), 0)
-		}
-		return connectors.Retryable(fmt.Errorf("connect to %s: %s", d.place(), oneLine(err)), 0)
+		return sqldb.NetworkError(d.server(), err)
 	}
-	said := fmt.Errorf("%s says: %s (%s)", d.place(), server.Message, server.Code)
+	err = fmt.Errorf("%s says: %s (%s)", d.server(), server.Message, server.Code)
 	switch {
 	case strings.HasPrefix(server.Code, "28"), server.Code == "42501":
-		return connectors.NeedsAuth(said)
+		return connectors.NeedsAuth(err)
 	case strings.HasPrefix(server.Code, "3D"), strings.HasPrefix(server.Code, "3F"):
-		return connectors.Fatal(said)
+		return connectors.Fatal(err)
 	default:
-		return connectors.Retryable(said, 0)
+		return connectors.Retryable(err, 0)
 	}
 }
 
-// statementError sorts what went wrong with a statement.
+// statementError returns the error of a statement.
 func (d *database) statementError(err error, timeout time.Duration) error {
 	server, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -145,7 +132,7 @@ func (d *database) statementError(err error, timeout time.Duration) error {
 	message := server.Message
 	switch {
 	case server.Code == "57014":
-		message = fmt.Sprintf("The statement was stopped after %s. Ask for less: filter, or aggregate.", timeout)
+		message = sqldb.TimeoutMessage(timeout)
 	case server.Code == "25006":
 		return &connectors.QueryError{Refused: true, Code: server.Code, Message: "The database refuses it: " + message}
 	case strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "08"), strings.HasPrefix(server.Code, "53"):
@@ -160,14 +147,5 @@ func (d *database) statementError(err error, timeout time.Duration) error {
 	if server.Position > 0 {
 		message += fmt.Sprintf("\nAt character %d of the statement.", server.Position)
 	}
-	return sqldb.Wrong(server.Code, message)
-}
-
-func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	const longest = 500
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "…"
-	}
-	return text
+	return sqldb.StatementError(server.Code, message)
 }

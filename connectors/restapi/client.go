@@ -2,6 +2,7 @@ package restapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func New(base string, dial connectors.Dial, o Options) (*Client, error) {
 		return nil, connectors.Fatal(errors.New("the address of the platform must begin with https:// or http://"))
 	}
 	transport := &http.Transport{
-		DialContext: requireEncryption(parsed, dial), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTimeout, ResponseHeaderTimeout: headerTimeout,
+		DialContext: RequireEncryption(dial, parsed), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTimeout, ResponseHeaderTimeout: headerTimeout,
 		IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdleConnections, MaxIdleConnsPerHost: maxIdleConnections, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	c := &Client{base: parsed, transport: transport, opt: o}
@@ -85,25 +86,26 @@ func New(base string, dial connectors.Dial, o Options) (*Client, error) {
 	return c, nil
 }
 
-// errUnencrypted says that credentials would be sent in clear text.
-var errUnencrypted = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
+// ErrUnencrypted says that credentials would be sent in clear text.
+var ErrUnencrypted = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
 
-// requireEncryption returns a dial that refuses unencrypted connections to a
-// platform with a public address.
-func requireEncryption(base *url.URL, dial connectors.Dial) connectors.Dial {
-	if base.Scheme != "http" || dial == nil {
+// RequireEncryption returns a dial that returns [ErrUnencrypted] for connections to
+// the http URLs among bases, if the host has a public address.
+func RequireEncryption(dial connectors.Dial, bases ...*url.URL) connectors.Dial {
+	unencrypted := make(map[string]bool)
+	for _, base := range bases {
+		if base.Scheme == "http" {
+			unencrypted[strings.ToLower(net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")))] = true
+		}
+	}
+	if len(unencrypted) == 0 || dial == nil {
 		return dial
 	}
-	port := base.Port()
-	if port == "" {
-		port = "80"
-	}
-	platform := net.JoinHostPort(base.Hostname(), port)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
-		if err == nil && strings.EqualFold(address, platform) && httpx.Public(conn.RemoteAddr()) {
+		if err == nil && unencrypted[strings.ToLower(address)] && httpx.Public(conn.RemoteAddr()) {
 			_ = conn.Close()
-			return nil, errUnencrypted
+			return nil, ErrUnencrypted
 		}
 		return conn, err
 	}

@@ -87,8 +87,8 @@ func truncatedPath(path string) string {
 	return path
 }
 
-// declaresHTML reports whether the content type is that of a web page.
-func declaresHTML(header http.Header) bool {
+// DeclaresHTML reports whether the Content-Type is that of a web page.
+func DeclaresHTML(header http.Header) bool {
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
 		mediaType, _, _ = strings.Cut(strings.ToLower(header.Get("Content-Type")), ";")
@@ -96,9 +96,8 @@ func declaresHTML(header http.Header) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// startsAsHTML reports whether the content looks like a web page, whatever its
-// content type.
-func startsAsHTML(content []byte) bool {
+// StartsAsHTML reports whether a content looks like a web page.
+func StartsAsHTML(content []byte) bool {
 	const prefixBytes = 512
 	start := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(content[:min(prefixBytes, len(content))], []byte("\xef\xbb\xbf"))))
 	for _, mark := range []string{"<!doctype html", "<html", "<head", "<body", "<script"} {
@@ -127,7 +126,7 @@ func (c *Client) ReadJSON(ctx context.Context, response *http.Response, required
 	}
 	body = bytes.TrimSpace(body)
 	switch {
-	case declaresHTML(response.Header) || startsAsHTML(body):
+	case DeclaresHTML(response.Header) || StartsAsHTML(body):
 		return c.unexpectedHTML(response, body, wantedJSON)
 	case len(body) == 0:
 		return c.unexpected(response, gotNothing, wantedJSON)
@@ -229,7 +228,7 @@ func (c *Client) Download(ctx context.Context, r Request, want Expected) (*Downl
 	switch {
 	case response.StatusCode != http.StatusOK:
 		got = fmt.Sprintf("the status %d", response.StatusCode)
-	case !want.AllowHTML && declaresHTML(response.Header):
+	case !want.AllowHTML && DeclaresHTML(response.Header):
 		got = gotHTML
 	case (want.Size > 0 || want.NonEmpty) && response.ContentLength == 0:
 		got = gotNothing

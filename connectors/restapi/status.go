@@ -111,20 +111,26 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return c.interrupted(ctx, ctx.Err())
 	}
+	return NetworkError(c.opt.Platform, err)
+}
+
+// NetworkError returns the marked error of an HTTP request that got no response,
+// not because its context ended. platform names the other side.
+func NetworkError(platform string, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer text repeats the whole URL
 	}
 	if httpx.IsHidden(err) {
 		return connectors.Fatal(httpx.ErrRefused)
 	}
-	if errors.Is(err, errUnencrypted) {
-		return connectors.Fatal(fmt.Errorf("%s is not asked without encryption: %w", c.opt.Platform, errUnencrypted))
+	if errors.Is(err, ErrUnencrypted) {
+		return connectors.Fatal(fmt.Errorf("%s is not asked without encryption: %w", platform, ErrUnencrypted))
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); untrusted || unknown {
-		return connectors.Fatal(fmt.Errorf("the certificate of %s is not trusted", c.opt.Platform))
+		return connectors.Fatal(fmt.Errorf("the certificate of %s is not trusted", platform))
 	}
-	return connectors.Retryable(fmt.Errorf("%s cannot be reached: %w", c.opt.Platform, err), 0)
+	return connectors.Retryable(fmt.Errorf("%s cannot be reached: %w", platform, err), 0)
 }
 
 // RetryAfter returns the delay of the Retry-After header in either of its forms,

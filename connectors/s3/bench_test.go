@@ -7,8 +7,8 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// BenchmarkWalk says how many objects a second a sync of an unchanged bucket
-// gets to see.
+// BenchmarkWalk measures the objects a second that a sync of an unchanged bucket
+// lists.
 func BenchmarkWalk(b *testing.B) {
 	const objects = 4 * connectors.MaxPageItems
 	place := newBucket(b, testkit.S3(b))

@@ -8,37 +8,36 @@ import (
 	"strings"
 )
 
-// explainedBody gives errors in the middle of a content the same form as those
-// at its beginning, and fails where the content has another length than was
-// listed.
-type explainedBody struct {
-	body    io.ReadCloser
-	explain func(error) error
-	sized   bool
-	left    int64
+// An objectBody marks errors while an object is read, and fails if the object
+// has another length than listed.
+type objectBody struct {
+	body      io.ReadCloser
+	markError func(error) error
+	hasSize   bool
+	remaining int64
 }
 
-func (b *explainedBody) Read(buffer []byte) (int, error) {
+func (b *objectBody) Read(buffer []byte) (int, error) {
 	count, err := b.body.Read(buffer)
-	b.left -= int64(count)
+	b.remaining -= int64(count)
 	switch {
-	case b.sized && b.left < 0:
-		err = b.explain(&mismatchError{"more bytes than the object has"})
+	case b.hasSize && b.remaining < 0:
+		err = b.markError(&unexpectedResponseError{"more bytes than the object has"})
 	case err == nil:
 	case !errors.Is(err, io.EOF):
-		err = b.explain(err)
-	case b.sized && b.left > 0:
-		err = b.explain(io.ErrUnexpectedEOF)
+		err = b.markError(err)
+	case b.hasSize && b.remaining > 0:
+		err = b.markError(io.ErrUnexpectedEOF)
 	}
 	return count, err
 }
 
-func (b *explainedBody) Close() error { return b.body.Close() }
+func (b *objectBody) Close() error { return b.body.Close() }
 
-// unpacked decompresses what was uploaded with the encoding gzip, as web sites
-// kept in buckets are: the page is the content, not its compressed form. Bytes
-// that are not gzip in spite of their encoding are given as they are.
-func unpacked(body io.ReadCloser, encoding string) (io.ReadCloser, error) {
+// decompress decompresses an object with the encoding gzip, as is usual for web
+// sites in buckets. Bytes that are not gzip in spite of their encoding are
+// unchanged.
+func decompress(body io.ReadCloser, encoding string) (io.ReadCloser, error) {
 	if !strings.Contains(strings.ToLower(encoding), "gzip") {
 		return body, nil
 	}

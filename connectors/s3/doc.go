@@ -1,11 +1,11 @@
-// Package s3 is the connector for buckets of Amazon S3 and of services that
-// speak its protocol.
+// Package s3 is the connector for buckets of Amazon S3 and of compatible
+// services.
 //
-// It walks a bucket in the order of its keys with ListObjectsV2, the cursor
-// being the last key seen, so that a walk can go on after any interruption. The
-// ETag is an item's version, and content is only read on the condition that it
-// still has that ETag.
+// It walks a bucket in the order of its keys with ListObjectsV2. The cursor is
+// the last key, so that a walk can be continued at any time. The ETag is the
+// version of an item, and content is only read on the condition that it still
+// has that ETag.
 //
-// Allowed imports: the standard library, connectors, internal/httpx (for its
-// error), minio-go and golang.org/x/sync.
+// Allowed imports: the standard library, connectors, connectors/restapi,
+// internal/httpx, internal/safetext and minio-go.
 package s3

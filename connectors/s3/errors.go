@@ -16,44 +16,45 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// explain turns an error of a request into one that says what to do and how
-// the caller has to act. doing is what was tried: `list the bucket "docs"`.
-func (s *source) explain(ctx context.Context, e *exchange, doing string, err error) error {
+// markError returns the marked error of a request. action is what was tried,
+// such as `list the bucket "docs"`.
+func (s *source) markError(ctx context.Context, c *call, action string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", doing, ctx.Err())
+		return fmt.Errorf("%s: %w", action, ctx.Err())
 	}
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		return s.explainResponse(e, doing, response)
+		return s.markResponse(c, action, response)
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // the outer text repeats the whole address
+		err = outer.Err // the outer text repeats the URL
 	}
 	if httpx.IsHidden(err) {
-		return connectors.Fatal(fmt.Errorf("%s: config.endpoint: %w", doing, err))
+		return connectors.Fatal(fmt.Errorf("%s: config.endpoint: %w", action, err))
 	}
 	if errors.Is(err, errEndlessListing) {
-		return connectors.Fatal(fmt.Errorf("%s: %w; is config.endpoint an S3 service?", doing, err))
+		return connectors.Fatal(fmt.Errorf("%s: %w; is config.endpoint an S3 service?", action, err))
 	}
 	if reason := tlsReason(err); reason != "" {
-		return connectors.Fatal(fmt.Errorf("%s: %s", doing, reason))
+		return connectors.Fatal(fmt.Errorf("%s: %s", action, reason))
 	}
-	if mismatch, ok := errors.AsType[*mismatchError](err); ok {
-		return connectors.Retryable(fmt.Errorf("%s: %w", doing, mismatch), 0)
+	if mismatch, ok := errors.AsType[*unexpectedResponseError](err); ok {
+		return connectors.Retryable(fmt.Errorf("%s: %w", action, mismatch), 0)
 	}
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return connectors.Retryable(fmt.Errorf("%s: the answer was cut off or is no S3 answer; is config.endpoint an S3 service?", doing), 0)
+		return connectors.Retryable(fmt.Errorf("%s: the answer was cut off or is no S3 answer; is config.endpoint an S3 service?", action), 0)
 	}
-	return connectors.Retryable(fmt.Errorf("%s: %w", doing, err), 0)
+	return connectors.Retryable(fmt.Errorf("%s: %w", action, err), 0)
 }
 
-func (s *source) explainResponse(e *exchange, doing string, response minio.ErrorResponse) error {
-	say := func(format string, arguments ...any) error {
-		return fmt.Errorf(doing+": "+format, arguments...)
+func (s *source) markResponse(c *call, action string, response minio.ErrorResponse) error {
+	say := func(format string, args ...any) error {
+		return fmt.Errorf(action+": "+format, args...)
 	}
 	switch response.Code {
 	case minio.NoSuchKey:
@@ -64,7 +65,7 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 		return connectors.Retryable(say("%w", errChanged), 0)
 	case "InvalidObjectState":
 		return say("it is archived; restore it at the source to have it indexed")
-	case "InvalidAccessKeyId", "XAdminUserNotFound": // the second is Versity's
+	case "InvalidAccessKeyId", "XAdminUserNotFound": // the second is of Versity
 		return connectors.NeedsAuth(say("the service does not know the access key; correct credentials.%s", credentialID))
 	case "SignatureDoesNotMatch":
 		return connectors.NeedsAuth(say("the secret does not belong to the access key; correct credentials.%s", credentialSecret))
@@ -78,34 +79,33 @@ func (s *source) explainResponse(e *exchange, doing string, response minio.Error
 	status := response.StatusCode
 	switch {
 	case response.Code == minio.AccessDenied:
-		return connectors.NeedsAuth(say("%w", &deniedError{advice: s.advice()}))
+		return connectors.NeedsAuth(say("%w", &deniedError{advice: s.accessAdvice()}))
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return connectors.NeedsAuth(say("%s", s.advice()))
+		return connectors.NeedsAuth(say("%s", s.accessAdvice()))
 	case status >= 300 && status < 400:
-		// The service itself says so with one of the codes above: this may be a login that stands between.
+		// The service uses one of the codes above. This may be the login of a proxy.
 		return connectors.Retryable(say("the service sends elsewhere (status %d)%s; check config.%s and config.%s, and whether a proxy or a login stands between",
 			status, regionHint(response.Region), optionEndpoint, optionRegion), 0)
-	case throttled(response):
-		return connectors.Retryable(say("the service is busy or broken for now (%s)", codeOf(response)), e.waitFor())
+	case isThrottled(response):
+		return connectors.Retryable(say("the service is busy or broken for now (%s)", errorCode(response)), c.delay())
 	default:
-		return say("the service answered %s: %s", codeOf(response), clean(response.Message))
+		return say("the service answered %s: %s", errorCode(response), printable(response.Message))
 	}
 }
 
-// deniedError says that one request was not allowed, with credentials that are
-// right.
+// A deniedError says that one request was not allowed, with valid credentials.
 type deniedError struct{ advice string }
 
 func (e *deniedError) Error() string { return e.advice }
 
-func (s *source) advice() string {
+func (s *source) accessAdvice() string {
 	if s.anonymous {
 		return "the bucket is not public; enter credentials." + credentialID + " and credentials." + credentialSecret
 	}
 	return "the access key is not allowed to; grant it s3:ListBucket on the bucket and s3:GetObject on its objects"
 }
 
-func throttled(response minio.ErrorResponse) bool {
+func isThrottled(response minio.ErrorResponse) bool {
 	switch response.Code {
 	case "SlowDown", "SlowDownRead", "Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled",
 		"RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted":
@@ -116,16 +116,16 @@ func throttled(response minio.ErrorResponse) bool {
 		status != http.StatusNotImplemented
 }
 
-// tlsReason says what is wrong when no encrypted connection came about.
+// tlsReason says why there is no encrypted connection, or "".
 func tlsReason(err error) string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
 		return "the endpoint does not speak https; write config." + optionEndpoint + " with http:// in front"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "the endpoint's certificate is not trusted: " + clean(err.Error())
+		return "the endpoint's certificate is not trusted: " + printable(err.Error())
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "the endpoint's certificate is not trusted: " + clean(err.Error())
+		return "the endpoint's certificate is not trusted: " + printable(err.Error())
 	}
 	return ""
 }
@@ -134,27 +134,23 @@ func regionHint(region string) string {
 	if region == "" {
 		return ""
 	}
-	return " (" + clean(region) + ")"
+	return " (" + printable(region) + ")"
 }
 
-func codeOf(response minio.ErrorResponse) string {
+func errorCode(response minio.ErrorResponse) string {
 	if response.StatusCode == 0 {
-		return clean(response.Code)
+		return printable(response.Code)
 	}
-	return fmt.Sprintf("%d %s", response.StatusCode, clean(response.Code))
+	return fmt.Sprintf("%d %s", response.StatusCode, printable(response.Code))
 }
 
-// clean makes text of a server fit for a message.
-func clean(text string) string {
-	const longest = 200
-	runes := []rune(strings.Map(func(r rune) rune {
+// printable returns a text of a server in a form that is safe in a message.
+func printable(text string) string {
+	const maxRunes = 200
+	return safetext.Truncate(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, text))
-	if len(runes) > longest {
-		return string(runes[:longest]) + "…"
-	}
-	return string(runes)
+	}, text), maxRunes)
 }

@@ -20,22 +20,22 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 )
 
-// settingsOf point at a server that misbehaves, as no proper one can be made to.
-func settingsOf(endpoint string) connectors.Settings {
+// settingsFor returns settings for a server that misbehaves.
+func settingsFor(endpoint string) connectors.Settings {
 	return connectors.Settings{
 		Config:      map[string]any{"bucket": "broken", "region": "us-east-1", "endpoint": endpoint},
 		Credentials: map[string]string{"accessKeyId": "key", "secretAccessKey": "the-secret"},
 	}
 }
 
-func misbehaving(t *testing.T, handler http.HandlerFunc) connectors.Settings {
+func newBrokenService(t *testing.T, handler http.HandlerFunc) connectors.Settings {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return settingsOf(server.URL)
+	return settingsFor(server.URL)
 }
 
-func failure(status int, code string, header http.Header) http.HandlerFunc {
+func respondWithError(status int, code string, header http.Header) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for name, values := range header {
 			w.Header()[name] = values
@@ -46,7 +46,7 @@ func failure(status int, code string, header http.Header) http.HandlerFunc {
 	}
 }
 
-func TestErrorsOfTheServiceSayHowToAct(t *testing.T) {
+func TestErrorsOfTheServiceAreClassified(t *testing.T) {
 	t.Parallel()
 	const retryable, auth, fatal, plain = "retryable", "auth", "fatal", "plain"
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestErrorsOfTheServiceSayHowToAct(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := open(t, misbehaving(t, failure(c.status, c.code, c.header)))
+			source := open(t, newBrokenService(t, respondWithError(c.status, c.code, c.header)))
 			_, walked := source.Walk(t.Context(), "")
 			_, opened := source.Open(t.Context(), connectors.Item{ID: "a.md", Version: "1"})
 			for call, err := range map[string]error{"walk": walked, "open": opened} {
@@ -109,16 +109,16 @@ func TestErrorsOfTheServiceSayHowToAct(t *testing.T) {
 	}
 }
 
-// Other objects may well be readable; when none is, Check and the next walk say so.
+// Other objects may be readable. If none is, Check and the next walk fail.
 func TestDeniedObjectFailsAlone(t *testing.T) {
 	t.Parallel()
 	denied := func(keys ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Query().Has("list-type"):
-				respond(w, false, "a.md", "b.md", "c.md", "d.md")
+				respondWithListing(w, false, "a.md", "b.md", "c.md", "d.md")
 			case slices.Contains(keys, strings.TrimPrefix(r.URL.Path, "/broken/")):
-				failure(403, "AccessDenied", nil)(w, r)
+				respondWithError(403, "AccessDenied", nil)(w, r)
 			default:
 				w.Header().Set("ETag", `"1"`)
 				w.Header().Set("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")
@@ -126,7 +126,7 @@ func TestDeniedObjectFailsAlone(t *testing.T) {
 			}
 		}
 	}
-	some := open(t, misbehaving(t, denied("a.md")))
+	some := open(t, newBrokenService(t, denied("a.md")))
 	_, err := some.Open(t.Context(), connectors.Item{ID: "a.md", Version: "1"})
 	if _, again := connectors.RetryAfterOf(err); err == nil || again || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) ||
 		!strings.Contains(err.Error(), "s3:GetObject") {
@@ -135,11 +135,11 @@ func TestDeniedObjectFailsAlone(t *testing.T) {
 	if err := some.Check(t.Context()); err != nil {
 		t.Errorf("check with one object denied: %v", err)
 	}
-	all := open(t, misbehaving(t, denied("a.md", "b.md", "c.md", "d.md")))
+	all := open(t, newBrokenService(t, denied("a.md", "b.md", "c.md", "d.md")))
 	if err := all.Check(t.Context()); !connectors.IsNeedsAuth(err) {
 		t.Errorf("check with all objects denied: got %v, want it to ask for rights", err)
 	}
-	whole := open(t, misbehaving(t, failure(403, "AccessDenied", nil)))
+	whole := open(t, newBrokenService(t, respondWithError(403, "AccessDenied", nil)))
 	if _, err := whole.Walk(t.Context(), ""); !connectors.IsNeedsAuth(err) {
 		t.Errorf("walk: got %v, want it to ask for rights", err)
 	}
@@ -147,7 +147,7 @@ func TestDeniedObjectFailsAlone(t *testing.T) {
 
 func TestArchivedObjectFailsAlone(t *testing.T) {
 	t.Parallel()
-	source := open(t, misbehaving(t, failure(403, "InvalidObjectState", nil)))
+	source := open(t, newBrokenService(t, respondWithError(403, "InvalidObjectState", nil)))
 	_, err := source.Open(t.Context(), connectors.Item{ID: "a.md"})
 	if _, again := connectors.RetryAfterOf(err); err == nil || again || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) {
 		t.Errorf("got %v, want an error of this object only", err)
@@ -181,7 +181,7 @@ func TestUnreachableServicesAreExplained(t *testing.T) {
 		"metadata":        {"http://169.254.169.254", true, "ALLOWED_PRIVATE_NETWORKS"},
 		"private":         {"http://10.0.0.1:9000", true, "ALLOWED_PRIVATE_NETWORKS"},
 	} {
-		err := open(t, settingsOf(c.endpoint)).Check(t.Context())
+		err := open(t, settingsFor(c.endpoint)).Check(t.Context())
 		if err == nil {
 			t.Errorf("%s: the check succeeded", name)
 			continue
@@ -192,11 +192,11 @@ func TestUnreachableServicesAreExplained(t *testing.T) {
 	}
 }
 
-func TestGuardIsAskedForEveryConnection(t *testing.T) {
+func TestEveryConnectionUsesTheDialer(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	source, err := s3.Kind(httpx.NewGuard(nil).DialContext).New(t.Context(), settingsOf(server.URL))
+	source, err := s3.Kind(httpx.NewGuard(nil).DialContext).New(t.Context(), settingsFor(server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ type listing struct {
 	Contents              []object `xml:"Contents"`
 }
 
-func respond(w http.ResponseWriter, truncated bool, keys ...string) {
+func respondWithListing(w http.ResponseWriter, truncated bool, keys ...string) {
 	answer := listing{IsTruncated: truncated}
 	if truncated {
 		answer.NextContinuationToken = "more"
@@ -233,19 +233,21 @@ func respond(w http.ResponseWriter, truncated bool, keys ...string) {
 }
 
 // A service that lists in another order than the protocol's cannot be walked
-// page by page: after a cursor, keys would be missing and taken for deleted.
-func TestListingsOutOfOrderAreRefusedOnceTheyNeedACursor(t *testing.T) {
+// page by page: keys would be skipped after a cursor, and their documents deleted.
+func TestUnorderedListingsOfSeveralPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	var many []string
 	for number := range connectors.MaxPageItems + 1 {
 		many = append(many, fmt.Sprintf("v1/%04d.md", number))
 	}
 	many[0], many[1] = many[1], many[0]
-	large := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) { respond(w, false, many...) }))
+	large := open(t, newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) { respondWithListing(w, false, many...) }))
 	if page, err := large.Walk(t.Context(), ""); !connectors.IsFatal(err) {
 		t.Errorf("a large one: %d items, %v; want a fatal error", len(page.Items), err)
 	}
-	small := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) { respond(w, false, "v1/a.md", "v1.1/a.md", "v1/b.md") }))
+	small := open(t, newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) {
+		respondWithListing(w, false, "v1/a.md", "v1.1/a.md", "v1/b.md")
+	}))
 	if page, err := small.Walk(t.Context(), ""); err != nil || len(page.Items) != 3 || !page.Done {
 		t.Errorf("a small one: %d items, done %v, %v", len(page.Items), page.Done, err)
 	}
@@ -257,8 +259,8 @@ func TestListingsOutOfOrderAreRefusedOnceTheyNeedACursor(t *testing.T) {
 func TestHostileListingsEnd(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
-		"for ever truncated": func(w http.ResponseWriter, _ *http.Request) { respond(w, true) },
-		"ignores the prefix": func(w http.ResponseWriter, _ *http.Request) { respond(w, false, "a.md", "elsewhere.md") },
+		"for ever truncated": func(w http.ResponseWriter, _ *http.Request) { respondWithListing(w, true) },
+		"ignores the prefix": func(w http.ResponseWriter, _ *http.Request) { respondWithListing(w, false, "a.md", "elsewhere.md") },
 		"endless body": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<ListBucketResult><Contents><Key>")
 			filler := strings.Repeat("k", 1<<16)
@@ -279,11 +281,11 @@ func TestHostileListingsEnd(t *testing.T) {
 		"redirects": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		},
-		"nonsense code": failure(400, strings.Repeat("x\n", 5000), nil),
+		"nonsense code": respondWithError(400, strings.Repeat("x\n", 5000), nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := misbehaving(t, handler)
+			settings := newBrokenService(t, handler)
 			settings.Config["prefix"] = "a"
 			page, err := open(t, settings).Walk(t.Context(), "")
 			if err == nil {
@@ -296,9 +298,9 @@ func TestHostileListingsEnd(t *testing.T) {
 	}
 }
 
-func TestContentCutOffIsRetryable(t *testing.T) {
+func TestTruncatedContentIsRetryable(t *testing.T) {
 	t.Parallel()
-	source := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) {
+	source := open(t, newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		w.Header().Set("ETag", `"1"`)
 		w.Header().Set("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")
@@ -315,10 +317,10 @@ func TestContentCutOffIsRetryable(t *testing.T) {
 	}
 }
 
-func TestSilentServiceIsLeftWhenCanceled(t *testing.T) {
+func TestCancellationEndsASilentExchange(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
-	source := open(t, misbehaving(t, func(_ http.ResponseWriter, r *http.Request) {
+	source := open(t, newBrokenService(t, func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -376,11 +378,11 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-func TestAddressesOfObjectsAreWebAddresses(t *testing.T) {
+func TestItemsHaveWebAddresses(t *testing.T) {
 	t.Parallel()
-	server := misbehaving(t, func(w http.ResponseWriter, _ *http.Request) { respond(w, false, "dir/ü.md") })
+	server := newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) { respondWithListing(w, false, "dir/ü.md") })
 	endpoint, _ := server.Config["endpoint"].(string)
-	// Whatever host is asked for, the answer comes from the server above.
+	// All hosts are the server above.
 	redirected := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return dial(ctx, network, strings.TrimPrefix(endpoint, "http://"))
 	}
@@ -404,13 +406,13 @@ func TestAddressesOfObjectsAreWebAddresses(t *testing.T) {
 	}
 }
 
-// The library follows a listing that leads back to itself without end.
-func TestAListingThatLeadsToItselfEnds(t *testing.T) {
+// The library follows a listing that leads to itself without end.
+func TestListingThatLeadsToItselfFails(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	source := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) {
+	source := open(t, newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked++
-		respond(w, true, fmt.Sprintf("%04d.md", asked))
+		respondWithListing(w, true, fmt.Sprintf("%04d.md", asked))
 	}))
 	_, err := source.Walk(t.Context(), "")
 	if _, again := connectors.RetryAfterOf(err); !again || asked > 3 || !strings.Contains(err.Error(), `round in circles: it is followed by "more"`) {
@@ -418,8 +420,8 @@ func TestAListingThatLeadsToItselfEnds(t *testing.T) {
 	}
 }
 
-// A listing that says how many keys it has has them.
-func TestAListingWithoutItsKeysIsNone(t *testing.T) {
+// A listing has as many keys as its KeyCount.
+func TestListingWithMissingKeysFails(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"fewer keys than it says": "<ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>3</KeyCount><Contents><Key>a</Key></Contents></ListBucketResult>",
@@ -427,7 +429,7 @@ func TestAListingWithoutItsKeysIsNone(t *testing.T) {
 		"another root":            "<ListAllMyBucketsResult><IsTruncated>false</IsTruncated></ListAllMyBucketsResult>",
 		"a page":                  "<html><body>Please wait</body></html>",
 	} {
-		source := open(t, misbehaving(t, func(w http.ResponseWriter, _ *http.Request) {
+		source := open(t, newBrokenService(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/xml")
 			_, _ = io.WriteString(w, answer)
 		}))

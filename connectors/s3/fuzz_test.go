@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/connectors/s3"
 )
 
-// FuzzEndpoint: an endpoint is refused without repeating it, or a source can be
-// opened on it.
+// FuzzEndpoint checks that an endpoint is refused without repeating it, or that a
+// source can be opened with it.
 func FuzzEndpoint(f *testing.F) {
 	for _, seed := range []string{
 		"https://host:9000", "host", "http://[::1]:9000/", "https://u:hunter2@host", "ftp://h", "//h", "http://h/p?q#f", "http://h:99999",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 const (
@@ -21,32 +22,32 @@ const (
 	credentialSecret = "secretAccessKey"
 )
 
-// Kind describes the connector. All its connections are made by dial.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind {
 	return connectors.Kind{
 		Name:          "s3",
 		Title:         "S3 bucket",
-		Description:   "Objects in a bucket of Amazon S3 or of a service that speaks its protocol.",
+		Description:   "Objects in a bucket of Amazon S3 or of a compatible service.",
 		Category:      connectors.CategoryStorage,
 		Documentation: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
 		Enumerates:    true,
 		Options: []connectors.Option{
 			{
 				Name: optionBucket, Title: "Bucket", Type: connectors.TypeString, Required: true, Example: "company-docs",
-				Help: "The bucket's name alone.", Check: checkBucket,
+				Help: "The bucket's name alone.", Check: connectors.CheckString(checkBucket),
 			},
 			{
 				Name: optionRegion, Title: "Region", Type: connectors.TypeString, Example: "eu-west-1",
-				Help: "Asked from the service when left out.", Check: checkRegion,
+				Help: "Without it, the service is asked.", Check: connectors.CheckString(checkRegion),
 			},
 			{
 				Name: optionPrefix, Title: "Prefix", Type: connectors.TypeString, Example: "handbook/",
-				Help: "Only keys that begin with it are synced. A slash in front is ignored.", Check: checkPrefix,
+				Help: "Only keys that begin with it are synced. A leading slash is ignored.", Check: connectors.CheckString(checkPrefix),
 			},
 			{
 				Name: optionEndpoint, Title: "Endpoint", Type: connectors.TypeString, Example: "https://minio.example.com:9000",
 				Format: connectors.FormatURL, Advanced: true, Destination: true,
-				Help: "Address of a service other than Amazon's. Without http:// in front it is https.", Check: checkEndpoint,
+				Help: "Address of another service than Amazon's. Without http:// it is https.", Check: connectors.CheckString(checkEndpoint),
 			},
 		},
 		Credentials: []connectors.Option{
@@ -78,8 +79,7 @@ func checkSettings(s connectors.Settings) error {
 	}
 }
 
-func checkBucket(value any) error {
-	name, _ := value.(string)
+func checkBucket(name string) error {
 	switch {
 	case strings.ContainsAny(name, "/:"):
 		return errors.New("write the bucket's name alone, without s3:// and without a path; the path goes to config.prefix")
@@ -90,47 +90,36 @@ func checkBucket(value any) error {
 	}
 }
 
-func checkRegion(value any) error {
-	name, _ := value.(string)
+func checkRegion(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString(name) {
 		return errors.New("is no region name; write it as eu-west-1")
 	}
 	return nil
 }
 
-func checkPrefix(value any) error {
-	prefix, _ := value.(string)
+func checkPrefix(prefix string) error {
 	if len(prefix) > connectors.MaxIDBytes {
 		return fmt.Errorf("is longer than a key can be, %d bytes", connectors.MaxIDBytes)
 	}
 	return nil
 }
 
-func checkEndpoint(value any) error {
-	text, _ := value.(string)
+func checkEndpoint(text string) error {
 	_, err := parseEndpoint(text)
 	return err
 }
 
-// parseEndpoint reads an address given as http://…, https://… or a bare host.
-// Its errors do not repeat the text, which may hold a password.
+// parseEndpoint parses an endpoint. Without http:// or https://, it is https.
 func parseEndpoint(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
-	endpoint, err := url.Parse(text)
+	endpoint, err := restapi.ParseBaseURL(text, "https://host:port")
 	if err != nil {
-		return nil, errors.New("is no address; write it as https://host:port")
+		return nil, err
 	}
-	switch {
-	case endpoint.Scheme != "http" && endpoint.Scheme != "https":
-		return nil, errors.New("must begin with https:// or http://")
-	case endpoint.User != nil:
-		return nil, errors.New("must not hold a user or password; they go to the credentials")
-	case endpoint.Hostname() == "" || strings.ContainsAny(endpoint.Host, " %"):
-		return nil, errors.New("has no host; write it as https://host:port")
-	case strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.Fragment != "":
+	if strings.Trim(endpoint.Path, "/") != "" {
 		return nil, errors.New("must be a host and port alone; the bucket goes to config.bucket, a path in it to config.prefix")
 	}
 	return &url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}, nil

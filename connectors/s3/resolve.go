@@ -2,82 +2,61 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/magpie-search/magpie/connectors"
 )
 
-const lookups = 8
+const parallelLookups = 8
 
-// Resolve implements [connectors.Resolver]. A path is an item's Path or its
-// whole key; where both exist, it is the Path.
-func (s *source) Resolve(ctx context.Context, paths []string) (found []connectors.Item, missing []string, err error) {
-	if err := s.ready(ctx, fmt.Sprintf("look up objects of the bucket %q", s.bucket)); err != nil {
+// Resolve implements [connectors.Resolver]. A name is an item's Path or its key. If
+// both exist, it is the Path.
+func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
+	if err := s.checkOpen(ctx, fmt.Sprintf("look up objects of the bucket %q", s.bucket)); err != nil {
 		return nil, nil, err
 	}
-	items := make([]*connectors.Item, len(paths))
-	work, workContext := errgroup.WithContext(ctx)
-	work.SetLimit(lookups)
-	for at, path := range paths {
-		work.Go(func() error {
-			item, err := s.lookUp(workContext, path)
-			items[at] = item
-			return err
-		})
-	}
-	if err := work.Wait(); err != nil {
-		return nil, nil, err
-	}
-	known := make(map[string]bool)
-	for at, item := range items {
-		switch {
-		case item == nil:
-			missing = append(missing, paths[at])
-		case !known[item.ID]:
-			known[item.ID] = true
-			found = append(found, *item)
-		}
-	}
-	return found, missing, nil
+	return connectors.ResolveEach(ctx, names, parallelLookups, s.lookUp)
 }
 
-// lookUp returns a nil item when there is none.
-func (s *source) lookUp(ctx context.Context, path string) (*connectors.Item, error) {
-	relative := strings.TrimLeft(path, "/")
-	for _, key := range slices.Compact([]string{s.folder + relative, relative, path}) {
-		if !s.holds(key) {
+func (s *source) lookUp(ctx context.Context, name string) ([]connectors.Item, error) {
+	relative := strings.TrimLeft(name, "/")
+	for _, key := range slices.Compact([]string{s.folder + relative, relative, name}) {
+		if !s.isValidKey(key) {
 			continue
 		}
-		item, err := s.stat(ctx, key)
-		if err != nil || item != nil {
-			return item, err
+		item, err := s.getItem(ctx, key)
+		if !errors.Is(err, connectors.ErrNotFound) {
+			return []connectors.Item{item}, err
 		}
 	}
-	return nil, nil //nolint:nilnil // documented: there is no such object
+	return nil, connectors.ErrNotFound
 }
 
-// stat lists the one key that is the first of all beginning like it. Unlike
-// the request made for the purpose, HEAD, this gives the very fields a walk
-// does, an error that tells a missing bucket from a missing object, and no
-// object of another key from services that tidy up paths.
-func (s *source) stat(ctx context.Context, key string) (*connectors.Item, error) {
-	doing := fmt.Sprintf("look up the object %q", clean(key))
-	e := &exchange{bodyBytes: listingBytes, requests: listingRequests}
-	for object := range s.core.ListObjectsIter(withExchange(ctx, e), s.bucket, minio.ListObjectsOptions{
+// getItem returns the item of a key. It lists the first key with the key as prefix:
+// unlike HEAD, that returns the fields that a walk returns, and an error that
+// distinguishes a missing bucket from a missing object. Some services also answer
+// HEAD with the object of another key.
+func (s *source) getItem(ctx context.Context, key string) (connectors.Item, error) {
+	action := fmt.Sprintf("look up the object %q", printable(key))
+	c := &call{maxBody: maxListingBytes, maxRequests: maxListingRequests}
+	for object := range s.core.ListObjectsIter(withCall(ctx, c), s.bucket, minio.ListObjectsOptions{
 		Prefix: key, Recursive: true, MaxKeys: 1, FetchOwner: new(bool),
 	}) {
 		if object.Err != nil {
-			return nil, s.explain(ctx, e, doing, object.Err)
+			return connectors.Item{}, s.markError(ctx, c, action, object.Err)
 		}
-		if item, ok := s.itemOf(object); ok && object.Key == key {
-			return &item, nil
+		if item, ok := s.newItem(object); ok && object.Key == key {
+			return item, nil
 		}
 		break
 	}
-	return nil, s.explain(ctx, e, doing, ctx.Err())
+	if err := ctx.Err(); err != nil {
+		return connectors.Item{}, s.markError(ctx, c, action, err)
+	}
+	return connectors.Item{}, connectors.ErrNotFound
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-func oddPaths() []string {
+func unusualPaths() []string {
 	return []string{
 		"with space.md", "two  spaces .md", "plus+sign.md", "100%.md", "a%20b.md", "a%2Fb.md", "ünï/çødé.md", "日本語/ページ.md",
 		"emoji-🐦.md", "quote'\".md", "question?.md", "hash#.md", "amp&amp;.md", "semi;colon=equals.md", "at@colon:comma,.md",
@@ -25,18 +25,18 @@ func oddPaths() []string {
 	}
 }
 
-func TestBucketIsAConnector(t *testing.T) {
+func TestBucketPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		b := newBucket(t, server)
 		return connectortest.Setup{
-			Kind: s3.Kind(dial), Settings: b.settings(nil), Fixture: fixture{bucket: b}, UnusualPaths: oddPaths(),
+			Kind: s3.Kind(dial), Settings: b.settings(nil), Fixture: fixture{bucket: b}, UnusualPaths: unusualPaths(),
 		}
 	})
 }
 
-func TestPartOfABucketIsAConnector(t *testing.T) {
+func TestPrefixOfABucketPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
@@ -46,12 +46,12 @@ func TestPartOfABucketIsAConnector(t *testing.T) {
 		}
 		return connectortest.Setup{
 			Kind: s3.Kind(dial), Settings: b.settings(map[string]any{"prefix": "/docs/v1/", "region": "us-east-1"}),
-			Fixture: fixture{bucket: b, prefix: "docs/v1/"}, UnusualPaths: oddPaths(), ItemCount: connectors.MaxPageItems*2 + 1,
+			Fixture: fixture{bucket: b, prefix: "docs/v1/"}, UnusualPaths: unusualPaths(), ItemCount: connectors.MaxPageItems*2 + 1,
 		}
 	})
 }
 
-// TestBucket shares one server among what is particular to this kind.
+// TestBucket runs the tests of this kind's particulars on one server.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
@@ -238,7 +238,7 @@ func compressedPagesAreUnpacked(t *testing.T, b bucket) {
 	}
 }
 
-// everyCall makes each call that talks to the service, for errors they share.
+// everyCall returns the error of each call that sends a request.
 func everyCall(t *testing.T, settings connectors.Settings) map[string]error {
 	t.Helper()
 	source := open(t, settings)

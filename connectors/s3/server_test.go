@@ -24,13 +24,13 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-// dial reaches loopback, and through the guard, as in production.
+// dial connects through the guard, as in production, and allows loopback.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")})
 	return guard.DialContext(ctx, network, address)
 }
 
-// bucket is a bucket of its own on the S3 server.
+// A bucket is a test's own bucket on the S3 server.
 type bucket struct {
 	name     string
 	endpoint string
@@ -41,7 +41,7 @@ type bucket struct {
 
 var buckets atomic.Int64
 
-// newBucket makes an empty bucket. Tests that share a server are the subtests
+// newBucket returns an empty bucket. Tests that share a server are subtests
 // of one.
 func newBucket(t testing.TB, server *devstack.S3) bucket {
 	t.Helper()
@@ -70,7 +70,7 @@ func (b bucket) put(t testing.TB, key string, content []byte, options minio.PutO
 	}
 }
 
-// fill puts objects with names in order of their numbers.
+// fill puts objects whose names are in the order of their numbers.
 func (b bucket) fill(t testing.TB, count int) {
 	t.Helper()
 	const workers = 8
@@ -92,7 +92,7 @@ func (b bucket) remove(t testing.TB, key string) {
 	}
 }
 
-// settings are those of the whole bucket; more overrides fields of the config.
+// settings returns settings for the whole bucket. more overrides config fields.
 func (b bucket) settings(more map[string]any) connectors.Settings {
 	config := map[string]any{"bucket": b.name, "endpoint": b.endpoint}
 	for name, value := range more {
@@ -119,7 +119,7 @@ func open(t testing.TB, settings connectors.Settings) connectors.Source {
 	return source
 }
 
-// fixture is the part of a bucket under a prefix.
+// A fixture is the part of a bucket below a prefix.
 type fixture struct {
 	bucket bucket
 	prefix string

@@ -21,8 +21,8 @@ import (
 const (
 	amazonHost = "s3.amazonaws.com"
 
-	checkedObjects = 3
-	checkedBytes   = 64 << 10
+	maxCheckedObjects = 3
+	maxCheckedBytes   = 64 << 10
 )
 
 var (
@@ -35,9 +35,9 @@ type source struct {
 	transport *transport
 	bucket    string
 	prefix    string
-	// folder is the part of the prefix up to its last slash; paths leave it out.
+	// folder is the prefix up to its last slash. Paths do not have it.
 	folder    string
-	address   string // of an object, up to its key
+	baseURL   string // of objects
 	anonymous bool
 	closed    atomic.Bool
 }
@@ -61,24 +61,24 @@ func newSource(settings connectors.Settings, dial connectors.Dial) (*source, err
 			return nil, connectors.Fatal(fmt.Errorf("open an s3 source: config.%s %w", optionEndpoint, err))
 		}
 	}
-	s.address = addressOf(endpoint, s.bucket, region)
+	s.baseURL = objectBaseURL(endpoint, s.bucket, region)
 	core, err := minio.NewCore(endpoint.Host, &minio.Options{
 		Creds:        credentials.NewStaticV4(settings.Credentials[credentialID], settings.Credentials[credentialSecret], ""),
 		Secure:       endpoint.Scheme == "https",
 		Transport:    s.transport,
 		Region:       region,
 		BucketLookup: minio.BucketLookupAuto, // by path, except for services known to want names
-		MaxRetries:   1,                      // whoever calls the source decides about repeating
+		MaxRetries:   1,                      // the caller of the source retries
 	})
 	if err != nil {
-		return nil, connectors.Fatal(fmt.Errorf("open an s3 source: %s", clean(err.Error())))
+		return nil, connectors.Fatal(fmt.Errorf("open an s3 source: %s", printable(err.Error())))
 	}
 	s.core = *core
 	return s, nil
 }
 
-// addressOf is what the web address of every object begins with.
-func addressOf(endpoint *url.URL, bucket, region string) string {
+// objectBaseURL returns the start of the web address of every object.
+func objectBaseURL(endpoint *url.URL, bucket, region string) string {
 	if endpoint.Host != amazonHost {
 		return endpoint.String() + "/" + bucket + "/"
 	}
@@ -97,131 +97,131 @@ func addressOf(endpoint *url.URL, bucket, region string) string {
 
 // Walk implements [connectors.Source]. The cursor is the last key seen.
 func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
-	doing := fmt.Sprintf("list the bucket %q", s.bucket)
-	if err := s.ready(ctx, doing); err != nil {
+	action := fmt.Sprintf("list the bucket %q", s.bucket)
+	if err := s.checkOpen(ctx, action); err != nil {
 		return connectors.Page{}, err
 	}
 	if len(cursor) > connectors.MaxIDBytes || !utf8.ValidString(cursor) {
-		return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the cursor is not one of this connector", doing))
+		return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the cursor is not one of this connector", action))
 	}
-	e := &exchange{bodyBytes: listingBytes, requests: listingRequests}
-	// One key more than a page holds tells whether another page follows.
-	objects := s.core.ListObjectsIter(withExchange(ctx, e), s.bucket, minio.ListObjectsOptions{
+	c := &call{maxBody: maxListingBytes, maxRequests: maxListingRequests}
+	// One more key than fits on a page shows whether there is another page.
+	objects := s.core.ListObjectsIter(withCall(ctx, c), s.bucket, minio.ListObjectsOptions{
 		Prefix: s.prefix, Recursive: true, StartAfter: cursor, MaxKeys: connectors.MaxPageItems + 1, FetchOwner: new(bool),
 	})
 	page := connectors.Page{Next: cursor, Done: true}
-	seen, ordered := 0, true
+	keys, ordered := 0, true
 	for object := range objects {
 		if object.Err != nil {
-			return connectors.Page{}, s.explain(ctx, e, doing, object.Err)
+			return connectors.Page{}, s.markError(ctx, c, action, object.Err)
 		}
 		if !strings.HasPrefix(object.Key, s.prefix) {
-			return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service ignores prefixes: it listed %q", doing, clean(object.Key)))
+			return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service ignores prefixes: it listed %q", action, printable(object.Key)))
 		}
-		if seen == connectors.MaxPageItems {
+		if keys == connectors.MaxPageItems {
 			page.Done = false
 			break
 		}
-		seen++
+		keys++
 		ordered = ordered && object.Key > page.Next
 		page.Next = object.Key
-		if item, ok := s.itemOf(object); ok {
+		if item, ok := s.newItem(object); ok {
 			page.Items = append(page.Items, item)
 		}
 	}
-	// The library ends a listing silently when its context does.
+	// The library ends a listing without an error when the context ends.
 	if err := ctx.Err(); err != nil {
-		return connectors.Page{}, fmt.Errorf("%s: %w", doing, err)
+		return connectors.Page{}, fmt.Errorf("%s: %w", action, err)
 	}
-	// Going on after a key needs the order that the protocol promises. Services
-	// that list in another one would skip keys, and their documents would be
-	// taken for deleted; only where nothing has to go on does it not matter.
+	// A cursor relies on the protocol's order of keys. In another order, keys would
+	// be skipped and their documents deleted. A single page needs no order.
 	if !ordered && (cursor != "" || !page.Done) {
 		return connectors.Page{}, connectors.Fatal(fmt.Errorf("%s: the service does not list keys in the order of their bytes, "+
 			"so that only up to %d objects can be synced from it; a longer config.%s narrows them down",
-			doing, connectors.MaxPageItems, optionPrefix))
+			action, connectors.MaxPageItems, optionPrefix))
 	}
 	return page, nil
 }
 
-// itemOf leaves out what marks a folder, as some tools write for each of them.
-func (s *source) itemOf(object minio.ObjectInfo) (connectors.Item, bool) {
+// newItem reports false for the empty objects with which some tools mark
+// folders.
+func (s *source) newItem(object minio.ObjectInfo) (connectors.Item, bool) {
 	path := strings.Trim(strings.TrimPrefix(object.Key, s.folder), "/")
-	if path == "" || (strings.HasSuffix(object.Key, "/") && object.Size == 0) || !s.holds(object.Key) {
+	if path == "" || (strings.HasSuffix(object.Key, "/") && object.Size == 0) || !s.isValidKey(object.Key) {
 		return connectors.Item{}, false
 	}
 	return connectors.Item{
 		ID:         object.Key,
 		Path:       path,
-		Version:    versionOf(object),
-		URL:        s.address + s3utils.EncodePath(object.Key),
+		Version:    objectVersion(object),
+		URL:        s.baseURL + s3utils.EncodePath(object.Key),
 		Size:       object.Size,
 		ModifiedAt: object.LastModified.UTC(),
 	}, true
 }
 
-func versionOf(object minio.ObjectInfo) string { return strings.Trim(object.ETag, `"`) }
+func objectVersion(object minio.ObjectInfo) string { return strings.Trim(object.ETag, `"`) }
 
-// Open implements [connectors.Source]. An object that alone may not be read,
-// while the bucket may be listed, is that item's failure and nobody else's.
+// Open implements [connectors.Source]. If access to one object is denied while
+// the bucket may be listed, only that item fails.
 func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
-	content, err := s.read(ctx, item)
+	content, err := s.openObject(ctx, item)
 	if _, denied := errors.AsType[*deniedError](err); denied {
-		return nil, errors.New(err.Error()) // without asking for new credentials
+		return nil, errors.New(err.Error()) // not marked NeedsAuth
 	}
 	return content, err
 }
 
-func (s *source) read(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
-	doing := fmt.Sprintf("read the object %q", clean(item.ID))
-	if err := s.ready(ctx, doing); err != nil {
+func (s *source) openObject(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	action := fmt.Sprintf("read the object %q", printable(item.ID))
+	if err := s.checkOpen(ctx, action); err != nil {
 		return nil, err
 	}
-	if !s.holds(item.ID) {
-		return nil, fmt.Errorf("%s: %w", doing, connectors.ErrNotFound)
+	if !s.isValidKey(item.ID) {
+		return nil, fmt.Errorf("%s: %w", action, connectors.ErrNotFound)
 	}
 	var options minio.GetObjectOptions
 	if item.Version != "" {
 		if err := options.SetMatchETag(item.Version); err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
+			return nil, fmt.Errorf("%s: %w", action, err)
 		}
 	}
-	e := &exchange{}
-	body, object, header, err := s.core.GetObject(withExchange(ctx, e), s.bucket, item.ID, options)
+	c := &call{}
+	body, object, header, err := s.core.GetObject(withCall(ctx, c), s.bucket, item.ID, options)
 	if err != nil {
-		return nil, s.explain(ctx, e, doing, err)
+		return nil, s.markError(ctx, c, action, err)
 	}
-	// Not every service heeds the condition.
-	if version := versionOf(object); item.Version != "" && version != "" && version != item.Version {
-		changed := connectors.Retryable(fmt.Errorf("%s: %w", doing, errChanged), 0)
+	// Some services ignore the condition.
+	if version := objectVersion(object); item.Version != "" && version != "" && version != item.Version {
+		changed := connectors.Retryable(fmt.Errorf("%s: %w", action, errChanged), 0)
 		return nil, errors.Join(changed, body.Close())
 	}
-	// Without a version, whoever asks names no listed object.
-	sized := item.Version != "" && item.Size > 0
-	if sized && object.Size >= 0 && object.Size != item.Size {
-		lie := s.explain(ctx, e, doing, &mismatchError{fmt.Sprintf("%d bytes in place of the object's %d", object.Size, item.Size)})
-		return nil, errors.Join(lie, body.Close())
+	// An item without a version was not listed.
+	hasSize := item.Version != "" && item.Size > 0
+	if hasSize && object.Size >= 0 && object.Size != item.Size {
+		unexpected := s.markError(ctx, c, action, &unexpectedResponseError{fmt.Sprintf("%d bytes in place of the object's %d", object.Size, item.Size)})
+		return nil, errors.Join(unexpected, body.Close())
 	}
-	explained := &explainedBody{
-		body: body, explain: func(err error) error { return s.explain(ctx, e, doing, err) },
-		sized: sized, left: item.Size,
+	explained := &objectBody{
+		body: body, markError: func(err error) error { return s.markError(ctx, c, action, err) },
+		hasSize: hasSize, remaining: item.Size,
 	}
-	return unpacked(explained, header.Get("Content-Encoding"))
+	return decompress(explained, header.Get("Content-Encoding"))
 }
 
-// Check implements [connectors.Source]: it lists the first page and begins to
-// read its first object, which needs every right that a sync does. Where that
-// one is denied, a few others get to show that it is the only one.
+// Check implements [connectors.Source]. It lists the first page and reads the
+// start of its first object, which needs all rights of a sync. If access to
+// that object is denied, it tries a few others.
 func (s *source) Check(ctx context.Context) error {
 	page, err := s.Walk(ctx, "")
 	if err != nil {
 		return err
 	}
-	for _, item := range page.Items[:min(checkedObjects, len(page.Items))] {
+	for _, item := range page.Items[:min(maxCheckedObjects, len(page.Items))] {
 		var content io.ReadCloser
-		content, err = s.read(ctx, item)
+		content, err = s.openObject(ctx, item)
 		if err == nil {
-			_, err = io.Copy(io.Discard, io.LimitReader(content, checkedBytes))
+			_, err = io.Copy(io.Discard, io.LimitReader(content, maxCheckedBytes))
 			err = errors.Join(err, content.Close())
 		}
 		if err == nil {
@@ -231,11 +231,11 @@ func (s *source) Check(ctx context.Context) error {
 			break
 		}
 	}
-	_, again := connectors.RetryAfterOf(err)
-	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || ctx.Err() != nil || again && !errors.Is(err, errChanged) {
+	_, retryable := connectors.RetryAfterOf(err)
+	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || ctx.Err() != nil || retryable && !errors.Is(err, errChanged) {
 		return err
 	}
-	return nil // an object that is gone, new or archived says nothing of the connection
+	return nil // a deleted, changed or archived object says nothing about the connection
 }
 
 // Close implements [connectors.Source].
@@ -245,20 +245,20 @@ func (s *source) Close() error {
 	return nil
 }
 
-func (s *source) ready(ctx context.Context, doing string) error {
+func (s *source) checkOpen(ctx context.Context, action string) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	if s.closed.Load() {
-		return connectors.Fatal(fmt.Errorf("%s: %w", doing, errClosed))
+		return connectors.Fatal(fmt.Errorf("%s: %w", action, errClosed))
 	}
 	return nil
 }
 
-// holds says whether a key can be an item of this source. Keys that the
-// library does not send or a database does not store cannot, nor those with
-// parts "." and "..": some services follow them like folders, out of the prefix.
-func (s *source) holds(key string) bool {
+// isValidKey reports whether a key can be an item of this source. Keys that the
+// library does not send or the database does not store cannot, and keys with
+// segments "." or "..": some services follow them out of the prefix.
+func (s *source) isValidKey(key string) bool {
 	if strings.TrimSpace(key) == "" || len(key) > connectors.MaxIDBytes || !utf8.ValidString(key) ||
 		strings.Contains(key, "\x00") || !strings.HasPrefix(key, s.prefix) {
 		return false
@@ -271,4 +271,4 @@ func (s *source) holds(key string) bool {
 	return true
 }
 
-func (e *exchange) waitFor() time.Duration { return time.Duration(e.retryAfter.Load()) }
+func (c *call) delay() time.Duration { return time.Duration(c.retryAfter.Load()) }

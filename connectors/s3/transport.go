@@ -14,42 +14,41 @@ import (
 )
 
 const (
-	handshakeTimeout = 10 * time.Second
-	headerTimeout    = 60 * time.Second
-	idleTimeout      = 60 * time.Second
-	connections      = 16
-	headerBytes      = 256 << 10
+	handshakeTimeout   = 10 * time.Second
+	headerTimeout      = 60 * time.Second
+	idleTimeout        = 60 * time.Second
+	maxIdleConnections = 16
+	maxHeaderBytes     = 256 << 10
 
-	// A listing of one page with the longest keys stays far below both.
-	listingBytes    = 32 << 20
-	listingRequests = 200
+	// A listing of one page with the longest keys is far below both limits.
+	maxListingBytes    = 32 << 20
+	maxListingRequests = 200
 )
 
 var errEndlessListing = errors.New("the listing does not come to an end")
 
-// exchange is what one call of the source wants to know about, and to allow,
-// the requests that the vendor's library makes for it. It travels in the
-// context, since the library passes nothing else through.
-type exchange struct {
-	// bodyBytes and requests are limits; 0 is none.
-	bodyBytes int64
-	requests  int64
+// A call bounds the requests that the vendor's library makes for one call of
+// the source, and records their Retry-After. It is in the context, since the
+// library passes nothing else on.
+type call struct {
+	// maxBody and maxRequests are limits. 0 means no limit.
+	maxBody     int64
+	maxRequests int64
 
-	made       atomic.Int64
-	retryAfter atomic.Int64
+	requestsMade atomic.Int64
+	retryAfter   atomic.Int64
 }
 
-type exchangeKey struct{}
+type callKey struct{}
 
-func withExchange(ctx context.Context, e *exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, e)
+func withCall(ctx context.Context, c *call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
 }
 
-// transport applies the exchange of the context to each request, and lets no
-// answer through that is not the service's.
+// A transport applies the call in the context, and checks responses.
 type transport struct {
 	base   *http.Transport
-	steady http.RoundTripper // base, whose bodies have to come on
+	steady http.RoundTripper // base, whose bodies must keep arriving
 }
 
 func newTransport(dial connectors.Dial) *transport {
@@ -59,51 +58,51 @@ func newTransport(dial connectors.Dial) *transport {
 		TLSHandshakeTimeout:    handshakeTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
-		MaxIdleConns:           connections,
-		MaxIdleConnsPerHost:    connections,
-		MaxResponseHeaderBytes: headerBytes,
+		MaxIdleConns:           maxIdleConnections,
+		MaxIdleConnsPerHost:    maxIdleConnections,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	return &transport{base: base, steady: httpx.Steady(base)}
 }
 
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	e, ok := request.Context().Value(exchangeKey{}).(*exchange)
+	c, ok := request.Context().Value(callKey{}).(*call)
 	if !ok {
 		return t.steady.RoundTrip(request)
 	}
-	if made := e.made.Add(1); e.requests > 0 && made > e.requests {
+	if made := c.requestsMade.Add(1); c.maxRequests > 0 && made > c.maxRequests {
 		return nil, errEndlessListing
 	}
 	response, err := t.steady.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	e.retryAfter.Store(int64(restapi.RetryAfter(response.Header)))
-	if e.bodyBytes > 0 {
-		response.Body = &limitedBody{body: response.Body, left: e.bodyBytes}
+	c.retryAfter.Store(int64(restapi.RetryAfter(response.Header)))
+	if c.maxBody > 0 {
+		response.Body = &limitedBody{body: response.Body, remaining: c.maxBody}
 	}
-	if err := checked(response); err != nil {
+	if err := checkResponse(response); err != nil {
 		_ = response.Body.Close()
 		return nil, err
 	}
 	return response, nil
 }
 
-// limitedBody fails, rather than ends, at its limit.
+// A limitedBody fails at its limit.
 type limitedBody struct {
-	body io.ReadCloser
-	left int64
+	body      io.ReadCloser
+	remaining int64
 }
 
 func (l *limitedBody) Read(buffer []byte) (int, error) {
-	if l.left <= 0 {
+	if l.remaining <= 0 {
 		return 0, errEndlessListing
 	}
-	if int64(len(buffer)) > l.left {
-		buffer = buffer[:l.left]
+	if int64(len(buffer)) > l.remaining {
+		buffer = buffer[:l.remaining]
 	}
 	count, err := l.body.Read(buffer)
-	l.left -= int64(count)
+	l.remaining -= int64(count)
 	return count, err
 }
 

@@ -1,5 +1,5 @@
-// Package sqldb is what the connectors that attach SQL databases share: their
-// options, which tables may be seen, and the bounds of answers.
+// Package sqldb is shared by the connectors that attach SQL databases: their
+// options, the tables that agents see, and the limits of results.
 //
-// Allowed imports: the standard library and connectors.
+// Allowed imports: the standard library, connectors and internal/safetext.
 package sqldb

@@ -12,39 +12,41 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Bounds of counting the rows that an answer has no room for.
+// Limits of counting omitted rows.
 const (
-	maxCounted      = 10_000
-	maxCountedBytes = 8 << 20
-	// CountTime is how long an engine may go on with them.
-	CountTime = time.Second
+	maxOmittedRows  = 10_000
+	maxOmittedBytes = 8 << 20
+	// CountTimeout bounds the time that an engine spends on them.
+	CountTimeout = time.Second
 )
 
-// maxMessage bounds what an engine says of a statement, in characters.
+// maxMessage bounds an engine's message, in characters.
 const maxMessage = 1000
 
-// Collector gathers rows within limits, and counts those that have no room.
+// A Collector collects rows within limits, and counts the rows that it omits.
 type Collector struct {
-	limits  connectors.QueryLimits
-	rows    *connectors.Rows
-	bytes   int
-	counted int // bytes of the rows that have no room
+	limits       connectors.QueryLimits
+	rows         *connectors.Rows
+	bytes        int
+	omittedBytes int
 }
 
-// NewCollector makes one for columns of some types.
+// NewCollector returns a collector for columns of some types.
 func NewCollector(limits connectors.QueryLimits, columns, types []string) *Collector {
 	limits = limits.WithDefaults()
 	return &Collector{limits: limits, rows: &connectors.Rows{Columns: columns, Types: types, Values: [][]any{}, Limits: limits}}
 }
 
-// Wanted is how many rows an engine should send: those of an answer, and those that are counted behind them.
-func Wanted(limits connectors.QueryLimits) int { return limits.WithDefaults().Rows + maxCounted }
+// MaxFetch returns how many rows an engine should send: the result and the
+// omitted rows that are counted.
+func MaxFetch(limits connectors.QueryLimits) int { return limits.WithDefaults().Rows + maxOmittedRows }
 
-// Add takes a row in. It reports false for the first row that has no room; the
-// further ones are to be given to Count.
-func (c *Collector) Add(row []any) (taken bool) {
+// Add adds a row. It reports false for the first row that does not fit. Further
+// rows must be passed to Count.
+func (c *Collector) Add(row []any) (ok bool) {
 	if len(c.rows.Values) >= c.limits.Rows {
 		c.rows.Truncated, c.rows.Omitted = connectors.TruncatedByRows, 1
 		return false
@@ -54,9 +56,9 @@ func (c *Collector) Add(row []any) (taken bool) {
 	size := 0
 	for i, value := range row {
 		if text, ok := value.(string); ok {
-			row[i] = shortened(text, longest)
+			row[i] = truncateValue(text, longest)
 		}
-		size += sizeOf(row[i])
+		size += valueSize(row[i])
 	}
 	if c.bytes+size > c.limits.Bytes {
 		c.rows.Truncated, c.rows.Omitted = connectors.TruncatedByBytes, 1
@@ -70,25 +72,25 @@ func (c *Collector) Add(row []any) (taken bool) {
 	return true
 }
 
-// Count counts a row of some bytes that has no room, and reports whether it
-// would count another one.
+// Count counts an omitted row of a size. It reports whether another one should
+// be counted.
 func (c *Collector) Count(bytes int) (more bool) {
 	c.rows.Omitted++
-	c.counted += bytes
-	return c.rows.Omitted < maxCounted && c.counted < maxCountedBytes
+	c.omittedBytes += bytes
+	return c.rows.Omitted < maxOmittedRows && c.omittedBytes < maxOmittedBytes
 }
 
-// Full reports whether a row had no room.
-func (c *Collector) Full() bool { return c.rows.Truncated != "" }
+// IsFull reports whether a row did not fit.
+func (c *Collector) IsFull() bool { return c.rows.Truncated != "" }
 
-// Rows are those gathered. All says that the engine sent everything: what was
-// left out is counted then.
-func (c *Collector) Rows(all bool) *connectors.Rows {
-	c.rows.OmittedAtLeast = c.Full() && !all
+// Rows returns the collected rows. complete says that the engine sent all rows,
+// so that the number of omitted rows is exact.
+func (c *Collector) Rows(complete bool) *connectors.Rows {
+	c.rows.OmittedAtLeast = c.IsFull() && !complete
 	return c.rows
 }
 
-func sizeOf(value any) int {
+func valueSize(value any) int {
 	const number = 8
 	switch value := value.(type) {
 	case string:
@@ -100,18 +102,14 @@ func sizeOf(value any) int {
 	}
 }
 
-func shortened(text string, most int) string {
-	if len(text) <= most {
+func truncateValue(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	at := most
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + fmt.Sprintf("… [%d bytes]", len(text))
+	return safetext.TruncateBytes(text, limit) + fmt.Sprintf("… [%d bytes]", len(text))
 }
 
-// Text is a text of the engine's; bytes that are none are shown in hexadecimal.
+// Text returns a text of the engine. Other bytes are in hexadecimal.
 func Text(raw []byte) string {
 	if utf8.Valid(raw) {
 		return string(raw)
@@ -123,7 +121,7 @@ func Text(raw []byte) string {
 	return `\x` + hex.EncodeToString(raw)
 }
 
-// Integer reads a whole number; one beyond int64 keeps all its digits.
+// Integer parses a whole number. Numbers beyond int64 keep all digits.
 func Integer(raw []byte) any {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n
@@ -133,7 +131,7 @@ func Integer(raw []byte) any {
 
 var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// Decimal keeps a number exactly; what is no number in JSON is a text.
+// Decimal returns a number exactly. What JSON cannot represent is a text.
 func Decimal(raw []byte) any {
 	if plainNumber.Match(raw) {
 		return json.Number(raw)
@@ -141,7 +139,7 @@ func Decimal(raw []byte) any {
 	return Text(raw)
 }
 
-// Float reads a number; infinities and what is no number are texts.
+// Float parses a number. Infinities and other values are texts.
 func Float(raw []byte) any {
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
@@ -150,29 +148,23 @@ func Float(raw []byte) any {
 	return f
 }
 
-// Wrong is a *connectors.QueryError with the engine's words.
-func Wrong(code, message string) error {
-	return &connectors.QueryError{Code: code, Message: bounded(message)}
+// StatementError returns a *connectors.QueryError with the engine's message.
+func StatementError(code, message string) error {
+	return &connectors.QueryError{Code: code, Message: limitMessage(message)}
 }
 
-// Refuse is a *connectors.QueryError of a statement that is not run.
+// Refuse returns a *connectors.QueryError of a statement that is not run.
 func Refuse(format string, arguments ...any) error {
-	return &connectors.QueryError{Refused: true, Message: bounded(fmt.Sprintf(format, arguments...))}
+	return &connectors.QueryError{Refused: true, Message: limitMessage(fmt.Sprintf(format, arguments...))}
 }
 
-func bounded(text string) string {
+func limitMessage(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD"))
-	if utf8.RuneCountInString(text) <= maxMessage {
-		return text
-	}
-	return string([]rune(text)[:maxMessage-1]) + "…"
+	return safetext.Truncate(text, maxMessage)
 }
 
-// Brief is a name that a statement chose, fit for a message.
-func Brief(name string) string {
-	const longest = 80
-	if utf8.RuneCountInString(name) > longest {
-		name = string([]rune(name)[:longest-1]) + "…"
-	}
-	return strconv.Quote(strings.ToValidUTF8(name, "\uFFFD"))
+// QuoteName returns a name in a statement, quoted and truncated for a message.
+func QuoteName(name string) string {
+	const maxName = 80
+	return strconv.Quote(safetext.Truncate(strings.ToValidUTF8(name, "\uFFFD"), maxName))
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// Tables says which tables may be seen and asked. The zero value allows all.
+// Tables are the tables that agents see. The zero value allows all.
 type Tables struct{ include, exclude []string }
 
-// TablesOf reads the patterns of a connector.
-func TablesOf(s connectors.Settings) Tables {
+// NewTables returns the tables that a connector's patterns allow.
+func NewTables(s connectors.Settings) Tables {
 	return Tables{include: lower(s.Strings(OptionInclude)), exclude: lower(s.Strings(OptionExclude))}
 }
 
@@ -24,18 +24,17 @@ func lower(patterns []string) []string {
 	return out
 }
 
-// Allow reports whether a table may be seen. Case is of no account: a pattern
-// never misses a table by it.
+// Allow reports whether agents see a table. Case does not matter.
 func (t Tables) Allow(schema, name string) bool {
 	schema, name = strings.ToLower(schema), strings.ToLower(name)
 	// A slash in a name would part it for path.Match.
 	schema, name = strings.ReplaceAll(schema, "/", "_"), strings.ReplaceAll(name, "/", "_")
 	matches := func(pattern string) bool {
-		whole := name
+		subject := name
 		if strings.Contains(pattern, ".") {
-			whole = schema + "." + name
+			subject = schema + "." + name
 		}
-		ok, err := path.Match(pattern, whole)
+		ok, err := path.Match(pattern, subject)
 		return ok && err == nil
 	}
 	if slices.ContainsFunc(t.exclude, matches) {

@@ -9,15 +9,15 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// TLSConfig makes the configuration of a mode; nil for disable. fallback says
-// that a server which has no encryption is talked to without.
+// TLSConfig returns the configuration of a mode, nil for disable. fallback says
+// that a server without encryption is accepted.
 func TLSConfig(s connectors.Settings, mode string) (config *tls.Config, fallback bool, err error) {
 	switch mode {
 	case TLSDisable:
 		return nil, false, nil
 	case TLSPrefer, TLSRequire:
 		// As with libpq: encrypted, and nobody vouches for the server.
-		return &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}, mode == TLSPrefer, nil //nolint:gosec // what the mode means
+		return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.String(OptionHost), InsecureSkipVerify: true}, mode == TLSPrefer, nil //nolint:gosec // what the mode means
 	case TLSVerify:
 		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.String(OptionHost)}
 		if text := s.String(OptionCA); text != "" {
@@ -32,7 +32,7 @@ func TLSConfig(s connectors.Settings, mode string) (config *tls.Config, fallback
 	}
 }
 
-// CheckCA reports a certificate authority that cannot be read.
+// CheckCA returns an error if the certificate authority cannot be parsed.
 func CheckCA(s connectors.Settings, mode string) error {
 	if mode != TLSVerify {
 		return nil

@@ -12,60 +12,61 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxAddress is the longest address that is followed, in bytes: traps grow theirs.
-const maxAddress = 1000
+// maxURL is the length of the longest URL that is followed, in bytes. Traps
+// have growing URLs.
+const maxURL = 1000
 
-// errAddress is of texts that are no address of a page.
-var errAddress = errors.New("is not the address of a web page")
+// errNotPage is the error of a text that is no URL of a page.
+var errNotPage = errors.New("is not the address of a web page")
 
-// canonical is an address in the one form in which it is compared and kept: an
-// absolute http or https address without user, fragment, default port, dot
-// segments and parameters that only count visits (RFC 3986, section 6.2).
-func canonical(base *url.URL, text string) (*url.URL, error) {
+// canonicalURL returns a URL in the form in which URLs are compared and stored:
+// an absolute http or https URL without user, fragment, default port, dot
+// segments and tracking parameters (RFC 3986, section 6.2).
+func canonicalURL(base *url.URL, text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > 2*maxAddress || strings.ContainsAny(text, "\x00\r\n\t") {
-		return nil, errAddress
+	if text == "" || len(text) > 2*maxURL || strings.ContainsAny(text, "\x00\r\n\t") {
+		return nil, errNotPage
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errAddress
+		return nil, errNotPage
 	}
 	if base != nil {
 		u = base.ResolveReference(u)
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" {
-		return nil, errAddress
+		return nil, errNotPage
 	}
-	host, err := hostOf(u)
+	host, err := canonicalHost(u)
 	if err != nil {
 		return nil, err
 	}
 	u.Host, u.User, u.Fragment, u.RawFragment = host, nil, "", ""
-	u.RawQuery = counted(u.RawQuery)
+	u.RawQuery = stripTracking(u.RawQuery)
 	u.ForceQuery = false
-	p := cleanPath(u.EscapedPath())
+	p := canonicalPath(u.EscapedPath())
 	if u.Path, err = url.PathUnescape(p); err != nil {
-		return nil, errAddress
+		return nil, errNotPage
 	}
 	u.RawPath = p
-	if len(u.String()) > maxAddress {
-		return nil, errAddress
+	if len(u.String()) > maxURL {
+		return nil, errNotPage
 	}
 	return u, nil
 }
 
-// hostOf is the host in lower case and as it is on the wire, with its port
-// unless that is the scheme's own.
-func hostOf(u *url.URL) (string, error) {
+// canonicalHost returns the host in lower-case ASCII, with its port unless that
+// is the default.
+func canonicalHost(u *url.URL) (string, error) {
 	name := strings.TrimSuffix(u.Hostname(), ".")
 	if name == "" {
-		return "", errAddress
+		return "", errNotPage
 	}
 	if net.ParseIP(name) == nil {
 		ascii, err := idna.Lookup.ToASCII(name)
 		if err != nil {
-			return "", errAddress
+			return "", errNotPage
 		}
 		name = ascii
 	} else if strings.Contains(name, ":") {
@@ -78,9 +79,9 @@ func hostOf(u *url.URL) (string, error) {
 	return name + ":" + port, nil
 }
 
-// cleanPath resolves dot segments and brings escapes into one form. An empty
-// segment stays: servers may tell it from none.
-func cleanPath(escaped string) string {
+// canonicalPath resolves dot segments and normalizes escapes. Empty segments
+// remain, since servers may distinguish them.
+func canonicalPath(escaped string) string {
 	if escaped == "" {
 		return "/"
 	}
@@ -91,7 +92,7 @@ func cleanPath(escaped string) string {
 			b.WriteByte(c)
 			continue
 		}
-		if v, ok := unhex(escaped[i+1], escaped[i+2]); ok && unreserved(v) {
+		if v, ok := unhex(escaped[i+1], escaped[i+2]); ok && isUnreserved(v) {
 			b.WriteByte(v)
 		} else {
 			b.WriteString(strings.ToUpper(escaped[i : i+3]))
@@ -128,17 +129,17 @@ func unhex(high, low byte) (byte, bool) {
 	return h<<4 | l, okHigh && okLow
 }
 
-func unreserved(c byte) bool {
+func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// counted is a query without the parameters that only say where a visitor came
-// from, or who it is.
-func counted(query string) string {
+// stripTracking returns a query without the parameters that identify visits and
+// visitors.
+func stripTracking(query string) string {
 	if query == "" {
 		return ""
 	}
-	kept := make([]string, 0, 4)
+	pairs := make([]string, 0, 4)
 	for _, pair := range strings.Split(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		name = strings.ToLower(name)
@@ -151,31 +152,31 @@ func counted(query string) string {
 			"phpsessid", "jsessionid", "sid", "sessionid", "aspsessionid":
 			continue
 		}
-		kept = append(kept, pair)
+		pairs = append(pairs, pair)
 	}
-	return strings.Join(kept, "&")
+	return strings.Join(pairs, "&")
 }
 
-// The widths of a crawl.
+// The values of the option scope.
 const (
 	scopePath   = "path"
 	scopeHost   = "host"
 	scopeDomain = "domain"
 )
 
-// scope says which addresses belong to a crawl.
+// A scope is the set of URLs that belong to a crawl.
 type scope struct {
-	width  string
+	reach  string
 	starts []*url.URL
 }
 
-// holds says whether an address belongs to the crawl. That a site has moved from
-// http to https makes it no other one.
-func (s *scope) holds(u *url.URL) bool {
+// contains reports whether a URL belongs to the crawl. The scheme does not
+// matter, since sites move from http to https.
+func (s *scope) contains(u *url.URL) bool {
 	for _, start := range s.starts {
-		switch s.width {
+		switch s.reach {
 		case scopeDomain:
-			if domainOf(u.Hostname()) == domainOf(start.Hostname()) {
+			if registeredDomain(u.Hostname()) == registeredDomain(start.Hostname()) {
 				return true
 			}
 		case scopeHost:
@@ -183,7 +184,7 @@ func (s *scope) holds(u *url.URL) bool {
 				return true
 			}
 		default:
-			if u.Host == start.Host && strings.HasPrefix(u.EscapedPath(), folderOf(start)) {
+			if u.Host == start.Host && strings.HasPrefix(u.EscapedPath(), startFolder(start)) {
 				return true
 			}
 		}
@@ -191,15 +192,16 @@ func (s *scope) holds(u *url.URL) bool {
 	return false
 }
 
-// folderOf is the folder that a start address is in: itself, where it ends in a slash.
-func folderOf(start *url.URL) string {
+// startFolder returns the folder of a start URL: its path up to the last slash.
+func startFolder(start *url.URL) string {
 	p := start.EscapedPath()
 	return p[:strings.LastIndexByte(p, '/')+1]
 }
 
-// domainOf is the domain that somebody registered: example.co.uk for
-// docs.example.co.uk. A name without one, or an address, is its own.
-func domainOf(host string) string {
+// registeredDomain returns the registered domain of a host, such as
+// example.co.uk for docs.example.co.uk. Other names and addresses are returned
+// unchanged.
+func registeredDomain(host string) string {
 	if net.ParseIP(host) != nil {
 		return host
 	}
@@ -209,9 +211,9 @@ func domainOf(host string) string {
 	return host
 }
 
-// place is the path of an address as filters and people see it. That of another
-// host than the first start's begins with the host.
-func (s *scope) place(u *url.URL) string {
+// path returns the item path of a URL. It begins with the host unless that is
+// the first start URL's.
+func (s *scope) path(u *url.URL) string {
 	p := strings.TrimPrefix(u.Path, "/")
 	if u.RawQuery != "" {
 		p += "?" + u.RawQuery
@@ -225,18 +227,18 @@ func (s *scope) place(u *url.URL) string {
 	return p
 }
 
-// addressOf is the address that a place of a sync's file_filter names: an address, or a path.
-func (s *scope) addressOf(text string) (*url.URL, error) {
+// urlOf returns the URL of a name: a URL or an item path.
+func (s *scope) urlOf(text string) (*url.URL, error) {
 	if strings.Contains(text, "://") {
-		return canonical(nil, text)
+		return canonicalURL(nil, text)
 	}
 	if len(s.starts) == 0 {
-		return nil, errAddress
+		return nil, errNotPage
 	}
 	root := *s.starts[0]
 	root.Path, root.RawPath, root.RawQuery = "/", "", ""
 	if text == "index" {
-		return canonical(&root, "/")
+		return canonicalURL(&root, "/")
 	}
 	for _, start := range s.starts[1:] {
 		if rest, ok := strings.CutPrefix(text, start.Host+"/"); ok {
@@ -246,11 +248,11 @@ func (s *scope) addressOf(text string) (*url.URL, error) {
 	}
 	name, query, _ := strings.Cut(text, "?")
 	root.Path, root.RawQuery = "/"+strings.TrimLeft(name, "/"), query
-	return canonical(nil, root.String())
+	return canonicalURL(nil, root.String())
 }
 
-// startsOf reads the start addresses of a config.
-func startsOf(texts []string) ([]*url.URL, error) {
+// parseStartURLs parses the start URLs of a config.
+func parseStartURLs(texts []string) ([]*url.URL, error) {
 	starts := make([]*url.URL, 0, len(texts))
 	for i, text := range texts {
 		if !strings.Contains(text, "://") {
@@ -259,7 +261,7 @@ func startsOf(texts []string) ([]*url.URL, error) {
 		if given, err := url.Parse(text); err == nil && given.User != nil {
 			return nil, fmt.Errorf("entry %d must not have a user name or password in it; give them as credentials", i+1)
 		}
-		u, err := canonical(nil, text)
+		u, err := canonicalURL(nil, text)
 		if err != nil {
 			return nil, fmt.Errorf("entry %d %w; write one such as https://docs.example.com/", i+1, err)
 		}

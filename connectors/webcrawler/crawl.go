@@ -2,7 +2,6 @@ package webcrawler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"net/url"
@@ -12,81 +11,81 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// entry is an address that waits in the queue of a crawl.
+// An entry is a URL in the queue of a crawl.
 type entry struct {
-	Address string `json:"a"`
-	Depth   int    `json:"d,omitempty"` // links from a start address
-	Sitemap bool   `json:"s,omitempty"`
-	Named   bool   `json:"n,omitempty"` // a sitemap that robots.txt or an index names
-	Start   bool   `json:"b,omitempty"` // a start address
-	Try     int    `json:"t,omitempty"` // how often it failed
+	Address  string `json:"a"`
+	Depth    int    `json:"d,omitempty"` // links from a start URL
+	Sitemap  bool   `json:"s,omitempty"`
+	Expected bool   `json:"n,omitempty"` // a sitemap that robots.txt or an index names
+	Start    bool   `json:"b,omitempty"` // a start URL
+	Attempts int    `json:"t,omitempty"` // failed ones
 }
 
-// step is what one page of a walk added to a crawl.
-type step struct {
+// A stepRecord is what one step added to a crawl.
+type stepRecord struct {
 	Entries  []entry  `json:"e,omitempty"`
-	Versions []string `json:"v,omitempty"` // of the pages it took
+	Versions []string `json:"v,omitempty"` // of the listed pages
 }
 
-// crawl is one walk of a site: a queue that only grows, and how far it has come.
-// All of it follows from its steps, which are in the notes.
+// A crawl is one walk of a site: a queue that only grows, and a position in it.
+// It can be rebuilt from the stepRecords in the state.
 type crawl struct {
-	id      string
-	at      int // in the queue
-	fetched int
-	queue   []entry
-	known   map[uint64]struct{} // addresses that are or were in the queue
-	shapes  map[string]int
-	taken   map[string]struct{} // versions of pages, each an item once
-	seed    maphash.Seed
+	id         string
+	position   int // in the queue
+	fetched    int
+	queue      []entry
+	seenHashes map[uint64]struct{} // of URLs that are or were in the queue
+	shapes     map[string]int
+	versions   map[string]struct{} // of pages, each of which is listed once
+	seed       maphash.Seed
 }
 
 const (
-	maxQueue   = 500_000
-	crawlNotes = "crawl/"
-	pageNotes  = "page/"
-	// stepBytes is about how much of a step one note takes.
-	stepBytes = 512 << 10
+	maxQueue    = 500_000
+	crawlPrefix = "crawl/"
+	pagePrefix  = "page/"
+	// maxStepValue is the approximate size of a value of the state.
+	maxStepValue = 512 << 10
 )
 
 func newCrawl(id string) *crawl {
-	return &crawl{id: id, known: make(map[uint64]struct{}), shapes: make(map[string]int), taken: make(map[string]struct{}), seed: maphash.MakeSeed()}
+	return &crawl{id: id, seenHashes: make(map[uint64]struct{}), shapes: make(map[string]int), versions: make(map[string]struct{}), seed: maphash.MakeSeed()}
 }
 
-// cursor is the place of a crawl on the wire.
+// cursor returns the crawl's cursor.
 func (c *crawl) cursor() string {
-	return c.id + "." + strconv.Itoa(c.at) + "." + strconv.Itoa(c.fetched)
+	return c.id + "." + strconv.Itoa(c.position) + "." + strconv.Itoa(c.fetched)
 }
 
-// parseCursor reads a cursor; false for a text that is none.
-func parseCursor(text string) (id string, at, fetched int, ok bool) {
+// parseCursor parses a cursor.
+func parseCursor(text string) (id string, position, fetched int, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || parts[0] == "" || len(parts[0]) > 32 || strings.ContainsAny(parts[0], "/%") {
 		return "", 0, 0, false
 	}
-	at, err1 := strconv.Atoi(parts[1])
+	position, err1 := strconv.Atoi(parts[1])
 	fetched, err2 := strconv.Atoi(parts[2])
-	return parts[0], at, fetched, err1 == nil && err2 == nil && at >= 0 && fetched >= 0
+	return parts[0], position, fetched, err1 == nil && err2 == nil && position >= 0 && fetched >= 0
 }
 
-// add puts an address in the queue unless it was there, and says whether it did.
-// A trap's addresses are left out.
+// add queues a URL unless it was queued before or looks like a trap. It reports
+// whether it did.
 func (c *crawl) add(u *url.URL, e entry) bool {
 	e.Address = u.String()
 	if len(c.queue) >= maxQueue {
 		return false
 	}
 	h := maphash.String(c.seed, e.Address)
-	if _, known := c.known[h]; known {
+	if _, known := c.seenHashes[h]; known {
 		return false
 	}
-	c.known[h] = struct{}{}
+	c.seenHashes[h] = struct{}{}
 	if !e.Start && !e.Sitemap {
-		if endless(u) {
+		if isEndless(u) {
 			return false
 		}
-		if form, most := shape(u); form != "" {
-			if c.shapes[form]++; c.shapes[form] > most {
+		if form, limit := urlPattern(u); form != "" {
+			if c.shapes[form]++; c.shapes[form] > limit {
 				return false
 			}
 		}
@@ -96,73 +95,68 @@ func (c *crawl) add(u *url.URL, e entry) bool {
 }
 
 // replay adds what an earlier step added.
-func (c *crawl) replay(s step) {
+func (c *crawl) replay(s stepRecord) {
 	for _, e := range s.Entries {
 		u, err := url.Parse(e.Address)
 		if err != nil {
 			continue
 		}
-		if e.Try > 0 { // once more
+		if e.Attempts > 0 {
 			c.queue = append(c.queue, e)
 			continue
 		}
 		c.add(u, e)
 	}
 	for _, v := range s.Versions {
-		c.taken[v] = struct{}{}
+		c.versions[v] = struct{}{}
 	}
 }
 
-// save writes a step under a number, one more than the place in the queue at
-// which it began: made again, it takes its own place. The first is number 0.
-func (c *crawl) save(ctx context.Context, notes connectors.State, at int, s step) error {
-	name := fmt.Sprintf("%s%s/%08d", crawlNotes, c.id, at)
+// save stores a step under a number, one more than the position at which it
+// began, so that a repeated step overwrites itself. The first number is 0.
+func (c *crawl) save(ctx context.Context, state connectors.State, number int, s stepRecord) error {
+	prefix := fmt.Sprintf("%s%s/%08d", crawlPrefix, c.id, number)
 	for n := 0; n == 0 || len(s.Entries) > 0; n++ {
-		part := step{Versions: s.Versions}
+		part := stepRecord{Versions: s.Versions}
 		s.Versions = nil
-		for size := 0; len(s.Entries) > 0 && size < stepBytes; s.Entries = s.Entries[1:] {
+		for size := 0; len(s.Entries) > 0 && size < maxStepValue; s.Entries = s.Entries[1:] {
 			part.Entries = append(part.Entries, s.Entries[0])
 			size += len(s.Entries[0].Address) + 40
 		}
 		if n == 0 && len(part.Entries) == 0 && len(part.Versions) == 0 {
 			return nil
 		}
-		data, err := json.Marshal(part)
-		if err != nil {
-			return fmt.Errorf("encode a step of the crawl: %w", err)
-		}
-		if err := notes.Put(ctx, fmt.Sprintf("%s-%04d", name, n), data); err != nil {
-			return fmt.Errorf("keep a step of the crawl: %w", err)
+		if err := connectors.PutJSON(ctx, state, fmt.Sprintf("%s-%04d", prefix, n), part); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// resume makes the crawl of a cursor out of its steps.
-func resume(ctx context.Context, notes connectors.State, id string, at, fetched int) (*crawl, error) {
-	c := newCrawl(id)
-	prefix := crawlNotes + id + "/"
-	names, err := notes.Keys(ctx, prefix)
+// resumeCrawl rebuilds the crawl of a cursor from its steps. It reports false
+// if the crawl is gone.
+func resumeCrawl(ctx context.Context, state connectors.State, id string, position, fetched int) (c *crawl, ok bool, err error) {
+	c = newCrawl(id)
+	prefix := crawlPrefix + id + "/"
+	keys, err := state.Keys(ctx, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("read the crawl: %w", err)
+		return nil, false, fmt.Errorf("read the crawl: %w", err)
 	}
-	for _, name := range names { // in the order of their places
-		place, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "-")
-		if n, err := strconv.Atoi(place); err != nil || n > at {
-			continue // of a step that is made again
+	for _, key := range keys {
+		number, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "-")
+		if n, err := strconv.Atoi(number); err != nil || n > position {
+			continue // a step that will be repeated
 		}
-		data, err := notes.Get(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("read the crawl: %w", err)
-		}
-		var s step
-		if json.Unmarshal(data, &s) == nil {
+		var s stepRecord
+		if ok, err := connectors.GetJSON(ctx, state, key, &s); err != nil {
+			return nil, false, err
+		} else if ok {
 			c.replay(s)
 		}
 	}
-	if at > len(c.queue) {
-		return nil, nil //nolint:nilnil // nil: there is no such crawl any more
+	if position > len(c.queue) {
+		return nil, false, nil // the crawl was deleted
 	}
-	c.at, c.fetched = at, fetched
-	return c, nil
+	c.position, c.fetched = position, fetched
+	return c, true, nil
 }

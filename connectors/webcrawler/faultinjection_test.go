@@ -11,8 +11,8 @@ import (
 	"github.com/magpie-search/magpie/connectors/webcrawler"
 )
 
-// library is a site with rules, sitemaps, pages and files.
-func library(t *testing.T) (*site, connectors.Settings) {
+// newSiteWithEverything returns a site with rules, sitemaps, pages and files.
+func newSiteWithEverything(t *testing.T) (*site, connectors.Settings) {
 	t.Helper()
 	s := newSite(t)
 	s.serve("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\nSitemap: "+s.URL+"/sitemaps.xml\n")
@@ -29,7 +29,7 @@ func library(t *testing.T) (*site, connectors.Settings) {
 func TestFaultInjection(t *testing.T) {
 	t.Parallel()
 	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-		_, settings := library(t)
+		_, settings := newSiteWithEverything(t)
 		return connectortest.FaultInjection{
 			Kind: func(dial connectors.Dial) connectors.Kind { return webcrawler.Kind(dial) }, Settings: settings, AllowWarnings: true,
 			Undetectable: func(e connectortest.Exchange, fault string) string {
@@ -49,8 +49,8 @@ func TestFaultInjection(t *testing.T) {
 	})
 }
 
-// crawlOf makes a whole crawl.
-func crawlOf(t *testing.T, settings connectors.Settings) (items map[string]connectors.Item, warnings []string) {
+// fullCrawl returns the items and warnings of a crawl.
+func fullCrawl(t *testing.T, settings connectors.Settings) (items map[string]connectors.Item, warnings []string) {
 	t.Helper()
 	registry, err := connectors.NewRegistry(webcrawler.Kind(http.DefaultTransport.(*http.Transport).DialContext))
 	if err != nil {
@@ -79,70 +79,70 @@ func crawlOf(t *testing.T, settings connectors.Settings) (items map[string]conne
 	}
 }
 
-const aProxys = "<!DOCTYPE html><html><body>Please wait</body></html>"
+const proxyPage = "<!DOCTYPE html><html><body>Please wait</body></html>"
 
-func TestAPageInPlaceOfARobotsFileKeepsTheRules(t *testing.T) {
+func TestHTMLInsteadOfRobotsKeepsTheRules(t *testing.T) {
 	t.Parallel()
-	s, settings := library(t)
+	s, settings := newSiteWithEverything(t)
 	settings.State = &connectortest.State{}
-	before, _ := crawlOf(t, settings)
-	s.page("/robots.txt", aProxys)
-	after, _ := crawlOf(t, settings)
+	before, _ := fullCrawl(t, settings)
+	s.page("/robots.txt", proxyPage)
+	after, _ := fullCrawl(t, settings)
 	if len(before) != 4 || len(after) != len(before) || after[s.URL+"/private"].ID != "" || after[s.URL+"/named"].ID == "" {
 		t.Errorf("first %d items, then %d: %v", len(before), len(after), after)
 	}
 }
 
-func TestASitemapThatIsNoneIsToldOf(t *testing.T) {
+func TestInvalidSitemapsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
-		"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, aProxys) },
+		"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, proxyPage) },
 		"nothing": func(http.ResponseWriter, *http.Request) {},
 		"cut off": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<urlset><url><loc>http://x/") },
 	} {
-		s, settings := library(t)
+		s, settings := newSiteWithEverything(t)
 		s.on("/docs.xml", answer)
-		items, warnings := crawlOf(t, settings)
+		items, warnings := fullCrawl(t, settings)
 		if len(items) != 3 || len(warnings) != 1 || !strings.Contains(warnings[0], "/docs.xml answers with something that is no sitemap") {
 			t.Errorf("%s: %d items, warnings %q", name, len(items), warnings)
 		}
 	}
-	// Where nobody said that there is one, a page is what sites have at any address.
-	s, settings := library(t)
+	// If no sitemap is expected, sites may return a page for its URL.
+	s, settings := newSiteWithEverything(t)
 	s.serve("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\n")
-	s.page("/sitemap.xml", aProxys)
-	if items, warnings := crawlOf(t, settings); len(items) != 3 || len(warnings) != 0 {
+	s.page("/sitemap.xml", proxyPage)
+	if items, warnings := fullCrawl(t, settings); len(items) != 3 || len(warnings) != 0 {
 		t.Errorf("%d items, warnings %q", len(items), warnings)
 	}
 }
 
-func TestAPageInPlaceOfAFileIsBelievedTheSecondTime(t *testing.T) {
+func TestHTMLInsteadOfAFileIsAcceptedTheSecondTime(t *testing.T) {
 	t.Parallel()
-	s, settings := library(t)
+	s, settings := newSiteWithEverything(t)
 	settings.State = &connectortest.State{}
-	crawlOf(t, settings)
-	s.page("/report.pdf", aProxys)
+	fullCrawl(t, settings)
+	s.page("/report.pdf", proxyPage)
 	at := s.URL + "/report.pdf"
-	if items, _ := crawlOf(t, settings); items[at].Version != "" || items[at].Content != nil || items[at].ID == "" {
+	if items, _ := fullCrawl(t, settings); items[at].Version != "" || items[at].Content != nil || items[at].ID == "" {
 		t.Errorf("the first time: %+v", items[at])
 	}
-	if items, _ := crawlOf(t, settings); items[at].Version == "" {
+	if items, _ := fullCrawl(t, settings); items[at].Version == "" {
 		t.Errorf("the second time: %+v", items[at])
 	}
 }
 
-func TestNothingIsNoPage(t *testing.T) {
+func TestEmptyResponsesAreNotPages(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"nothing": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
 		"a page that calls itself PDF": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
-			_, _ = fmt.Fprint(w, aProxys)
+			_, _ = fmt.Fprint(w, proxyPage)
 		},
 	} {
-		s, settings := library(t)
+		s, settings := newSiteWithEverything(t)
 		s.on("/a", answer)
-		items, _ := crawlOf(t, settings)
+		items, _ := fullCrawl(t, settings)
 		if a := items[s.URL+"/a"]; a.ID == "" || a.Version != "" || a.Content != nil {
 			t.Errorf("%s: the item is %+v, want one that cannot be opened", name, a)
 		}

@@ -1,14 +1,10 @@
 package webcrawler
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -16,62 +12,32 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 const (
 	maxRedirects = 5
-	// maxBody is how much of a page or file is taken.
+	// maxBody is the largest page or file.
 	maxBody = 32 << 20
-	// fetchTime bounds one exchange, the body included.
-	fetchTime = 60 * time.Second
+	// defaultTimeout bounds one exchange, body included.
+	defaultTimeout = 60 * time.Second
 )
 
-// errPlain says that credentials would be readable on the way.
-var errPlain = errors.New("credentials are not sent over http to a host on the internet; write the start address with https://")
+// origin returns the origin of a URL, to which credentials belong.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// originOf is where a request goes, as far as credentials are concerned.
-func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
-// guarded refuses to connect to a start address without encryption where there
-// are credentials for it and it is more than the networks that the operator
-// allowed.
-func guarded(starts []*url.URL, s connectors.Settings, dial connectors.Dial) connectors.Dial {
-	if dial == nil || s.Credentials[credentialKey] == "" && s.Credentials[credentialWord] == "" {
-		return dial
-	}
-	plain := map[string]bool{}
-	for _, u := range starts {
-		if u.Scheme == "http" {
-			port := u.Port()
-			if port == "" {
-				port = "80"
-			}
-			plain[net.JoinHostPort(u.Hostname(), port)] = true
-		}
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		made, err := dial(ctx, network, address)
-		if err == nil && plain[address] && httpx.Public(made.RemoteAddr()) {
-			_ = made.Close()
-			return nil, errPlain
-		}
-		return made, err
-	}
-}
-
-// request asks for an address. The caller closes the body.
+// request requests a URL. The caller closes the body.
 func (s *source) request(ctx context.Context, address string, header http.Header) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, connectors.Fatal(fmt.Errorf("%w", errAddress))
+		return nil, connectors.Fatal(fmt.Errorf("%w", errNotPage))
 	}
 	for name, values := range header {
 		r.Header[name] = values
 	}
 	r.Header.Set("User-Agent", s.agent)
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
-	if s.own[originOf(r.URL)] {
+	if s.credentialOrigins[origin(r.URL)] {
 		if key := s.settings.Credentials[credentialKey]; key != "" {
 			r.Header.Set("Authorization", "Bearer "+key)
 		} else if user := s.settings.Credentials[credentialUser]; user != "" {
@@ -80,53 +46,40 @@ func (s *source) request(ctx context.Context, address string, header http.Header
 	}
 	response, err := s.client.Do(r)
 	if err != nil {
-		return nil, s.explain(ctx, err)
+		return nil, s.markError(ctx, err)
 	}
 	return response, nil
 }
 
-// explain says what to do about an exchange that failed.
-func (s *source) explain(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !s.late(ctx) {
+// markError returns the marked error of a request that failed.
+func (s *source) markError(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !s.timedOut(ctx) {
 		return ctx.Err()
 	}
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // the outer text repeats the whole address
+	if s.timedOut(ctx) || errors.Is(err, context.DeadlineExceeded) {
+		return connectors.Retryable(s.timeoutError(), 0)
 	}
-	switch {
-	case httpx.IsHidden(err):
-		return connectors.Fatal(httpx.ErrRefused)
-	case errors.Is(err, errPlain):
-		return connectors.Fatal(errPlain)
-	case s.late(ctx), errors.Is(err, context.DeadlineExceeded):
-		return connectors.Retryable(s.slow(), 0)
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return connectors.Fatal(errors.New("the site's certificate is not trusted"))
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return connectors.Fatal(errors.New("the site's certificate is not trusted"))
-	}
-	return connectors.Retryable(fmt.Errorf("the site cannot be reached: %w", err), 0)
+	return restapi.NetworkError("the site", err)
 }
 
-// errSlow is inside the error for an exchange that took too long.
-var errSlow = errors.New("the site is too slow")
+// errTimeout is wrapped by the error of an exchange that took too long.
+var errTimeout = errors.New("the site is too slow")
 
-// slow is what people read of an exchange that took too long.
-func (s *source) slow() error {
-	return fmt.Errorf("%w: the page was not there within %g seconds", errSlow, s.patience.Seconds())
+// timeoutError returns the error of an exchange that took too long.
+func (s *source) timeoutError() error {
+	return fmt.Errorf("%w: the page was not there within %g seconds", errTimeout, s.timeout.Seconds())
 }
 
-// bounded is ctx for one exchange.
-func (s *source) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.patience, errSlow)
+// withTimeout returns a context for one exchange.
+func (s *source) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 }
 
-// late reports whether the context of an exchange is over because that took too long.
-func (s *source) late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errSlow) }
+// timedOut reports whether the context of an exchange ended because of the
+// timeout.
+func (s *source) timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeout) }
 
-func redirects(status int) bool {
+func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
@@ -134,72 +87,59 @@ func redirects(status int) bool {
 	return false
 }
 
-// sort is what an answer's content is to a crawl.
-type sort uint8
+// A contentKind is how a crawl treats a content.
+type contentKind uint8
 
 const (
-	other sort = iota // nothing to be read
-	pages             // HTML, with links
-	files             // documents
+	ignored  contentKind = iota // nothing to read
+	htmlPage                    // has links
+	document                    // a file
 )
 
-// isPage says whether an answer calls itself a web page.
-func isPage(header http.Header) bool {
-	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
-	return kind == "text/html" || kind == "application/xhtml+xml"
+// isMisplacedHTML reports whether a web page has the content type of a file.
+func isMisplacedHTML(header http.Header, body []byte) bool {
+	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	return restapi.StartsAsHTML(body) && !strings.HasPrefix(mediaType, "text/") && !strings.HasSuffix(mediaType, "xml")
 }
 
-// beginsAsPage says whether a content is a web page, whatever it calls itself.
-func beginsAsPage(body []byte) bool {
-	const looked = 512
-	start := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(body[:min(looked, len(body))], []byte("\xef\xbb\xbf"))))
-	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
-}
-
-// inPlace says whether a web page calls itself a document of another sort.
-func inPlace(header http.Header, body []byte) bool {
-	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
-	return beginsAsPage(body) && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "xml")
-}
-
-// sortOf tells by the type that a site gives, and by the ending of the address
-// where the type says nothing.
-func sortOf(header http.Header, u *url.URL) sort {
-	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+// kindOf decides by the content type or, if that says nothing, by the
+// extension.
+func kindOf(header http.Header, u *url.URL) contentKind {
+	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
-		kind = strings.ToLower(strings.TrimSpace(strings.SplitN(header.Get("Content-Type"), ";", 2)[0]))
+		mediaType = strings.ToLower(strings.TrimSpace(strings.SplitN(header.Get("Content-Type"), ";", 2)[0]))
 	}
-	switch kind {
+	switch mediaType {
 	case "text/html", "application/xhtml+xml":
-		return pages
+		return htmlPage
 	case "", "application/octet-stream", "binary/octet-stream", "application/force-download":
 		switch strings.ToLower(path.Ext(u.Path)) {
 		case ".pdf", ".docx", ".doc", ".pptx", ".ppt", ".xlsx", ".xls", ".odt", ".ods", ".odp", ".rtf", ".epub", ".md", ".txt", ".csv", ".rst", ".adoc":
-			return files
+			return document
 		case "", ".html", ".htm":
-			if kind == "" {
-				return pages
+			if mediaType == "" {
+				return htmlPage
 			}
 		}
-		return other
+		return ignored
 	case "text/css", "text/javascript", "application/javascript", "application/x-javascript", "text/calendar", "text/vcard",
 		"application/zip", "application/gzip", "application/x-tar", "application/x-gzip", "application/x-7z-compressed",
 		"application/rss+xml", "application/atom+xml", "application/manifest+json", "application/wasm", "application/java-archive":
-		return other
+		return ignored
 	}
 	switch {
-	case strings.HasPrefix(kind, "text/"), strings.HasPrefix(kind, "application/vnd."), strings.HasSuffix(kind, "+xml"):
-		return files
+	case strings.HasPrefix(mediaType, "text/"), strings.HasPrefix(mediaType, "application/vnd."), strings.HasSuffix(mediaType, "+xml"):
+		return document
 	}
-	switch kind {
+	switch mediaType {
 	case "application/pdf", "application/msword", "application/rtf", "application/epub+zip", "application/json", "application/xml",
 		"application/yaml", "application/x-yaml", "application/toml", "application/x-ipynb+json":
-		return files
+		return document
 	}
-	return other
+	return ignored
 }
 
-// errStatus is of an answer that is no page.
+// errStatus returns the error of a status.
 func errStatus(status int) error {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return fmt.Errorf("the site does not let the crawler see the page (status %d); enter credentials that may", status)
@@ -211,28 +151,28 @@ func errLarge() error { return fmt.Errorf("the page is larger than %d MiB", maxB
 
 func errEmpty() error { return errors.New("the site answers with nothing") }
 
-// errInPlace is of a web page where a file was promised.
-func errInPlace() error {
+// errMisplacedHTML returns the error of a web page instead of a file.
+func errMisplacedHTML() error {
 	return errors.New("the site answers with a web page in place of a file; check whether a proxy or a login stands between")
 }
 
-// errOtherSort is of a page where a file was before, or the other way round.
-func errOtherSort() error {
-	return errors.New("the site answers with something of another sort than before; it is taken when the next crawl meets it still")
+// errKindChanged returns the error of a page where a file was, or the reverse.
+func errKindChanged() error {
+	return errors.New("the site answers with something of another sort than before; it is accepted if the next crawl finds it again")
 }
 
-// brokenOff is why a body could not be read to its end.
-func (s *source) brokenOff(ctx context.Context) error {
-	if s.late(ctx) {
-		return s.slow()
+// truncatedError returns the error of a body that ended early.
+func (s *source) truncatedError(ctx context.Context) error {
+	if s.timedOut(ctx) {
+		return s.timeoutError()
 	}
 	return errors.New("the answer broke off")
 }
 
-// plain is an error that is not tried again by itself, with the same text.
-func plain(err error) error {
-	if errors.Is(err, errSlow) {
-		return fmt.Errorf("%w%s", errSlow, strings.TrimPrefix(err.Error(), errSlow.Error()))
+// unmarked returns an error with the same text that is not retried.
+func unmarked(err error) error {
+	if errors.Is(err, errTimeout) {
+		return fmt.Errorf("%w%s", errTimeout, strings.TrimPrefix(err.Error(), errTimeout.Error()))
 	}
 	return errors.New(err.Error())
 }

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 	"github.com/magpie-search/magpie/internal/httpx"
 )
 
-// The options and credentials.
+// The names of options and credentials.
 const (
 	optionStarts   = "startUrls"
 	optionScope    = "scope"
@@ -33,61 +35,62 @@ const (
 	defaultDelay    = 200
 )
 
-// Option changes a setting of [Kind].
+// An Option changes a setting of [Kind].
 type Option func(*source)
 
-// WithPatience sets how long an exchange with a site may take: 60 s.
-func WithPatience(d time.Duration) Option { return func(s *source) { s.patience = d } }
+// WithTimeout sets the timeout of one exchange with a site. The default is 60
+// s.
+func WithTimeout(d time.Duration) Option { return func(s *source) { s.timeout = d } }
 
-// Kind is the web crawler.
+// Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial, options ...Option) connectors.Kind {
 	return connectors.Kind{
 		Name: "web_crawler", Title: "Web site", Aliases: []string{"web", "website", "crawler"},
 		Category:     connectors.CategoryWeb,
 		ReportsBytes: true,
-		Description:  "Pages of a web site, from their start addresses and sitemaps along the links, as robots.txt allows.",
+		Description:  "Pages of a web site, found from start addresses and sitemaps by following links, as robots.txt allows.",
 		Options: []connectors.Option{
 			{
 				Name: optionStarts, Title: "Start addresses", Type: connectors.TypeStringList, Required: true, Format: connectors.FormatURL, Destination: true,
-				Help:    "Where the crawl begins: https://docs.example.com/guide/",
-				Example: "https://docs.example.com/", Check: checkStarts,
+				Help:    "Where the crawl starts: https://docs.example.com/guide/",
+				Example: "https://docs.example.com/", Check: connectors.CheckStrings(checkStarts),
 			},
 			{
 				Name: optionScope, Title: "Scope", Type: connectors.TypeString, Default: scopePath,
 				Choices: []string{scopePath, scopeHost, scopeDomain},
-				Help:    "How far links are followed: path (below the start addresses), host (the whole of their hosts), domain (all hosts of their domains).",
+				Help:    "Which links are followed: path (below the start addresses), host (on their hosts), domain (on all hosts of their domains).",
 			},
 			{
-				Name: optionMaxPages, Title: "Most pages", Type: connectors.TypeInteger, Default: int64(defaultMaxPages), Min: 1, Max: 200_000,
-				Help: "How many pages a crawl fetches at most.",
+				Name: optionMaxPages, Title: "Maximum pages", Type: connectors.TypeInteger, Default: int64(defaultMaxPages), Min: 1, Max: 200_000,
+				Help: "The largest number of pages that a crawl fetches.",
 			},
 			{
-				Name: optionMaxDepth, Title: "Deepest link", Type: connectors.TypeInteger, Default: int64(defaultMaxDepth), Min: 0, Max: 100,
-				Help: "How many links away from a start address or sitemap a page may be.",
+				Name: optionMaxDepth, Title: "Maximum depth", Type: connectors.TypeInteger, Default: int64(defaultMaxDepth), Min: 0, Max: 100,
+				Help: "The largest number of links between a start address or sitemap and a page.",
 			},
 			{
 				Name: optionDelay, Title: "Pause between pages (ms)", Type: connectors.TypeInteger, Default: int64(defaultDelay), Min: 0, Max: 60_000,
-				Help: "How long the site is left alone between two pages; a longer Crawl-delay in robots.txt counts.",
+				Help: "The pause between two pages. A longer Crawl-delay in robots.txt has priority.",
 			},
 			{
 				Name: optionSitemaps, Title: "Use sitemaps", Type: connectors.TypeBoolean, Default: true,
-				Help: "Whether the sitemaps that robots.txt names, or /sitemap.xml, are read.",
+				Help: "Read the sitemaps that robots.txt names, or /sitemap.xml.",
 			},
 			{
 				Name: optionAgent, Title: "User agent", Type: connectors.TypeString,
-				Help: "What the crawler calls itself to the site, in place of MagpieBot. In robots.txt it goes by the rules for MagpieBot.",
-				Check: func(value any) error {
-					if text, _ := value.(string); len(text) > 200 || strings.ContainsAny(text, "\r\n\x00") {
+				Help: "The crawler's User-Agent instead of MagpieBot. The rules for MagpieBot in robots.txt still apply.",
+				Check: connectors.CheckString(func(text string) error {
+					if len(text) > 200 || strings.ContainsAny(text, "\r\n\x00") {
 						return errors.New("must be one line of at most 200 characters")
 					}
 					return nil
-				},
+				}),
 			},
 		},
 		Credentials: []connectors.Option{
 			{Name: credentialUser, Title: "User", Type: connectors.TypeString, Help: "For sites with HTTP Basic authentication. Sent to the hosts of the start addresses only."},
 			{Name: credentialWord, Title: "Password", Type: connectors.TypeString, Sensitive: true},
-			{Name: credentialKey, Title: "Bearer token", Type: connectors.TypeString, Sensitive: true, Help: "For sites that want a token. Sent to the hosts of the start addresses only."},
+			{Name: credentialKey, Title: "Bearer token", Type: connectors.TypeString, Sensitive: true, Help: "For sites that need a token. Sent to the hosts of the start addresses only."},
 		},
 		CheckSettings: func(s connectors.Settings) error {
 			if s.Credentials[credentialKey] != "" && s.Credentials[credentialUser] != "" {
@@ -110,17 +113,24 @@ func Kind(dial connectors.Dial, options ...Option) connectors.Kind {
 
 const maxStarts = 100
 
-func checkStarts(value any) error {
-	texts, _ := value.([]string)
+func checkStarts(texts []string) error {
 	if len(texts) > maxStarts {
 		return fmt.Errorf("must be at most %d addresses", maxStarts)
 	}
-	_, err := startsOf(texts)
+	_, err := parseStartURLs(texts)
 	return err
 }
 
+// dialFor returns a dial that sends no credentials to a start URL in clear text.
+func dialFor(starts []*url.URL, s connectors.Settings, dial connectors.Dial) connectors.Dial {
+	if s.Credentials[credentialKey] == "" && s.Credentials[credentialWord] == "" {
+		return dial
+	}
+	return restapi.RequireEncryption(dial, starts...)
+}
+
 func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
-	starts, err := startsOf(s.Strings(optionStarts))
+	starts, err := parseStartURLs(s.Strings(optionStarts))
 	if err != nil {
 		return nil, connectors.Fatal(fmt.Errorf("config.%s: %w", optionStarts, err))
 	}
@@ -134,52 +144,52 @@ func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
 	}
 	hosts := make(map[string]bool)
 	for _, u := range starts {
-		hosts[originOf(u)] = true
+		hosts[origin(u)] = true
 		if u.Scheme == "http" {
-			hosts["https://"+u.Host] = true // where sites send on to
+			hosts["https://"+u.Host] = true // sites redirect there
 		}
 	}
 	notes := s.State
 	if notes == nil {
 		notes = &connectors.MemoryState{}
 	}
-	transport := &http.Transport{ // no proxy: it would connect in our place, unguarded
-		DialContext: guarded(starts, s, dial), TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: fetchTime, IdleConnTimeout: time.Minute,
+	transport := &http.Transport{ // without a proxy, which would bypass dial
+		DialContext: dialFor(starts, s, dial), TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: defaultTimeout, IdleConnTimeout: time.Minute,
 		MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 256 << 10, ForceAttemptHTTP2: true,
 	}
 	return &source{
 		transport: transport,
-		settings:  s, notes: notes, agent: agent, own: hosts,
-		scope:   scope{width: s.String(optionScope), starts: starts},
+		settings:  s, state: notes, agent: agent, credentialOrigins: hosts,
+		scope:   scope{reach: s.String(optionScope), starts: starts},
 		exclude: connectors.Filters{Exclude: filters.Exclude},
 		client: &http.Client{Transport: httpx.Steady(transport), CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // each address is looked at before it is asked
+			return http.ErrUseLastResponse // each URL is checked first
 		}},
-		robots: make(map[string]*rules), now: time.Now, patience: fetchTime, refused: make(map[string]error),
+		robots: make(map[string]*rules), now: time.Now, timeout: defaultTimeout, itemErrors: make(map[string]error),
 	}, nil
 }
 
-// source is a site that is open.
+// A source is an opened site.
 type source struct {
-	settings  connectors.Settings
-	notes     connectors.State
-	scope     scope
-	exclude   connectors.Filters // nothing is fetched from there
-	agent     string
-	own       map[string]bool // origins that may have the credentials
-	client    *http.Client
-	transport *http.Transport
-	now       func() time.Time
-	patience  time.Duration // with one exchange
+	settings          connectors.Settings
+	state             connectors.State
+	scope             scope
+	exclude           connectors.Filters // pages that are not fetched
+	agent             string
+	credentialOrigins map[string]bool // origins that the credentials are sent to
+	client            *http.Client
+	transport         *http.Transport
+	now               func() time.Time
+	timeout           time.Duration // of one exchange
 
-	mutex  sync.Mutex // of what follows
+	mutex  sync.Mutex // guards the fields below
 	robots map[string]*rules
-	crawl  *crawl // the one that this process goes on with
-	// refused says of items that the walk or a look-up could not have why not:
-	// they are not asked for once more.
-	refused map[string]error
-	// busy is the error that the step at a cursor begins with: the step before it
-	// ended there, to keep what it had.
-	busy   error
-	busyAt string
+	crawl  *crawl // the crawl that this process continues
+	// itemErrors are the errors of items that a walk or Resolve could not
+	// fetch. Such items are not requested again.
+	itemErrors map[string]error
+	// deferredError is the error with which the step at deferredCursor begins.
+	// The step before ended early, to keep its pages.
+	deferredError  error
+	deferredCursor string
 }

@@ -12,42 +12,44 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// maxLinks is how many links of one page are followed.
+// maxLinks is the number of links of one page that are followed.
 const maxLinks = 2000
 
-// page is what a crawl needs to know of a fetched HTML page.
+// A page has the facts of an HTML page that a crawl needs.
 type page struct {
 	title     string
-	canonical *url.URL // that the page names for itself; nil for none
+	canonical *url.URL // the page's own, nil for none
 	links     []*url.URL
 	noIndex   bool
 	noFollow  bool
-	// version is the hash of what can be read on the page: marks that change with
-	// every answer, as forms have them, are no change.
+	// version is the hash of the visible text. Hidden values that change with
+	// each response do not change it.
 	version string
 }
 
-// readPage reads a page. The header may hold a robots tag as well as the page.
-func readPage(at *url.URL, header http.Header, body []byte) *page {
+// parsePage parses a page and the robots tag in its header.
+func parsePage(pageURL *url.URL, header http.Header, body []byte) *page {
 	p := &page{}
 	for _, value := range header.Values("X-Robots-Tag") {
-		p.obey(value)
+		p.applyRobotsTag(value)
 	}
 	reader, err := charset.NewReader(bytes.NewReader(body), header.Get("Content-Type"))
 	if err != nil {
 		reader = bytes.NewReader(body)
 	}
-	base := at
+	base := pageURL
 	seen := map[string]bool{}
-	sum := sha256.New()
+	hash := sha256.New()
 	hidden, inTitle := 0, false
-	follow := func(text string) {
+	addLink := func(text string) {
 		if len(p.links) >= maxLinks {
 			return
 		}
-		if u, err := canonical(base, text); err == nil && !seen[u.String()] {
+		if u, err := canonicalURL(base, text); err == nil && !seen[u.String()] {
 			seen[u.String()] = true
 			p.links = append(p.links, u)
 		}
@@ -57,7 +59,7 @@ func readPage(at *url.URL, header http.Header, body []byte) *page {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			p.version = hex.EncodeToString(sum.Sum(nil)[:16])
+			p.version = hex.EncodeToString(hash.Sum(nil)[:16])
 			if p.noFollow {
 				p.links = nil
 			}
@@ -68,11 +70,11 @@ func readPage(at *url.URL, header http.Header, body []byte) *page {
 				continue
 			}
 			if inTitle && p.title == "" {
-				p.title = cut(string(text), 500)
+				p.title = safetext.TruncateBytes(string(text), 500)
 			}
 			if hidden == 0 {
-				_, _ = sum.Write(text)
-				_, _ = sum.Write([]byte{'\n'})
+				_, _ = hash.Write(text)
+				_, _ = hash.Write([]byte{'\n'})
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			t := z.Token()
@@ -84,38 +86,38 @@ func readPage(at *url.URL, header http.Header, body []byte) *page {
 			case atom.Title:
 				inTitle = true
 			case atom.Base:
-				if u, err := canonical(at, attribute(t, "href")); err == nil {
+				if u, err := canonicalURL(pageURL, attribute(t, "href")); err == nil {
 					base = u
 				}
 			case atom.Meta:
 				switch strings.ToLower(attribute(t, "name")) {
 				case "robots", strings.ToLower(agentName):
-					p.obey(attribute(t, "content"))
+					p.applyRobotsTag(attribute(t, "content"))
 				}
 				if strings.EqualFold(attribute(t, "http-equiv"), "refresh") {
 					if _, to, ok := strings.Cut(strings.ToLower(attribute(t, "content")), "url="); ok {
 						content := attribute(t, "content")
-						follow(strings.Trim(content[len(content)-len(to):], `'" `))
+						addLink(strings.Trim(content[len(content)-len(to):], `'" `))
 					}
 				}
 			case atom.Link:
 				rel := " " + strings.ToLower(attribute(t, "rel")) + " "
 				if strings.Contains(rel, " canonical ") && p.canonical == nil {
-					if u, err := canonical(base, attribute(t, "href")); err == nil {
+					if u, err := canonicalURL(base, attribute(t, "href")); err == nil {
 						p.canonical = u
 					}
 				}
 				if strings.Contains(rel, " next ") || strings.Contains(rel, " prev ") {
-					follow(attribute(t, "href"))
+					addLink(attribute(t, "href"))
 				}
 			case atom.A, atom.Area:
 				if rel := " " + strings.ToLower(attribute(t, "rel")) + " "; !strings.Contains(rel, " nofollow ") {
 					if href := attribute(t, "href"); href != "" {
-						follow(href)
+						addLink(href)
 					}
 				}
 			case atom.Frame, atom.Iframe:
-				follow(attribute(t, "src"))
+				addLink(attribute(t, "src"))
 			}
 		case html.EndTagToken:
 			switch t := z.Token(); t.DataAtom {
@@ -128,8 +130,9 @@ func readPage(at *url.URL, header http.Header, body []byte) *page {
 	}
 }
 
-// obey takes the directives of a robots tag; those for another crawler are passed over.
-func (p *page) obey(directives string) {
+// applyRobotsTag applies the directives of a robots tag, unless they are for
+// another crawler.
+func (p *page) applyRobotsTag(directives string) {
 	if agent, rest, ok := strings.Cut(directives, ":"); ok && !strings.ContainsAny(agent, ", ") {
 		if a := strings.ToLower(agent); a == strings.ToLower(agentName) {
 			directives = rest
@@ -158,21 +161,13 @@ func attribute(t html.Token, name string) string {
 	return ""
 }
 
-// versionOf is the version of content that is no page.
-func versionOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:16])
+// contentHash returns the version of a file.
+func contentHash(content []byte) string {
+	hash := sha256.Sum256(content)
+	return hex.EncodeToString(hash[:16])
 }
 
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
-}
-
-// readBody reads at most limit bytes; more is reported by a body that is one
-// byte longer.
+// readBody reads at most limit bytes, and one more if there are more.
 func readBody(r io.Reader, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, limit+1))
 }

@@ -3,7 +3,6 @@ package webcrawler
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,21 +17,21 @@ import (
 )
 
 const (
-	// agentName is what robots.txt files call this crawler.
+	// agentName is the crawler's name in robots.txt.
 	agentName = "MagpieBot"
 	// maxRobots is how much of a robots.txt is read (RFC 9309, section 2.5).
 	maxRobots = 512 << 10
-	// maxCrawlDelay is the longest pause that a robots.txt gets.
+	// maxCrawlDelay is the longest Crawl-delay that is obeyed.
 	maxCrawlDelay = 30 * time.Second
-	// robotsFor is how long a robots.txt is gone by (RFC 9309, section 2.4).
-	robotsFor = 24 * time.Hour
+	// robotsMaxAge is how long a robots.txt is cached (RFC 9309, section 2.4).
+	robotsMaxAge = 24 * time.Hour
 )
 
-// rules are what a host's robots.txt says.
+// rules are the rules in a host's robots.txt.
 type rules struct {
 	group    *robotstxt.Group
 	sitemaps []string
-	until    time.Time
+	expires  time.Time
 }
 
 func (r *rules) allow(u *url.URL) bool {
@@ -50,30 +49,30 @@ func (r *rules) pause() time.Duration {
 	return min(r.group.CrawlDelay, maxCrawlDelay)
 }
 
-// rulesOf returns the rules of an address's host. One whose robots.txt cannot be
-// had for now is left alone (RFC 9309, section 2.3.1.4).
-func (s *source) rulesOf(ctx context.Context, u *url.URL) (*rules, error) {
+// hostRules returns the rules of a URL's host. It is an error if robots.txt is
+// temporarily unavailable (RFC 9309, section 2.3.1.4).
+func (s *source) hostRules(ctx context.Context, u *url.URL) (*rules, error) {
 	site := u.Scheme + "://" + u.Host
 	s.mutex.Lock()
-	known := s.robots[site]
+	cached := s.robots[site]
 	s.mutex.Unlock()
-	if known != nil && s.now().Before(known.until) {
-		return known, nil
+	if cached != nil && s.now().Before(cached.expires) {
+		return cached, nil
 	}
-	found, err := s.readRobots(ctx, site)
+	loaded, err := s.fetchRobots(ctx, site)
 	if err != nil {
 		return nil, err
 	}
-	found.until = s.now().Add(robotsFor)
+	loaded.expires = s.now().Add(robotsMaxAge)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.robots[site] = found
-	return found, nil
+	s.robots[site] = loaded
+	return loaded, nil
 }
 
-func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
+func (s *source) fetchRobots(ctx context.Context, site string) (*rules, error) {
 	address := site + "/robots.txt"
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	for range maxRedirects {
 		response, err := s.request(ctx, address, nil)
@@ -85,24 +84,24 @@ func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
 		status := response.StatusCode
 		switch {
 		case err != nil:
-			return nil, connectors.Retryable(fmt.Errorf("read robots.txt: %w", s.explain(ctx, err)), 0)
-		case redirects(status):
-			next, err := canonical(response.Request.URL, response.Header.Get("Location"))
+			return nil, connectors.Retryable(fmt.Errorf("read robots.txt: %w", s.markError(ctx, err)), 0)
+		case isRedirect(status):
+			next, err := canonicalURL(response.Request.URL, response.Header.Get("Location"))
 			if err != nil {
 				return &rules{}, nil
 			}
 			address = next.String()
 		case status == http.StatusTooManyRequests || status >= 500 || status == http.StatusAccepted || status == http.StatusPartialContent:
-			return nil, connectors.Retryable(fmt.Errorf("robots.txt cannot be had for now (status %d)", status), restapi.RetryAfter(response.Header))
+			return nil, connectors.Retryable(fmt.Errorf("robots.txt is not available now (status %d)", status), restapi.RetryAfter(response.Header))
 		case status >= 400:
-			return &rules{}, nil // there are no rules
-		case status == http.StatusOK && (isPage(response.Header) || beginsAsPage(body)):
-			return s.keptRobots(ctx, site)
+			return &rules{}, nil
+		case status == http.StatusOK && (restapi.DeclaresHTML(response.Header) || restapi.StartsAsHTML(body)):
+			return s.fallbackRules(ctx, site)
 		case status == http.StatusOK:
-			if err := s.keepRobots(ctx, site, body); err != nil {
+			if err := s.saveRobots(ctx, site, body); err != nil {
 				return nil, err
 			}
-			return rulesIn(body), nil
+			return parseRobots(body), nil
 		default:
 			return &rules{}, nil
 		}
@@ -110,9 +109,9 @@ func (s *source) readRobots(ctx context.Context, site string) (*rules, error) {
 	return &rules{}, nil
 }
 
-// rulesIn are those of a robots.txt. What cannot be read forbids nothing (RFC
-// 9309, section 2.2).
-func rulesIn(body []byte) *rules {
+// parseRobots parses a robots.txt. Malformed rules forbid nothing (RFC 9309,
+// section 2.2).
+func parseRobots(body []byte) *rules {
 	data, err := robotstxt.FromBytes(body)
 	if err != nil {
 		return &rules{}
@@ -120,60 +119,46 @@ func rulesIn(body []byte) *rules {
 	return &rules{group: data.FindGroup(agentName), sitemaps: data.Sitemaps}
 }
 
-// keptFor is how long a robots.txt is gone by that cannot be had any more, and
-// keptAgain how old it gets before it is written down again.
+// How long a saved robots.txt is used while it is unavailable, and how often it
+// is saved.
 const (
-	keptFor     = 30 * 24 * time.Hour
-	keptAgain   = 24 * time.Hour
-	robotsNotes = "robots/"
+	savedRobotsMaxAge  = 30 * 24 * time.Hour
+	robotsSaveInterval = 24 * time.Hour
+	robotsPrefix       = "robots/"
 )
 
-// keptRules is the last robots.txt of a site.
-type keptRules struct {
-	At   int64  `json:"at"`
-	Body []byte `json:"b"`
+// A savedRobots is the last robots.txt of a site, in the state.
+type savedRobots struct {
+	SavedAt int64  `json:"at"`
+	Body    []byte `json:"b"`
 }
 
-func (s *source) keepRobots(ctx context.Context, site string, body []byte) error {
-	old, err := s.loadRobots(ctx, site)
-	if err != nil || old != nil && bytes.Equal(old.Body, body) && s.now().Sub(time.Unix(old.At, 0)) < keptAgain {
+func (s *source) saveRobots(ctx context.Context, site string, body []byte) error {
+	saved, ok, err := s.loadRobots(ctx, site)
+	if err != nil || ok && bytes.Equal(saved.Body, body) && s.now().Sub(time.Unix(saved.SavedAt, 0)) < robotsSaveInterval {
 		return err
 	}
-	data, err := json.Marshal(keptRules{At: s.now().Unix(), Body: body})
-	if err != nil {
-		return fmt.Errorf("encode a robots.txt: %w", err)
-	}
-	if err := s.notes.Put(ctx, robotsNotes+recordName(site), data); err != nil {
-		return fmt.Errorf("keep a robots.txt: %w", err)
-	}
-	return nil
+	return connectors.PutJSON(ctx, s.state, robotsPrefix+recordKey(site), savedRobots{SavedAt: s.now().Unix(), Body: body})
 }
 
-func (s *source) loadRobots(ctx context.Context, site string) (*keptRules, error) {
-	data, err := s.notes.Get(ctx, robotsNotes+recordName(site))
-	if err != nil {
-		return nil, fmt.Errorf("read a robots.txt: %w", err)
-	}
-	var kept keptRules
-	if len(data) == 0 || json.Unmarshal(data, &kept) != nil {
-		return nil, nil //nolint:nilnil // nil: none is kept
-	}
-	return &kept, nil
+func (s *source) loadRobots(ctx context.Context, site string) (saved savedRobots, ok bool, err error) {
+	ok, err = connectors.GetJSON(ctx, s.state, robotsPrefix+recordKey(site), &saved)
+	return saved, ok, err
 }
 
-// keptRobots are the rules of a site that has a web page in place of its
-// robots.txt: the last ones for a while, since it may be a proxy's page. Sites
-// that never had any answer so, too.
-func (s *source) keptRobots(ctx context.Context, site string) (*rules, error) {
-	kept, err := s.loadRobots(ctx, site)
+// fallbackRules returns the rules of a site that answers a request for robots.txt
+// with a web page: the saved rules for a while, since the page may be a proxy's.
+// Sites without a robots.txt answer in the same way.
+func (s *source) fallbackRules(ctx context.Context, site string) (*rules, error) {
+	saved, ok, err := s.loadRobots(ctx, site)
 	if err != nil {
 		return nil, err
 	}
-	if kept == nil || s.now().Sub(time.Unix(kept.At, 0)) > keptFor {
+	if !ok || s.now().Sub(time.Unix(saved.SavedAt, 0)) > savedRobotsMaxAge {
 		return &rules{}, nil
 	}
-	return rulesIn(kept.Body), nil
+	return parseRobots(saved.Body), nil
 }
 
-// errForbidden is of an address that robots.txt keeps crawlers from.
+// errForbidden says that robots.txt does not allow a URL.
 var errForbidden = errors.New("the site's robots.txt does not allow it")

@@ -13,25 +13,26 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// The bounds of the sitemaps protocol (sitemaps.org, version 0.9).
+// The limits of the sitemaps protocol (sitemaps.org, version 0.9).
 const (
-	// sitemapNotes are of addresses at which there was a sitemap.
-	sitemapNotes = "sitemap/"
+	// sitemapPrefix is the prefix of keys for URLs that had a sitemap.
+	sitemapPrefix = "sitemap/"
 
-	maxSitemap        = 50 << 20 // bytes, unpacked
+	maxSitemap        = 50 << 20 // bytes, uncompressed
 	maxSitemapEntries = 50_000
 )
 
-// sitemap is what a sitemap, an index of sitemaps or a feed names.
+// A sitemap has the URLs in a sitemap, an index of sitemaps or a feed.
 type sitemap struct{ pages, sitemaps []*url.URL }
 
-// readSitemap reads a sitemap in any of the protocol's forms: XML, text with an
-// address a line, RSS and Atom feeds, all of them packed or not. What comes
-// after something that cannot be read is left out; whole is false then, and for
-// what is no sitemap.
-func readSitemap(at *url.URL, body io.Reader) (found sitemap, whole bool) {
+// parseSitemap parses a sitemap in any form of the protocol: XML, text with a
+// URL a line, RSS and Atom feeds, compressed or not. Entries after an error are
+// left out, and complete is false. It is also false for other content.
+func parseSitemap(base *url.URL, body io.Reader) (found sitemap, complete bool) {
 	buffered := bufio.NewReader(io.LimitReader(body, maxSitemap))
 	if head, _ := buffered.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(buffered)
@@ -43,21 +44,21 @@ func readSitemap(at *url.URL, body io.Reader) (found sitemap, whole bool) {
 	head, _ := buffered.Peek(512)
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if bytes.HasPrefix(head, []byte("<")) {
-		whole = found.readXML(at, buffered)
+		complete = found.readXML(base, buffered)
 	} else {
-		whole = found.readLines(at, buffered)
+		complete = found.readLines(base, buffered)
 	}
-	return found, whole
+	return found, complete
 }
 
-func (s *sitemap) full() bool { return len(s.pages)+len(s.sitemaps) >= maxSitemapEntries }
+func (s *sitemap) isFull() bool { return len(s.pages)+len(s.sitemaps) >= maxSitemapEntries }
 
-func (s *sitemap) readLines(at *url.URL, body io.Reader) (whole bool) {
+func (s *sitemap) readLines(base *url.URL, body io.Reader) (complete bool) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4096), 64<<10)
-	for lines.Scan() && !s.full() {
+	for lines.Scan() && !s.isFull() {
 		if text := strings.TrimSpace(lines.Text()); strings.Contains(text, "://") {
-			if u, err := canonical(at, text); err == nil {
+			if u, err := canonicalURL(base, text); err == nil {
 				s.pages = append(s.pages, u)
 			}
 		}
@@ -65,13 +66,13 @@ func (s *sitemap) readLines(at *url.URL, body io.Reader) (whole bool) {
 	return lines.Err() == nil && len(s.pages) > 0
 }
 
-func (s *sitemap) readXML(at *url.URL, body io.Reader) (whole bool) {
+func (s *sitemap) readXML(base *url.URL, body io.Reader) (complete bool) {
 	decoder := xml.NewDecoder(body)
 	decoder.Strict = false
 	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
 	var open []string
 	var text strings.Builder
-	for !s.full() {
+	for !s.isFull() {
 		token, err := decoder.Token()
 		if err != nil {
 			return false
@@ -86,12 +87,12 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) (whole bool) {
 			if t.Name.Local == "link" { // of Atom
 				for _, a := range t.Attr {
 					if a.Name.Local == "href" && len(open) > 1 && open[len(open)-2] == "entry" {
-						s.add(at, "url", a.Value)
+						s.add(base, "url", a.Value)
 					}
 				}
 			}
 		case xml.CharData:
-			if text.Len() < 2*maxAddress {
+			if text.Len() < 2*maxURL {
 				text.Write(t)
 			}
 		case xml.EndElement:
@@ -104,9 +105,9 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) (whole bool) {
 			}
 			switch name := open[len(open)-1]; {
 			case name == "loc" && (within == "url" || within == "sitemap"):
-				s.add(at, within, text.String())
+				s.add(base, within, text.String())
 			case name == "link" && within == "item": // of RSS
-				s.add(at, "url", text.String())
+				s.add(base, "url", text.String())
 			}
 			if open = open[:len(open)-1]; len(open) == 0 {
 				return true
@@ -114,11 +115,11 @@ func (s *sitemap) readXML(at *url.URL, body io.Reader) (whole bool) {
 			text.Reset()
 		}
 	}
-	return true // as much as the protocol allows
+	return true // the protocol's limit
 }
 
-func (s *sitemap) add(at *url.URL, kind, text string) {
-	u, err := canonical(at, text)
+func (s *sitemap) add(base *url.URL, kind, text string) {
+	u, err := canonicalURL(base, text)
 	switch {
 	case err != nil:
 	case kind == "sitemap":
@@ -128,42 +129,42 @@ func (s *sitemap) add(at *url.URL, kind, text string) {
 	}
 }
 
-// sitemap reads a sitemap and queues what it names.
-func (v *visit) sitemap(ctx context.Context, e entry, u *url.URL) error {
-	v.asked++
-	outer := ctx
-	ctx, cancel := v.source.bounded(ctx)
+// fetchSitemap queues the URLs in a sitemap.
+func (v *walkStep) fetchSitemap(ctx context.Context, e entry, u *url.URL) error {
+	v.requests++
+	callerCtx := ctx
+	ctx, cancel := v.source.withTimeout(ctx)
 	defer cancel()
 	response, err := v.source.request(ctx, e.Address, nil)
 	if err != nil {
-		return v.unreachable(ctx, e, u, err)
+		return v.handleUnreachable(ctx, e, u, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
-	case redirects(response.StatusCode):
-		if to, err := canonical(u, response.Header.Get("Location")); err == nil {
-			v.add(to, entry{Sitemap: true, Named: e.Named})
+	case isRedirect(response.StatusCode):
+		if to, err := canonicalURL(u, response.Header.Get("Location")); err == nil {
+			v.add(to, entry{Sitemap: true, Expected: e.Expected})
 		}
 		return nil
 	case response.StatusCode >= 400 && response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests:
-		return nil // there is none
+		return nil // there is no sitemap
 	}
-	var named sitemap
-	whole, page := false, isPage(response.Header)
+	var locations sitemap
+	complete, isHTML := false, restapi.DeclaresHTML(response.Header)
 	if response.StatusCode == http.StatusOK {
-		named, whole = readSitemap(u, response.Body)
+		locations, complete = parseSitemap(u, response.Body)
 	}
-	if outer.Err() != nil {
-		return outer.Err()
+	if callerCtx.Err() != nil {
+		return callerCtx.Err()
 	}
-	if again, err := v.judge(outer, e, u, whole && !page); err != nil || again {
+	if retried, err := v.checkSitemap(callerCtx, e, u, complete && !isHTML); err != nil || retried {
 		return err
 	}
-	for _, to := range named.sitemaps {
-		v.add(to, entry{Sitemap: true, Named: true})
+	for _, to := range locations.sitemaps {
+		v.add(to, entry{Sitemap: true, Expected: true})
 	}
-	for _, to := range named.pages {
-		v.follow(to, 0)
+	for _, to := range locations.pages {
+		v.followLink(to, 0)
 	}
 	return nil
 }
@@ -172,29 +173,29 @@ func errNoSitemap() error {
 	return errors.New("the site answers with something that is no sitemap, or not a whole one")
 }
 
-// judge looks after a sitemap that was read, or after what came in its place: where
-// there ought to be a sitemap, it is asked for again, and at last told of. Many
-// sites have a page at any address that they do not know.
-func (v *visit) judge(ctx context.Context, e entry, u *url.URL, whole bool) (again bool, err error) {
+// checkSitemap handles the result of parsing. If a sitemap is expected but
+// another content came, it is requested again and finally reported. Many sites
+// return a page for any unknown URL.
+func (v *walkStep) checkSitemap(ctx context.Context, e entry, u *url.URL, complete bool) (retried bool, err error) {
 	s := v.source
-	name := sitemapNotes + recordName(e.Address)
-	if whole {
-		if err := s.notes.Put(ctx, name, []byte("1")); err != nil {
+	name := sitemapPrefix + recordKey(e.Address)
+	if complete {
+		if err := s.state.Put(ctx, name, []byte("1")); err != nil {
 			return false, fmt.Errorf("keep what is known of a sitemap: %w", err)
 		}
 		return false, nil
 	}
-	known, err := s.notes.Get(ctx, name)
+	saved, err := s.state.Get(ctx, name)
 	if err != nil {
 		return false, fmt.Errorf("read what is known of a sitemap: %w", err)
 	}
-	expected := e.Named || len(known) > 0
+	expected := e.Expected || len(saved) > 0
 	switch {
-	case expected && e.Try+1 < tries:
-		v.again(e, u, errNoSitemap())
+	case expected && e.Attempts+1 < maxAttempts:
+		v.retryLater(e, u, errNoSitemap())
 		return true, nil
 	case expected:
-		v.warn(fmt.Sprintf("%s answers with something that is no sitemap, or not a whole one: pages that it alone names were not looked for. Check the address, and whether a proxy or a login stands between.", u))
+		v.addWarning(fmt.Sprintf("%s answers with something that is no sitemap, or not a whole one: pages that it alone names were not looked for. Check the address, and whether a proxy or a login stands between.", u))
 	}
 	return false, nil
 }

@@ -12,108 +12,111 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 var _ connectors.Resolver = (*source)(nil)
 
-// together is how many pages one step of a walk fetches where no pause is asked for.
-const together = 20
+// maxStepRequests is the number of pages that a step fetches if there is no
+// pause.
+const maxStepRequests = 20
 
-// tries is how often a page is asked for in one crawl that cannot be had for now.
-const tries = 3
+// maxAttempts is how often a crawl requests a page that is temporarily
+// unavailable.
+const maxAttempts = 3
 
-// stepTime is after how long a step of a walk ends with the page it is at, so
-// that a slow site has its pages kept as they come.
-const stepTime = 5 * time.Second
+// maxStepTime ends a step of a slow site after its current page, so that its
+// pages are kept.
+const maxStepTime = 5 * time.Second
 
-// Walk implements [connectors.Source]: a step of the crawl.
+// Walk implements [connectors.Source]. A page is one step of the crawl.
 func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
-	c, err := s.crawlAt(ctx, cursor)
+	c, err := s.loadCrawl(ctx, cursor)
 	if err != nil {
 		return connectors.Page{}, err
 	}
-	visit := &visit{source: s, crawl: c, pause: time.Duration(s.settings.Integer(optionDelay)) * time.Millisecond}
-	most := int(s.settings.Integer(optionMaxPages))
-	began, since := c.at, s.now()
-	if err := s.held(cursor); err != nil {
+	step := &walkStep{source: s, crawl: c, pause: time.Duration(s.settings.Integer(optionDelay)) * time.Millisecond}
+	maxPages := int(s.settings.Integer(optionMaxPages))
+	start, startTime := c.position, s.now()
+	if err := s.takeDeferredError(cursor); err != nil {
 		return connectors.Page{}, err
 	}
-	for c.at < len(c.queue) && c.fetched < most && visit.asked < together &&
-		(visit.asked == 0 || visit.pause == 0 && s.now().Sub(since) < stepTime) {
+	for c.position < len(c.queue) && c.fetched < maxPages && step.requests < maxStepRequests &&
+		(step.requests == 0 || step.pause == 0 && s.now().Sub(startTime) < maxStepTime) {
 		fetched := c.fetched
-		if err := visit.entry(ctx, c.queue[c.at]); err != nil {
-			if c.at == began || ctx.Err() != nil {
-				s.forget() // the crawl in memory may be ahead of its steps
+		if err := step.process(ctx, c.queue[c.position]); err != nil {
+			if c.position == start || ctx.Err() != nil {
+				s.dropCrawl() // the crawl in memory may be ahead of the saved one
 				return connectors.Page{}, err
 			}
 			c.fetched = fetched
-			s.hold(c.cursor(), err)
-			break // what the step has is kept
+			s.deferError(c.cursor(), err)
+			break // keep the pages of the step
 		}
-		c.at++
+		c.position++
 	}
-	if err := c.save(ctx, s.notes, began+1, visit.step); err != nil {
-		s.forget()
+	if err := c.save(ctx, s.state, start+1, step.record); err != nil {
+		s.dropCrawl()
 		return connectors.Page{}, err
 	}
-	page := connectors.Page{Items: visit.items, Warnings: visit.warnings, Next: c.cursor(), NoInterrupt: true}
+	page := connectors.Page{Items: step.items, Warnings: step.warnings, Next: c.cursor(), NoInterrupt: true}
 	switch {
-	case c.at >= len(c.queue):
+	case c.position >= len(c.queue):
 		page.Done = true
-	case c.fetched >= most:
+	case c.fetched >= maxPages:
 		page.Done = true
-		page.Warnings = append(page.Warnings, fmt.Sprintf("The crawl ended after %d pages, and there are more; raise config.%s to have them.", most, optionMaxPages))
-	case visit.asked > 0:
-		page.Pause = visit.pause
+		page.Warnings = append(page.Warnings, fmt.Sprintf("The crawl ended after %d pages, and there are more; raise config.%s to have them.", maxPages, optionMaxPages))
+	case step.requests > 0:
+		page.Pause = step.pause
 	}
 	if page.Done {
 		page.Next = ""
-		s.forget() // its notes stay until the next crawl begins: this step may be made again
+		s.dropCrawl() // the state remains until the next crawl, since this step may be repeated
 	}
 	return page, nil
 }
 
-// hold keeps an error for the step at a cursor, which has the address that it is
-// about as its first.
-func (s *source) hold(cursor string, err error) {
+// deferError stores the error of the first URL of the step at a cursor.
+func (s *source) deferError(cursor string, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.busy, s.busyAt = err, cursor
+	s.deferredError, s.deferredCursor = err, cursor
 }
 
-// held returns the error that was kept for a cursor, once.
-func (s *source) held(cursor string) error {
+// takeDeferredError returns the error of a cursor, once.
+func (s *source) takeDeferredError(cursor string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.busy == nil || s.busyAt != cursor {
+	if s.deferredError == nil || s.deferredCursor != cursor {
 		return nil
 	}
-	err := s.busy
-	s.busy = nil
+	err := s.deferredError
+	s.deferredError = nil
 	return err
 }
 
-// refuse notes why an item cannot be had.
-func (s *source) refuse(u *url.URL, why error) {
+// recordItemError stores why an item cannot be fetched.
+func (s *source) recordItemError(u *url.URL, reason error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.refused[u.String()] = why
+	s.itemErrors[u.String()] = reason
 }
 
-func (s *source) forget() {
+// dropCrawl makes the next step load the crawl from the state.
+func (s *source) dropCrawl() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.crawl = nil
 }
 
-// crawlAt is the crawl of a cursor, a new one for none.
-func (s *source) crawlAt(ctx context.Context, cursor string) (*crawl, error) {
+// loadCrawl returns the crawl of a cursor. "" starts a new one.
+func (s *source) loadCrawl(ctx context.Context, cursor string) (*crawl, error) {
 	if cursor == "" {
-		return s.begin(ctx)
+		return s.startCrawl(ctx)
 	}
-	id, at, fetched, ok := parseCursor(cursor)
+	id, position, fetched, ok := parseCursor(cursor)
 	if !ok {
-		return nil, connectors.Fatal(errors.New("this is no cursor of a crawl"))
+		return nil, connectors.ErrCursor
 	}
 	s.mutex.Lock()
 	c := s.crawl
@@ -121,12 +124,12 @@ func (s *source) crawlAt(ctx context.Context, cursor string) (*crawl, error) {
 	if c != nil && c.cursor() == cursor {
 		return c, nil
 	}
-	c, err := resume(ctx, s.notes, id, at, fetched)
+	c, ok, err := resumeCrawl(ctx, s.state, id, position, fetched)
 	if err != nil {
 		return nil, err
 	}
-	if c == nil {
-		return s.begin(ctx) // what it was is gone: from the start
+	if !ok {
+		return s.startCrawl(ctx)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -134,13 +137,14 @@ func (s *source) crawlAt(ctx context.Context, cursor string) (*crawl, error) {
 	return c, nil
 }
 
-// begin starts a crawl at the start addresses and the sitemaps of their hosts.
-func (s *source) begin(ctx context.Context) (*crawl, error) {
-	if err := s.notes.DeletePrefix(ctx, crawlNotes); err != nil {
+// startCrawl starts a crawl with the start URLs and the sitemaps of their
+// hosts.
+func (s *source) startCrawl(ctx context.Context) (*crawl, error) {
+	if err := s.state.DeletePrefix(ctx, crawlPrefix); err != nil {
 		return nil, fmt.Errorf("begin a crawl: %w", err)
 	}
 	c := newCrawl(strconv.FormatInt(s.now().UnixNano(), 36))
-	var first step
+	var first stepRecord
 	for _, u := range s.scope.starts {
 		if c.add(u, entry{Start: true}) {
 			first.Entries = append(first.Entries, c.queue[len(c.queue)-1])
@@ -148,22 +152,22 @@ func (s *source) begin(ctx context.Context) (*crawl, error) {
 	}
 	if s.settings.Boolean(optionSitemaps) {
 		for _, u := range s.scope.starts {
-			found, err := s.rulesOf(ctx, u)
+			rules, err := s.hostRules(ctx, u)
 			if err != nil {
 				return nil, err
 			}
-			named, sure := found.sitemaps, true
-			if len(named) == 0 {
-				named, sure = []string{"/sitemap.xml"}, false
+			locations, expected := rules.sitemaps, true
+			if len(locations) == 0 {
+				locations, expected = []string{"/sitemap.xml"}, false
 			}
-			for _, text := range named {
-				if at, err := canonical(u, text); err == nil && c.add(at, entry{Sitemap: true, Named: sure}) {
+			for _, text := range locations {
+				if target, err := canonicalURL(u, text); err == nil && c.add(target, entry{Sitemap: true, Expected: expected}) {
 					first.Entries = append(first.Entries, c.queue[len(c.queue)-1])
 				}
 			}
 		}
 	}
-	if err := c.save(ctx, s.notes, 0, first); err != nil {
+	if err := c.save(ctx, s.state, 0, first); err != nil {
 		return nil, err
 	}
 	s.mutex.Lock()
@@ -172,292 +176,293 @@ func (s *source) begin(ctx context.Context) (*crawl, error) {
 	return c, nil
 }
 
-// visit is one step of a walk.
-type visit struct {
+// A walkStep is one step of a walk.
+type walkStep struct {
 	source   *source
 	crawl    *crawl
-	step     step
+	record   stepRecord
 	items    []connectors.Item
 	warnings []string
-	asked    int // requests
+	requests int
 	pause    time.Duration
 }
 
-func (v *visit) warn(text string) { v.warnings = append(v.warnings, text) }
+func (v *walkStep) addWarning(text string) { v.warnings = append(v.warnings, text) }
 
-func (v *visit) add(u *url.URL, e entry) {
+func (v *walkStep) add(u *url.URL, e entry) {
 	if v.crawl.add(u, e) {
-		v.step.Entries = append(v.step.Entries, v.crawl.queue[len(v.crawl.queue)-1])
+		v.record.Entries = append(v.record.Entries, v.crawl.queue[len(v.crawl.queue)-1])
 	}
 }
 
-// again puts an entry that could not be had for now at the end of the queue, or
-// gives it up; then it becomes an item whose opening says why.
-func (v *visit) again(e entry, u *url.URL, why error) {
-	if e.Try++; e.Try < tries {
+// retryLater queues an entry that is temporarily unavailable again. After the
+// last attempt, it becomes an item that cannot be opened.
+func (v *walkStep) retryLater(e entry, u *url.URL, reason error) {
+	if e.Attempts++; e.Attempts < maxAttempts {
 		v.crawl.queue = append(v.crawl.queue, e)
-		v.step.Entries = append(v.step.Entries, e)
+		v.record.Entries = append(v.record.Entries, e)
 		return
 	}
 	if !e.Sitemap {
-		v.broken(u, why)
+		v.addBrokenItem(u, reason)
 	}
 }
 
-// broken makes an item of a page that cannot be had.
-func (v *visit) broken(u *url.URL, why error) {
-	v.source.refuse(u, why)
-	v.items = append(v.items, connectors.Item{ID: u.String(), Path: v.source.scope.place(u), URL: u.String(), Size: -1, MediaType: "text/html"})
+// addBrokenItem adds the item of a page that cannot be fetched. Opening it
+// returns the reason.
+func (v *walkStep) addBrokenItem(u *url.URL, reason error) {
+	v.source.recordItemError(u, reason)
+	v.items = append(v.items, connectors.Item{ID: u.String(), Path: v.source.scope.path(u), URL: u.String(), Size: -1, MediaType: "text/html"})
 }
 
-// entry looks after one address. An error ends the step; it is made again.
-func (v *visit) entry(ctx context.Context, e entry) error {
+// process handles one entry. An error ends the step, which is repeated.
+func (v *walkStep) process(ctx context.Context, e entry) error {
 	s := v.source
 	u, err := url.Parse(e.Address)
 	if err != nil {
-		return nil // it was an address when it was put in the queue
+		return nil // queued URLs are valid
 	}
-	found, err := s.rulesOf(ctx, u)
+	rules, err := s.hostRules(ctx, u)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case e.Start || v.temporary(err):
+	case e.Start || v.isTemporary(err):
 		return err
 	default:
-		return nil // a host that cannot be asked for its rules is left alone
+		return nil // a host without available rules is not crawled
 	}
-	v.pause = max(v.pause, found.pause())
-	if !found.allow(u) {
+	v.pause = max(v.pause, rules.pause())
+	if !rules.allow(u) {
 		if e.Start {
-			v.warn(fmt.Sprintf("%s: %s.", u, errForbidden))
+			v.addWarning(fmt.Sprintf("%s: %s.", u, errForbidden))
 		}
 		return nil
 	}
 	if e.Sitemap {
-		return v.sitemap(ctx, e, u)
+		return v.fetchSitemap(ctx, e, u)
 	}
-	return v.page(ctx, e, u)
+	return v.fetchPage(ctx, e, u)
 }
 
-// temporary says that a host asks to be left alone for a while.
-func (v *visit) temporary(err error) bool {
+// isTemporary reports whether a host asks to wait.
+func (v *walkStep) isTemporary(err error) bool {
 	after, ok := connectors.RetryAfterOf(err)
 	return ok && after > 0
 }
 
-// follow queues a link that belongs to the crawl.
-func (v *visit) follow(to *url.URL, depth int) {
+// followLink queues a link that belongs to the crawl.
+func (v *walkStep) followLink(to *url.URL, depth int) {
 	s := v.source
-	if !s.scope.holds(to) || depth > int(s.settings.Integer(optionMaxDepth)) {
+	if !s.scope.contains(to) || depth > int(s.settings.Integer(optionMaxDepth)) {
 		return
 	}
-	if ok, _ := s.exclude.Match(connectors.Item{Path: s.scope.place(to)}, s.now()); !ok {
+	if ok, _ := s.exclude.Match(connectors.Item{Path: s.scope.path(to)}, s.now()); !ok {
 		return
 	}
 	v.add(to, entry{Depth: depth})
 }
 
-// unreachable looks after an address that gave no answer.
-func (v *visit) unreachable(ctx context.Context, e entry, u *url.URL, err error) error {
+// handleUnreachable handles a URL that gave no response.
+func (v *walkStep) handleUnreachable(ctx context.Context, e entry, u *url.URL, err error) error {
 	switch {
-	case ctx.Err() != nil && !v.source.late(ctx):
+	case ctx.Err() != nil && !v.source.timedOut(ctx):
 		return ctx.Err()
 	case errors.Is(err, httpx.ErrRefused) && e.Start:
 		return err
-	case e.Start && e.Try == 0 && v.crawl.fetched == 0:
-		return err // nothing may be known of the site
+	case e.Start && e.Attempts == 0 && v.crawl.fetched == 0:
+		return err // the site may be unreachable
 	}
-	v.again(e, u, plain(err))
+	v.retryLater(e, u, unmarked(err))
 	return nil
 }
 
-// page asks for a page, on the condition that it has changed where it is known.
-func (v *visit) page(ctx context.Context, e entry, u *url.URL) error {
+// fetchPage requests a page, conditionally if it is known.
+func (v *walkStep) fetchPage(ctx context.Context, e entry, u *url.URL) error {
 	s := v.source
-	known, err := s.recordOf(ctx, e.Address)
+	saved, isKnown, err := s.loadRecord(ctx, e.Address)
 	if err != nil {
 		return err
 	}
 	header := http.Header{}
-	if known.conditional() {
-		if known.ETag != "" {
-			header.Set("If-None-Match", known.ETag)
+	if saved.hasValidators() {
+		if saved.ETag != "" {
+			header.Set("If-None-Match", saved.ETag)
 		}
-		if known.Modified != "" {
-			header.Set("If-Modified-Since", known.Modified)
+		if saved.Modified != "" {
+			header.Set("If-Modified-Since", saved.Modified)
 		}
 	}
-	v.asked++
-	outer := ctx
-	ctx, cancel := s.bounded(ctx)
+	v.requests++
+	callerCtx := ctx
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	response, err := s.request(ctx, e.Address, header)
 	if err != nil {
-		return v.unreachable(ctx, e, u, err)
+		return v.handleUnreachable(ctx, e, u, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	status := response.StatusCode
 	switch {
-	case status == http.StatusNotModified && known != nil:
+	case status == http.StatusNotModified && isKnown:
 		v.crawl.fetched++
-		if known.Doubt {
-			known.Doubt = false
-			if err := s.keep(outer, e.Address, known); err != nil {
+		if saved.OtherKind {
+			saved.OtherKind = false
+			if err := s.saveRecord(callerCtx, e.Address, saved); err != nil {
 				return err
 			}
 		}
-		v.take(e, u, known, nil, response.Header)
+		v.addPage(e, u, saved, nil, response.Header)
 		return nil
-	case redirects(status):
-		to, err := canonical(u, response.Header.Get("Location"))
+	case isRedirect(status):
+		to, err := canonicalURL(u, response.Header.Get("Location"))
 		switch {
 		case err != nil:
-		case e.Start && !s.scope.holds(to):
-			v.warn(fmt.Sprintf("%s leads to %s, which is outside of the crawl; make that a start address.", u, to))
+		case e.Start && !s.scope.contains(to):
+			v.addWarning(fmt.Sprintf("%s leads to %s, which is outside of the crawl; make that a start address.", u, to))
 		default:
-			v.follow(to, e.Depth)
+			v.followLink(to, e.Depth)
 		}
 		return nil
 	case status == http.StatusNotFound || status == http.StatusGone:
 		if e.Start {
-			v.warn(fmt.Sprintf("%s is not there (status %d).", u, status))
+			v.addWarning(fmt.Sprintf("%s is not there (status %d).", u, status))
 		}
 		return nil
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		if after := restapi.RetryAfter(response.Header); after > 0 && e.Try == 0 {
-			switch waited, err := v.waited(outer, e); {
+		if after := restapi.RetryAfter(response.Header); after > 0 && e.Attempts == 0 {
+			switch waited, err := v.hasWaited(callerCtx, e); {
 			case err != nil:
 				return err
 			case !waited:
 				return connectors.Retryable(fmt.Errorf("the site is busy (status %d)", status), after)
 			}
 		}
-		v.again(e, u, errStatus(status))
+		v.retryLater(e, u, errStatus(status))
 		return nil
-	case status >= 500, status/100 == 2 && status != http.StatusOK: // a part, or nothing
-		v.again(e, u, errStatus(status))
+	case status >= 500, status/100 == 2 && status != http.StatusOK: // partial or empty
+		v.retryLater(e, u, errStatus(status))
 		return nil
 	case status != http.StatusOK:
-		v.broken(u, errStatus(status))
+		v.addBrokenItem(u, errStatus(status))
 		return nil
 	}
-	sort := sortOf(response.Header, u)
-	if sort == other {
+	kind := kindOf(response.Header, u)
+	if kind == ignored {
 		return nil
 	}
 	v.crawl.fetched++
 	if response.ContentLength > maxBody {
-		v.tooLarge(u, response.ContentLength)
+		v.addTooLargeItem(u, response.ContentLength)
 		return nil
 	}
 	body, err := readBody(s.settings.CountReader(response.Body), maxBody)
 	switch {
-	case err != nil && outer.Err() != nil:
-		return outer.Err()
+	case err != nil && callerCtx.Err() != nil:
+		return callerCtx.Err()
 	case err != nil:
 		v.crawl.fetched--
-		v.again(e, u, s.brokenOff(ctx))
+		v.retryLater(e, u, s.truncatedError(ctx))
 		return nil
 	case len(body) > maxBody:
-		v.tooLarge(u, int64(len(body)))
+		v.addTooLargeItem(u, int64(len(body)))
 		return nil
 	case len(body) == 0:
 		v.crawl.fetched--
-		v.again(e, u, errEmpty())
+		v.retryLater(e, u, errEmpty())
 		return nil
-	case sort == files && inPlace(response.Header, body):
+	case kind == document && isMisplacedHTML(response.Header, body):
 		v.crawl.fetched--
-		v.again(e, u, errInPlace())
+		v.retryLater(e, u, errMisplacedHTML())
 		return nil
-	case known != nil && known.Page != (sort == pages) && !known.Doubt:
-		// A page in place of a file, or the other way round, may be a proxy's: it is
-		// believed when the next crawl meets it still.
+	case isKnown && saved.Page != (kind == htmlPage) && !saved.OtherKind:
+		// A page instead of a file, or the reverse, may be a proxy's. It is accepted if
+		// the next crawl finds it again.
 		v.crawl.fetched--
-		known.Doubt = true
-		if err := s.keep(outer, e.Address, known); err != nil {
+		saved.OtherKind = true
+		if err := s.saveRecord(callerCtx, e.Address, saved); err != nil {
 			return err
 		}
-		v.broken(u, errOtherSort())
+		v.addBrokenItem(u, errKindChanged())
 		return nil
 	}
-	r := &record{
-		ETag: cut(response.Header.Get("ETag"), 300), Modified: cut(response.Header.Get("Last-Modified"), 100),
-		MediaType: cut(response.Header.Get("Content-Type"), 200), Size: int64(len(body)),
+	r := record{
+		ETag: safetext.TruncateBytes(response.Header.Get("ETag"), 300), Modified: safetext.TruncateBytes(response.Header.Get("Last-Modified"), 100),
+		MediaType: safetext.TruncateBytes(response.Header.Get("Content-Type"), 200), Size: int64(len(body)),
 	}
-	if sort == pages {
-		p := readPage(u, response.Header, body)
+	if kind == htmlPage {
+		p := parsePage(u, response.Header, body)
 		r.Page, r.Version, r.Title, r.NoIndex = true, p.version, p.title, p.noIndex
 		if p.canonical != nil {
 			r.Canonical = p.canonical.String()
 		}
 		for _, link := range p.links {
-			if s.scope.holds(link) {
+			if s.scope.contains(link) {
 				r.Links = append(r.Links, link.String())
 			}
 		}
 	} else {
-		r.Version = versionOf(body)
+		r.Version = contentHash(body)
 	}
-	if err := s.keep(outer, e.Address, r); err != nil {
+	if err := s.saveRecord(callerCtx, e.Address, r); err != nil {
 		return err
 	}
-	v.take(e, u, r, body, response.Header)
+	v.addPage(e, u, r, body, response.Header)
 	return nil
 }
 
-// waited says whether the crawl has waited for an address before: a site that
-// always asks for patience gets it once.
-func (v *visit) waited(ctx context.Context, e entry) (bool, error) {
-	name := crawlNotes + v.crawl.id + "/waited/" + versionOf([]byte(e.Address))
-	before, err := v.source.notes.Get(ctx, name)
-	if err == nil && len(before) == 0 {
-		err = v.source.notes.Put(ctx, name, []byte("1"))
+// hasWaited reports whether the crawl has waited for a URL before. A site that
+// always asks to wait gets one wait.
+func (v *walkStep) hasWaited(ctx context.Context, e entry) (bool, error) {
+	name := crawlPrefix + v.crawl.id + "/waited/" + contentHash([]byte(e.Address))
+	saved, err := v.source.state.Get(ctx, name)
+	if err == nil && len(saved) == 0 {
+		err = v.source.state.Put(ctx, name, []byte("1"))
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep that a site was waited for: %w", err)
 	}
-	return len(before) > 0, nil
+	return len(saved) > 0, nil
 }
 
-func (v *visit) tooLarge(u *url.URL, size int64) {
-	v.broken(u, errLarge())
+func (v *walkStep) addTooLargeItem(u *url.URL, size int64) {
+	v.addBrokenItem(u, errLarge())
 	v.items[len(v.items)-1].Size = max(size, maxBody+1)
 }
 
-// take follows a page's links and makes an item of it, unless it is another
-// address of one.
-func (v *visit) take(e entry, u *url.URL, r *record, body []byte, header http.Header) {
+// addPage follows a page's links and adds its item, unless another URL has the
+// same page.
+func (v *walkStep) addPage(e entry, u *url.URL, r record, body []byte, header http.Header) {
 	s := v.source
 	for _, text := range r.Links {
 		if to, err := url.Parse(text); err == nil {
-			v.follow(to, e.Depth+1)
+			v.followLink(to, e.Depth+1)
 		}
 	}
 	if r.NoIndex {
 		return
 	}
 	if r.Canonical != "" && r.Canonical != e.Address {
-		if to, err := url.Parse(r.Canonical); err == nil && s.scope.holds(to) {
-			v.follow(to, e.Depth)
+		if to, err := url.Parse(r.Canonical); err == nil && s.scope.contains(to) {
+			v.followLink(to, e.Depth)
 			return
 		}
 	}
 	if r.Page {
 		key := r.Version + r.Title
-		if _, twice := v.crawl.taken[key]; twice {
+		if _, twice := v.crawl.versions[key]; twice {
 			return
 		}
-		v.crawl.taken[key] = struct{}{}
-		v.step.Versions = append(v.step.Versions, key)
+		v.crawl.versions[key] = struct{}{}
+		v.record.Versions = append(v.record.Versions, key)
 	}
 	item := connectors.Item{
-		ID: e.Address, Path: s.scope.place(u), Version: r.Version, URL: e.Address, Size: r.Size, MediaType: r.MediaType, Content: body,
+		ID: e.Address, Path: s.scope.path(u), Version: r.Version, URL: e.Address, Size: r.Size, MediaType: r.MediaType, Content: body,
 	}
-	if at, err := http.ParseTime(header.Get("Last-Modified")); err == nil {
-		item.ModifiedAt = at.UTC()
-	} else if at, err := http.ParseTime(r.Modified); err == nil {
-		item.ModifiedAt = at.UTC()
+	if modified, err := http.ParseTime(header.Get("Last-Modified")); err == nil {
+		item.ModifiedAt = modified.UTC()
+	} else if modified, err := http.ParseTime(r.Modified); err == nil {
+		item.ModifiedAt = modified.UTC()
 	}
 	v.items = append(v.items, item)
 }

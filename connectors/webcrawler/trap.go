@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// What a site that goes on for ever looks like.
+// Signs of an endless site.
 const (
-	// maxAlike is how many addresses are followed that differ in their numbers
-	// or the value of a parameter only, and a tenth of it with each parameter
-	// more: lists that can be sorted and filtered have a page for all of that.
-	// Calendars, which have a page for each day, end by their depth.
-	maxAlike = 5000
-	// maxRepeats is how often one folder may stand in a path: a relative link
-	// that is wrong leads ever deeper.
+	// maxSimilar is the number of followed URLs that differ only in numbers or
+	// in the value of one parameter. Each further parameter divides it by ten,
+	// since lists that can be sorted and filtered have a URL for each
+	// combination. Calendars are limited by their depth.
+	maxSimilar = 5000
+	// maxRepeats is how often a path may have the same folder. A wrong relative
+	// link adds one each time.
 	maxRepeats = 3
 	maxFolders = 20
 )
 
-// endless says that a path looks like one that a trap has grown.
-func endless(u *url.URL) bool {
+// isEndless reports whether a path looks like a trap's.
+func isEndless(u *url.URL) bool {
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	if len(parts) > maxFolders {
 		return true
@@ -36,10 +36,10 @@ func endless(u *url.URL) bool {
 	return false
 }
 
-// shape is an address without what counters and listings vary, its numbers and
-// the values of its parameters, and how many addresses may have it; "" for an
-// address of its own.
-func shape(u *url.URL) (form string, most int) {
+// urlPattern returns a URL without its numbers and values of parameters, and
+// the number of URLs that may have the same pattern. It is "" for a URL without
+// any.
+func urlPattern(u *url.URL) (form string, limit int) {
 	var b strings.Builder
 	b.WriteString(u.Host)
 	number := false
@@ -56,11 +56,11 @@ func shape(u *url.URL) (form string, most int) {
 		b.WriteByte(c)
 	}
 	varies := strings.Contains(b.String(), "#")
-	most = maxAlike
+	limit = maxSimilar
 	if u.RawQuery != "" {
 		varies = true
 		for range strings.Count(u.RawQuery, "&") {
-			most = max(most/10, 5)
+			limit = max(limit/10, 5)
 		}
 		b.WriteByte('?')
 		for _, pair := range strings.Split(u.RawQuery, "&") {
@@ -72,5 +72,5 @@ func shape(u *url.URL) (form string, most int) {
 	if !varies {
 		return "", 0
 	}
-	return b.String(), most
+	return b.String(), limit
 }

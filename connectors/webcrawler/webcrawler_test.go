@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { connectortest.Main(m) }
 
-// site is a web site that tests fill.
+// A site is a web site for tests.
 type site struct {
 	*httptest.Server
 	mutex sync.Mutex
@@ -57,7 +57,7 @@ func (s *site) on(path string, handler http.HandlerFunc) {
 	s.pages[path] = handler
 }
 
-// page puts an HTML page at a path.
+// page serves an HTML page at a path.
 func (s *site) page(path, html string) { s.serve(path, "text/html; charset=utf-8", html) }
 
 func (s *site) serve(path, kind, body string) {
@@ -73,7 +73,7 @@ func (s *site) serve(path, kind, body string) {
 	})
 }
 
-// requests are those since the last call, without robots.txt.
+// requests returns the paths requested since the last call, without robots.txt.
 func (s *site) requests() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -86,7 +86,7 @@ func kind() connectors.Kind {
 	return webcrawler.Kind(httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}).DialContext)
 }
 
-// settings begin at the paths of a site and pause as little as can be.
+// settings returns settings that start at paths of the site, without a pause.
 func (s *site) settings(n connectors.State, more map[string]any, paths ...string) connectors.Settings {
 	starts := make([]any, len(paths))
 	for i, p := range paths {
@@ -114,9 +114,9 @@ func open(t testing.TB, s connectors.Settings) connectors.Source {
 	return source
 }
 
-// crawl walks a site to its end, every page by a source of its own when anew is
-// set, as other workers would go on with it.
-func crawl(t testing.TB, s connectors.Settings, anew bool) (items []connectors.Item, warnings []string) {
+// crawl walks a site to its end. With restart, a new source makes each step,
+// as in another process.
+func crawl(t testing.TB, s connectors.Settings, restart bool) (items []connectors.Item, warnings []string) {
 	t.Helper()
 	source := open(t, s)
 	for cursor, steps := "", 0; ; steps++ {
@@ -134,7 +134,7 @@ func crawl(t testing.TB, s connectors.Settings, anew bool) (items []connectors.I
 		if page.Next == cursor || len(page.Next) > connectors.MaxCursorBytes {
 			t.Fatalf("step %d: the cursor %q after %q", steps, page.Next, cursor)
 		}
-		if cursor = page.Next; anew {
+		if cursor = page.Next; restart {
 			source = open(t, s)
 		}
 	}
@@ -149,7 +149,7 @@ func paths(items []connectors.Item) []string {
 	return out
 }
 
-func same(t *testing.T, items []connectors.Item, want ...string) {
+func expectPaths(t *testing.T, items []connectors.Item, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if got := paths(items); !slices.Equal(got, want) {
@@ -157,7 +157,7 @@ func same(t *testing.T, items []connectors.Item, want ...string) {
 	}
 }
 
-func TestACrawlFollowsLinksWithinItsScope(t *testing.T) {
+func TestCrawlFollowsLinksInItsScope(t *testing.T) {
 	t.Parallel()
 	elsewhere := newSite(t)
 	elsewhere.page("/", "not ours")
@@ -171,13 +171,13 @@ func TestACrawlFollowsLinksWithinItsScope(t *testing.T) {
 	s.page("/blog/", "blog <a href=/docs/hidden>hidden</a>")
 	s.page("/docs/hidden", "hidden")
 	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/docs/"), false)
-	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d")
+	expectPaths(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d")
 	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"scope": "host"}, "/docs/"), false)
-	same(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d", "blog/", "docs/hidden")
+	expectPaths(t, items, "docs/", "docs/a.html", "docs/b?q=1", "docs/deep/d", "blog/", "docs/hidden")
 	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"maxDepth": float64(1)}, "/docs/"), false)
-	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
+	expectPaths(t, items, "docs/", "docs/a.html", "docs/b?q=1")
 	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"filters": map[string]any{"exclude": []any{"docs/deep"}}}, "/docs/"), false)
-	same(t, items, "docs/", "docs/a.html", "docs/b?q=1")
+	expectPaths(t, items, "docs/", "docs/a.html", "docs/b?q=1")
 	if asked := elsewhere.requests(); len(asked) > 0 {
 		t.Errorf("another host was asked for %q", asked)
 	}
@@ -187,7 +187,7 @@ func TestACrawlFollowsLinksWithinItsScope(t *testing.T) {
 	}
 }
 
-func TestRobotsAndMarksAreObeyed(t *testing.T) {
+func TestRobotsRulesAreObeyed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.serve("/robots.txt", "text/plain", "User-agent: *\nDisallow: /\n\nUser-agent: MagpieBot\nDisallow: /private\nCrawl-delay: 2\nSitemap: /map.txt\n")
@@ -212,7 +212,7 @@ func TestRobotsAndMarksAreObeyed(t *testing.T) {
 		t.Errorf("the first step pauses %v: %v", page.Pause, err)
 	}
 	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/"), true)
-	same(t, items, "index", "from-noindex", "original", "listed")
+	expectPaths(t, items, "index", "from-noindex", "original", "listed")
 	if slices.Contains(s.requests(), "/private/x") {
 		t.Error("what robots.txt forbids was asked for")
 	}
@@ -221,7 +221,7 @@ func TestRobotsAndMarksAreObeyed(t *testing.T) {
 	}
 }
 
-func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
+func TestHostWithoutRobotsForNowIsNotCrawled(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.on("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
@@ -238,7 +238,7 @@ func TestAHostWithoutRulesForNowIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheNextCrawlAsksForWhatChanged(t *testing.T) {
+func TestNextCrawlMakesConditionalRequests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	kept := &connectortest.State{}
@@ -272,7 +272,7 @@ func TestTheNextCrawlAsksForWhatChanged(t *testing.T) {
 	if after, content := version(third, "a"); after == before || !content {
 		t.Errorf("a page that changed has version %q, before %q", after, before)
 	}
-	// An item that was not fetched can be opened at its version.
+	// An unchanged item can be opened at its version.
 	for _, i := range second {
 		if i.Content != nil {
 			continue
@@ -284,7 +284,7 @@ func TestTheNextCrawlAsksForWhatChanged(t *testing.T) {
 	}
 }
 
-func TestTrapsEnd(t *testing.T) {
+func TestTrapsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.page("/", `<a href=/calendar/2024/1/1>c</a><a href=/loop/>l</a><a href=/list?page=1>p</a><a href=/round/1>r</a><a href=/big>b</a>
@@ -360,7 +360,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	}
 }
 
-func TestSitemapsInEveryForm(t *testing.T) {
+func TestSitemapsOfEveryForm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	var packed bytes.Buffer
@@ -377,12 +377,12 @@ func TestSitemapsInEveryForm(t *testing.T) {
 	s.serve("/manual.pdf", "application/pdf", "%PDF-1.4 not really")
 	s.page("/relative", `<a href=/manual.pdf>pdf</a>`)
 	items, _ := crawl(t, s.settings(&connectortest.State{}, nil, "/"), true)
-	same(t, items, "index", "packed", "relative", "news", "manual.pdf")
+	expectPaths(t, items, "index", "packed", "relative", "news", "manual.pdf")
 	items, _ = crawl(t, s.settings(&connectortest.State{}, map[string]any{"useSitemaps": false}, "/"), false)
-	same(t, items, "index")
+	expectPaths(t, items, "index")
 }
 
-func TestPagesAreFoundByPathAndAddress(t *testing.T) {
+func TestPagesAreResolvedByPathAndURL(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.page("/", "start")
@@ -399,10 +399,10 @@ func TestPagesAreFoundByPathAndAddress(t *testing.T) {
 	if err != nil || !slices.Equal(missing, []string{"gone", "http://other.example/"}) {
 		t.Errorf("missing %q: %v", missing, err)
 	}
-	same(t, found, "index", "a?x=1", "a?x=1", "a?x=1")
+	expectPaths(t, found, "index", "a?x=1", "a?x=1", "a?x=1")
 }
 
-func TestCredentialsStayWithTheirHosts(t *testing.T) {
+func TestCredentialsAreSentToStartHostsOnly(t *testing.T) {
 	t.Parallel()
 	other, s := newSite(t), newSite(t)
 	seen := make(chan string, 10)
@@ -427,7 +427,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		t.Errorf("with credentials: %v", err)
 	}
 	items, _ := crawl(t, settings, false)
-	same(t, items, "index")
+	expectPaths(t, items, "index")
 	close(seen)
 	for header := range seen {
 		if header != "" {
@@ -436,9 +436,9 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	}
 }
 
-// A crawl of two thousand pages goes on in other processes, whatever is lost on
-// the way, and takes each page once.
-func TestAnInterruptedCrawlTakesEachPageOnce(t *testing.T) {
+// A crawl of two thousand pages continues in other processes after any loss, and
+// lists each page once.
+func TestInterruptedCrawlListsEachPageOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	const n = 2000

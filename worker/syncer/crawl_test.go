@@ -155,7 +155,7 @@ func (f *fixture) crawler(site http.Handler, patience time.Duration, config map[
 	f.Cleanup(server.Close)
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	var err error
-	f.registry, err = connectors.NewRegistry(webcrawler.Kind(guard.DialContext, webcrawler.WithPatience(patience)))
+	f.registry, err = connectors.NewRegistry(webcrawler.Kind(guard.DialContext, webcrawler.WithTimeout(patience)))
 	f.must(err)
 	all := map[string]any{"startUrls": []any{server.URL + "/"}, "delayMs": float64(0)}
 	maps.Copy(all, config)

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// mismatchError is an answer with a status of success that is not the service's,
-// such as the page of a proxy. The vendor's library takes any such XML for an
-// empty listing, and any such body for an object's.
-type mismatchError struct{ got string }
+// An unexpectedResponseError is a successful response that is not the
+// service's, such as the page of a proxy. The vendor's library reads any such
+// XML as an empty listing, and any such body as an object.
+type unexpectedResponseError struct{ got string }
 
-func (e *mismatchError) Error() string {
+func (e *unexpectedResponseError) Error() string {
 	return "the service answered with " + e.got + "; check config." + optionEndpoint + ", and whether a proxy or a login stands between"
 }
 
-// checked looks at an answer of the service before the library does. The body of
-// a listing, or of a bucket's region, is read whole; that of an object is left.
-func checked(response *http.Response) error {
+// checkResponse checks a response before the library reads it. It reads the
+// body of a listing, or of a bucket's region, completely.
+func checkResponse(response *http.Response) error {
 	request := response.Request
 	query := request.URL.Query()
 	root, fields := "", []string(nil)
 	switch {
 	case response.StatusCode == http.StatusNotFound:
-		return checkedMissing(response)
+		return checkNotFound(response)
 	case response.StatusCode/100 != 2: // an error, which the library reads
 		return nil
 	case query.Has("location"):
@@ -35,94 +35,94 @@ func checked(response *http.Response) error {
 	case query.Has("list-type"):
 		root, fields = "ListBucketResult", []string{"IsTruncated"}
 	default:
-		return checkedObject(response)
+		return checkObject(response)
 	}
 	if response.StatusCode != http.StatusOK {
-		return &mismatchError{fmt.Sprintf("the status %d in place of a listing", response.StatusCode)}
+		return &unexpectedResponseError{fmt.Sprintf("the status %d in place of a listing", response.StatusCode)}
 	}
 	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	if err != nil {
 		return err
 	}
-	found, err := outline(body)
+	found, err := parseOutline(body)
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
-		return &mismatchError{"nothing in place of a listing"}
-	case errors.Is(err, errCut) || found.root == root && err != nil:
-		return &mismatchError{"a listing that is cut off"}
+		return &unexpectedResponseError{"nothing in place of a listing"}
+	case errors.Is(err, errTruncated) || found.root == root && err != nil:
+		return &unexpectedResponseError{"a listing that is cut off"}
 	case err != nil || found.root != root:
-		return &mismatchError{"something that is no listing (" + clean(described(found.root)) + ")"}
+		return &unexpectedResponseError{"something that is no listing (" + printable(describeRoot(found.root)) + ")"}
 	}
 	for _, name := range fields {
 		if found.values[name] == "" {
-			return &mismatchError{"a listing without " + name}
+			return &unexpectedResponseError{"a listing without " + name}
 		}
 	}
 	if token := found.values["NextContinuationToken"]; token != "" && token == query.Get("continuation-token") {
-		return &mismatchError{fmt.Sprintf("a listing that goes round in circles: it is followed by %q, as it was itself", clean(token))}
+		return &unexpectedResponseError{fmt.Sprintf("a listing that goes round in circles: it is followed by %q, as it was itself", printable(token))}
 	}
 	if count := found.values["KeyCount"]; count != "" && count != fmt.Sprint(found.entries) {
-		return &mismatchError{fmt.Sprintf("a listing of %d keys that says it has %s", found.entries, clean(count))}
+		return &unexpectedResponseError{fmt.Sprintf("a listing of %d keys that says it has %s", found.entries, printable(count))}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 
-// checkedMissing looks at an answer that something is not there: the library
-// takes any such status for the service's word.
-func checkedMissing(response *http.Response) error {
+// checkNotFound checks a response with status 404, which the library accepts
+// from anybody.
+func checkNotFound(response *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	_ = response.Body.Close()
 	if err != nil {
 		return err
 	}
-	if found, _ := outline(body); found.root != "Error" || found.values["Code"] == "" {
-		return &mismatchError{"the status 404 and without the error that the protocol has for it"}
+	if found, _ := parseOutline(body); found.root != "Error" || found.values["Code"] == "" {
+		return &unexpectedResponseError{"the status 404 and without the error that the protocol has for it"}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 
-func described(root string) string {
+func describeRoot(root string) string {
 	if root == "" {
 		return "it is not XML"
 	}
 	return "its root is " + root
 }
 
-// checkedObject looks at the answer to a request for an object.
-func checkedObject(response *http.Response) error {
+// checkObject checks the response to a request for an object.
+func checkObject(response *http.Response) error {
 	switch {
 	case response.StatusCode != http.StatusOK:
-		return &mismatchError{fmt.Sprintf("the status %d in place of an object", response.StatusCode)}
+		return &unexpectedResponseError{fmt.Sprintf("the status %d in place of an object", response.StatusCode)}
 	case response.Header.Get("Etag") == "" || response.Header.Get("Last-Modified") == "":
-		return &mismatchError{"something that is no object: it has no ETag or no Last-Modified"}
+		return &unexpectedResponseError{"something that is no object: it has no ETag or no Last-Modified"}
 	}
 	return nil
 }
 
-// layout is what the root of an answer is called, what its fields say, and how
-// many entries it has.
-type layout struct {
+// An outline of an XML response is the name of its root, the text of the root's
+// children, and the number of entries.
+type outline struct {
 	root    string
 	values  map[string]string
 	entries int
 }
 
-var errCut = errors.New("the answer is cut off")
+var errTruncated = errors.New("the answer is cut off")
 
-// outline reads as much of an answer as tells whether it is one.
-func outline(body []byte) (layout, error) {
+// parseOutline parses as much of a response as is needed to check it.
+func parseOutline(body []byte) (outline, error) {
 	decoder := xml.NewDecoder(bytes.NewReader(body))
-	found := layout{values: map[string]string{}}
+	found := outline{values: map[string]string{}}
 	var open []string
 	var text strings.Builder
 	for {
 		token, err := decoder.RawToken()
 		switch {
 		case errors.Is(err, io.EOF):
-			return found, errCut
+			return found, errTruncated
 		case err != nil:
 			return found, err
 		}
