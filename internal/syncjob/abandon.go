@@ -10,8 +10,8 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// Abandon ends the open jobs of connectors that are going. Their workers are
-// shut out at once: unlike after Cancel, nothing more is stored.
+// Abandon cancels the open jobs of connectors that are being deleted. Unlike
+// Cancel, it locks their workers out at once: nothing more is stored.
 func (j *Jobs) Abandon(ctx context.Context, connectors ...uuid.UUID) error {
 	if len(connectors) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 
 const busChannel = "magpie:syncjobs"
 
-// RedisBus is the bus over Redis: one connection of a process listens for all
-// of its subscribers. Close it once.
+// RedisBus is the Bus over Redis. One connection of the process listens for all
+// subscribers. Close it once.
 type RedisBus struct {
 	redis  redis.UniversalClient
 	pubsub *redis.PubSub
@@ -23,18 +23,18 @@ type RedisBus struct {
 
 	mu          sync.Mutex
 	subscribers map[uuid.UUID]map[*subscription]struct{}
-	taps        map[*func(Snapshot)]struct{}
+	listeners   map[*func(Snapshot)]struct{}
 }
 
 var _ Bus = (*RedisBus)(nil)
 
-// NewRedisBus starts listening until Close (the end of ctx changes nothing).
-// Redis may be away, now or later: the connection is made again by itself.
+// NewRedisBus starts to listen, until Close. It ignores the end of ctx. While Redis
+// cannot be reached, it keeps reconnecting.
 func NewRedisBus(ctx context.Context, client redis.UniversalClient, log *slog.Logger) *RedisBus {
 	b := &RedisBus{
 		redis: client, log: log,
 		subscribers: make(map[uuid.UUID]map[*subscription]struct{}),
-		taps:        make(map[*func(Snapshot)]struct{}),
+		listeners:   make(map[*func(Snapshot)]struct{}),
 	}
 	b.pubsub = client.Subscribe(context.WithoutCancel(ctx), busChannel)
 	messages := b.pubsub.Channel()
@@ -46,12 +46,12 @@ func NewRedisBus(ctx context.Context, client redis.UniversalClient, log *slog.Lo
 	return b
 }
 
-// Close stops listening and waits until that has ended.
+// Close stops listening and waits for the end of it.
 func (b *RedisBus) Close() error {
 	err := b.pubsub.Close()
 	b.done.Wait()
 	if err != nil {
-		return fmt.Errorf("close the job news: %w", err)
+		return fmt.Errorf("close the job updates: %w", err)
 	}
 	return nil
 }
@@ -60,17 +60,17 @@ func (b *RedisBus) Close() error {
 func (b *RedisBus) Publish(ctx context.Context, e Event) error {
 	payload, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("encode the news of a job: %w", err)
+		return fmt.Errorf("encode a job update: %w", err)
 	}
 	if err := b.redis.Publish(ctx, busChannel, payload).Err(); err != nil {
-		return fmt.Errorf("publish the news of a job: %w", err)
+		return fmt.Errorf("publish a job update: %w", err)
 	}
 	return nil
 }
 
 // Subscribe implements [Bus].
 func (b *RedisBus) Subscribe(job uuid.UUID) Subscription {
-	s := &subscription{bus: b, job: job, news: make(chan struct{}, 1)}
+	s := &subscription{bus: b, job: job, updates: make(chan struct{}, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.subscribers[job] == nil {
@@ -80,23 +80,23 @@ func (b *RedisBus) Subscribe(job uuid.UUID) Subscription {
 	return s
 }
 
-// Tap implements [Bus].
-func (b *RedisBus) Tap(hear func(Snapshot)) (untap func()) {
+// Listen implements [Bus].
+func (b *RedisBus) Listen(listener func(Snapshot)) (stopListening func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	tap := &hear
-	b.taps[tap] = struct{}{}
+	registered := &listener
+	b.listeners[registered] = struct{}{}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.taps, tap)
+		delete(b.listeners, registered)
 	}
 }
 
 func (b *RedisBus) deliver(payload string) {
 	var e Event
 	if err := json.Unmarshal([]byte(payload), &e); err != nil {
-		b.log.Warn("news of a job cannot be read; is another version of Magpie running?", "error", err)
+		b.log.Warn("job update not readable; another version of Magpie may be running", slog.Any("error", err))
 		return
 	}
 	b.mu.Lock()
@@ -104,44 +104,44 @@ func (b *RedisBus) deliver(payload string) {
 	for s := range b.subscribers[e.Snapshot.Job] {
 		s.put(e.Snapshot)
 	}
-	for tap := range b.taps {
-		(*tap)(e.Snapshot)
+	for registered := range b.listeners {
+		(*registered)(e.Snapshot)
 	}
 }
 
-// subscription keeps the newest snapshot only, so that a slow reader neither
-// blocks the others nor reads old counters.
+// A subscription holds only the newest snapshot, so that a slow reader does not
+// block others and does not read old counters.
 type subscription struct {
-	bus  *RedisBus
-	job  uuid.UUID
-	news chan struct{}
+	bus     *RedisBus
+	job     uuid.UUID
+	updates chan struct{}
 
-	mu     sync.Mutex
-	latest Snapshot
-	seen   bool
+	mu        sync.Mutex
+	latest    Snapshot
+	hasLatest bool
 }
 
-func (s *subscription) put(news Snapshot) {
+func (s *subscription) put(update Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	canceling := s.latest.Canceling || news.Canceling
-	pausing := s.latest.Pausing || news.Pausing
-	if !s.seen || news.newer(s.latest) {
-		s.latest, s.seen = news, true
+	canceling := s.latest.Canceling || update.Canceling
+	pausing := s.latest.Pausing || update.Pausing
+	if !s.hasLatest || update.newer(s.latest) {
+		s.latest, s.hasLatest = update, true
 	}
 	s.latest.Canceling, s.latest.Pausing = canceling && Open(s.latest.Status), pausing && Open(s.latest.Status)
 	select {
-	case s.news <- struct{}{}:
+	case s.updates <- struct{}{}:
 	default:
 	}
 }
 
-func (s *subscription) News() <-chan struct{} { return s.news }
+func (s *subscription) Updates() <-chan struct{} { return s.updates }
 
 func (s *subscription) Latest() (Snapshot, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.latest, s.seen
+	return s.latest, s.hasLatest
 }
 
 func (s *subscription) Close() {

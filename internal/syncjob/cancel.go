@@ -11,10 +11,9 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// Cancel stops a job that the viewer may change. A queued one, and one
-// between two turns, is canceled at once; one that a worker holds is asked to
-// stop, which it does at the next item;
-// one that is over is answered as it is. What was stored stays.
+// Cancel stops a job that the viewer may change. A job that no worker holds is
+// canceled at once. A worker that holds the job is asked to stop, which it does at
+// the next item. A job that has ended is returned unchanged. What was stored stays.
 func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
 	client := transaction.Client(ctx, j.client)
 	now := j.now()
@@ -23,7 +22,7 @@ func (j *Jobs) Cancel(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error
 		SetStatus(entjob.StatusCanceled).
 		SetFinishedAt(now).
 		SetUpdatedAt(now).
-		AddAttempt(1). // whoever believes to hold it is shut out
+		AddAttempt(1). // locks out a worker that still holds the job
 		AddRevision(1).
 		Save(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ func (f *fixture) watchConnector(ctx context.Context, connector, after uuid.UUID
 	return c
 }
 
-// until reads until a job is in a state, and gives what was read.
+// until reads snapshots until a job is in a state, and returns them.
 func (f *fixture) until(c <-chan syncjob.Snapshot, job uuid.UUID, status entjob.Status) (all []syncjob.Snapshot) {
 	f.Helper()
 	limit := time.After(time.Minute)
@@ -39,7 +39,7 @@ func (f *fixture) until(c <-chan syncjob.Snapshot, job uuid.UUID, status entjob.
 	}
 }
 
-// run does a whole job.
+// run completes a job.
 func (f *fixture) run() uuid.UUID {
 	f.Helper()
 	f.clock.advance(time.Second)
@@ -48,7 +48,7 @@ func (f *fixture) run() uuid.UUID {
 	return job.ID
 }
 
-// inOrder says that the jobs come one after the other, each through its states.
+// inOrder checks that the jobs come one after the other, each through its states.
 func inOrder(t *testing.T, all []syncjob.Snapshot, jobs ...uuid.UUID) {
 	t.Helper()
 	at, rank := 0, map[entjob.Status]int{entjob.StatusQueued: 0, entjob.StatusRunning: 1, entjob.StatusCompleted: 2}
@@ -70,7 +70,7 @@ func inOrder(t *testing.T, all []syncjob.Snapshot, jobs ...uuid.UUID) {
 	}
 }
 
-func TestAConnectorIsFollowedFromJobToJob(t *testing.T) {
+func TestWatchConnectorFollowsItsJobs(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} { // with Redis, and without
 		f := newFixture(t)
@@ -87,17 +87,17 @@ func TestAConnectorIsFollowedFromJobToJob(t *testing.T) {
 		three := f.run()
 		all = append(all, f.until(c, three, entjob.StatusCompleted)...)
 		inOrder(t, all, one, two, three)
-		late := f.watchConnector(f.ctx, f.row.ID, uuid.Nil)
-		if s := <-late; s.Job != three || s.Status != entjob.StatusCompleted {
+		missedAfter := f.watchConnector(f.ctx, f.row.ID, uuid.Nil)
+		if s := <-missedAfter; s.Job != three || s.Status != entjob.StatusCompleted {
 			t.Errorf("the present state is %+v", s)
 		}
 		f.must(f.db.Ent.Connector.DeleteOneID(f.row.ID).Exec(f.ctx))
-		for range c { // it ends
+		for range c { // wait for the end
 		}
 	}
 }
 
-func TestWhoComesBackToAConnectorMissesNoJob(t *testing.T) {
+func TestAReconnectedWatcherMissesNoJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()
@@ -117,7 +117,7 @@ func TestWhoComesBackToAConnectorMissesNoJob(t *testing.T) {
 			t.Errorf("%s %s, not %s", s.Job, s.Status, want)
 		}
 	}
-	// A job that is gone, or another connector's, is no place to go on from: the newest one comes.
+	// A job that is deleted, or one of another connector, means the newest job.
 	f.row = f.connector()
 	other := f.run()
 	if s := <-f.watchConnector(f.ctx, f.row.ID, three); s.Job != other {
@@ -125,7 +125,7 @@ func TestWhoComesBackToAConnectorMissesNoJob(t *testing.T) {
 	}
 }
 
-func TestConnectorsOfOthersAreNotFound(t *testing.T) {
+func TestConnectorsOfOtherWorkspacesAreNotFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	same := func(s syncjob.Snapshot) syncjob.Snapshot { return s }
@@ -140,7 +140,7 @@ func TestConnectorsOfOthersAreNotFound(t *testing.T) {
 func TestManyWatchersOfManyJobs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.must(f.redis.Close()) // all depends on the one reading of the rows
+	f.must(f.redis.Close()) // only the poll remains
 	const many = 200
 	jobs, channels := make([]uuid.UUID, 10), make([]<-chan syncjob.Snapshot, many)
 	for i := range jobs {

@@ -1,9 +1,9 @@
-// Package syncjob starts, follows and stops sync jobs. A job is a row: this
-// package holds the rules of who may change which state, and every write of a
-// running job names the attempt it belongs to, so that a worker whose job was
-// taken over cannot write any more. Redis carries nudges and progress only;
-// what it loses is read from the row again.
+// Package syncjob starts, watches and stops sync jobs. A job is a row. This package
+// has the rules of its states, and fences every write of a running job with its
+// attempt, so that a worker that lost its job cannot write any more. Redis carries
+// tasks and updates only; what it loses is read from the row.
 //
-// Allowed imports: ent, internal/queue, internal/apierr, ent/gid, internal/ingest/member, internal/store/transaction,
-// internal/viewer and go-redis.
+// Allowed imports: ent, connectors, internal/audit, internal/ingest/member,
+// internal/queue, internal/safetext, internal/store/transaction, internal/viewer,
+// internal/apierr, go-redis.
 package syncjob

@@ -2,41 +2,42 @@ package syncjob
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
-// Effort is what a job has cost so far. It is saved with each page and four times a
-// second in between: of a worker that was killed only what it read in the last
-// moment does not count.
+// Effort is the work that a job has caused. It is saved with each page and four
+// times a second in between, so that a worker that is killed loses only the last
+// moment.
 type Effort struct {
 	Pages   int   // of the source that were read
-	Bytes   int64 // of content that was read, whatever became of it
-	Retried int   // how often it was let go to be tried again
+	Bytes   int64 // of content that were read, whatever the outcome
+	Retried int   // number of releases to try again
 }
 
 func effortOf(row *ent.SyncJob) Effort {
 	return Effort{Pages: row.Pages, Bytes: row.BytesFetched, Retried: row.Retried}
 }
 
-// Effort is the present one.
+// Effort returns the present effort.
 func (r *Run) Effort() Effort {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.effort
 }
 
-// Spend changes the effort.
-func (r *Run) Spend(change func(*Effort)) {
+// AddEffort changes the effort.
+func (r *Run) AddEffort(change func(*Effort)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.effort)
 }
 
-// saveEffort stores the bytes and pages if they have changed since they were last
-// stored by it. Its failure is only logged: the next page and the end store them.
+// saveEffort saves the effort if it has changed. A failure is only logged, because
+// the next page and the end of the job save it, too.
 func (r *Run) saveEffort(ctx context.Context) {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -54,12 +55,12 @@ func (r *Run) saveEffort(ctx context.Context) {
 	case err == nil:
 		r.stored = now
 	case ctx.Err() == nil:
-		r.jobs.log.DebugContext(ctx, "the effort of a sync job could not be saved yet", "job", r.job, "error", err)
+		r.jobs.log.DebugContext(ctx, "sync job effort not saved, will retry", slog.Any("job", r.job), slog.Any("error", err))
 	}
 }
 
-// Duration is how long a job has been worked on, from when a worker took it
-// first until it ended, or until now; false while none has taken it.
+// Duration returns how long workers have worked on a job, from the first claim to
+// its end or until now. It is false if no worker has claimed it.
 func Duration(row *ent.SyncJob, now time.Time) (time.Duration, bool) {
 	switch {
 	case row.StartedAt == nil:

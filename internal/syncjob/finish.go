@@ -11,8 +11,7 @@ import (
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
-// Complete ends a job that went through: completed, or partial when items
-// failed.
+// Complete ends a job that has succeeded: completed, or partial if items failed.
 func (r *Run) Complete(ctx context.Context) error {
 	status, note := entjob.StatusCompleted, ""
 	settle := func(counted Counters) entjob.Status {
@@ -38,17 +37,17 @@ func (r *Run) Complete(ctx context.Context) error {
 	})
 }
 
-// Fail ends a job that cannot go on. message is shown to people; needsAuth says
-// that new credentials would help.
+// Fail ends a job that cannot go on. message is for people. needsAuth means that
+// new credentials would help.
 func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
-	message = cut(message, maxReasonBytes)
+	message = storable(message)
 	if !Syncs(r.start.Mode) && r.start.Mode != entjob.ModePermissions {
 		return r.finish(ctx, always(entjob.StatusFailed), message, nil)
 	}
 	return r.finish(ctx, always(entjob.StatusFailed), message, func(row *ent.Connector, u *ent.ConnectorUpdateOne) {
 		u.SetLastError(message)
 		switch {
-		case row.Status == connector.StatusPaused: // until somebody goes on with it
+		case row.Status == connector.StatusPaused: // stays paused
 		case needsAuth:
 			u.SetStatus(connector.StatusNeedsAuth)
 		default:
@@ -57,20 +56,20 @@ func (r *Run) Fail(ctx context.Context, message string, needsAuth bool) error {
 	})
 }
 
-// Stop ends a job that was asked to stop, or that may not run any more, for
-// which reason says why. What it has stored stays.
+// Stop ends a job that was asked to stop or that may not run any more, for the
+// given reason. What was stored stays.
 func (r *Run) Stop(ctx context.Context, reason string) error {
 	return r.finish(ctx, always(entjob.StatusCanceled), reason, nil)
 }
 
-// always is a status that the counters do not change.
+// always returns a status that does not depend on the counters.
 func always(status entjob.Status) func(Counters) entjob.Status {
 	return func(Counters) entjob.Status { return status }
 }
 
-// finish writes the last state of the job and what follows for its connector in
-// one transaction. The counters are taken from the ledger once more, under the
-// lock of the job's row: nothing is deleted for the job afterwards.
+// finish writes the final state of the job and of its connector in one transaction.
+// It counts the ledger again under the lock of the job's row, after which nothing
+// is deleted for the job.
 func (r *Run) finish(ctx context.Context, status func(Counters) entjob.Status, message string, change func(*ent.Connector, *ent.ConnectorUpdateOne)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -97,7 +96,7 @@ func (r *Run) finish(ctx context.Context, status func(Counters) entjob.Status, m
 	return nil
 }
 
-// conclude locks the job's row and is the last state of the job.
+// conclude locks the job's row and returns the final state of the job.
 func (r *Run) conclude(ctx context.Context, client *ent.Client, status func(Counters) entjob.Status, message string) (s Snapshot, err error) {
 	held, err := client.SyncJob.Query().Where(entjob.ID(r.job), entjob.Attempt(r.attempt), entjob.StatusEQ(entjob.StatusRunning)).
 		ForUpdate().Select(entjob.FieldID).Strings(ctx)
@@ -142,13 +141,13 @@ func (r *Run) writeEnd(ctx context.Context, client *ent.Client, s Snapshot, chan
 		u.SetNextSyncAt(s.FinishedAt.Add(intervalOf(row)))
 	}
 	if err := u.Exec(ctx); err != nil {
-		return fmt.Errorf("note the end of a sync with its connector: %w", err)
+		return fmt.Errorf("store the end of a sync with its connector: %w", err)
 	}
 	return nil
 }
 
-// intervalOf is the connector's schedule interval, the default where the row
-// has none that is known.
+// intervalOf returns the schedule interval of a connector, or the default if it is
+// unknown.
 func intervalOf(row *ent.Connector) time.Duration {
 	if every, err := ParseInterval(row.ScheduleInterval); err == nil {
 		return every

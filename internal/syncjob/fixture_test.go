@@ -20,7 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// clock is a time that tests move.
+// A clock is set by tests.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,11 +40,11 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fakeQueue remembers what was enqueued.
+// A fakeQueue records the tasks that were enqueued.
 type fakeQueue struct {
 	mu      sync.Mutex
 	tasks   []queue.Sync
-	waiting bool // every task waits its turn
+	waiting bool // every task is still in the queue
 	err     error
 }
 
@@ -116,7 +116,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// workspace makes a workspace and returns the context of its owner.
+// workspace creates a workspace and returns the context of its owner.
 func (f *fixture) workspace(name string) context.Context {
 	f.Helper()
 	system := viewer.With(f.Context(), viewer.System(uuid.Nil))
@@ -136,7 +136,7 @@ func (f *fixture) connector() *ent.Connector {
 	return row
 }
 
-// scheduled makes a connector with a schedule.
+// scheduled creates a connector with a schedule.
 func (f *fixture) scheduled(interval string, next time.Time) *ent.Connector {
 	f.Helper()
 	row, err := f.connector().Update().SetSyncStrategy(connector.SyncStrategyScheduled).

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	_ "embed" // the statements
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -23,14 +24,14 @@ var (
 	waitingSQL string
 )
 
-// Lags are kept as counts in classes, four to each doubling of a second, so that
-// a quantile is at most a fifth away from what it was.
+// Lags are counted in buckets, four for each doubling of a second, so that a
+// quantile is at most a fifth off.
 const (
-	classesADoubling = 4
-	classes          = 128
+	bucketsPerDoubling = 4
+	bucketCount        = 128
 )
 
-// lags are the changes that became searchable, by class.
+// lags are counts of changes by the bucket of their lag.
 type lags map[int]lagCount
 
 type lagCount struct {
@@ -38,35 +39,35 @@ type lagCount struct {
 	longest float64 // seconds
 }
 
-func classOf(seconds float64) int {
+func bucketOf(seconds float64) int {
 	if seconds <= 1 {
 		return 0
 	}
-	return min(int(math.Ceil(classesADoubling*math.Log2(seconds))), classes-1)
+	return min(int(math.Ceil(bucketsPerDoubling*math.Log2(seconds))), bucketCount-1)
 }
 
-// bounds are the seconds between which the lags of a class are.
-func bounds(class int) (low, high float64) {
-	if class == 0 {
+// bucketBounds returns the limits of a bucket in seconds.
+func bucketBounds(bucket int) (low, high float64) {
+	if bucket == 0 {
 		return 0, 1
 	}
-	return math.Exp2(float64(class-1) / classesADoubling), math.Exp2(float64(class) / classesADoubling)
+	return math.Exp2(float64(bucket-1) / bucketsPerDoubling), math.Exp2(float64(bucket) / bucketsPerDoubling)
 }
 
-// Searchable notes how long a change took from the source into search.
-func (r *Run) Searchable(lag time.Duration) {
+// RecordLag records how long a change took from the source into the index.
+func (r *Run) RecordLag(lag time.Duration) {
 	seconds := max(0, lag.Seconds())
-	class := classOf(seconds)
+	bucket := bucketOf(seconds)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.lags[class]
+	c := r.lags[bucket]
 	c.changes++
 	c.longest = max(c.longest, seconds)
-	r.lags[class] = c
+	r.lags[bucket] = c
 }
 
-// saveLags stores what was noted since it was last stored. Its failure is only
-// logged: these are statistics.
+// saveLags saves the lags that were recorded since the last save. A failure is only
+// logged.
 func (r *Run) saveLags(ctx context.Context) {
 	r.mu.Lock()
 	taken := r.lags
@@ -75,64 +76,65 @@ func (r *Run) saveLags(ctx context.Context) {
 	if len(taken) == 0 {
 		return
 	}
-	var class, changes []int64
+	var bucket, changes []int64
 	var longest []float64
 	for at, c := range taken {
-		class, changes, longest = append(class, int64(at)), append(changes, int64(c.changes)), append(longest, c.longest)
+		bucket, changes, longest = append(bucket, int64(at)), append(changes, int64(c.changes)), append(longest, c.longest)
 	}
-	err := r.query(ctx, "note the freshness of a connector", func(*sql.Rows) error { return nil },
-		saveLagsSQL, r.workspace, r.connector, r.jobs.now(), class, changes, longest)
+	err := r.query(ctx, "save the freshness of a connector", func(*sql.Rows) error { return nil },
+		saveLagsSQL, r.workspace, r.connector, r.jobs.now(), bucket, changes, longest)
 	if err == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for class, c := range taken { // the next save takes them along
-		sum := r.lags[class]
-		r.lags[class] = lagCount{sum.changes + c.changes, max(sum.longest, c.longest)}
+	for bucket, c := range taken { // keep them for the next save
+		sum := r.lags[bucket]
+		r.lags[bucket] = lagCount{sum.changes + c.changes, max(sum.longest, c.longest)}
 	}
 	if ctx.Err() == nil {
-		r.jobs.log.WarnContext(ctx, "the freshness of a connector could not be noted yet", "connector", r.connector, "error", err)
+		r.jobs.log.WarnContext(ctx, "connector freshness not saved, will retry", slog.Any("connector", r.connector), slog.Any("error", err))
 	}
 }
 
-// Freshness is how long changes of a connector took from the source into search.
+// Freshness describes how long changes of a connector take from the source into the
+// index.
 type Freshness struct {
 	Day, Week FreshnessWindow
-	// OldestWaiting is since when the oldest change that is known waits to be
-	// searchable; zero for none. Waiting is how many there are.
+	// OldestWaiting is when the oldest known change was found that is not
+	// searchable yet; zero for none. Waiting is the number of such changes.
 	OldestWaiting time.Time
 	Waiting       int
 }
 
-// FreshnessWindow are the lags of some time, in seconds; zero without changes.
+// FreshnessWindow describes the lags of a period, in seconds.
 type FreshnessWindow struct {
 	Changes       int
 	P50, P95, Max float64
 }
 
-// Freshness returns that of connectors that the viewer may see: the caller has
-// read their rows. With none named it is that of all connectors of the
-// installation together, under the nil id, which only the system may ask for.
+// Freshness returns the freshness of connectors whose rows the viewer has read.
+// Without connectors, it returns the freshness of all connectors of the
+// installation together, under the nil id; only the system viewer may ask for that.
 func (j *Jobs) Freshness(ctx context.Context, connectors []uuid.UUID) (map[uuid.UUID]Freshness, error) {
-	v, err := j.asking(ctx, connectors)
+	v, err := j.askedWorkspace(ctx, connectors)
 	if err != nil {
 		return nil, err
 	}
 	client, now := transaction.Client(ctx, j.client), j.now()
-	connectors = append([]uuid.UUID{}, connectors...) // no null
+	connectors = append([]uuid.UUID{}, connectors...) // never nil, which is null
 	day, week := make(map[uuid.UUID]lags), make(map[uuid.UUID]lags)
-	err = each(ctx, client, "read the freshness of connectors", func(rows *sql.Rows) error {
+	err = eachRow(ctx, client, "read the freshness of connectors", func(rows *sql.Rows) error {
 		var id uuid.UUID
 		var recent bool
-		var class int
+		var bucket int
 		var c lagCount
-		if err := rows.Scan(&id, &recent, &class, &c.changes, &c.longest); err != nil {
+		if err := rows.Scan(&id, &recent, &bucket, &c.changes, &c.longest); err != nil {
 			return err
 		}
-		add(week, id, class, c)
+		add(week, id, bucket, c)
 		if recent {
-			add(day, id, class, c)
+			add(day, id, bucket, c)
 		}
 		return nil
 	}, lagsSQL, connectors, v, now.Add(-24*time.Hour), now.Add(-7*24*time.Hour))
@@ -143,7 +145,7 @@ func (j *Jobs) Freshness(ctx context.Context, connectors []uuid.UUID) (map[uuid.
 	for id, l := range week {
 		found[id] = Freshness{Day: day[id].window(), Week: l.window()}
 	}
-	err = each(ctx, client, "read what waits to be searchable", func(rows *sql.Rows) error {
+	err = eachRow(ctx, client, "read what waits to be searchable", func(rows *sql.Rows) error {
 		var id uuid.UUID
 		var since time.Time
 		var n int
@@ -158,25 +160,26 @@ func (j *Jobs) Freshness(ctx context.Context, connectors []uuid.UUID) (map[uuid.
 	return found, err
 }
 
-// asking is the workspace that is asked about, null for all of them.
-func (j *Jobs) asking(ctx context.Context, connectors []uuid.UUID) (*uuid.UUID, error) {
+// askedWorkspace returns the workspace of the statistics that are asked for; nil
+// for all.
+func (j *Jobs) askedWorkspace(ctx context.Context, connectors []uuid.UUID) (workspace *uuid.UUID, err error) {
 	v, ok := viewer.From(ctx)
 	switch {
 	case !ok, len(connectors) == 0 && (v.Kind != viewer.KindSystem || v.Workspace != uuid.Nil):
 		return nil, fmt.Errorf("read statistics of connectors: %w", viewer.ErrOutOfReach)
 	case v.Workspace == uuid.Nil:
-		return nil, nil //nolint:nilnil // the system asks about all
+		return workspace, nil
 	default:
 		return &v.Workspace, nil
 	}
 }
 
-func add(to map[uuid.UUID]lags, id uuid.UUID, class int, c lagCount) {
+func add(to map[uuid.UUID]lags, id uuid.UUID, bucket int, c lagCount) {
 	if to[id] == nil {
 		to[id] = make(lags)
 	}
-	sum := to[id][class]
-	to[id][class] = lagCount{sum.changes + c.changes, max(sum.longest, c.longest)}
+	sum := to[id][bucket]
+	to[id][bucket] = lagCount{sum.changes + c.changes, max(sum.longest, c.longest)}
 }
 
 func (l lags) window() FreshnessWindow {
@@ -189,12 +192,12 @@ func (l lags) window() FreshnessWindow {
 	return w
 }
 
-// quantile is the lag that a share of the changes did not exceed, as far as
-// their classes tell.
+// quantile returns the lag that a share of the changes does not exceed,
+// interpolated within its bucket.
 func (l lags) quantile(share float64, w FreshnessWindow) float64 {
 	left := share * float64(w.Changes)
-	for class := range classes {
-		c := l[class]
+	for bucket := range bucketCount {
+		c := l[bucket]
 		if c.changes == 0 {
 			continue
 		}
@@ -202,7 +205,7 @@ func (l lags) quantile(share float64, w FreshnessWindow) float64 {
 			left -= n
 			continue
 		}
-		low, high := bounds(class)
+		low, high := bucketBounds(bucket)
 		high = min(high, c.longest)
 		return min(low, high) + max(0, high-low)*left/float64(c.changes)
 	}

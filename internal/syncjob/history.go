@@ -16,26 +16,26 @@ import (
 //go:embed sql/history.sql
 var historySQL string
 
-// HistoryDays is how far back the sums of a [History] reach.
+// HistoryDays is the period of the sums in a [History].
 const HistoryDays = 30
 
-// History sums up the syncs of a connector; plans, refreshes and other jobs are none.
+// History summarizes the syncs of a connector. Jobs of other modes do not count.
 type History struct {
 	Completed, Partial, Failed, Canceled int
 	Open                                 int
-	// Went is the time that those which went through took together.
-	Went                     time.Duration
+	// TotalDuration of the syncs that succeeded.
+	TotalDuration            time.Duration
 	Pages, Retried           int
 	Bytes                    int64
 	Added, Modified, Deleted int
-	LastSuccess, LastFailure time.Time // whenever that was; zero for never
+	LastSuccess, LastFailure time.Time // zero for never
 }
 
-// Total is the number of syncs.
+// Total returns the number of syncs.
 func (h History) Total() int { return h.Completed + h.Partial + h.Failed + h.Canceled + h.Open }
 
-// SuccessRate is the share of those that ended and were not canceled which went
-// through; false when there are none.
+// SuccessRate returns the share of syncs that succeeded, without those that are
+// open or canceled. It is false if there are none.
 func (h History) SuccessRate() (float64, bool) {
 	through := h.Completed + h.Partial
 	if through+h.Failed == 0 {
@@ -44,27 +44,27 @@ func (h History) SuccessRate() (float64, bool) {
 	return float64(through) / float64(through+h.Failed), true
 }
 
-// MeanDuration is that of those that went through; false when there are none.
+// MeanDuration returns the mean duration of the syncs that succeeded. It is false
+// if there are none.
 func (h History) MeanDuration() (time.Duration, bool) {
 	through := h.Completed + h.Partial
 	if through == 0 {
 		return 0, false
 	}
-	return h.Went / time.Duration(through), true
+	return h.TotalDuration / time.Duration(through), true
 }
 
-// History returns that of connectors that the viewer may see: the caller has
-// read their rows.
+// History returns the history of connectors whose rows the viewer has read.
 func (j *Jobs) History(ctx context.Context, connectors []uuid.UUID) (map[uuid.UUID]History, error) {
 	found := make(map[uuid.UUID]History, len(connectors))
 	if len(connectors) == 0 {
 		return found, nil
 	}
-	workspace, err := j.asking(ctx, connectors)
+	workspace, err := j.askedWorkspace(ctx, connectors)
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, transaction.Client(ctx, j.client), "sum the syncs of connectors up", func(rows *sql.Rows) error {
+	err = eachRow(ctx, transaction.Client(ctx, j.client), "sum the syncs of connectors up", func(rows *sql.Rows) error {
 		var id uuid.UUID
 		var h History
 		var seconds float64
@@ -73,22 +73,22 @@ func (j *Jobs) History(ctx context.Context, connectors []uuid.UUID) (map[uuid.UU
 			&h.Added, &h.Modified, &h.Deleted, &success, &failure); err != nil {
 			return err
 		}
-		h.Went, h.LastSuccess, h.LastFailure = time.Duration(seconds*float64(time.Second)), success.Time, failure.Time
+		h.TotalDuration, h.LastSuccess, h.LastFailure = time.Duration(seconds*float64(time.Second)), success.Time, failure.Time
 		found[id] = h
 		return nil
 	}, historySQL, connectors, workspace, j.now().AddDate(0, 0, -HistoryDays))
 	return found, err
 }
 
-// each reads the rows of a statement one by one.
-func each(ctx context.Context, client *ent.Client, what string, take func(*sql.Rows) error, statement string, args ...any) error {
+// eachRow calls scan with each row of a statement.
+func eachRow(ctx context.Context, client *ent.Client, what string, scan func(*sql.Rows) error, statement string, args ...any) error {
 	rows, err := client.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells of everything that matters
+	defer func() { _ = rows.Close() }() // Err reports every failure
 	for rows.Next() {
-		if err := take(rows); err != nil {
+		if err := scan(rows); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}

@@ -2,6 +2,7 @@ package syncjob
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +16,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// hub passes what one listener at the bus hears on to all watchers of a process,
-// and reads what the bus may have lost in one statement for all of them.
+// A hub passes the updates of one listener on the bus to all watchers of a process.
+// It also reads the watched jobs from the database, in one statement for all, since
+// the bus may lose updates.
 type hub struct {
 	mu         sync.Mutex
 	jobs       map[uuid.UUID]map[*watcher]struct{}
@@ -25,11 +27,12 @@ type hub struct {
 	stop       context.CancelFunc
 }
 
-// overlap is how far back a reading looks for jobs that were queued since the
-// one before: what began earlier may have been committed later, and clocks differ.
+// overlap is how far back a poll looks for new jobs: a job that was created before
+// the last poll may have been committed after it, and clocks differ.
 const overlap = 2 * time.Minute
 
-// join registers a watcher; false when j is closed. The first one starts the hub.
+// join registers a watcher; false if j is closed. The first watcher starts the
+// polling.
 func (j *Jobs) join(ctx context.Context, w *watcher) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,12 +46,12 @@ func (j *Jobs) join(ctx context.Context, w *watcher) bool {
 	if h.count == 0 {
 		h.jobs, h.connectors = map[uuid.UUID]map[*watcher]struct{}{}, map[uuid.UUID]map[*watcher]struct{}{}
 		var polling context.Context
-		// The polling serves all watchers and outlives the one that came first.
-		polling, h.stop = context.WithCancel(viewer.With(plain(context.WithoutCancel(ctx)), viewer.System(uuid.Nil)))
+		// The polling serves all watchers and must outlive the first one.
+		polling, h.stop = context.WithCancel(viewer.With(outsideTransaction(context.WithoutCancel(ctx)), viewer.System(uuid.Nil)))
 		j.watchers.Go(func() { j.poll(polling) })
 	}
 	h.count++
-	table, key := h.place(w)
+	table, key := h.watchersLike(w)
 	if table[key] == nil {
 		table[key] = map[*watcher]struct{}{}
 	}
@@ -56,13 +59,13 @@ func (j *Jobs) join(ctx context.Context, w *watcher) bool {
 	return true
 }
 
-// leave takes a watcher out; the last one stops the hub.
+// leave removes a watcher. The last one stops the polling.
 func (j *Jobs) leave(w *watcher) {
 	defer j.watchers.Done()
 	h := &j.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	table, key := h.place(w)
+	table, key := h.watchersLike(w)
 	delete(table[key], w)
 	if len(table[key]) == 0 {
 		delete(table, key)
@@ -72,26 +75,27 @@ func (j *Jobs) leave(w *watcher) {
 	}
 }
 
-func (h *hub) place(w *watcher) (table map[uuid.UUID]map[*watcher]struct{}, key uuid.UUID) {
+// watchersLike returns the table that a watcher belongs to, and its key there.
+func (h *hub) watchersLike(w *watcher) (table map[uuid.UUID]map[*watcher]struct{}, key uuid.UUID) {
 	if w.connector != uuid.Nil {
 		return h.connectors, w.connector
 	}
 	return h.jobs, w.job
 }
 
-// deliver never waits.
+// deliver does not block.
 func (h *hub) deliver(s Snapshot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.jobs[s.Job] {
-		w.tell(s)
+		w.update(s)
 	}
 	for w := range h.connectors[s.Connector] {
-		w.tell(s)
+		w.update(s)
 	}
 }
 
-// poll reads again and again what is watched.
+// poll reads what is watched, at intervals.
 func (j *Jobs) poll(ctx context.Context) {
 	tick := time.NewTicker(j.times.Poll)
 	defer tick.Stop()
@@ -112,30 +116,31 @@ func (j *Jobs) poll(ctx context.Context) {
 		case err == nil:
 			since = now
 		case ctx.Err() == nil:
-			j.log.WarnContext(ctx, "watched sync jobs cannot be read at the moment", "error", err)
+			j.log.WarnContext(ctx, "watched sync jobs not read, will retry", slog.Any("error", err))
 		}
 	}
 }
 
 const pollLimit = 30 * time.Second
 
-// readWatched reads all watched jobs, and those of watched connectors that were
-// queued after a time, in one statement, and in another which connectors there are.
+// readWatched reads, in one statement, all watched jobs and the jobs of watched
+// connectors that were created after since. A second statement finds the connectors
+// that still exist.
 func (j *Jobs) readWatched(ctx context.Context, since time.Time) error {
 	jobs, single, connectors := j.hub.watched()
 	if len(jobs) == 0 && len(connectors) == 0 {
 		return nil
 	}
-	rows, err := j.shown().Where(entjob.Or(
+	rows, err := j.snapshotQuery().Where(entjob.Or(
 		entjob.IDIn(jobs...),
 		entjob.And(entjob.ConnectorIDIn(connectors...), entjob.CreatedAtGTE(since)),
 	)).All(ctx)
 	if err != nil {
 		return rowError(err)
 	}
-	there := make(map[uuid.UUID]bool, len(rows)+len(connectors))
+	exists := make(map[uuid.UUID]bool, len(rows)+len(connectors))
 	for _, row := range rows {
-		there[row.ID] = true
+		exists[row.ID] = true
 		j.hub.deliver(SnapshotOf(row))
 	}
 	if len(connectors) > 0 {
@@ -144,15 +149,15 @@ func (j *Jobs) readWatched(ctx context.Context, since time.Time) error {
 			return rowError(err)
 		}
 		for _, id := range ids {
-			there[id] = true
+			exists[id] = true
 		}
 	}
-	j.hub.endMissing(there, single, connectors)
+	j.hub.endMissing(exists, single, connectors)
 	return nil
 }
 
-// watched lists the jobs to read, those of them that are watched by themselves,
-// and the connectors, each once.
+// watched returns the jobs to read, those that are watched on their own, and the
+// connectors, each once.
 func (h *hub) watched() (jobs, single, connectors []uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,19 +181,19 @@ func (h *hub) watched() (jobs, single, connectors []uuid.UUID) {
 	return slices.Compact(jobs), single, connectors
 }
 
-// endMissing ends the watchers of what was read and is not there any more.
-func (h *hub) endMissing(there map[uuid.UUID]bool, jobs, connectors []uuid.UUID) {
+// endMissing ends the watchers of jobs and connectors that do not exist any more.
+func (h *hub) endMissing(exists map[uuid.UUID]bool, jobs, connectors []uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range jobs {
-		if !there[id] {
+		if !exists[id] {
 			for w := range h.jobs[id] {
 				w.end()
 			}
 		}
 	}
 	for _, id := range connectors {
-		if !there[id] {
+		if !exists[id] {
 			for w := range h.connectors[id] {
 				w.end()
 			}
@@ -196,8 +201,9 @@ func (h *hub) endMissing(there map[uuid.UUID]bool, jobs, connectors []uuid.UUID)
 	}
 }
 
-// shown reads what a snapshot shows; the rest of a row may be large.
-func (j *Jobs) shown() *ent.SyncJobQuery {
+// snapshotQuery returns a query for the columns of a snapshot. Other columns may be
+// large.
+func (j *Jobs) snapshotQuery() *ent.SyncJobQuery {
 	query := j.client.SyncJob.Query()
 	query.Select(
 		entjob.FieldID, entjob.FieldConnectorID, entjob.FieldStatus, entjob.FieldCreatedAt, entjob.FieldStartedAt, entjob.FieldFinishedAt,
@@ -208,5 +214,5 @@ func (j *Jobs) shown() *ent.SyncJobQuery {
 	return query
 }
 
-// newestFirst orders by time of queueing, backwards.
+// newestFirst orders by time of creation, descending.
 func newestFirst(o *entsql.OrderTermOptions) { o.Desc = true }

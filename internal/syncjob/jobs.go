@@ -14,35 +14,34 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// Bus carries the news of jobs between processes. What it loses does no harm.
+// A Bus carries updates of jobs between processes. It may lose updates.
 type Bus interface {
-	// Publish tells every process. It does not wait for their reaction.
+	// Publish sends an update to every process, without waiting for them.
 	Publish(ctx context.Context, e Event) error
-	// Subscribe returns the news of one job from now on.
+	// Subscribe returns the updates of one job from now on.
 	Subscribe(job uuid.UUID) Subscription
-	// Tap calls hear with all news from now on, one after the other, until untap
-	// is called. hear does not wait, and calls nothing of the bus.
-	Tap(hear func(Snapshot)) (untap func())
+	// Listen calls deliver with every update from now on, one at a time, until stop
+	// is called. deliver must not block or call the bus.
+	Listen(deliver func(Snapshot)) (stop func())
 }
 
-// Event is one piece of news. A snapshot whose Canceling is set tells the
-// worker that holds the job to stop.
+// An Event is an update. A snapshot with Canceling tells the worker that holds the
+// job to stop.
 type Event struct {
 	Snapshot Snapshot `json:"snapshot"`
 }
 
-// Subscription is one listener's view of a job.
+// A Subscription receives the updates of one job.
 type Subscription interface {
-	// News has something to receive after each change; several changes may be
-	// told once.
-	News() <-chan struct{}
-	// Latest returns the newest snapshot seen; false when there was none yet.
+	// Updates receives a value after each change. Several changes may be one value.
+	Updates() <-chan struct{}
+	// Latest returns the newest snapshot; false if there was none yet.
 	Latest() (Snapshot, bool)
 	// Close ends the subscription.
 	Close()
 }
 
-// Jobs starts, follows and stops sync jobs. It is safe for concurrent use.
+// Jobs starts, watches and stops sync jobs. It is safe for concurrent use.
 type Jobs struct {
 	client *ent.Client
 	queue  queue.Enqueuer
@@ -51,19 +50,19 @@ type Jobs struct {
 	log    *slog.Logger
 	times  Times
 
-	mu       sync.Mutex
-	closed   bool
-	closing  chan struct{}  // closed by Close
-	watchers sync.WaitGroup // and the hub's polling
-	hub      hub
-	untap    func()
+	mu            sync.Mutex
+	closed        bool
+	closing       chan struct{}  // closed by Close
+	watchers      sync.WaitGroup // and the hub's polling
+	hub           hub
+	stopListening func()
 }
 
-// Times are the rhythms of jobs; zero values mean the defaults.
+// Times are intervals. Zero values mean the defaults.
 type Times struct {
-	Poll      time.Duration // a watcher reads the row again when the bus is silent: 2 s
-	Heartbeat time.Duration // a worker says that it is alive and saves its counters: 5 s
-	Progress  time.Duration // a worker tells the bus what it has done: 250 ms
+	Poll      time.Duration // of reading watched jobs when the bus is silent: 2 s
+	Heartbeat time.Duration // of a worker's heartbeat, with its counters: 5 s
+	Progress  time.Duration // of a worker's updates on the bus: 250 ms
 }
 
 func (t Times) orDefaults() Times {
@@ -79,16 +78,16 @@ func (t Times) orDefaults() Times {
 	return t
 }
 
-// Option changes a setting of [New].
+// An Option changes a setting of [New].
 type Option func(*Jobs)
 
-// WithLog sets where what cannot be answered to anybody is logged; nowhere by default.
+// WithLog sets the log; without it, nothing is logged.
 func WithLog(log *slog.Logger) Option { return func(j *Jobs) { j.log = log } }
 
-// WithTimes sets the rhythms.
+// WithTimes sets the intervals.
 func WithTimes(t Times) Option { return func(j *Jobs) { j.times = t.orDefaults() } }
 
-// New makes the jobs of an installation. now tells the time, in tests a fake one.
+// New returns the Jobs of an installation. now is the clock.
 func New(client *ent.Client, q queue.Enqueuer, bus Bus, now func() time.Time, options ...Option) *Jobs {
 	j := &Jobs{
 		client: client, queue: q, bus: bus, now: now,
@@ -97,17 +96,17 @@ func New(client *ent.Client, q queue.Enqueuer, bus Bus, now func() time.Time, op
 	for _, option := range options {
 		option(j)
 	}
-	j.untap = bus.Tap(j.hub.deliver)
+	j.stopListening = bus.Listen(j.hub.deliver)
 	return j
 }
 
-// Close ends all watchers and waits for them. Their channels are closed.
+// Close ends all watchers, whose channels are closed, and waits for them.
 func (j *Jobs) Close() {
 	j.mu.Lock()
 	if !j.closed {
 		j.closed = true
 		close(j.closing)
-		j.untap()
+		j.stopListening()
 	}
 	j.mu.Unlock()
 	j.watchers.Wait()
@@ -118,8 +117,8 @@ func (j *Jobs) Get(ctx context.Context, jobID uuid.UUID) (*ent.SyncJob, error) {
 	return get(ctx, transaction.Client(ctx, j.client), jobID)
 }
 
-// Snapshot returns the stored state of a job that the viewer may see. The
-// counters of a running one are a few seconds old at most.
+// Snapshot returns the stored state of a job that the viewer may see. The counters
+// of a running job may be some seconds old.
 func (j *Jobs) Snapshot(ctx context.Context, jobID uuid.UUID) (Snapshot, error) {
 	row, err := j.Get(ctx, jobID)
 	if err != nil {
@@ -143,12 +142,13 @@ func rowError(err error) error {
 	return apierr.Wrap("read the sync job", err)
 }
 
-// publish tells the bus. Its failure is only logged: watchers read the row too.
+// publish sends an update to the bus. A failure is only logged, since watchers read
+// the row, too.
 func (j *Jobs) publish(ctx context.Context, e Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
 	if err := j.bus.Publish(ctx, e); err != nil {
-		j.log.DebugContext(ctx, "the news of a sync job could not be published", "job", e.Snapshot.Job, "error", err)
+		j.log.DebugContext(ctx, "sync job update not published", slog.Any("job", e.Snapshot.Job), slog.Any("error", err))
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 //go:embed sql/latest.sql
 var latestSQL string
 
-// Latest returns the newest job of each of the connectors that the viewer may
-// see and that have one, in two statements whatever their number.
+// Latest returns the newest job of each connector that has one, in two statements.
+// Plans do not count.
 func (j *Jobs) Latest(ctx context.Context, connectors []uuid.UUID) (map[uuid.UUID]*ent.SyncJob, error) {
 	client := transaction.Client(ctx, j.client)
 	ids, err := newest(ctx, client, connectors)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := client.SyncJob.Query().Where(entjob.IDIn(ids...)).All(ctx) // as the viewer
+	rows, err := client.SyncJob.Query().Where(entjob.IDIn(ids...)).All(ctx) // subject to the viewer's policy
 	if err != nil {
 		return nil, fmt.Errorf("read the newest jobs of connectors: %w", err)
 	}

@@ -16,8 +16,8 @@ import (
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
-// The ledger is written in bulk, hundreds of items at once, which ent does row
-// by row: its statements are plain SQL.
+// ent would write the ledger row by row, but jobs write hundreds of entries at
+// once.
 var (
 	//go:embed sql/look.sql
 	lookSQL string
@@ -31,73 +31,73 @@ var (
 	missingSQL string
 )
 
-// Known is what the ledger and the index know of an item.
-type Known struct {
-	Listed          bool // the rest of the ledger's part is set
-	Seen            bool // by the job that asks; then Status, Added and Reason are its own
+// ItemState is what the ledger and the index know about an item.
+type ItemState struct {
+	Listed          bool // the item has a ledger entry
+	Seen            bool // by this job, whose Status, Added and Reason follow
 	Status          syncitem.Status
 	Added           bool
 	Reason          string
 	Suppressed      bool   // deleted by hand
-	SourceVersion   string // that the last outcome is about
-	PipelineVersion int    // of the code that decided it
+	SourceVersion   string // of the last outcome
+	PipelineVersion int    // of the code that decided the last outcome
 
-	Document        uuid.UUID // zero when there is none
+	Document        uuid.UUID // zero for none
 	DocumentStatus  document.Status
 	DocumentVersion string // source version of the stored content
 	Hash            []byte
-	ProcessedAt     time.Time // zero when it never was
-	WaitingSince    time.Time // since when a change is known that cannot be searched yet; zero for none
+	ProcessedAt     time.Time // zero for never
+	WaitingSince    time.Time // when a change was found that is not searchable yet; zero for none
 }
 
-// Decided reports whether this job is done with the item.
-func (k Known) Decided() bool {
+// Decided reports whether this job has an outcome for the item.
+func (k ItemState) Decided() bool {
 	return k.Seen && k.Status != syncitem.StatusPending && k.Status != syncitem.StatusDeleted
 }
 
-// Live reports whether the item has a document that searches find.
-func (k Known) Live() bool {
+// Live reports whether the item has a searchable document.
+func (k ItemState) Live() bool {
 	return k.Document != uuid.Nil && k.DocumentStatus == document.StatusIndexed
 }
 
 // Failed reports whether the item has a document that was never indexed.
-func (k Known) Failed() bool {
+func (k ItemState) Failed() bool {
 	return k.Document != uuid.Nil && k.DocumentStatus == document.StatusFailed
 }
 
-// Entry is an item's line in the ledger.
-type Entry struct {
+// A LedgerEntry is what the ledger stores about an item.
+type LedgerEntry struct {
 	SourceID, Path  string
-	Document        uuid.UUID // zero keeps what is there
+	Document        uuid.UUID // zero keeps the stored one
 	Status          syncitem.Status
 	Reason          string // safe to show; at most 2000 bytes
 	Retryable       bool
-	SourceVersion   string // a pending entry keeps what is there
+	SourceVersion   string // a pending entry keeps the stored one
 	PipelineVersion int
 }
 
-// Look returns what is known of items by their source ids, which must differ.
-func (r *Run) Look(ctx context.Context, sourceIDs []string) (map[string]Known, error) {
-	known := make(map[string]Known, len(sourceIDs))
+// LookUp returns the states of items by source id. The ids must differ.
+func (r *Run) LookUp(ctx context.Context, sourceIDs []string) (map[string]ItemState, error) {
+	states := make(map[string]ItemState, len(sourceIDs))
 	err := r.query(ctx, "look items up in the ledger", func(rows *sql.Rows) error {
 		var id string
-		var k Known
+		var k ItemState
 		var doc uuid.NullUUID
 		var processed, waiting sql.NullTime
 		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
 			&k.PipelineVersion, &waiting, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
-			return err // query says what failed
+			return err // wrapped by query
 		}
 		k.Document, k.ProcessedAt, k.WaitingSince = doc.UUID, processed.Time, waiting.Time
-		known[id] = k
+		states[id] = k
 		return nil
 	}, lookSQL, r.workspace, r.connector, r.job, sourceIDs)
-	return known, err
+	return states, err
 }
 
-// Record writes the lines of items, whose source ids must differ, in one
-// statement. It fails with ErrLost when the job is not held any more.
-func (r *Run) Record(ctx context.Context, entries []Entry) error {
+// Record writes ledger entries, whose source ids must differ, in one statement. It
+// returns ErrLost if the job is not held any more.
+func (r *Run) Record(ctx context.Context, entries []LedgerEntry) error {
 	n := len(entries)
 	if n == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (r *Run) Record(ctx context.Context, entries []Entry) error {
 			columns[0][i] = e.Document.String()
 		}
 		columns[1][i], columns[2][i], columns[3][i] = e.SourceID, e.Path, string(e.Status)
-		columns[4][i], columns[5][i] = cut(e.Reason, maxReasonBytes), e.SourceVersion
+		columns[4][i], columns[5][i] = storable(e.Reason), e.SourceVersion
 	}
 	var held int
 	err := r.query(ctx, "write the ledger", func(rows *sql.Rows) error { return rows.Scan(&held) },
@@ -125,14 +125,13 @@ func (r *Run) Record(ctx context.Context, entries []Entry) error {
 	return err
 }
 
-// tally counts the job's outcomes in the ledger: the truth that the counters
-// follow, whichever attempt brought them about.
+// tally counts the outcomes of the job in the ledger, of all attempts.
 func (r *Run) tally(ctx context.Context, client *ent.Client) (Counters, error) {
 	if r.start.Mode == entjob.ModePlan {
 		return r.tallyPlan(ctx, client)
 	}
 	var c Counters
-	err := each(ctx, client, "count the outcomes of a job", func(rows *sql.Rows) error {
+	err := eachRow(ctx, client, "count the outcomes of a job", func(rows *sql.Rows) error {
 		var status syncitem.Status
 		var added bool
 		var n int
@@ -148,7 +147,7 @@ func (r *Run) tally(ctx context.Context, client *ent.Client) (Counters, error) {
 	return c, err
 }
 
-// Outcome counts n items that an outcome was found for; pending ones have none.
+// Outcome counts n items with an outcome. Pending is none.
 func (c *Counters) Outcome(status syncitem.Status, added bool, n int) {
 	switch status {
 	case syncitem.StatusIndexed:
@@ -170,9 +169,9 @@ func (c *Counters) Outcome(status syncitem.Status, added bool, n int) {
 	}
 }
 
-// Missing counts the connector's documents that existed before the job, and
-// those of them whose item the job did not see; documents that were never
-// indexed count apart, as failed, when their item is gone. It means something
+// Missing counts the documents of the connector that existed before the job, and
+// those among them whose item the job did not see. Documents that were never
+// indexed count as failed, if their item is missing. The numbers are meaningful
 // only after a complete walk.
 func (r *Run) Missing(ctx context.Context) (existed, missing, failed int, err error) {
 	err = r.query(ctx, "count the documents whose items are gone", func(rows *sql.Rows) error {
@@ -181,36 +180,36 @@ func (r *Run) Missing(ctx context.Context) (existed, missing, failed int, err er
 	return existed, missing, failed, err
 }
 
-// Gone is a document whose item the job did not see.
-type Gone struct {
+// A MissingDocument is a document whose item the job did not see.
+type MissingDocument struct {
 	Document       uuid.UUID
 	SourceID, Path string
 	Failed         bool // it was never indexed
 }
 
-// NextMissing returns some of the documents that Missing counts and that are
-// not deleted yet; none when that is done.
-func (r *Run) NextMissing(ctx context.Context, limit int) ([]Gone, error) {
-	var gone []Gone
+// NextMissing returns some of the documents that Missing counts and that are not
+// deleted yet; none at the end.
+func (r *Run) NextMissing(ctx context.Context, limit int) ([]MissingDocument, error) {
+	var missing []MissingDocument
 	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
-		var g Gone
+		var g MissingDocument
 		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &g.Failed); err != nil {
 			return err // query says what failed
 		}
-		gone = append(gone, g)
+		missing = append(missing, g)
 		return nil
 	}, missingSQL, r.workspace, r.connector, r.job, limit)
-	return gone, err
+	return missing, err
 }
 
-func (r *Run) query(ctx context.Context, what string, each func(*sql.Rows) error, statement string, args ...any) (err error) {
+func (r *Run) query(ctx context.Context, what string, eachRow func(*sql.Rows) error, statement string, args ...any) (err error) {
 	rows, err := r.jobs.client.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer func() { _ = rows.Close() }() // Err tells of everything that matters
 	for rows.Next() {
-		if err := each(rows); err != nil {
+		if err := eachRow(rows); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}

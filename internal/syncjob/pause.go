@@ -15,22 +15,23 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// A connector that is paused, and not disabled, keeps its open job: it rests,
-// no worker takes it, and it goes on from its cursor once the pause is over.
+// The open job of a paused connector is suspended: no worker takes it, and it
+// continues from its cursor after the pause. A disabled connector is paused, too,
+// but its job ends.
 
-// ErrPaused says that the connector of a job was paused.
+// ErrPaused is returned if the connector of a job was paused.
 var ErrPaused = errors.New("the connector was paused")
 
-// resting are the connectors whose open jobs wait for the end of a pause.
-func resting() predicate.Connector {
+// suspended selects the connectors whose open jobs are suspended.
+func suspended() predicate.Connector {
 	return connector.And(connector.StatusEQ(connector.StatusPaused), connector.Enabled(true))
 }
 
-func rests(row *ent.Connector) bool { return row.Status == connector.StatusPaused && row.Enabled }
+func isSuspended(row *ent.Connector) bool { return row.Status == connector.StatusPaused && row.Enabled }
 
-// Pause lets no sync of a connector run. A job that runs stops at its next item
-// and keeps its place. A connector that is paused or disabled is answered as it
-// is. The errors are apierr.
+// Pause pauses a connector. A job that runs stops at its next item and keeps its
+// place. A connector that is paused or disabled is returned unchanged. The errors
+// are apierr.
 func (j *Jobs) Pause(ctx context.Context, connectorID uuid.UUID) (*ent.Connector, error) {
 	client := transaction.Client(ctx, j.client)
 	row, err := lockedConnector(ctx, client, connectorID)
@@ -40,20 +41,20 @@ func (j *Jobs) Pause(ctx context.Context, connectorID uuid.UUID) (*ent.Connector
 	if row, err = row.Update().SetStatus(connector.StatusPaused).Save(ctx); err != nil {
 		return nil, apierr.Wrap("pause the connector", err)
 	}
-	open, err := openJob(ctx, client, connectorID)
+	open, ok, err := openJob(ctx, client, connectorID)
 	if err != nil {
 		return nil, err
 	}
-	if open != nil {
-		news := SnapshotOf(open)
-		news.Pausing = true
-		transaction.AfterCommit(ctx, func(ctx context.Context) { j.publish(ctx, Event{Snapshot: news}) })
+	if ok {
+		update := SnapshotOf(open)
+		update.Pausing = true
+		transaction.AfterCommit(ctx, func(ctx context.Context) { j.publish(ctx, Event{Snapshot: update}) })
 	}
 	return row, nil
 }
 
-// Resume ends a pause, also that of a connector that was disabled. A job that
-// rests goes on where it was. A connector that is not paused is answered as it is.
+// Resume ends the pause of a connector, and enables it. A suspended job continues.
+// A connector that is not paused is returned unchanged.
 func (j *Jobs) Resume(ctx context.Context, connectorID uuid.UUID) (*ent.Connector, error) {
 	client := transaction.Client(ctx, j.client)
 	row, err := lockedConnector(ctx, client, connectorID)
@@ -66,19 +67,19 @@ func (j *Jobs) Resume(ctx context.Context, connectorID uuid.UUID) (*ent.Connecto
 	return row, j.Wake(ctx, connectorID)
 }
 
-// Wake queues the job of a connector that rested until its pause was over.
+// Wake queues the suspended job of a connector whose pause has ended.
 func (j *Jobs) Wake(ctx context.Context, connectorID uuid.UUID) error {
-	open, err := openJob(ctx, transaction.Client(ctx, j.client), connectorID)
-	if err != nil || open == nil {
+	open, ok, err := openJob(ctx, transaction.Client(ctx, j.client), connectorID)
+	if err != nil || !ok {
 		return err
 	}
-	// A worker that holds the job as yet queues it when it lets go.
+	// A worker that still holds the job queues it when it suspends the job.
 	if open.TurnAt != nil {
-		// The sweeper is not to take it for abandoned meanwhile.
+		// A new heartbeat keeps the sweeper away from the job.
 		err := transaction.Client(ctx, j.client).SyncJob.Update().Where(entjob.ID(open.ID), entjob.Attempt(open.Attempt)).
 			SetHeartbeatAt(j.now()).Exec(ctx)
 		if err != nil {
-			return apierr.Wrap("wake a sync job that rests", err)
+			return apierr.Wrap("wake a suspended sync job", err)
 		}
 		transaction.AfterCommit(ctx, func(ctx context.Context) { j.enqueue(ctx, open) })
 	}
@@ -96,10 +97,10 @@ func lockedConnector(ctx context.Context, client *ent.Client, id uuid.UUID) (*en
 	return row, nil
 }
 
-// Rest lets go of the job until the pause of its connector is over. It is
-// queued, as far as people see, and keeps its cursor and its counters.
-func (r *Run) Rest(ctx context.Context, retries int) error {
-	err := r.save(ctx, "let a sync job rest", func(u *ent.SyncJobUpdate) {
+// Suspend releases the job until the pause of its connector ends. People see it as
+// queued. It keeps its cursor and counters.
+func (r *Run) Suspend(ctx context.Context, retries int) error {
+	err := r.save(ctx, "suspend a sync job", func(u *ent.SyncJobUpdate) {
 		u.SetRetries(retries).SetHeartbeatAt(r.jobs.now()).SetTurnAt(r.jobs.now()).SetStatus(entjob.StatusQueued)
 	})
 	if err != nil {
@@ -116,20 +117,20 @@ func (r *Run) Rest(ctx context.Context, retries int) error {
 	case ent.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read whether a pause is over: %w", err)
-	case rests(row):
+		return fmt.Errorf("read whether a pause has ended: %w", err)
+	case isSuspended(row):
 		return nil
 	}
-	// The pause was over before the job rested, and nobody else queues it.
+	// The pause ended before the job was suspended, so that Wake did not queue it.
 	r.jobs.enqueue(ctx, &ent.SyncJob{ID: r.job, Attempt: r.attempt})
 	return nil
 }
 
-// paused reports whether the connector of the job was paused.
+// paused reports whether the connector of the job is paused.
 func (r *Run) paused(ctx context.Context) (bool, error) {
-	found, err := r.jobs.client.Connector.Query().Where(connector.ID(r.connector), resting()).Exist(r.Context(ctx))
+	found, err := r.jobs.client.Connector.Query().Where(connector.ID(r.connector), suspended()).Exist(r.Context(ctx))
 	if err != nil {
-		return false, fmt.Errorf("read whether a sync job is to rest: %w", err)
+		return false, fmt.Errorf("read whether a connector is paused: %w", err)
 	}
 	return found, nil
 }

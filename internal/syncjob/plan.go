@@ -19,8 +19,8 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// A plan is a job that writes what a sync would do to a table of its own. It
-// reads the ledger and leaves it alone.
+// A plan is a job that stores what a sync would do in a table of its own. It reads
+// the ledger and does not change it.
 
 var (
 	//go:embed sql/plan_record.sql
@@ -31,8 +31,8 @@ var (
 	planMissingCountSQL string
 	//go:embed sql/plan_missing.sql
 	planMissingSQL string
-	//go:embed sql/plan_members.sql
-	planMembersSQL string
+	//go:embed sql/plan_entries.sql
+	planEntriesSQL string
 	//go:embed sql/plan_guard.sql
 	planGuardSQL string
 	//go:embed sql/plan_guard_of.sql
@@ -41,20 +41,19 @@ var (
 	plansToDropSQL string
 )
 
-// Planned is a line of a plan.
-type Planned struct {
+// A PlanItem is what a sync would do with one item.
+type PlanItem struct {
 	SourceID, Path string
 	Document       uuid.UUID // zero for none
 	Action         planitem.Action
 	Reason         string // safe to show; at most 2000 bytes
-	Size           int64  // 0 is unknown
+	Size           int64  // 0 if unknown
 	Version        string
 }
 
-// RecordPlan writes lines of a plan, whose source ids must differ; one that is
-// there already is written anew. It fails with ErrLost when the job is not held
-// any more.
-func (r *Run) RecordPlan(ctx context.Context, lines []Planned) error {
+// RecordPlan stores plan items, whose source ids must differ, and replaces those
+// that exist. It returns ErrLost if the job is not held any more.
+func (r *Run) RecordPlan(ctx context.Context, lines []PlanItem) error {
 	n := len(lines)
 	if n == 0 {
 		return nil
@@ -70,11 +69,11 @@ func (r *Run) RecordPlan(ctx context.Context, lines []Planned) error {
 			columns[0][i] = p.Document.String()
 		}
 		columns[1][i], columns[2][i], columns[3][i] = p.SourceID, p.Path, string(p.Action)
-		columns[4][i], columns[5][i] = cut(p.Reason, maxReasonBytes), p.Version
+		columns[4][i], columns[5][i] = storable(p.Reason), p.Version
 	}
 	var held int
 	var fresh []string
-	err := r.query(ctx, "write a plan", func(rows *sql.Rows) error {
+	err := r.query(ctx, "store a plan", func(rows *sql.Rows) error {
 		var action string
 		var n int
 		if err := rows.Scan(&held, &action, &n); err != nil {
@@ -93,14 +92,14 @@ func (r *Run) RecordPlan(ctx context.Context, lines []Planned) error {
 	}
 	r.Count(func(c *Counters) {
 		for _, action := range fresh {
-			c.planned(planitem.Action(action), 1)
+			c.countPlanned(planitem.Action(action), 1)
 		}
 	})
 	return nil
 }
 
-// planned counts n lines of a plan as the outcomes that they foresee.
-func (c *Counters) planned(action planitem.Action, n int) {
+// countPlanned counts n plan items as the outcomes that they predict.
+func (c *Counters) countPlanned(action planitem.Action, n int) {
 	switch action {
 	case planitem.ActionAdd:
 		c.Added += n
@@ -125,34 +124,34 @@ func (c *Counters) planned(action planitem.Action, n int) {
 
 func (r *Run) tallyPlan(ctx context.Context, client *ent.Client) (Counters, error) {
 	var c Counters
-	err := each(ctx, client, "count the lines of a plan", func(rows *sql.Rows) error {
+	err := eachRow(ctx, client, "count the items of a plan", func(rows *sql.Rows) error {
 		var action planitem.Action
 		var n int
 		if err := rows.Scan(&action, &n); err != nil {
 			return err // query says what failed
 		}
-		c.planned(action, n)
+		c.countPlanned(action, n)
 		return nil
 	}, planTallySQL, r.job)
 	return c, err
 }
 
-// PlanMissing counts the documents that there are, those of them that the plan
-// did not meet, and how many of these were held by a dismissed deletion.
-// Restored ones are missed by nobody.
+// PlanMissing counts the documents of the connector, those that the plan did not
+// see, and those among them that a dismissed deletion holds. Restored documents are
+// never missing.
 func (r *Run) PlanMissing(ctx context.Context) (existing, missing, dismissed int, err error) {
-	err = r.query(ctx, "count the documents that a plan did not meet", func(rows *sql.Rows) error {
+	err = r.query(ctx, "count the documents that a plan did not see", func(rows *sql.Rows) error {
 		return rows.Scan(&existing, &missing, &dismissed)
 	}, planMissingCountSQL, r.workspace, r.connector, r.job)
 	return existing, missing, dismissed, err
 }
 
-// NextPlanMissing returns some of the documents that the plan did not meet and
-// has no line for yet, and which of them were restored and stay.
-func (r *Run) NextPlanMissing(ctx context.Context, limit int) (gone []Gone, restored map[uuid.UUID]bool, err error) {
+// NextPlanMissing returns some of the documents that the plan did not see and has
+// no item for, and which of them were restored and stay.
+func (r *Run) NextPlanMissing(ctx context.Context, limit int) (gone []MissingDocument, restored map[uuid.UUID]bool, err error) {
 	restored = make(map[uuid.UUID]bool)
-	err = r.query(ctx, "list the documents that a plan did not meet", func(rows *sql.Rows) error {
-		var g Gone
+	err = r.query(ctx, "list the documents that a plan did not see", func(rows *sql.Rows) error {
+		var g MissingDocument
 		var stays bool
 		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &stays); err != nil {
 			return err // query says what failed
@@ -163,16 +162,16 @@ func (r *Run) NextPlanMissing(ctx context.Context, limit int) (gone []Gone, rest
 	return gone, restored, err
 }
 
-// PlanMember is a member of an archive as the ledger has it.
-type PlanMember struct {
+// A PlanArchiveEntry is an entry of an archive, as the ledger has it.
+type PlanArchiveEntry struct {
 	SourceID, Path string
 	Document       uuid.UUID
 	Status         syncitem.Status
 	Reason         string
 }
 
-// PlanMembers returns the members of archives, by their source ids.
-func (r *Run) PlanMembers(ctx context.Context, archives []string) ([]PlanMember, error) {
+// PlanArchiveEntries returns the entries of archives, given by source id.
+func (r *Run) PlanArchiveEntries(ctx context.Context, archives []string) ([]PlanArchiveEntry, error) {
 	if len(archives) == 0 {
 		return nil, nil
 	}
@@ -180,9 +179,9 @@ func (r *Run) PlanMembers(ctx context.Context, archives []string) ([]PlanMember,
 	for i, id := range archives {
 		keys[i] = member.Key(id)
 	}
-	var members []PlanMember
-	err := r.query(ctx, "list the members of archives", func(rows *sql.Rows) error {
-		var m PlanMember
+	var members []PlanArchiveEntry
+	err := r.query(ctx, "list the entries of archives", func(rows *sql.Rows) error {
+		var m PlanArchiveEntry
 		var doc uuid.NullUUID
 		if err := rows.Scan(&m.SourceID, &m.Path, &doc, &m.Status, &m.Reason); err != nil {
 			return err // query says what failed
@@ -190,20 +189,20 @@ func (r *Run) PlanMembers(ctx context.Context, archives []string) ([]PlanMember,
 		m.Document = doc.UUID
 		members = append(members, m)
 		return nil
-	}, planMembersSQL, r.workspace, r.connector, keys)
+	}, planEntriesSQL, r.workspace, r.connector, keys)
 	return members, err
 }
 
-// Guard is what the deletion guard said.
+// Guard is a decision of the deletion guard.
 type Guard struct {
 	Blocked                      bool
 	Missing, Existing, Threshold int
 }
 
-// PlanGuard notes it with the plan.
-func (r *Run) PlanGuard(ctx context.Context, g Guard) error {
+// SetPlanGuard stores the decision of the guard with the plan.
+func (r *Run) SetPlanGuard(ctx context.Context, g Guard) error {
 	var held int
-	err := r.query(ctx, "note the guard of a plan", func(rows *sql.Rows) error { return rows.Scan(&held) },
+	err := r.query(ctx, "store the guard of a plan", func(rows *sql.Rows) error { return rows.Scan(&held) },
 		planGuardSQL, r.job, r.attempt, r.workspace, g.Blocked, g.Missing, g.Existing, g.Threshold)
 	if err == nil && held == 0 {
 		return ErrLost
@@ -217,15 +216,15 @@ func (j *Jobs) Plan(ctx context.Context, connectorID uuid.UUID, o StartOptions) 
 	return j.Start(ctx, connectorID, o)
 }
 
-// PlanResult is what a plan has found so far.
+// PlanResult is a plan, as far as it is complete.
 type PlanResult struct {
 	Job    *ent.SyncJob
 	Counts map[planitem.Action]int
-	Guard  *Guard // nil when it was not asked, or not yet
+	Guard  *Guard // nil if it was not asked, or not yet
 }
 
-// PlanOf returns the plan that a job made; with a connector the job must be its.
-// Jobs that are no plans are not found.
+// PlanOf returns the plan of a job. If connectorID is not nil, it must be a job of
+// that connector. A job that is no plan is not found.
 func (j *Jobs) PlanOf(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*PlanResult, error) {
 	client := transaction.Client(ctx, j.client)
 	query := client.SyncJob.Query().Where(entjob.ID(jobID), entjob.ModeEQ(entjob.ModePlan))
@@ -240,7 +239,7 @@ func (j *Jobs) PlanOf(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UU
 		return nil, apierr.Wrap("read a plan", err)
 	}
 	p := &PlanResult{Job: row, Counts: make(map[planitem.Action]int)}
-	err = each(ctx, client, "count the lines of a plan", func(rows *sql.Rows) error {
+	err = eachRow(ctx, client, "count the items of a plan", func(rows *sql.Rows) error {
 		var action planitem.Action
 		var n int
 		if err := rows.Scan(&action, &n); err != nil {
@@ -252,42 +251,42 @@ func (j *Jobs) PlanOf(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UU
 	if err != nil {
 		return nil, apierr.Wrap("read a plan", err)
 	}
-	err = each(ctx, client, "read the guard of a plan", func(rows *sql.Rows) error {
+	err = eachRow(ctx, client, "read the guard of a plan", func(rows *sql.Rows) error {
 		p.Guard = &Guard{}
 		return rows.Scan(&p.Guard.Blocked, &p.Guard.Missing, &p.Guard.Existing, &p.Guard.Threshold)
 	}, planGuardOfSQL, jobID)
 	return p, apierr.Wrap("read a plan", err)
 }
 
-// Plans that are older, or not among the newest of their connector, are dropped.
+// Plans that are older, or not among the newest of their connector, are deleted.
 const (
-	planAge  = 7 * 24 * time.Hour
-	planKept = 3
+	maxPlanAge = 7 * 24 * time.Hour
+	maxPlans   = 3
 )
 
 const (
-	trimJobs = 100  // looked at in one step of Trim
-	trimRows = 5000 // deleted by one statement of it
+	trimPlans = 100  // plans of one call of Trim
+	trimBatch = 5000 // rows of one statement of Trim
 )
 
-// dropPlans deletes old plans with their jobs, of any workspace, and says how
+// dropPlans deletes old plans with their jobs, of all workspaces, and returns how
 // many.
 func (j *Jobs) dropPlans(ctx context.Context) (int, error) {
 	var ids []uuid.UUID
-	err := each(ctx, j.client, "look for old plans", func(rows *sql.Rows) error {
+	err := eachRow(ctx, j.client, "look for old plans", func(rows *sql.Rows) error {
 		var id uuid.UUID
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}
 		ids = append(ids, id)
 		return nil
-	}, plansToDropSQL, j.now().Add(-planAge), planKept, trimJobs)
+	}, plansToDropSQL, j.now().Add(-maxPlanAge), maxPlans, trimPlans)
 	for at, id := range ids {
 		if err != nil {
 			return at, err
 		}
-		// First the lines, some at a time, so that no statement is a long one.
-		if err = j.drain(ctx, "delete the lines of a plan",
+		// Delete the items in batches first, so that no statement takes long.
+		if err = j.drain(ctx, "delete the items of a plan",
 			"delete from plan_items where id in (select id from plan_items where job_id = $1 limit $2)", id); err == nil {
 			_, err = j.client.ExecContext(ctx, "delete from sync_jobs where id = $1 and mode = 'PLAN' and finished_at is not null", id)
 		}
@@ -295,15 +294,15 @@ func (j *Jobs) dropPlans(ctx context.Context) (int, error) {
 	return len(ids), err
 }
 
-// drain repeats a statement that deletes up to $2 rows until there are no more.
+// drain repeats a statement that deletes up to $2 rows until no rows are left.
 func (j *Jobs) drain(ctx context.Context, what, statement string, arg any) error {
 	for {
-		done, err := j.client.ExecContext(ctx, statement, arg, trimRows)
+		done, err := j.client.ExecContext(ctx, statement, arg, trimBatch)
 		if err != nil {
 			return errors.Join(errors.New(what), err)
 		}
 		n, err := done.RowsAffected()
-		if err != nil || n < trimRows {
+		if err != nil || n < trimBatch {
 			return err
 		}
 	}

@@ -17,10 +17,9 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// A deletion that is larger than a sync may do by itself waits in quarantine:
-// its documents stay, each held by its line in the ledger, until somebody
-// approves or dismisses it. A line is held no longer as soon as the source has
-// the item again.
+// A deletion that is larger than a sync may do on its own waits in quarantine. Its
+// documents stay, held by their ledger entries, until a person approves or
+// dismisses the deletion. An item that the source has again is not held any more.
 
 var (
 	//go:embed sql/quarantine.sql
@@ -33,65 +32,66 @@ var (
 	liftQuarantineSQL string
 )
 
-// Exceeds reports whether the deletion of missing out of existing documents is
-// more than a threshold, in percent, allows: exactly that much is allowed.
+// Exceeds reports whether the deletion of missing out of existing documents exceeds
+// a threshold in percent.
 func Exceeds(missing, existing, threshold int) bool { return 100*missing > threshold*existing }
 
-// Quarantine holds the documents that Missing counts, and reports how many they
-// are. A deletion that was dismissed and has nothing new in it stays dismissed.
+// Quarantine holds the documents that Missing counts, and returns how many they
+// are. dismissed is true if a person has dismissed the deletion of the same
+// documents before.
 func (r *Run) Quarantine(ctx context.Context, existing, threshold int) (documents int, dismissed bool, err error) {
 	var held int
-	var fresh bool
-	err = r.query(ctx, "put a deletion into quarantine", func(rows *sql.Rows) error { return rows.Scan(&held, &fresh, &documents) },
+	var isNew bool
+	err = r.query(ctx, "put a deletion into quarantine", func(rows *sql.Rows) error { return rows.Scan(&held, &isNew, &documents) },
 		quarantineSQL, r.job, r.attempt, r.workspace, r.jobs.now(), existing, threshold)
 	if err == nil && held == 0 {
 		return 0, false, ErrLost
 	}
-	return documents, !fresh, err
+	return documents, !isNew, err
 }
 
-// Lift ends the quarantine of the connector, whose documents the source has
-// again or have been deleted.
-func (r *Run) Lift(ctx context.Context) error {
+// EndQuarantine ends the quarantine of the connector, whose documents are at the
+// source again or deleted.
+func (r *Run) EndQuarantine(ctx context.Context) error {
 	return r.query(ctx, "end a quarantine", func(*sql.Rows) error { return nil }, liftQuarantineSQL, r.job, r.attempt, r.workspace)
 }
 
-// NextQuarantined returns some of the documents in quarantine that are not
-// deleted yet; none when that is done.
-func (r *Run) NextQuarantined(ctx context.Context, limit int) ([]Gone, error) {
-	var gone []Gone
+// NextQuarantined returns some of the documents in quarantine that are not deleted
+// yet; none at the end.
+func (r *Run) NextQuarantined(ctx context.Context, limit int) ([]MissingDocument, error) {
+	var documents []MissingDocument
 	err := r.query(ctx, "list the documents in quarantine", func(rows *sql.Rows) error {
-		var g Gone
+		var g MissingDocument
 		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path); err != nil {
 			return err // query says what failed
 		}
-		gone = append(gone, g)
+		documents = append(documents, g)
 		return nil
 	}, nextQuarantinedSQL, r.workspace, r.connector, limit)
-	return gone, err
+	return documents, err
 }
 
-// PendingDeletion is a deletion in quarantine.
+// A PendingDeletion is a deletion in quarantine.
 type PendingDeletion struct {
 	Documents int
 	Since     time.Time
-	Job       uuid.UUID // the last that missed them
-	Existing  int       // documents that there were then
+	Job       uuid.UUID // the last one that missed the documents
+	Existing  int       // number of documents then
 	Threshold int       // in percent
 }
 
-// PendingDeletions returns those of connectors that the viewer may see: the
-// caller has read their rows. Connectors without one are left out.
+// PendingDeletions returns the pending deletions of connectors whose rows the
+// viewer has read. Connectors without one are missing.
 func (j *Jobs) PendingDeletions(ctx context.Context, connectors []uuid.UUID) (map[uuid.UUID]*PendingDeletion, error) {
 	found := make(map[uuid.UUID]*PendingDeletion)
 	if len(connectors) == 0 {
 		return found, nil
 	}
-	workspace, err := j.asking(ctx, connectors)
+	workspace, err := j.askedWorkspace(ctx, connectors)
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, transaction.Client(ctx, j.client), "look for deletions in quarantine", func(rows *sql.Rows) error {
+	err = eachRow(ctx, transaction.Client(ctx, j.client), "look for deletions in quarantine", func(rows *sql.Rows) error {
 		var id uuid.UUID
 		var p PendingDeletion
 		if err := rows.Scan(&id, &p.Documents, &p.Since, &p.Job, &p.Existing, &p.Threshold); err != nil {
@@ -103,8 +103,8 @@ func (j *Jobs) PendingDeletions(ctx context.Context, connectors []uuid.UUID) (ma
 	return found, err
 }
 
-// ApproveDeletion starts the job that deletes what is in quarantine. The errors
-// are those of Start, and a conflict when there is nothing.
+// ApproveDeletion starts the job that deletes the documents in quarantine. The
+// errors are those of Start, and a conflict if there are none.
 func (j *Jobs) ApproveDeletion(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error) {
 	if _, err := j.pendingDeletion(ctx, connectorID); err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ import (
 //go:embed sql/next_deleted.sql
 var nextDeletedSQL string
 
-// RestoreDeletions starts the job that brings back what a job of the connector
-// deleted and what is still kept. The errors are those of Start, and a conflict
-// when that job is still open or there is nothing to bring back.
+// RestoreDeletions starts the job that restores the documents that a job has
+// deleted. The errors are those of Start, and a conflict if that job is open or
+// there is nothing to restore.
 func (j *Jobs) RestoreDeletions(ctx context.Context, connectorID, jobID uuid.UUID) (*ent.SyncJob, error) {
 	client := transaction.Client(ctx, j.client)
 	if err := connectorExists(ctx, client, connectorID); err != nil {
@@ -45,8 +45,8 @@ func (j *Jobs) RestoreDeletions(ctx context.Context, connectorID, jobID uuid.UUI
 	return j.Start(ctx, connectorID, StartOptions{Mode: entjob.ModeRestore, Target: jobID})
 }
 
-// deletedBy are the lines of what a job deleted, other than by hand, whose
-// documents are kept.
+// deletedBy selects the ledger entries of documents that a job has deleted and that
+// still exist.
 func deletedBy(target *ent.SyncJob) []predicate.SyncItem {
 	return []predicate.SyncItem{
 		syncitem.JobID(target.ID), syncitem.ConnectorID(target.ConnectorID), syncitem.StatusEQ(syncitem.StatusDeleted),
@@ -54,8 +54,8 @@ func deletedBy(target *ent.SyncJob) []predicate.SyncItem {
 	}
 }
 
-// NextDeleted returns some of the documents that the target of a restoration
-// deleted; none when all are back.
+// NextDeleted returns some of the documents that the target of a restoration has
+// deleted; none at the end.
 func (r *Run) NextDeleted(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	if r.start.TargetJobID == nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// Retry starts an incremental sync of a connector's items in the ledger: of
-// those named, whatever became of them, or, when ids is nil, of all that failed.
-// Of more than an incremental sync takes (10,000 paths) the first ones are taken
-// and the job says so. The errors are those of Start; an id that is not in the
-// connector's ledger is not found, an item that was deleted by hand is invalid,
-// and nothing to retry is a conflict, as is an open job.
+// Retry starts an incremental sync of items of a connector: the items with ids,
+// whatever their outcome, or all failed items if ids is nil. An incremental sync
+// takes 10,000 paths; if there are more, the job has a warning. The errors are
+// those of Start, not_found for an id that is not in the ledger, invalid_request
+// for an item that was deleted by hand, and a conflict if there is nothing to
+// retry.
 func (j *Jobs) Retry(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error) {
 	if ids != nil && len(ids) == 0 {
 		return nil, apierr.Invalid("ids", "must name at least one item; leave it out for all that failed")
@@ -33,17 +33,17 @@ func (j *Jobs) Retry(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID
 	if err := connectorExists(ctx, client, connectorID); err != nil {
 		return nil, err
 	}
-	var which predicate.SyncItem
+	var selected predicate.SyncItem
 	wanted := make(map[uuid.UUID]bool, len(ids))
 	if ids == nil {
-		which = syncitem.And(syncitem.StatusEQ(syncitem.StatusFailed), syncitem.Suppressed(false))
+		selected = syncitem.And(syncitem.StatusEQ(syncitem.StatusFailed), syncitem.Suppressed(false))
 	} else {
-		which = syncitem.IDIn(ids...)
+		selected = syncitem.IDIn(ids...)
 		for _, id := range ids {
 			wanted[id] = true
 		}
 	}
-	rows, err := client.SyncItem.Query().Where(syncitem.ConnectorID(connectorID), which).
+	rows, err := client.SyncItem.Query().Where(syncitem.ConnectorID(connectorID), selected).
 		Order(syncitem.ByPath(), syncitem.ByID()).Limit(maxFilterPaths+1).
 		Select(syncitem.FieldID, syncitem.FieldSourceID, syncitem.FieldPath, syncitem.FieldSuppressed).All(ctx)
 	switch {
@@ -65,8 +65,8 @@ func (j *Jobs) Retry(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID
 	return j.Start(ctx, connectorID, o)
 }
 
-// pathsOf are the paths at the source to look at for lines of the ledger. For a
-// member of an archive that is the archive's.
+// pathsOf returns the paths at the source of ledger entries. The path of an archive
+// entry is that of its archive.
 func pathsOf(ctx context.Context, client *ent.Client, connectorID uuid.UUID, rows []*ent.SyncItem) ([]string, error) {
 	seen := make(map[string]bool, len(rows))
 	var paths, archives []string
@@ -103,9 +103,9 @@ func pathsOf(ctx context.Context, client *ent.Client, connectorID uuid.UUID, row
 	return paths, nil
 }
 
-// Allow lets an item that was deleted by hand be synced again, which the next
-// sync does. An item that was not is answered as it is. With a connector the
-// item must be of its ledger.
+// Allow lets the next sync index an item again that was deleted by hand. Other
+// items are returned unchanged. If connectorID is not nil, the item must be one of
+// that connector.
 func (j *Jobs) Allow(ctx context.Context, itemID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error) {
 	client := transaction.Client(ctx, j.client)
 	query := client.SyncItem.Query().Where(syncitem.ID(itemID))

@@ -5,27 +5,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 var (
-	// ErrStale is returned by Claim for a task that has nothing to do any more:
-	// its job is over, gone, or held under a later attempt.
+	// ErrStale is returned by Claim for a task whose job has ended, is deleted, or
+	// is held under a later attempt.
 	ErrStale = errors.New("the task is stale")
-	// ErrLost says that a job was taken over, or ended, under its worker.
+	// ErrLost is returned if a job was taken over, or ended, while a worker worked
+	// on it.
 	ErrLost = errors.New("the sync job is held no longer")
-	// ErrCanceled says that a job was asked to stop.
+	// ErrCanceled is returned if a job was asked to stop.
 	ErrCanceled = errors.New("the sync job was asked to stop")
 )
 
@@ -34,29 +35,29 @@ const (
 	maxReasonBytes = 2000
 )
 
-// Run is a job in the hands of one worker, under one attempt. Everything it
-// writes names the attempt. Its methods may be called concurrently.
+// A Run is a job that a worker holds under an attempt. Everything that it writes
+// names the attempt. Its methods may be called concurrently.
 type Run struct {
 	jobs                      *Jobs
 	job, connector, workspace uuid.UUID
 	attempt                   int
 	scope                     viewer.Scope
 
-	saving sync.Mutex // orders the writes of the row
-	stored Effort     // by saveEffort
-	mu     sync.Mutex // guards what follows
-	state  Snapshot   // what the world is told next
-	told   int        // the revision that was published last
-	own    bool       // it counts for itself
-	unsure bool       // the counters may lack what the ledger has
-	effort Effort
-	lags   lags // that are not stored yet
-	start  *ent.SyncJob
+	saving    sync.Mutex // orders writes of the row
+	stored    Effort     // the last saved effort
+	mu        sync.Mutex // guards the fields below
+	state     Snapshot   // the next published snapshot
+	published int        // the revision of the last published snapshot
+	detached  bool       // the counters do not follow the ledger
+	uncertain bool       // the counters may lack a change of the ledger
+	effort    Effort
+	lags      lags // not saved yet
+	start     *ent.SyncJob
 }
 
-// Claim takes the job that t names, if its attempt is still the one of the task,
-// and raises the attempt. The job is running then. Its counters are those of
-// the ledger, so that work is counted once however often workers died over it.
+// Claim takes the job of a task, if its attempt is still that of the task, and
+// increments the attempt. The job is running then. Its counters are those of the
+// ledger, so that work is counted once even if several workers died over it.
 func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	now := j.now()
@@ -71,7 +72,7 @@ func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 		SetHeartbeatAt(now).
 		SetUpdatedAt(now).
 		AddRevision(1)
-	taken(update, now)
+	setClaimed(update, now)
 	if row.StartedAt == nil {
 		update.SetStartedAt(now)
 	}
@@ -89,18 +90,19 @@ func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.apart() {
+	if r.ownsCounters() {
 		counted = CountersOf(row)
 	}
-	// What was indexed after the counters were last saved had been parsed too.
+	// Items that were indexed after the last save of the counters had been parsed.
 	counted.Parsed = row.Parsed + max(0, counted.Indexed-row.Indexed)
 	r.state.Counters = counted
 	j.publish(ctx, Event{Snapshot: r.state})
 	return r, nil
 }
 
-// apart reports whether the job leaves the ledger alone, and so counts for itself.
-func (r *Run) apart() bool { return r.start.Mode == entjob.ModePermissions }
+// ownsCounters reports whether the job does not write the ledger and counts on its
+// own.
+func (r *Run) ownsCounters() bool { return r.start.Mode == entjob.ModePermissions }
 
 func claimError(err error) error {
 	if ent.IsNotFound(err) {
@@ -109,13 +111,13 @@ func claimError(err error) error {
 	return fmt.Errorf("take a sync job: %w", err)
 }
 
-// Job is the row as it was when the job was taken.
+// Job returns the row as it was when the job was claimed.
 func (r *Run) Job() *ent.SyncJob { return r.start }
 
-// Attempt is the one under which the job is held: the fence of its writes.
+// Attempt returns the attempt under which the job is held, which fences its writes.
 func (r *Run) Attempt() int { return r.attempt }
 
-// Scope reaches the job's workspace.
+// Scope returns the scope of the job's workspace.
 func (r *Run) Scope() viewer.Scope { return r.scope }
 
 // Context returns ctx for the system viewer of the job's workspace.
@@ -123,29 +125,28 @@ func (r *Run) Context(ctx context.Context) context.Context {
 	return viewer.With(ctx, viewer.System(r.workspace))
 }
 
-// Counters are the present ones.
+// Counters returns the present counters.
 func (r *Run) Counters() Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Counters
 }
 
-// CountApart makes the counters the job's own, for one that has no items: Count
-// alone changes them then.
-func (r *Run) CountApart() {
+// DetachCounters makes Count the only source of the counters, for a job without
+// ledger entries.
+func (r *Run) DetachCounters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own = true
+	r.detached = true
 }
 
-func (r *Run) counts() bool {
+func (r *Run) countsItself() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.own || r.apart()
+	return r.detached || r.ownsCounters()
 }
 
-// Count changes the counters. The outcomes that it counts must be in the ledger
-// already.
+// Count changes the counters. The ledger must have the counted outcomes already.
 func (r *Run) Count(change func(*Counters)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,9 +154,9 @@ func (r *Run) Count(change func(*Counters)) {
 	r.state.Revision++
 }
 
-// Warn adds a warning to the job, once.
+// Warn adds a warning to the job, unless it has that already.
 func (r *Run) Warn(text string) {
-	text = cut(text, maxReasonBytes)
+	text = storable(text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -166,33 +167,32 @@ func (r *Run) Warn(text string) {
 	case len(r.state.Warnings) >= maxWarnings:
 		return
 	}
-	// The old list may have been handed out with a snapshot.
+	// Snapshots may share the old list.
 	r.state.Warnings = append(slices.Clone(r.state.Warnings), text)
 	r.state.Revision++
 }
 
-// Settle does what changes documents, their lines in the ledger and the counters
-// in the job's row in one transaction, and then has count add to the present
-// counters what do says it did. The row is not saved meanwhile. When do fails,
-// what it did is found out from the ledger before the row is saved again.
-func (r *Run) Settle(do func() (int, error), count func(*Counters, int)) (int, error) {
+// Apply calls do, which changes documents, ledger entries and the counters of the
+// job's row in one transaction, and then adds the number that do returns to the
+// present counters. The row is not saved meanwhile. If do fails, its effect is read
+// from the ledger before the next save.
+func (r *Run) Apply(do func() (int, error), count func(*Counters, int)) (int, error) {
 	r.saving.Lock()
 	defer r.saving.Unlock()
 	n, err := do()
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.unsure = true // the answer to a commit may have been lost
+		r.uncertain = true // a failed commit may have succeeded
 		return 0, err
 	}
 	r.Count(func(c *Counters) { count(c, n) })
 	return n, nil
 }
 
-// recount takes the counters from the ledger, whose lines of the job nobody else
-// writes meanwhile.
+// recount reads the counters from the ledger.
 func (r *Run) recount(ctx context.Context, client *ent.Client) error {
-	if r.counts() {
+	if r.countsItself() {
 		return nil
 	}
 	counted, err := r.tally(ctx, client)
@@ -202,17 +202,17 @@ func (r *Run) recount(ctx context.Context, client *ent.Client) error {
 	r.Count(func(c *Counters) {
 		counted.Parsed = c.Parsed
 		*c = counted
-		r.unsure = false
+		r.uncertain = false
 	})
 	return nil
 }
 
-// recountUnsure is recount where the last change may have been counted or not.
-func (r *Run) recountUnsure(ctx context.Context) error {
+// recountIfUncertain recounts if the effect of the last change is unknown.
+func (r *Run) recountIfUncertain(ctx context.Context) error {
 	r.mu.Lock()
-	unsure := r.unsure
+	uncertain := r.uncertain
 	r.mu.Unlock()
-	if !unsure {
+	if !uncertain {
 		return nil
 	}
 	return r.recount(ctx, r.jobs.client)
@@ -224,7 +224,7 @@ func (r *Run) snapshot() Snapshot {
 	return r.state
 }
 
-// fenced starts an update of the row that only the holder of the job may do.
+// fenced returns an update of the row that succeeds only for the holder of the job.
 func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
 	c, e := s.Counters, r.Effort()
 	return client.SyncJob.Update().
@@ -241,7 +241,7 @@ func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
 func (r *Run) save(ctx context.Context, what string, change func(*ent.SyncJobUpdate)) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
-	if err := r.recountUnsure(r.Context(ctx)); err != nil {
+	if err := r.recountIfUncertain(r.Context(ctx)); err != nil {
 		return err
 	}
 	r.saveLags(ctx)
@@ -257,23 +257,23 @@ func (r *Run) save(ctx context.Context, what string, change func(*ent.SyncJobUpd
 	return nil
 }
 
-// SavePage notes that the walk goes on at cursor, or that it is complete, and
-// that there was progress.
+// SavePage saves the cursor at which the walk goes on, or that it is complete, and
+// resets the retries.
 func (r *Run) SavePage(ctx context.Context, cursor string, walked bool) error {
 	return r.save(ctx, "save the progress of a sync job", func(u *ent.SyncJobUpdate) {
 		u.SetCursor(cursor).SetWalked(walked).SetRetries(0).SetHeartbeatAt(r.jobs.now())
 	})
 }
 
-// Release lets go of the job until delay has passed, when another slice takes
-// it. retries is how often in a row it was let go without progress. The task is
-// queued even if the row cannot be written at the moment.
+// Release gives the job back, for another slice after delay. retries is the number
+// of releases in a row without progress. The task is queued even if the row cannot
+// be written.
 func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) error {
 	if retries > 0 || delay > 0 {
-		r.Spend(func(e *Effort) { e.Retried++ })
+		r.AddEffort(func(e *Effort) { e.Retried++ })
 	}
-	err := r.save(ctx, "let go of a sync job", func(u *ent.SyncJobUpdate) {
-		// The sweeper is not to take a waiting job for a dead one.
+	err := r.save(ctx, "release a sync job", func(u *ent.SyncJobUpdate) {
+		// A heartbeat in the future keeps the sweeper away from a waiting job.
 		next := r.jobs.now().Add(delay)
 		u.SetRetries(retries).SetHeartbeatAt(next).SetTurnAt(next)
 	})
@@ -283,22 +283,22 @@ func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) err
 	ctx, cancel := context.WithTimeout(ctx, enqueueLimit)
 	defer cancel()
 	if queueErr := r.jobs.queue.Enqueue(ctx, queue.Sync{JobID: r.job, Attempt: r.attempt, Delay: delay}); queueErr != nil {
-		r.jobs.log.WarnContext(ctx, "the next slice of a sync job could not be put into the queue; the sweeper will", "job", r.job, "error", queueErr)
+		r.jobs.log.WarnContext(ctx, "sync job slice not queued, left to the sweeper", slog.Any("job", r.job), slog.Any("error", queueErr))
 	}
 	return err
 }
 
 // Hold keeps the job alive until release is called: it saves counters and
-// heartbeat, tells the bus, and ends the context that it returns when the job
-// is to stop. context.Cause of it is then ErrCanceled, ErrPaused, ErrLost, or the
-// cause of ctx. release waits for what Hold started.
+// heartbeats, publishes updates, and cancels the returned context if the job must
+// stop. The cause is then ErrCanceled, ErrPaused, ErrLost, or that of ctx. release
+// waits for the goroutine that Hold starts.
 func (r *Run) Hold(ctx context.Context) (held context.Context, release func()) {
 	held, stop := context.WithCancelCause(ctx)
-	news := r.jobs.bus.Subscribe(r.job)
+	updates := r.jobs.bus.Subscribe(r.job)
 	var done sync.WaitGroup
 	done.Go(func() {
-		defer news.Close()
-		r.keep(held, stop, news)
+		defer updates.Close()
+		r.watchHold(held, stop, updates)
 	})
 	return held, func() {
 		stop(nil)
@@ -306,7 +306,7 @@ func (r *Run) Hold(ctx context.Context) (held context.Context, release func()) {
 	}
 }
 
-func (r *Run) keep(ctx context.Context, stop context.CancelCauseFunc, news Subscription) {
+func (r *Run) watchHold(ctx context.Context, stop context.CancelCauseFunc, updates Subscription) {
 	progress := time.NewTicker(r.jobs.times.Progress)
 	defer progress.Stop()
 	heartbeat := time.NewTicker(r.jobs.times.Heartbeat)
@@ -315,40 +315,40 @@ func (r *Run) keep(ctx context.Context, stop context.CancelCauseFunc, news Subsc
 		select {
 		case <-ctx.Done():
 			return
-		case <-news.News():
-			switch s, _ := news.Latest(); {
+		case <-updates.Updates():
+			switch s, _ := updates.Latest(); {
 			case s.Canceling:
 				stop(ErrCanceled)
 			case s.Pausing:
 				stop(ErrPaused)
 			}
 		case <-progress.C:
-			r.tell(ctx)
+			r.publishProgress(ctx)
 			r.saveEffort(ctx)
 		case <-heartbeat.C:
-			switch err := r.beat(ctx); {
+			switch err := r.sendHeartbeat(ctx); {
 			case err == nil, ctx.Err() != nil:
 			case errors.Is(err, ErrLost), errors.Is(err, ErrCanceled), errors.Is(err, ErrPaused):
 				stop(err)
 			default:
-				// Whether somebody takes the job over is decided by the row.
-				r.jobs.log.WarnContext(ctx, "the heartbeat of a sync job could not be saved", "job", r.job, "error", err)
+				// The row decides whether another worker takes the job over.
+				r.jobs.log.WarnContext(ctx, "sync job heartbeat not saved", slog.Any("job", r.job), slog.Any("error", err))
 			}
 		}
 	}
 }
 
-// tell publishes the counters if they have changed.
-func (r *Run) tell(ctx context.Context) {
+// publishProgress publishes the counters if they have changed.
+func (r *Run) publishProgress(ctx context.Context) {
 	s := r.snapshot()
-	if s.Revision == r.told {
+	if s.Revision == r.published {
 		return
 	}
-	r.told = s.Revision
+	r.published = s.Revision
 	r.jobs.publish(ctx, Event{Snapshot: s})
 }
 
-func (r *Run) beat(ctx context.Context) error {
+func (r *Run) sendHeartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.jobs.times.Heartbeat)
 	defer cancel()
 	if err := r.save(ctx, "save a heartbeat", func(u *ent.SyncJobUpdate) { u.SetHeartbeatAt(r.jobs.now()) }); err != nil {
@@ -361,22 +361,13 @@ func (r *Run) beat(ctx context.Context) error {
 	case asked:
 		return ErrCanceled
 	}
-	if resting, err := r.paused(ctx); err != nil || resting {
+	if suspended, err := r.paused(ctx); err != nil || suspended {
 		return cmp.Or(err, ErrPaused)
 	}
 	return nil
 }
 
-// cut shortens a text to at most max bytes, at a rune's border, and makes it storable.
-func cut(text string, max int) string {
-	if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
-		text = strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", " ")
-	}
-	if len(text) <= max {
-		return text
-	}
-	for max > 0 && !utf8.RuneStart(text[max]) {
-		max--
-	}
-	return text[:max]
+// storable returns a reason or warning as the database accepts it.
+func storable(text string) string {
+	return safetext.TruncateBytes(safetext.Storable(text), maxReasonBytes)
 }

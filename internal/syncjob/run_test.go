@@ -15,15 +15,15 @@ import (
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
-func entries(status syncitem.Status, names ...string) []syncjob.Entry {
-	out := make([]syncjob.Entry, len(names))
+func entries(status syncitem.Status, names ...string) []syncjob.LedgerEntry {
+	out := make([]syncjob.LedgerEntry, len(names))
 	for i, name := range names {
-		out[i] = syncjob.Entry{SourceID: name, Path: name + ".md", Status: status, SourceVersion: "v1", PipelineVersion: 1}
+		out[i] = syncjob.LedgerEntry{SourceID: name, Path: name + ".md", Status: status, SourceVersion: "v1", PipelineVersion: 1}
 	}
 	return out
 }
 
-func TestClaimRaisesTheAttempt(t *testing.T) {
+func TestClaimIncrementsTheAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()
@@ -94,7 +94,8 @@ func TestCountersFollowTheLedgerThroughTakeovers(t *testing.T) {
 	f.must(run.Record(f.Context(), entries(syncitem.StatusUnchanged, "a", "b", "c")))
 	f.must(run.Record(f.Context(), entries(syncitem.StatusPending, "d", "e")))
 	f.must(run.Record(f.Context(), entries(syncitem.StatusFailed, "d")))
-	// The worker dies before it has counted any of it. The next one knows.
+	// The worker dies before it has counted the outcomes. The next worker counts
+	// them.
 	run = f.claim(f.job(job.ID))
 	want := syncjob.Counters{Collected: 5, Unchanged: 3, Failed: 1}
 	if got := run.Counters(); got != want {
@@ -114,7 +115,7 @@ func TestCountersFollowTheLedgerThroughTakeovers(t *testing.T) {
 	}
 }
 
-func TestLookTellsWhatIsKnown(t *testing.T) {
+func TestLookUpReturnsTheStateOfItems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.claim(f.start())
@@ -123,9 +124,9 @@ func TestLookTellsWhatIsKnown(t *testing.T) {
 	f.queue.take()
 	run := f.claim(f.start())
 	f.must(run.Record(f.Context(), entries(syncitem.StatusPending, "b")))
-	// A pending line keeps what the last outcome was about.
-	f.must(run.Record(f.Context(), []syncjob.Entry{{SourceID: "a", Path: "a.md", Status: syncitem.StatusPending, SourceVersion: "v2"}}))
-	known, err := run.Look(f.Context(), []string{"a", "b", "c"})
+	// A pending entry keeps the source version of the last outcome.
+	f.must(run.Record(f.Context(), []syncjob.LedgerEntry{{SourceID: "a", Path: "a.md", Status: syncitem.StatusPending, SourceVersion: "v2"}}))
+	known, err := run.LookUp(f.Context(), []string{"a", "b", "c"})
 	f.must(err)
 	if k := known["a"]; !k.Listed || !k.Seen || k.Status != syncitem.StatusPending || k.SourceVersion != "v1" || k.PipelineVersion != 1 || k.Decided() {
 		t.Errorf("a is %+v", k)
@@ -161,7 +162,7 @@ func TestReasonsAndWarningsAreBounded(t *testing.T) {
 	}
 }
 
-func TestFailAndItsTraces(t *testing.T) {
+func TestFailUpdatesTheConnector(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, c := range []struct {
@@ -184,16 +185,16 @@ func TestFailAndItsTraces(t *testing.T) {
 	}
 }
 
-func TestSweepTakesAbandonedJobsOnly(t *testing.T) {
+func TestSweepRequeuesAbandonedJobsOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	alive := f.start()
 	f.row = f.connector()
 	dead := f.start()
 	f.row = f.connector()
-	resting := f.start()
+	suspended := f.start()
 	f.claim(dead)
-	f.must(f.claim(resting).Release(f.Context(), 10*minute, 1))
+	f.must(f.claim(suspended).Release(f.Context(), 10*minute, 1))
 	f.queue.take()
 	f.clock.advance(minute)
 	run := f.claim(f.job(alive.ID))
@@ -206,7 +207,7 @@ func TestSweepTakesAbandonedJobsOnly(t *testing.T) {
 	}
 	f.must(run.SavePage(f.Context(), "1", false))
 
-	// A task that waits its turn in a long queue is left there.
+	// A task that is still in the queue stays there.
 	f.clock.advance(minute)
 	f.queue.waiting = true
 	if n, err := f.jobs.Sweep(f.Context(), f.queue, 45*second); err != nil || n != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -18,36 +19,36 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// dueLimit bounds how many schedules one call takes, so that a worker that was
-// away for long comes back to its other duties.
-const dueLimit = 1000
+// maxDue bounds the schedules of one call, so that a worker that was away for long
+// gets back to its other duties.
+const maxDue = 1000
 
 const (
-	// late is when a schedule was missed, and not just looked at late: after an
-	// outage all connectors are due, and they are spread over a while.
-	late = 2 * time.Minute
-	// longestSpread bounds that while, a quarter of the interval otherwise.
-	longestSpread = 10 * time.Minute
+	// missedAfter is the delay after which a start counts as missed. After an
+	// outage all connectors are due; their starts are spread.
+	missedAfter = 2 * time.Minute
+	// maxSpread bounds the spread, which is a quarter of the interval otherwise.
+	maxSpread = 10 * time.Minute
 )
 
-// StartDue starts the syncs whose schedule has come, each once however many
-// processes call it at the same time, and moves their next time on. A connector
-// whose last sync is still open misses this beat. One that missed its beat by
-// more than two minutes, since no worker was there, gets a time of its own within
-// the next minutes, once for all that it missed. A time further away than the
-// interval, which a clock that went back leaves behind, is drawn near. It returns
-// how many schedules were due.
+// StartDue starts the syncs that are due, each once, however many processes call
+// it, and sets their next time. A connector whose last sync is still open skips the
+// start. A connector that missed its start by more than two minutes, because no
+// worker was there, gets a time of its own within the next minutes, once for all
+// missed starts. A time further away than the interval, which a clock that was set
+// back leaves behind, is corrected. StartDue returns the number of schedules that
+// were due.
 func (j *Jobs) StartDue(ctx context.Context) (int, error) {
-	if err := j.drawNear(ctx); err != nil {
+	if err := j.correctFarSchedules(ctx); err != nil {
 		return 0, err
 	}
-	for due := range dueLimit {
+	for due := range maxDue {
 		more, err := j.startNextDue(ctx)
 		if err != nil || !more {
 			return due, err
 		}
 	}
-	return dueLimit, nil
+	return maxDue, nil
 }
 
 func (j *Jobs) startNextDue(ctx context.Context) (more bool, err error) {
@@ -89,15 +90,15 @@ func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
 		return false, nil
 	}
 	row, every := rows[0], intervalOf(rows[0])
-	intended := firstBeat(row, every, now)
-	if row.NextSyncAt != nil && now.Sub(intended) > late {
-		if err := row.Update().SetNextSyncAt(now.Add(spread(row.ID, every))).Exec(ctx); err != nil {
-			return false, fmt.Errorf("spread a schedule that was missed: %w", err)
+	intended := intendedStart(row, every, now)
+	if row.NextSyncAt != nil && now.Sub(intended) > missedAfter {
+		if err := row.Update().SetNextSyncAt(now.Add(spreadDelay(row.ID, every))).Exec(ctx); err != nil {
+			return false, fmt.Errorf("spread a missed schedule: %w", err)
 		}
 		return true, nil
 	}
-	if err := row.Update().SetNextSyncAt(NextBeat(intended, every, now)).Exec(ctx); err != nil {
-		return false, fmt.Errorf("move a schedule on: %w", err)
+	if err := row.Update().SetNextSyncAt(NextStart(intended, every, now)).Exec(ctx); err != nil {
+		return false, fmt.Errorf("set the next time of a schedule: %w", err)
 	}
 	if intended.After(now) {
 		return true, nil
@@ -109,15 +110,15 @@ func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
 	case code == apierr.Internal || code == apierr.Unavailable:
 		return false, fmt.Errorf("start the scheduled sync of connector %s: %w", row.ID, err)
 	default:
-		// A connector that may not be synced must not hold up the others.
-		j.log.WarnContext(ctx, "a scheduled sync could not be started and is left out", "connector", row.ID, "error", err)
+		// One connector must not hold up the others.
+		j.log.WarnContext(ctx, "scheduled sync not started, skipped", slog.Any("connector", row.ID), slog.Any("error", err))
 	}
 	return true, nil
 }
 
-// firstBeat is when the schedule was to start a sync. One that has no time yet
-// counts from the last sync, or begins at once when there was none.
-func firstBeat(row *ent.Connector, every time.Duration, now time.Time) time.Time {
+// intendedStart returns when the schedule was due. A connector without a time
+// counts from its last sync, or is due now if there was none.
+func intendedStart(row *ent.Connector, every time.Duration, now time.Time) time.Time {
 	switch {
 	case row.NextSyncAt != nil:
 		return *row.NextSyncAt
@@ -128,16 +129,17 @@ func firstBeat(row *ent.Connector, every time.Duration, now time.Time) time.Time
 	}
 }
 
-// spread is how long a connector that missed its beat waits: as good as random,
-// and the same for each worker.
-func spread(id uuid.UUID, every time.Duration) time.Duration {
+// spreadDelay returns the delay of a connector that missed its start:
+// pseudo-random, and the same for every worker.
+func spreadDelay(id uuid.UUID, every time.Duration) time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write(id[:])
-	return time.Duration(hash.Sum64() % uint64(min(every/4, longestSpread))) //nolint:gosec // both are positive
+	return time.Duration(hash.Sum64() % uint64(min(every/4, maxSpread))) //nolint:gosec // both are positive
 }
 
-// drawNear looks for schedules whose next time is further away than it can be.
-func (j *Jobs) drawNear(ctx context.Context) error {
+// correctFarSchedules moves schedules whose next time is further away than their
+// interval.
+func (j *Jobs) correctFarSchedules(ctx context.Context) error {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	now := j.now()
 	for _, interval := range Intervals() {
@@ -146,14 +148,14 @@ func (j *Jobs) drawNear(ctx context.Context) error {
 			return err
 		}
 		far := []predicate.Connector{
-			connector.SyncStrategyEQ(connector.SyncStrategyScheduled), connector.ScheduleInterval(interval), connector.NextSyncAtGT(now.Add(every + late)),
+			connector.SyncStrategyEQ(connector.SyncStrategyScheduled), connector.ScheduleInterval(interval), connector.NextSyncAtGT(now.Add(every + missedAfter)),
 		}
 		found, err := j.client.Connector.Query().Where(far...).Exist(ctx)
 		if err == nil && found {
 			err = j.client.Connector.Update().Where(far...).SetNextSyncAt(now.Add(every)).Exec(ctx)
 		}
 		if err != nil {
-			return fmt.Errorf("draw schedules near that a clock left far away: %w", err)
+			return fmt.Errorf("correct schedules that are too far away: %w", err)
 		}
 	}
 	return nil

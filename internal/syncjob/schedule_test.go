@@ -42,7 +42,7 @@ func TestParseInterval(t *testing.T) {
 	}
 }
 
-func TestNextBeatKeepsTheRhythm(t *testing.T) {
+func TestNextStartKeepsTheRhythm(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ intended, now, want time.Time }{
@@ -52,7 +52,7 @@ func TestNextBeatKeepsTheRhythm(t *testing.T) {
 		{at, at.Add(100*time.Hour + minute), at.Add(101 * time.Hour)},
 		{at.Add(minute), at, at.Add(minute)},
 	} {
-		if got := syncjob.NextBeat(c.intended, time.Hour, c.now); !got.Equal(c.want) {
+		if got := syncjob.NextStart(c.intended, time.Hour, c.now); !got.Equal(c.want) {
 			t.Errorf("intended %v, now %v: %v", c.intended, c.now, got)
 		}
 	}
@@ -130,14 +130,14 @@ func TestSchedulesFireOnceAmongManyWorkers(t *testing.T) {
 	}
 }
 
-func TestMissedBeatsDoNotPileUpAndOpenJobsSkipOne(t *testing.T) {
+func TestMissedStartsAreNotMadeUpForAndOpenJobsSkipOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	begin := f.clock.now()
 	row := f.scheduled("1h", begin)
 	f.clock.advance(10*time.Hour + minute) // no worker was there
 	back := f.clock.now()
-	for range 10 { // within the longest spread
+	for range 10 { // within the maximum spread
 		_, err := f.jobs.StartDue(f.Context())
 		f.must(err)
 		f.clock.advance(minute)
@@ -160,7 +160,7 @@ func TestMissedBeatsDoNotPileUpAndOpenJobsSkipOne(t *testing.T) {
 	}
 	f.finishAll()
 	f.clock.advance(time.Hour)
-	for range 11 { // nobody looked for an hour: it is spread again
+	for range 11 { // no worker called StartDue for an hour: the start is spread again
 		_, err = f.jobs.StartDue(f.Context())
 		f.must(err)
 		f.clock.advance(minute)
@@ -170,8 +170,8 @@ func TestMissedBeatsDoNotPileUpAndOpenJobsSkipOne(t *testing.T) {
 	}
 }
 
-// After an outage of a day each connector is synced once, not all of them at one
-// moment, whatever the number of workers that come back.
+// After an outage of a day each connector is synced once, and not all at one
+// moment, whatever the number of workers.
 func TestAfterAnOutageSyncsAreSpread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -208,7 +208,7 @@ func TestAfterAnOutageSyncsAreSpread(t *testing.T) {
 	}
 }
 
-func TestAClockThatWentBackHoldsNoScheduleUp(t *testing.T) {
+func TestAClockThatWasSetBackDelaysNoSchedule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	now := f.clock.now()

@@ -10,23 +10,23 @@ import (
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 )
 
-// Counters are what a job has done so far, in items.
+// Counters are numbers of items.
 type Counters struct {
-	// Collected items were seen at the source, parsed ones were read and taken
-	// apart, indexed ones were stored.
+	// Collected items were seen at the source, parsed items were read, indexed
+	// items were stored.
 	Collected int `json:"collected"`
 	Parsed    int `json:"parsed"`
 	Indexed   int `json:"indexed"`
 
 	Added     int `json:"added"`     // became documents
 	Modified  int `json:"modified"`  // replaced the content of documents
-	Deleted   int `json:"deleted"`   // documents whose item is gone
-	Unchanged int `json:"unchanged"` // were left as they are
-	Skipped   int `json:"skipped"`   // are not meant to be documents; the ledger says why
-	Failed    int `json:"failed"`    // broke; the ledger says why
+	Deleted   int `json:"deleted"`   // documents whose item is missing
+	Unchanged int `json:"unchanged"` // have no new content
+	Skipped   int `json:"skipped"`   // are not supposed to be documents; the ledger says why
+	Failed    int `json:"failed"`    // the ledger says why
 }
 
-// Snapshot is a job at one moment.
+// A Snapshot is the state of a job at a moment.
 type Snapshot struct {
 	Job       uuid.UUID     `json:"job"`
 	Connector uuid.UUID     `json:"connector"`
@@ -34,18 +34,18 @@ type Snapshot struct {
 	Counters
 	Warnings   []string  `json:"warnings"`         // never nil
 	Error      string    `json:"error"`            // why the whole job failed
-	StartedAt  time.Time `json:"started_at"`       // when a worker took it first; zero when none has
+	StartedAt  time.Time `json:"started_at"`       // of the first claim; zero for none
 	CreatedAt  time.Time `json:"created_at"`       // when it was queued
 	FinishedAt time.Time `json:"finished_at"`      // zero while the job is open
-	Attempt    int       `json:"attempt"`          // with Revision the order of a job's snapshots
-	Revision   int       `json:"revision"`         // grows within an attempt
+	Attempt    int       `json:"attempt"`          // with Revision, orders the snapshots of a job
+	Revision   int       `json:"revision"`         // increases within an attempt
 	Canceling  bool      `json:"cancel_requested"` // it was asked to stop and has not stopped yet
-	// Pausing tells the worker that holds the job to let it rest; it is no part of
-	// what is known of a job.
+	// Pausing tells the worker that holds the job to suspend it. It is not part of
+	// the state.
 	Pausing bool `json:"pausing,omitempty"`
 }
 
-// SnapshotOf reads a row.
+// SnapshotOf returns the snapshot of a row.
 func SnapshotOf(row *ent.SyncJob) Snapshot {
 	s := Snapshot{
 		Job: row.ID, Connector: row.ConnectorID, Status: row.Status,
@@ -68,7 +68,7 @@ func SnapshotOf(row *ent.SyncJob) Snapshot {
 	return s
 }
 
-// CountersOf reads the counters of a row.
+// CountersOf returns the counters of a row.
 func CountersOf(row *ent.SyncJob) Counters {
 	return Counters{
 		Collected: row.Collected, Parsed: row.Parsed, Indexed: row.Indexed,
@@ -77,15 +77,16 @@ func CountersOf(row *ent.SyncJob) Counters {
 	}
 }
 
-// Open reports whether a job in this state is still to be worked on.
+// Open reports whether a job in state s has not ended.
 func Open(s entjob.Status) bool { return s == entjob.StatusQueued || s == entjob.StatusRunning }
 
-// openStatuses are the states the database allows one job of a connector to be in.
+// openStatuses are the states of open jobs. The database allows a connector one
+// open job.
 func openStatuses() []entjob.Status {
 	return []entjob.Status{entjob.StatusQueued, entjob.StatusRunning}
 }
 
-// rank orders the states a job goes through.
+// rank orders the states of a job.
 func rank(s entjob.Status) int {
 	switch s {
 	case entjob.StatusQueued:
@@ -97,5 +98,5 @@ func rank(s entjob.Status) int {
 	}
 }
 
-// newer reports whether s is a later moment of the same job than t.
+// newer reports whether s is later than t, a snapshot of the same job.
 func (s Snapshot) newer(t Snapshot) bool { return s.version().newer(t.version()) }

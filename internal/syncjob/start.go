@@ -3,6 +3,7 @@ package syncjob
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -23,27 +24,27 @@ const (
 	enqueueLimit   = 3 * time.Second
 )
 
-// StartOptions say what kind of sync is wanted.
+// StartOptions describe the job to start.
 type StartOptions struct {
-	// Mode is auto when empty.
+	// Mode is auto if empty.
 	Mode entjob.Mode
-	// ForceFull is the old name of the mode full and wins over Mode.
+	// ForceFull is the old form of the mode full. It overrides Mode.
 	ForceFull bool
-	// FileFilter names the paths to sync: required with incremental, makes an
-	// auto sync look at these only, and is ignored with full.
+	// FileFilter has the paths to sync. It is required with the mode incremental,
+	// optional with auto, and ignored with full.
 	FileFilter []string
-	// Plan finds out what such a sync would do.
+	// Plan makes the job a plan of such a sync.
 	Plan bool
-	// Target is the job whose deletions a restore undoes.
+	// Target is the job whose deletions a restoration restores.
 	Target uuid.UUID
-	// Cause is manual when empty.
+	// Cause is manual if empty.
 	Cause entjob.Cause
-	// Warnings are those that the job begins with.
+	// Warnings are the first warnings of the job.
 	Warnings []string
 }
 
-// ParseMode reads a mode as the interface writes it: full, incremental or
-// auto, in any letter case; empty is auto. Anything else is an invalid sync_mode.
+// ParseMode parses a mode of the API: full, incremental or auto, in any case; empty
+// means auto. The error is an invalid sync_mode.
 func ParseMode(text string) (entjob.Mode, error) {
 	switch mode := entjob.Mode(strings.ToUpper(text)); mode {
 	case "":
@@ -55,13 +56,13 @@ func ParseMode(text string) (entjob.Mode, error) {
 	}
 }
 
-// Syncs reports whether a job of the mode is a sync, and no plan of one, refresh
-// of permissions, deletion or restoration.
+// Syncs reports whether a job of a mode is a sync, and not a plan, a refresh of
+// permissions, a deletion or a restoration.
 func Syncs(m entjob.Mode) bool {
 	return m == entjob.ModeAuto || m == entjob.ModeFull || m == entjob.ModeIncremental
 }
 
-// needsSource reports whether a job of the mode asks the source.
+// needsSource reports whether a job of a mode reads the source.
 func needsSource(m entjob.Mode) bool { return m != entjob.ModeDelete && m != entjob.ModeRestore }
 
 // resolve applies the rules of the modes.
@@ -117,15 +118,12 @@ func cleanFilter(paths []string) ([]string, error) {
 	return filter, nil
 }
 
-// Start queues a sync of a connector the viewer may see. While a sync of it is
-// open that job is answered instead, whatever its mode. Jobs of other kinds
-// (plans, refreshes of permissions, deletions, restorations) take the place of
-// equal ones only, and nothing that of a retry or of what a webhook told:
-// everything else is a conflict. Inside an ent
-// transaction the row is part of it and the task follows the commit; a task
-// that cannot be queued is no error, since the sweeper finds the row. The
-// errors are apierr: not_found, invalid_request, and conflict for a connector
-// that is disabled or paused.
+// Start queues a job of a connector that the viewer may see. A connector has one
+// open job at most: while a sync is open, Start returns it in place of another
+// sync, whatever the mode. An open job of another kind is returned only for an
+// equal one. Jobs for retries and webhooks never join an open job. Everything else
+// is a conflict, as is a connector that is disabled or paused. The task is queued
+// after the commit. If that fails, the sweeper queues it. The errors are apierr.
 func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions) (*ent.SyncJob, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -140,7 +138,7 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 		return nil, apierr.Wrap("read the connector to sync", err)
 	case !connector.Enabled && needsSource(o.Mode):
 		return nil, apierr.New(apierr.Conflict, "The connector is disabled; enable it before you sync it.")
-	case rests(connector):
+	case isSuspended(connector):
 		return nil, apierr.New(apierr.Conflict, "The connector is paused; resume it before you sync it.")
 	}
 	var job *ent.SyncJob
@@ -150,12 +148,12 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 		if _, err := client.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended($1, 0))", "sync job "+connectorID.String()); err != nil {
 			return apierr.Wrap("lock the jobs of the connector", err)
 		}
-		open, err := openJob(ctx, client, connectorID)
+		open, ok, err := openJob(ctx, client, connectorID)
 		if err != nil {
 			return err
 		}
-		if open != nil {
-			job, err = joined(open, o)
+		if ok {
+			job, err = joinOpen(open, o)
 			return err
 		}
 		job, err = j.insert(ctx, client, connector, o)
@@ -167,23 +165,21 @@ func (j *Jobs) Start(ctx context.Context, connectorID uuid.UUID, o StartOptions)
 	return transaction.Detach(ctx, job), nil
 }
 
-// openJob returns the connector's open job, or nil when there is none.
-func openJob(ctx context.Context, client *ent.Client, connectorID uuid.UUID) (*ent.SyncJob, error) {
+// openJob returns the open job of a connector; ok is false if there is none.
+func openJob(ctx context.Context, client *ent.Client, connectorID uuid.UUID) (job *ent.SyncJob, ok bool, err error) {
 	rows, err := client.SyncJob.Query().
 		Where(entjob.ConnectorID(connectorID), entjob.StatusIn(openStatuses()...)).
 		Limit(1).All(ctx)
-	if err != nil {
-		return nil, apierr.Wrap("look for an open sync job", err)
+	if err != nil || len(rows) == 0 {
+		return nil, false, apierr.Wrap("look for an open sync job", err)
 	}
-	if len(rows) == 0 {
-		return nil, nil //nolint:nilnil // "none" is an ordinary answer here, not a failed look-up
-	}
-	return rows[0], nil
+	return rows[0], true, nil
 }
 
-// joined answers with the open job where it does what is wanted.
-func joined(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
-	if o.Cause != entjob.CauseRetry && o.Cause != entjob.CauseWebhook && o.equals(open) {
+// joinOpen returns the open job if it does what o asks for, and a conflict
+// otherwise.
+func joinOpen(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
+	if o.Cause != entjob.CauseRetry && o.Cause != entjob.CauseWebhook && o.sameAs(open) {
 		return open, nil
 	}
 	var what string
@@ -202,9 +198,9 @@ func joined(open *ent.SyncJob, o StartOptions) (*ent.SyncJob, error) {
 	return nil, apierr.New(apierr.Conflict, what+"; try again when that job has ended.")
 }
 
-// equals reports whether an open job does what is wanted; a sync does for any
-// other one.
-func (o StartOptions) equals(open *ent.SyncJob) bool {
+// sameAs reports whether an open job does what o asks for. Any open sync does for a
+// sync.
+func (o StartOptions) sameAs(open *ent.SyncJob) bool {
 	switch {
 	case Syncs(open.Mode):
 		return Syncs(o.Mode) && !o.Plan
@@ -250,7 +246,7 @@ func (j *Jobs) insert(ctx context.Context, client *ent.Client, connector *ent.Co
 	return row, nil
 }
 
-// mode is that of the job.
+// mode returns the mode of the job.
 func (o StartOptions) mode() entjob.Mode {
 	if o.Plan {
 		return entjob.ModePlan
@@ -258,12 +254,12 @@ func (o StartOptions) mode() entjob.Mode {
 	return o.Mode
 }
 
-// enqueue nudges a worker. Its failure is only logged: the row is there, and
-// the sweeper looks for rows without a task.
+// enqueue queues the task of a job. A failure is only logged, since the sweeper
+// finds jobs without a task.
 func (j *Jobs) enqueue(ctx context.Context, row *ent.SyncJob) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enqueueLimit)
 	defer cancel()
 	if err := j.queue.Enqueue(ctx, queue.Sync{JobID: row.ID, Attempt: row.Attempt}); err != nil {
-		j.log.WarnContext(ctx, "a sync job could not be put into the queue; the sweeper will", "job", row.ID, "error", err)
+		j.log.WarnContext(ctx, "sync job not queued, left to the sweeper", slog.Any("job", row.ID), slog.Any("error", err))
 	}
 }

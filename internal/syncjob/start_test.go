@@ -113,7 +113,7 @@ func TestStartRefusals(t *testing.T) {
 	}
 }
 
-func TestStartByManyAtOnceGivesOneJob(t *testing.T) {
+func TestConcurrentStartsCreateOneJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const callers = 16
@@ -122,7 +122,7 @@ func TestStartByManyAtOnceGivesOneJob(t *testing.T) {
 	for i := range callers {
 		all.Go(func() {
 			ctx := f.ctx
-			if i%2 == 0 { // half of them inside a transaction, which must stay usable
+			if i%2 == 0 { // half of them in a transaction, which must stay usable
 				inside, tx, err := f.db.Ent.OpenTx(ctx)
 				if err != nil {
 					t.Error(err)
@@ -185,7 +185,7 @@ func TestStartInATransactionEnqueuesAfterTheCommit(t *testing.T) {
 	}
 }
 
-func TestStartWithoutAQueueIsFoundByTheSweeper(t *testing.T) {
+func TestTheSweeperQueuesAJobThatStartCouldNotQueue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.queue.err = errAway
@@ -253,7 +253,7 @@ func TestCancelIsNoticedWithoutRedis(t *testing.T) {
 	run := f.claim(job)
 	held, release := run.Hold(f.Context())
 	defer release()
-	// As if the news were lost: the flag is all there is.
+	// The update was lost: only the row has the request.
 	f.must(f.db.Ent.SyncJob.UpdateOneID(job.ID).SetCancelRequested(true).Exec(f.ctx))
 	<-held.Done()
 	if cause := context.Cause(held); !errors.Is(cause, syncjob.ErrCanceled) {

@@ -20,25 +20,25 @@ import (
 var nextSQL string
 
 const (
-	// turnWait is how many seconds longer a job waits for each doubling of the
-	// turns it has had: short jobs overtake long ones, but none waits for ever.
-	turnWait = 30
-	// aliveFor is the age of a heartbeat at which a worker no longer counts as
-	// holding a place of its workspace.
-	aliveFor = time.Minute
-	// nextTries bounds how often workers that take the same jobs try again.
-	nextTries = 4
+	// waitPerTurn is how many seconds longer a job waits for each doubling of its
+	// turns: short jobs overtake long ones, but every job gets its turn.
+	waitPerTurn = 30
+	// heartbeatMaxAge is the age of a heartbeat from which a job does not count as
+	// running.
+	heartbeatMaxAge = time.Minute
+	// maxNextTries bounds the retries of workers that compete for the same jobs.
+	maxNextTries = 4
 )
 
-// Next takes the job whose turn it is. A task in the queue is a place at a
-// worker and not the right of the job that it names: the job that waits in the
-// workspace with the fewest jobs at work goes first, among equals that of the
-// workspace whose last turn is the longest ago, and within a workspace a job with few turns before one
-// with many, until that has waited for long enough. There is a task for each job
-// that waits, so that each finds its place. ErrStale says that no job waits.
+// Next claims the job whose turn it is. A task entitles a worker to a job, but not
+// to the job that it names. The first job is one of the workspace with the fewest
+// running jobs; among equal workspaces, of the one whose last turn is the longest
+// ago; and within a workspace, a job with few turns before one with many, unless
+// that has waited long enough. Each waiting job has a task, so that each is
+// claimed. ErrStale means that no job waits.
 func (j *Jobs) Next(ctx context.Context, t queue.Sync) (*Run, error) {
 	inside := viewer.With(ctx, viewer.System(uuid.Nil))
-	for range nextTries {
+	for range maxNextTries {
 		candidates, err := j.candidates(inside, t)
 		if err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (j *Jobs) Next(ctx context.Context, t queue.Sync) (*Run, error) {
 
 func (j *Jobs) candidates(ctx context.Context, t queue.Sync) (candidates []queue.Sync, err error) {
 	now := j.now()
-	rows, err := j.client.QueryContext(ctx, nextSQL, now, t.JobID, t.Attempt, now.Add(-aliveFor), turnWait)
+	rows, err := j.client.QueryContext(ctx, nextSQL, now, t.JobID, t.Attempt, now.Add(-heartbeatMaxAge), waitPerTurn)
 	if err != nil {
 		return nil, fmt.Errorf("look for the sync job whose turn it is: %w", err)
 	}
@@ -76,12 +76,12 @@ func (j *Jobs) candidates(ctx context.Context, t queue.Sync) (candidates []queue
 	return candidates, nil
 }
 
-// Others reports whether another job has been waiting for a worker for at least
-// so long.
-func (r *Run) Others(ctx context.Context, since time.Duration) (bool, error) {
+// OthersWaiting reports whether another job has waited for a worker for at least
+// since.
+func (r *Run) OthersWaiting(ctx context.Context, since time.Duration) (bool, error) {
 	found, err := r.jobs.client.SyncJob.Query().Where(
 		entjob.StatusIn(openStatuses()...), entjob.TurnAtLTE(r.jobs.now().Add(-since)), entjob.IDNEQ(r.job),
-		entjob.HasConnectorWith(connector.Not(resting())),
+		entjob.HasConnectorWith(connector.Not(suspended())),
 	).Limit(1).Select(entjob.FieldID).Strings(viewer.With(ctx, viewer.System(uuid.Nil)))
 	if err != nil {
 		return false, fmt.Errorf("look for sync jobs that wait: %w", err)
@@ -89,7 +89,7 @@ func (r *Run) Others(ctx context.Context, since time.Duration) (bool, error) {
 	return len(found) > 0, nil
 }
 
-// taken is what a claim changes of the row.
-func taken(u *ent.SyncJobUpdateOne, now time.Time) *ent.SyncJobUpdateOne {
+// setClaimed sets what a claim changes, except for the attempt.
+func setClaimed(u *ent.SyncJobUpdateOne, now time.Time) *ent.SyncJobUpdateOne {
 	return u.ClearTurnAt().SetTakenAt(now).AddTurns(1)
 }

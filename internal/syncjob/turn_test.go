@@ -19,7 +19,7 @@ import (
 // startIn queues a job of a new connector of a workspace.
 func (f *fixture) startIn(workspace context.Context) queue.Sync {
 	f.Helper()
-	f.clock.advance(time.Millisecond) // the order in which they came
+	f.clock.advance(time.Millisecond) // so that jobs have an order
 	saved := f.ctx
 	f.ctx = workspace
 	defer func() { f.ctx = saved }()
@@ -28,7 +28,7 @@ func (f *fixture) startIn(workspace context.Context) queue.Sync {
 	return queue.Sync{JobID: job.ID, Attempt: job.Attempt}
 }
 
-// next takes the job whose turn it is, with the place of the task.
+// next claims the job whose turn it is, with a task.
 func (f *fixture) next(t queue.Sync) *syncjob.Run {
 	f.Helper()
 	run, err := f.jobs.Next(f.Context(), t)
@@ -37,9 +37,9 @@ func (f *fixture) next(t queue.Sync) *syncjob.Run {
 	return run
 }
 
-// A workspace with one job overtakes one with many, however long these wait and
-// whatever task brings the place.
-func TestTurnsGoToTheWorkspaceWithTheFewestJobsAtWork(t *testing.T) {
+// A workspace with one job overtakes one with many, however long these wait, and
+// whatever task arrives.
+func TestTheNextJobIsOfTheWorkspaceWithTheFewestRunningJobs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var many []queue.Sync
@@ -55,19 +55,19 @@ func TestTurnsGoToTheWorkspaceWithTheFewestJobsAtWork(t *testing.T) {
 	for _, run := range []*syncjob.Run{first, second, third} {
 		f.must(run.Release(f.Context(), 0, 0))
 	}
-	// With one worker they take turns: each second one is of the other workspace.
-	counts := map[bool]int{}
+	// With one worker the workspaces alternate.
+	countsItself := map[bool]int{}
 	for range 10 {
 		run := f.next(one)
-		counts[run.Job().ID == one.JobID]++
+		countsItself[run.Job().ID == one.JobID]++
 		f.must(run.Release(f.Context(), 0, 0))
 	}
-	if counts[true] != 5 {
-		t.Errorf("the workspace with one job had %d turns of 10", counts[true])
+	if countsItself[true] != 5 {
+		t.Errorf("the workspace with one job had %d turns of 10", countsItself[true])
 	}
 }
 
-func TestShortJobsOvertakeLongOnesAndLongOnesAreNotForgotten(t *testing.T) {
+func TestShortJobsOvertakeLongOnesForALimitedTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	long := f.startIn(f.ctx)
@@ -79,7 +79,8 @@ func TestShortJobsOvertakeLongOnesAndLongOnesAreNotForgotten(t *testing.T) {
 	if run := f.next(long); run.Job().ID != short.JobID {
 		t.Errorf("the short job waits behind the long one")
 	}
-	// New ones come again and again; after four doublings of 30 s it is its turn.
+	// New jobs keep coming; after four doublings of 30 s it is the turn of the long
+	// job.
 	for {
 		f.clock.advance(5 * time.Second)
 		f.startIn(f.ctx)
@@ -97,8 +98,8 @@ func TestShortJobsOvertakeLongOnesAndLongOnesAreNotForgotten(t *testing.T) {
 	}
 }
 
-// Each of many jobs finds a place among as many tasks, in whatever order they come.
-func TestNoJobIsLeftWithoutAPlace(t *testing.T) {
+// Each of many jobs is claimed by one of as many tasks, in any order.
+func TestEveryJobIsClaimed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var places []queue.Sync
@@ -120,7 +121,7 @@ func TestNoJobIsLeftWithoutAPlace(t *testing.T) {
 	}
 }
 
-func TestADelayedJobWaitsItsTime(t *testing.T) {
+func TestADelayedJobWaits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	waiting := f.startIn(f.ctx)
@@ -128,7 +129,7 @@ func TestADelayedJobWaitsItsTime(t *testing.T) {
 	if _, err := f.jobs.Next(f.Context(), waiting); !errors.Is(err, syncjob.ErrStale) {
 		t.Errorf("a job was taken before its time: %v", err)
 	}
-	// Its own task is delivered by the clock of the queue, which counts.
+	// Its own task comes by the clock of the queue, which decides.
 	own := queue.Sync{JobID: waiting.JobID, Attempt: 1}
 	f.must(f.next(own).Release(f.Context(), time.Minute, 0))
 	f.clock.advance(time.Minute)
@@ -176,8 +177,8 @@ func TestAPausedConnectorKeepsItsJob(t *testing.T) {
 	if run.Job().ID != job.ID {
 		t.Error("another job was taken")
 	}
-	// A job that is held when the pause comes rests at once, and is queued when
-	// the pause was over by then.
+	// A job that is held when the pause begins is suspended, and queued again if
+	// the pause has ended by then.
 	for _, over := range []bool{false, true} {
 		held, release := run.Hold(f.Context())
 		_, err = f.jobs.Pause(f.ctx, f.row.ID)
@@ -192,7 +193,7 @@ func TestAPausedConnectorKeepsItsJob(t *testing.T) {
 			_, err = f.jobs.Resume(f.ctx, f.row.ID)
 			f.must(err)
 		}
-		f.must(run.Rest(f.Context(), 0))
+		f.must(run.Suspend(f.Context(), 0))
 		if !over {
 			_, err = f.jobs.Resume(f.ctx, f.row.ID)
 			f.must(err)
@@ -213,8 +214,8 @@ func TestAPausedConnectorKeepsItsJob(t *testing.T) {
 	}
 }
 
-// Nobody holds a job between two turns, whose worker could stop it.
-func TestCancelBetweenTwoTurnsIsAtOnce(t *testing.T) {
+// No worker holds a job between two slices.
+func TestCancelBetweenTwoSlicesIsImmediate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()

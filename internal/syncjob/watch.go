@@ -16,20 +16,19 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// Watch follows a job that the viewer may see. The channel gives the present
-// snapshot at once, then every state in order and the counters as they change;
-// who reads slowly gets the latest counters of each state. It is closed after
-// the final state, when ctx ends, when the job is deleted and when j is closed.
+// Watch returns the snapshots of a job that the viewer may see: the present one at
+// once, then every state in order, and the counters as they change. A slow reader
+// gets the latest counters of each state. The channel is closed after the final
+// state, when ctx ends, when the job is deleted, and when j is closed.
 func (j *Jobs) Watch(ctx context.Context, jobID uuid.UUID) (<-chan Snapshot, error) {
 	return Watch(ctx, j, jobID, func(s Snapshot) Snapshot { return s })
 }
 
-// Watch is [Jobs.Watch] with snapshots changed by convert, without a further
-// goroutine for it.
+// Watch is [Jobs.Watch] with snapshots converted by convert.
 func Watch[T any](ctx context.Context, j *Jobs, jobID uuid.UUID, convert func(Snapshot) T) (<-chan T, error) {
-	w := &watcher{hub: &j.hub, job: jobID, wake: make(chan struct{}, 1), line: line{single: true}}
+	w := &watcher{hub: &j.hub, job: jobID, wake: make(chan struct{}, 1), sequence: sequence{single: true}}
 	return begin(ctx, j, w, convert, func() ([]Snapshot, error) {
-		row, err := j.shown().Where(entjob.ID(jobID)).Only(plain(ctx))
+		row, err := j.snapshotQuery().Where(entjob.ID(jobID)).Only(outsideTransaction(ctx))
 		if err != nil {
 			return nil, rowError(err)
 		}
@@ -37,27 +36,26 @@ func Watch[T any](ctx context.Context, j *Jobs, jobID uuid.UUID, convert func(Sn
 	})
 }
 
-// WatchConnector follows the jobs of a connector that the viewer may see, one
-// after the other. First come the present snapshots: of the newest job, or of
-// the job after and all that were queued since (at most 50, the newest), in
-// their order. A connector that was never synced gives the zero Snapshot at
-// first. The channel is closed when ctx ends, when the connector is deleted and
-// when j is closed; for all else [Jobs.Watch] holds.
+// WatchConnector returns the snapshots of the jobs of a connector that the viewer
+// may see, one job after the other. The first are the present snapshots of the
+// newest job or, with after, of that job and all later ones (at most 50, the
+// newest). A connector without jobs has the zero Snapshot first. The channel is
+// closed when ctx ends, when the connector is deleted, and when j is closed.
 func WatchConnector[T any](ctx context.Context, j *Jobs, connectorID, after uuid.UUID, convert func(Snapshot) T) (<-chan T, error) {
 	w := &watcher{hub: &j.hub, connector: connectorID, wake: make(chan struct{}, 1)}
-	return begin(ctx, j, w, convert, func() ([]Snapshot, error) { return j.present(plain(ctx), connectorID, after) })
+	return begin(ctx, j, w, convert, func() ([]Snapshot, error) { return j.currentSnapshots(outsideTransaction(ctx), connectorID, after) })
 }
 
-// mostSince bounds the jobs that are told of after a reconnect.
-const mostSince = 50
+// maxMissedJobs bounds the jobs that a reader gets after a reconnect.
+const maxMissedJobs = 50
 
-func (j *Jobs) present(ctx context.Context, connectorID, after uuid.UUID) ([]Snapshot, error) {
+func (j *Jobs) currentSnapshots(ctx context.Context, connectorID, after uuid.UUID) ([]Snapshot, error) {
 	if there, err := j.client.Connector.Query().Where(connector.ID(connectorID)).Exist(ctx); err != nil {
 		return nil, apierr.Wrap("read the connector to watch", err)
 	} else if !there {
 		return nil, apierr.NotFound("Connector")
 	}
-	query := j.shown().Where(entjob.ConnectorID(connectorID)).Order(entjob.ByCreatedAt(newestFirst), entjob.ByID(newestFirst)).Limit(1)
+	query := j.snapshotQuery().Where(entjob.ConnectorID(connectorID)).Order(entjob.ByCreatedAt(newestFirst), entjob.ByID(newestFirst)).Limit(1)
 	if after != uuid.Nil {
 		seen, err := j.client.SyncJob.Query().Where(entjob.ID(after), entjob.ConnectorID(connectorID)).Select(entjob.FieldCreatedAt).Only(ctx)
 		switch {
@@ -65,7 +63,7 @@ func (j *Jobs) present(ctx context.Context, connectorID, after uuid.UUID) ([]Sna
 		case err != nil:
 			return nil, apierr.Wrap("read the job that was seen", err)
 		default:
-			query.Where(entjob.CreatedAtGTE(seen.CreatedAt)).Limit(mostSince)
+			query.Where(entjob.CreatedAtGTE(seen.CreatedAt)).Limit(maxMissedJobs)
 		}
 	}
 	rows, err := query.All(ctx)
@@ -82,11 +80,12 @@ func (j *Jobs) present(ctx context.Context, connectorID, after uuid.UUID) ([]Sna
 	return list, nil
 }
 
-// plain is outside any transaction: one that ctx may still name is over by the
-// time a watcher reads.
-func plain(ctx context.Context) context.Context { return ent.NewTxContext(ctx, nil) }
+// outsideTransaction returns a context without a transaction, which has ended by
+// the time that a watcher reads.
+func outsideTransaction(ctx context.Context) context.Context { return ent.NewTxContext(ctx, nil) }
 
-// begin registers a watcher before it reads what is, so that nothing falls in between.
+// begin registers a watcher before it reads the present state, so that it misses
+// nothing in between.
 func begin[T any](ctx context.Context, j *Jobs, w *watcher, convert func(Snapshot) T, read func() ([]Snapshot, error)) (<-chan T, error) {
 	if !j.join(ctx, w) {
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again.")
@@ -96,7 +95,7 @@ func begin[T any](ctx context.Context, j *Jobs, w *watcher, convert func(Snapsho
 		j.leave(w)
 		return nil, err
 	}
-	w.line.start(present)
+	w.sequence.start(present)
 	out := make(chan T)
 	go func() {
 		defer j.leave(w)
@@ -106,21 +105,21 @@ func begin[T any](ctx context.Context, j *Jobs, w *watcher, convert func(Snapsho
 	return out, nil
 }
 
-// watcher is one consumer of one job, or of the jobs of a connector.
+// A watcher is a reader of one job, or of the jobs of a connector.
 type watcher struct {
 	hub            *hub
-	job, connector uuid.UUID // one of both
+	job, connector uuid.UUID // one of the two is set
 	wake           chan struct{}
-	line           line // of the goroutine that runs
+	sequence       sequence // used by the watcher's goroutine only
 
-	mu   sync.Mutex
-	news map[uuid.UUID]Snapshot // the newest of each job that was not looked at yet
-	gone bool                   // what is watched has been deleted
-	// known is how far the line has come with each of its jobs.
+	mu      sync.Mutex
+	updates map[uuid.UUID]Snapshot // the newest of each job that was not read yet
+	deleted bool                   // what is watched does not exist any more
+	// known is the version of each job that the sequence has.
 	known []version
 }
 
-// version is the place of a snapshot among those of its job.
+// A version orders the snapshots of a job.
 type version struct {
 	job                     uuid.UUID
 	open                    bool
@@ -135,30 +134,30 @@ func (v version) newer(than version) bool {
 	return cmp.Or(cmp.Compare(v.rank, than.rank), cmp.Compare(v.attempt, than.attempt), cmp.Compare(v.revision, than.revision)) > 0
 }
 
-// tell is called by the hub and never waits.
-func (w *watcher) tell(s Snapshot) {
+// update is called by the hub and does not block.
+func (w *watcher) update(s Snapshot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := s.version()
+	version := s.version()
 	for _, v := range w.known {
-		if v.job == s.Job && !told.newer(v) {
-			return // most of what is read again is known
+		if v.job == s.Job && !version.newer(v) {
+			return // most polls find no change
 		}
 	}
-	if w.news == nil {
-		w.news = make(map[uuid.UUID]Snapshot, 1)
+	if w.updates == nil {
+		w.updates = make(map[uuid.UUID]Snapshot, 1)
 	}
-	if old, ok := w.news[s.Job]; ok && !s.newer(old) {
+	if old, ok := w.updates[s.Job]; ok && !s.newer(old) {
 		return
 	}
-	w.news[s.Job] = s
+	w.updates[s.Job] = s
 	w.nudge()
 }
 
 func (w *watcher) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone = true
+	w.deleted = true
 	w.nudge()
 }
 
@@ -169,38 +168,38 @@ func (w *watcher) nudge() {
 	}
 }
 
-// take empties the box, the oldest job first.
-func (w *watcher) take() (list []Snapshot, gone bool) {
+// take returns the pending updates, the oldest job first.
+func (w *watcher) take() (list []Snapshot, deleted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, s := range w.news {
+	for _, s := range w.updates {
 		list = append(list, s)
 	}
-	w.news = nil
+	w.updates = nil
 	slices.SortFunc(list, Snapshot.order)
-	return list, w.gone
+	return list, w.deleted
 }
 
-// note tells the hub how far the line has come.
-func (w *watcher) note() {
+// reportKnown tells the hub what the sequence has.
+func (w *watcher) reportKnown() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.known = w.known[:0]
-	for _, s := range w.line.last {
+	for _, s := range w.sequence.last {
 		w.known = append(w.known, s.version())
 	}
 }
 
 func run[T any](ctx context.Context, closing <-chan struct{}, w *watcher, out chan<- T, convert func(Snapshot) T) {
-	w.note()
-	gone := false
+	w.reportKnown()
+	deleted := false
 	for {
 		var to chan<- T
 		var next T
 		switch {
-		case len(w.line.pending) > 0:
-			to, next = out, convert(w.line.pending[0])
-		case gone || w.line.over():
+		case len(w.sequence.pending) > 0:
+			to, next = out, convert(w.sequence.pending[0])
+		case deleted || w.sequence.ended():
 			return
 		}
 		select {
@@ -209,34 +208,34 @@ func run[T any](ctx context.Context, closing <-chan struct{}, w *watcher, out ch
 		case <-closing:
 			return
 		case to <- next:
-			w.line.pending = w.line.pending[1:]
+			w.sequence.pending = w.sequence.pending[1:]
 		case <-w.wake:
 			var list []Snapshot
-			list, gone = w.take()
+			list, deleted = w.take()
 			for _, s := range list {
-				w.line.offer(s)
+				w.sequence.add(s)
 			}
-			w.note()
+			w.reportKnown()
 		}
 	}
 }
 
-// line puts what is heard of jobs, in whatever order, into the order in which
-// it is to be told.
-type line struct {
+// A sequence brings the updates of jobs, which come in any order, into the order of
+// delivery.
+type sequence struct {
 	single  bool       // one job only
-	last    []Snapshot // the newest that was offered of each job, in the order of jobs
-	floor   time.Time  // unknown jobs before it are old ones
-	pending []Snapshot // to be delivered, at most two for each state of a job
+	last    []Snapshot // the newest of each job, in the order of jobs
+	oldest  time.Time  // unknown jobs before this time are ignored
+	pending []Snapshot // to deliver: at most two for each state of a job
 }
 
-// keptJobs bounds the finished jobs that a line remembers.
-const keptJobs = 64
+// maxKeptJobs bounds the ended jobs that a sequence remembers.
+const maxKeptJobs = 64
 
-func (l *line) start(present []Snapshot) {
+func (l *sequence) start(present []Snapshot) {
 	for _, s := range present {
-		if l.floor.IsZero() {
-			l.floor = s.CreatedAt
+		if l.oldest.IsZero() {
+			l.oldest = s.CreatedAt
 		}
 		if s.Job != uuid.Nil {
 			l.last = append(l.last, s)
@@ -245,42 +244,41 @@ func (l *line) start(present []Snapshot) {
 	}
 }
 
-// over says that nothing can follow.
-func (l *line) over() bool {
+// ended reports whether nothing can follow.
+func (l *sequence) ended() bool {
 	return l.single && len(l.last) > 0 && !Open(l.last[0].Status)
 }
 
-// offer queues s for delivery when it is newer than what was offered. The
-// running state is never left out: a job that was seen queued and next finished
-// did run in between.
-func (l *line) offer(s Snapshot) {
+// add queues s for delivery if it is newer than what is known. The state running is
+// never left out: a job that was queued and has ended did run.
+func (l *sequence) add(s Snapshot) {
 	at := slices.IndexFunc(l.last, func(known Snapshot) bool { return known.Job == s.Job })
 	switch {
-	case at < 0 && s.CreatedAt.Before(l.floor):
+	case at < 0 && s.CreatedAt.Before(l.oldest):
 		return
 	case at < 0:
 		if !Open(s.Status) && !s.StartedAt.IsZero() {
-			l.push(running(s))
+			l.push(asRunning(s))
 		}
 		l.last = append(l.last, s)
-		l.forget()
+		l.dropOldest()
 	case !s.newer(l.last[at]):
 		return
 	default:
 		if l.last[at].Status == entjob.StatusQueued && !Open(s.Status) && !s.StartedAt.IsZero() {
-			l.push(running(s))
+			l.push(asRunning(s))
 		}
 		l.last[at] = s
 	}
 	l.push(s)
 }
 
-func running(s Snapshot) Snapshot {
+func asRunning(s Snapshot) Snapshot {
 	s.Status, s.FinishedAt, s.Error = entjob.StatusRunning, time.Time{}, ""
 	return s
 }
 
-func (l *line) push(s Snapshot) {
+func (l *sequence) push(s Snapshot) {
 	if n := len(l.pending); n > 0 && l.pending[n-1].Job == s.Job && l.pending[n-1].Status == s.Status {
 		l.pending[n-1] = s
 		return
@@ -288,21 +286,21 @@ func (l *line) push(s Snapshot) {
 	l.pending = append(l.pending, s)
 }
 
-func (l *line) forget() {
-	if len(l.last) <= keptJobs {
+func (l *sequence) dropOldest() {
+	if len(l.last) <= maxKeptJobs {
 		return
 	}
 	oldest := slices.IndexFunc(l.last, func(s Snapshot) bool { return !Open(s.Status) })
 	if oldest < 0 {
 		oldest = 0
 	}
-	if f := l.last[oldest].CreatedAt.Add(1); f.After(l.floor) {
-		l.floor = f
+	if f := l.last[oldest].CreatedAt.Add(1); f.After(l.oldest) {
+		l.oldest = f
 	}
 	l.last = slices.Delete(l.last, oldest, oldest+1)
 }
 
-// order is that in which jobs were queued.
+// order compares the times of creation.
 func (s Snapshot) order(t Snapshot) int {
 	return cmp.Or(s.CreatedAt.Compare(t.CreatedAt), bytes.Compare(s.Job[:], t.Job[:]))
 }

@@ -76,7 +76,7 @@ func TestWatchWithoutRedisLosesNoState(t *testing.T) {
 	}
 }
 
-func TestWatchOfAJobThatIsOver(t *testing.T) {
+func TestWatchOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()
@@ -100,7 +100,7 @@ func TestWatchOfAQueuedJobThatIsCanceled(t *testing.T) {
 	}
 }
 
-func TestSlowWatchersBlockNobodyAndGetTheLatest(t *testing.T) {
+func TestSlowWatchersDoNotBlockOthersAndGetTheLatestState(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()
@@ -122,7 +122,7 @@ func TestSlowWatchersBlockNobodyAndGetTheLatest(t *testing.T) {
 	for s := range slow {
 		got = append(got, s)
 	}
-	// Queued had been waiting to be read since the beginning.
+	// The state queued was pending from the beginning.
 	if len(got) != 3 || got[0].Status != entjob.StatusQueued || got[1].Status != entjob.StatusRunning || got[2].Status != entjob.StatusCanceled {
 		t.Fatalf("a slow reader got %+v", got)
 	}
@@ -132,7 +132,7 @@ func TestSlowWatchersBlockNobodyAndGetTheLatest(t *testing.T) {
 	statuses(quick)
 }
 
-func TestWatchersOfOneJobSeeNothingOfAnother(t *testing.T) {
+func TestWatchersOfAJobDoNotSeeOtherJobs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	mine := f.start()
@@ -143,7 +143,7 @@ func TestWatchersOfOneJobSeeNothingOfAnother(t *testing.T) {
 	f.must(f.claim(mine).Complete(f.Context()))
 	for s := range c {
 		if s.Job != mine.ID {
-			t.Errorf("got news of %s", s.Job)
+			t.Errorf("got an update of %s", s.Job)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestWatchShowsJobsOfTheViewerOnly(t *testing.T) {
 	}
 }
 
-func TestTakeoverKeepsTheNewsInOrder(t *testing.T) {
+func TestATakeoverKeepsTheUpdatesInOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	job := f.start()
@@ -203,7 +203,7 @@ func TestTakeoverKeepsTheNewsInOrder(t *testing.T) {
 	<-c
 	old := f.claim(job)
 	_, release := old.Hold(f.Context())
-	for range 20 { // it has told much that it has not saved
+	for range 20 { // it has published more than it has saved
 		old.Count(func(c *syncjob.Counters) { c.Collected++ })
 	}
 	for s := range c {
@@ -212,7 +212,7 @@ func TestTakeoverKeepsTheNewsInOrder(t *testing.T) {
 		}
 	}
 	run := f.claim(f.job(job.ID))
-	saved := f.job(job.ID).Collected // nothing, unless the machine was so slow that a heartbeat fell between
+	saved := f.job(job.ID).Collected // zero, unless a heartbeat came in between on a slow machine
 	release()
 	select {
 	case s := <-c:

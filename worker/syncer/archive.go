@@ -57,12 +57,12 @@ func (s *slice) syncArchive(ctx context.Context, t task, content []byte) error {
 		return s.handleProcessError(ctx, t, err)
 	}
 	for {
-		gone, err := s.run.MissingMembers(ctx, t.item.ID, deletionBatch)
+		gone, err := s.run.MissingArchiveEntries(ctx, t.item.ID, deletionBatch)
 		if err != nil {
 			return err
 		}
 		if len(gone) == 0 {
-			if err := s.run.ForgetMembers(ctx, t.item.ID); err != nil {
+			if err := s.run.ForgetArchiveEntries(ctx, t.item.ID); err != nil {
 				return err
 			}
 			return s.recordItemOutcome(ctx, t, syncitem.StatusSkipped, archiveReason, false)
@@ -98,8 +98,8 @@ func (s *slice) decideMembers(ctx context.Context, parent connectors.Item, batch
 }
 
 // decideMember is the decision for a member of an archive.
-func (s *slice) decideMember(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool) {
-	e = syncjob.Entry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped, PipelineVersion: ingest.Version}
+func (s *slice) decideMember(item connectors.Item, k syncjob.ItemState, now time.Time) (e syncjob.LedgerEntry, fetch bool) {
+	e = syncjob.LedgerEntry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped, PipelineVersion: ingest.Version}
 	if k.Suppressed {
 		e.Reason = "deleted by hand"
 		return e, false
@@ -147,18 +147,18 @@ func (s *slice) keepArchive(ctx context.Context, t task) (bool, error) {
 
 // isArchiveUnchanged reports whether an archive is unchanged and all its members
 // have outcomes.
-func (s *slice) isArchiveUnchanged(ctx context.Context, item connectors.Item, k syncjob.Known) (bool, error) {
+func (s *slice) isArchiveUnchanged(ctx context.Context, item connectors.Item, k syncjob.ItemState) (bool, error) {
 	if k.Reason != archiveReason || s.job.Mode == entjob.ModeFull || k.PipelineVersion != ingest.Version ||
 		item.Version == "" || k.SourceVersion != item.Version {
 		return false, nil
 	}
-	unfinished, err := s.run.UnfinishedMembers(ctx, item.ID)
+	unfinished, err := s.run.HasUnfinishedArchiveEntries(ctx, item.ID)
 	return err == nil && !unfinished, err
 }
 
 // keepMembers marks the members of archives as seen without reading the archives.
 func (s *slice) keepMembers(ctx context.Context, archives ...string) error {
-	kept, err := s.run.KeepMembers(ctx, archives)
+	kept, err := s.run.KeepArchiveEntries(ctx, archives)
 	if err != nil || len(kept) == 0 {
 		return err
 	}

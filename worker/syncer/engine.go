@@ -224,7 +224,7 @@ func (s *slice) finish(ctx context.Context, err error) error {
 	case errors.Is(err, syncjob.ErrCanceled):
 		return ignoreLost(s.run.Stop(ctx, ""))
 	case errors.Is(err, syncjob.ErrPaused):
-		return ignoreLost(s.run.Rest(ctx, s.retries()))
+		return ignoreLost(s.run.Suspend(ctx, s.retries()))
 	case errors.As(err, &stop):
 		if stop.canceled {
 			return ignoreLost(s.run.Stop(ctx, stop.message))

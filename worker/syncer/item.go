@@ -30,7 +30,7 @@ import (
 // A task is an item whose content must be processed.
 type task struct {
 	item   connectors.Item
-	known  syncjob.Known
+	known  syncjob.ItemState
 	member *archive.Member // for a member of an archive, which has the content
 	seen   time.Time       // when the walk listed the item
 }
@@ -179,7 +179,7 @@ func (s *slice) fetch(ctx context.Context, item connectors.Item, reserved *reser
 // countFetched counts fetched content, unless the source reports it.
 func (s *slice) countFetched(n int64) {
 	if !s.kind.ReportsBytes {
-		s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n })
+		s.run.AddEffort(func(e *syncjob.Effort) { e.Bytes += n })
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *slice) recordOutcome(ctx context.Context, t task, status syncitem.Statu
 // document gets the reason why it is outdated; an item without one gets a failed
 // document.
 func (s *slice) recordItemOutcome(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
-	entry := syncjob.Entry{
+	entry := syncjob.LedgerEntry{
 		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: s.redact(reason), Retryable: retryable,
 		SourceVersion: t.item.Version, PipelineVersion: ingest.Version,
 	}
@@ -288,7 +288,7 @@ func (s *slice) recordItemOutcome(ctx context.Context, t task, status syncitem.S
 	if err != nil {
 		return err
 	}
-	if err := s.run.Record(ctx, []syncjob.Entry{entry}); err != nil {
+	if err := s.run.Record(ctx, []syncjob.LedgerEntry{entry}); err != nil {
 		return err
 	}
 	s.count(func(c *syncjob.Counters) { c.Outcome(status, false, 1) })

@@ -21,5 +21,5 @@ func (s *slice) recordLag(t task) {
 	if changed := t.item.ModifiedAt; !lastLook.IsZero() && changed.After(lastLook) && changed.Before(since) {
 		since = changed
 	}
-	s.run.Searchable(now.Sub(since))
+	s.run.RecordLag(now.Sub(since))
 }

@@ -31,7 +31,7 @@ func (s *slice) processPage(ctx context.Context, items []connectors.Item) error 
 
 // A decision returns the outcome of an item. It reports fetch when the outcome
 // depends on the content; the entry is then pending.
-type decision func(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool)
+type decision func(item connectors.Item, k syncjob.ItemState, now time.Time) (e syncjob.LedgerEntry, fetch bool)
 
 // decideAll decides items by the ledger. It records all outcomes in one statement
 // and fetches the items that need it. members has the members of an archive by
@@ -44,11 +44,11 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	known, err := s.run.Look(ctx, ids)
+	known, err := s.run.LookUp(ctx, ids)
 	if err != nil {
 		return err
 	}
-	var entries []syncjob.Entry
+	var entries []syncjob.LedgerEntry
 	var tasks []task
 	var suppressed []uuid.UUID // deleted by hand
 	var obsolete []uuid.UUID   // failed documents of items that are skipped now
@@ -111,8 +111,8 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 }
 
 // decide is the decision for an item of the source.
-func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e syncjob.Entry, fetch bool) {
-	e = syncjob.Entry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped}
+func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time) (e syncjob.LedgerEntry, fetch bool) {
+	e = syncjob.LedgerEntry{SourceID: item.ID, Path: item.Path, Document: k.Document, Status: syncitem.StatusSkipped}
 	if k.Suppressed {
 		e.Reason = "deleted by hand"
 		return e, false
@@ -154,13 +154,13 @@ func (s *slice) decide(item connectors.Item, k syncjob.Known, now time.Time) (e 
 // withinWindow reports whether an auto sync skips a document because it was
 // processed within the window. A document whose newest version failed is not
 // skipped.
-func (s *slice) withinWindow(k syncjob.Known, now time.Time) bool {
+func (s *slice) withinWindow(k syncjob.ItemState, now time.Time) bool {
 	return s.job.Mode == entjob.ModeAuto && s.job.Cause != entjob.CauseWebhook && s.engine.opt.Window > 0 && k.Live() && k.Status != syncitem.StatusFailed &&
 		!k.ProcessedAt.IsZero() && now.Sub(k.ProcessedAt) < s.engine.opt.Window
 }
 
 // windowReason returns the reason of an item that withinWindow skips.
-func (s *slice) windowReason(item connectors.Item, k syncjob.Known) string {
+func (s *slice) windowReason(item connectors.Item, k syncjob.ItemState) string {
 	window := fmt.Sprintf("%d minutes", int(s.engine.opt.Window.Minutes()))
 	if item.Version == "" || k.DocumentVersion == item.Version {
 		return "processed less than " + window + " ago"

@@ -54,17 +54,17 @@ func (s *slice) planItems(ctx context.Context, items []connectors.Item) error {
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	known, err := s.run.Look(ctx, ids)
+	known, err := s.run.LookUp(ctx, ids)
 	if err != nil {
 		return err
 	}
 	now := s.engine.opt.Now()
-	plan := make([]syncjob.Planned, 0, len(items))
+	plan := make([]syncjob.PlanItem, 0, len(items))
 	var unchanged, changed []string // archives
 	for _, item := range items {
 		k := known[item.ID]
 		entry, fetch := s.decide(item, k, now)
-		planned := syncjob.Planned{
+		planned := syncjob.PlanItem{
 			SourceID: item.ID, Path: item.Path, Document: k.Document, Reason: entry.Reason, Size: item.Size, Version: item.Version,
 		}
 		switch {
@@ -113,7 +113,7 @@ func plannedAction(status syncitem.Status) planitem.Action {
 }
 
 // planFetch returns the action for an item that a sync would fetch.
-func (s *slice) planFetch(item connectors.Item, k syncjob.Known) (action planitem.Action, reason string) {
+func (s *slice) planFetch(item connectors.Item, k syncjob.ItemState) (action planitem.Action, reason string) {
 	full := s.job.Mode == entjob.ModeFull
 	hash := ingest.Hash(item.Content)
 	switch {
@@ -139,13 +139,13 @@ func (s *slice) planFetch(item connectors.Item, k syncjob.Known) (action planite
 // planMembers records the members of archives. For changed archives the action is
 // compare.
 func (s *slice) planMembers(ctx context.Context, archives []string, changed bool) error {
-	members, err := s.run.PlanMembers(ctx, archives)
+	members, err := s.run.PlanArchiveEntries(ctx, archives)
 	if err != nil {
 		return err
 	}
-	plan := make([]syncjob.Planned, len(members))
+	plan := make([]syncjob.PlanItem, len(members))
 	for i, m := range members {
-		plan[i] = syncjob.Planned{SourceID: m.SourceID, Path: m.Path, Document: m.Document, Action: plannedAction(m.Status), Reason: m.Reason}
+		plan[i] = syncjob.PlanItem{SourceID: m.SourceID, Path: m.Path, Document: m.Document, Action: plannedAction(m.Status), Reason: m.Reason}
 		if changed {
 			plan[i].Action, plan[i].Reason = planitem.ActionCompare, memberPlan
 		}
@@ -167,7 +167,7 @@ func (s *slice) planMissing(ctx context.Context) error {
 	}
 	guard := syncjob.Guard{Missing: missing, Existing: existing, Threshold: s.threshold()}
 	guard.Blocked = syncjob.Exceeds(missing, existing, guard.Threshold)
-	if err := s.run.PlanGuard(ctx, guard); err != nil {
+	if err := s.run.SetPlanGuard(ctx, guard); err != nil {
 		return err
 	}
 	action, reason := planitem.ActionDelete, ""
@@ -187,8 +187,8 @@ func (s *slice) planMissing(ctx context.Context) error {
 		if err != nil || len(gone) == 0 {
 			return err
 		}
-		var restoredDocs []syncjob.Gone
-		gone = slices.DeleteFunc(gone, func(g syncjob.Gone) bool {
+		var restoredDocs []syncjob.MissingDocument
+		gone = slices.DeleteFunc(gone, func(g syncjob.MissingDocument) bool {
 			if restored[g.Document] {
 				restoredDocs = append(restoredDocs, g)
 			}
@@ -204,17 +204,17 @@ func (s *slice) planMissing(ctx context.Context) error {
 }
 
 // planRestored records restored documents, which a sync keeps.
-func (s *slice) planRestored(ctx context.Context, docs []syncjob.Gone) error {
+func (s *slice) planRestored(ctx context.Context, docs []syncjob.MissingDocument) error {
 	return s.planMissingDocuments(ctx, docs, planitem.ActionKeep, restoredPlan)
 }
 
 // planMissingDocuments records the action for documents whose items are missing,
 // except documents that were never indexed.
-func (s *slice) planMissingDocuments(ctx context.Context, gone []syncjob.Gone, action planitem.Action, reason string) error {
-	var plan []syncjob.Planned
+func (s *slice) planMissingDocuments(ctx context.Context, gone []syncjob.MissingDocument, action planitem.Action, reason string) error {
+	var plan []syncjob.PlanItem
 	for _, g := range gone {
 		if !g.Failed {
-			plan = append(plan, syncjob.Planned{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Action: action, Reason: reason})
+			plan = append(plan, syncjob.PlanItem{SourceID: g.SourceID, Path: g.Path, Document: g.Document, Action: action, Reason: reason})
 		}
 	}
 	return s.run.RecordPlan(ctx, plan)

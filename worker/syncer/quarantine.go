@@ -53,7 +53,7 @@ func (s *slice) deleteQuarantined(ctx context.Context) error {
 			return err
 		}
 		if len(gone) == 0 {
-			return s.run.Lift(ctx)
+			return s.run.EndQuarantine(ctx)
 		}
 		if err := s.deleteDocuments(ctx, gone); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (s *slice) restoreDeleted(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		n, err := s.run.Settle(func() (int, error) {
+		n, err := s.run.Apply(func() (int, error) {
 			return s.engine.index.Restore(ctx, s.run.Scope(), s.fence, ids)
 		}, func(c *syncjob.Counters, n int) {
 			c.Collected += n
@@ -96,7 +96,7 @@ func (s *slice) restoreDeleted(ctx context.Context) error {
 
 // withoutRestored leaves out documents that were restored by hand. They stay until
 // the source has listed their items again.
-func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syncjob.Gone, error) {
+func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.MissingDocument) ([]syncjob.MissingDocument, error) {
 	if len(gone) == 0 {
 		return gone, nil
 	}
@@ -117,7 +117,7 @@ func (s *slice) withoutRestored(ctx context.Context, gone []syncjob.Gone) ([]syn
 	for _, row := range rows {
 		restored[*row.DocumentID] = true
 	}
-	var kept, others []syncjob.Gone
+	var kept, others []syncjob.MissingDocument
 	for _, g := range gone {
 		if restored[g.Document] {
 			kept = append(kept, g)

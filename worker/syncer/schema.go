@@ -26,7 +26,7 @@ func (s *slice) syncSchema(ctx context.Context) error {
 	if s.engine.opt.Schemas == nil {
 		return &stopError{message: "This installation keeps no schemas of databases."}
 	}
-	s.run.CountApart()
+	s.run.DetachCounters()
 	database, err := s.attach(ctx)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (s *slice) timeUp(ctx context.Context) bool {
 		return c.waiting
 	}
 	c.checked = now
-	waiting, err := s.run.Others(ctx, interval)
+	waiting, err := s.run.OthersWaiting(ctx, interval)
 	if err != nil {
 		return false // the next statement of the slice fails, too
 	}

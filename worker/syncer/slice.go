@@ -195,7 +195,7 @@ func (s *slice) openSource(ctx context.Context) error {
 		return err
 	}
 	settings.FullWalk = s.isPlan || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
-	settings.ReportBytes = func(n int64) { s.run.Spend(func(e *syncjob.Effort) { e.Bytes += n }) }
+	settings.ReportBytes = func(n int64) { s.run.AddEffort(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
 	if s.source, err = s.kind.New(ctx, settings); err != nil {
 		return classify(err)

@@ -46,7 +46,7 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		if err != nil {
 			return classify(err)
 		}
-		s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
+		s.run.AddEffort(func(e *syncjob.Effort) { e.Pages++ })
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.redact(warning))
 		}
@@ -126,7 +126,7 @@ func (s *slice) syncNamed(ctx context.Context, resolver connectors.Resolver, nam
 	if err != nil {
 		return classify(err)
 	}
-	s.run.Spend(func(e *syncjob.Effort) { e.Pages++ })
+	s.run.AddEffort(func(e *syncjob.Effort) { e.Pages++ })
 	for part := range slices.Chunk(found, connectors.MaxPageItems) {
 		if err := s.processPage(ctx, part); err != nil {
 			return err
@@ -200,9 +200,9 @@ func (s *slice) deleteAbsent(ctx context.Context, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("find the documents of missing paths: %w", err)
 	}
-	gone := make([]syncjob.Gone, len(rows))
+	gone := make([]syncjob.MissingDocument, len(rows))
 	for i, row := range rows {
-		gone[i] = syncjob.Gone{Document: row.ID, SourceID: row.SourceID, Path: row.Path, Failed: row.IndexedAt == nil}
+		gone[i] = syncjob.MissingDocument{Document: row.ID, SourceID: row.SourceID, Path: row.Path, Failed: row.IndexedAt == nil}
 	}
 	// The ledger has what an earlier attempt deleted.
 	known, err := s.seenNames(ctx, names)
@@ -250,14 +250,14 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err // the slice ends
 		}
-		var gone []syncjob.Gone
+		var gone []syncjob.MissingDocument
 		if missing+failed > 0 {
 			if gone, err = s.run.NextMissing(ctx, deletionBatch); err != nil {
 				return err
 			}
 		}
 		if len(gone) == 0 {
-			return s.run.Lift(ctx)
+			return s.run.EndQuarantine(ctx)
 		}
 		if err := s.deleteDocuments(ctx, gone); err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 
 // deleteDocuments soft-deletes documents with their ledger entries and counts them.
 // Documents that were never indexed are removed.
-func (s *slice) deleteDocuments(ctx context.Context, gone []syncjob.Gone) error {
+func (s *slice) deleteDocuments(ctx context.Context, gone []syncjob.MissingDocument) error {
 	if s.isPlan {
 		return s.planMissingDocuments(ctx, gone, planitem.ActionDelete, "")
 	}
@@ -282,7 +282,7 @@ func (s *slice) deleteDocuments(ctx context.Context, gone []syncjob.Gone) error 
 	if err := s.forgetFailed(ctx, failed...); err != nil || len(ids) == 0 {
 		return err
 	}
-	n, err := s.run.Settle(func() (int, error) {
+	n, err := s.run.Apply(func() (int, error) {
 		return s.engine.index.SoftDelete(ctx, s.run.Scope(), s.fence, ids)
 	}, func(c *syncjob.Counters, n int) { c.Deleted += n })
 	if err != nil {

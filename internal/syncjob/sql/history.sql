@@ -1,4 +1,4 @@
--- The syncs of connectors ($1) of a workspace ($2; null: any) since $3, and when one went through or failed last.
+-- The syncs of connectors ($1) of a workspace ($2; null: any) since $3, and the times of the last success and failure.
 select connector_id,
     count(*) filter (where recent and status = 'COMPLETED'), count(*) filter (where recent and status = 'PARTIAL'),
     count(*) filter (where recent and status = 'FAILED'), count(*) filter (where recent and status = 'CANCELED'),

@@ -1,4 +1,4 @@
--- The lags of connectors ($1; none: of all together) of a workspace ($2; null: any), by class, since $4, and whether they are since $3.
+-- The lags of connectors ($1; empty: all together) of a workspace ($2; null: any), by bucket, since $4, and whether they are since $3.
 select case when cardinality($1::uuid[]) > 0 then connector_id else '00000000-0000-0000-0000-000000000000'::uuid end, hour > $3, class,
     sum(changes)::bigint, max(longest)
 from freshness

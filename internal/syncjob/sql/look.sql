@@ -1,5 +1,5 @@
--- What is known of items: $1 workspace, $2 connector, $3 job, $4 their source ids. The limits make it one look into the
--- unique index an item, whatever the planner's statistics say right after a first sync.
+-- The states of items: $1 workspace, $2 connector, $3 job, $4 source ids. The limits make it one look-up in the unique index
+-- an item, whatever the planner's statistics are right after a first sync.
 select s.source_id,
     i.id is not null, coalesce(i.job_id = $3, false), coalesce(i.status, ''), coalesce(i.added, false),
     coalesce(i.reason, ''), coalesce(i.suppressed, false), coalesce(i.source_version, ''), coalesce(i.pipeline_version, 0),

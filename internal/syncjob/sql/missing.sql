@@ -1,5 +1,5 @@
--- Documents that a job ($1 workspace, $2 connector, $3 job) did not see and has not deleted yet, at most $4.
--- What was restored by hand stays.
+-- Documents that a job ($1 workspace, $2 connector, $3 job) did not see and has not deleted yet, at most $4. Documents that were
+-- restored by hand are not missing.
 select d.id, d.source_id, d.path, d.indexed_at is null from documents d
 left join lateral (
     select * from sync_items where connector_id = d.connector_id and source_id = d.source_id limit 1

@@ -1,7 +1,7 @@
--- How many documents existed before a job ($1 workspace, $2 connector, $3 job), and how many of them it did not see.
--- What the job has deleted already counts in both, so that the answer is the same when it is asked again. The limit
--- makes it one look into the unique index a document, whatever the planner's statistics say right after a first sync.
--- What was restored by hand is missed by nobody. Documents that were never indexed are no loss: they are counted apart.
+-- The number of documents that existed before a job ($1 workspace, $2 connector, $3 job), and of those that it did not see.
+-- Documents that the job has deleted already count in both, so that a repeated call has the same result. The limit makes it one
+-- look-up in the unique index a document, whatever the planner's statistics are right after a first sync. Documents that were
+-- restored by hand are not missing. Documents that were never indexed are counted on their own.
 select count(*) filter (where d.indexed_at is not null),
     count(*) filter (where d.indexed_at is not null and (i.job_id is distinct from $3 or i.status = 'DELETED')
         and i.hold is distinct from 'RESTORED'),

@@ -1,6 +1,5 @@
--- The jobs whose turn it is, the first one first: $1 now, $2 job and $3 attempt of the task that asks, which
--- may be taken whatever their time, $4 a heartbeat after which a worker counts as alive, $5 seconds that a
--- job waits longer for each doubling of the turns it has had.
+-- The jobs whose turn it is, in order: $1 now, $2 job and $3 attempt of the task, which may be claimed before its time, $4 the
+-- oldest heartbeat of a worker that counts as alive, $5 seconds that a job waits longer for each doubling of its turns.
 with waiting as (
     select j.id, j.attempt, j.workspace_id, j.turns, least(coalesce(j.turn_at, $1), $1) as since
     from sync_jobs j join connectors c on c.id = j.connector_id

@@ -1,4 +1,4 @@
--- What the guard says of a plan whose job is held: $1 job, $2 attempt, $3 workspace, then its parts.
+-- Stores the decision of the guard for a plan whose job is held: $1 job, $2 attempt, $3 workspace, then its fields.
 with held as (
     select id, workspace_id from sync_jobs
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'

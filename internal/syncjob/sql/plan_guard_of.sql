@@ -1,2 +1,2 @@
--- What the guard said of a plan ($1).
+-- The decision of the guard for a plan ($1).
 select blocked, missing, existing, threshold from plan_guards where job_id = $1

@@ -1,5 +1,5 @@
--- Documents that a plan ($1 workspace, $2 connector, $3 the plan) did not meet and has no line for, at most $4, and whether they
--- were restored by hand.
+-- Documents that a plan ($1 workspace, $2 connector, $3 plan) did not see and has no item for, at most $4, and whether they were
+-- restored by hand.
 select d.id, d.source_id, d.path, coalesce(i.hold = 'RESTORED', false)
 from documents d
 left join lateral (

@@ -1,5 +1,5 @@
--- How many documents there are of the connector of a plan ($1 workspace, $2 connector, $3 the plan), how many of them it did
--- not meet, and how many of these a dismissed deletion holds. The lines that the plan has for them already change nothing.
+-- The number of documents of the connector of a plan ($1 workspace, $2 connector, $3 plan), of those that it did not see, and of
+-- those among them that a dismissed deletion holds. The items that the plan has for them already change nothing.
 select count(*),
     count(*) filter (where unmet and hold is distinct from 'RESTORED'),
     count(*) filter (where unmet and hold = 'DISMISSED')

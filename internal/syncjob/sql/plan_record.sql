@@ -1,5 +1,5 @@
--- Lines of a plan for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, then one array a column. Answers the new
--- lines by action beside the number of jobs held: with 0 nothing was written.
+-- Stores items of a plan for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, then one array a column. Returns the
+-- number of jobs that are held, 0 if nothing was written, and the new items by action.
 with held as (
     select id, workspace_id, connector_id from sync_jobs
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'

@@ -1,2 +1,2 @@
--- The lines of a plan ($1) by action.
+-- The items of a plan ($1) by action.
 select action, count(*) from plan_items where job_id = $1 group by action

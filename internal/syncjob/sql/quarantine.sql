@@ -1,6 +1,6 @@
--- Holds the documents that a job which is held missed: $1 job, $2 attempt, $3 workspace, $4 now, $5 documents that there are,
--- $6 the threshold. Answers 0 and writes nothing when the job is not held under this attempt. Where all that is missing was
--- dismissed before, nothing is new, and it stays so.
+-- Holds the documents that a job which is held did not see: $1 job, $2 attempt, $3 workspace, $4 now, $5 number of documents,
+-- $6 the threshold. Returns 0 and writes nothing if the job is not held under this attempt. If a person has dismissed the
+-- deletion of all missing documents before, it stays dismissed.
 with held as (
     select id, workspace_id, connector_id from sync_jobs
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'

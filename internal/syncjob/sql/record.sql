@@ -1,5 +1,5 @@
--- Outcomes of items for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, then one array a column.
--- Answers 0 and writes nothing when the job is not held under this attempt.
+-- Stores outcomes of items for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, then one array a column. Returns 0
+-- and writes nothing if the job is not held under this attempt.
 with held as (
     select id, workspace_id, connector_id from sync_jobs
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'
@@ -17,9 +17,9 @@ with held as (
         updated_at = excluded.updated_at, job_id = excluded.job_id, path = excluded.path,
         document_id = coalesce(excluded.document_id, i.document_id),
         status = excluded.status, added = false, reason = excluded.reason, retryable = excluded.retryable,
-        -- What the source has, or does not have any more, is held by nothing.
+        -- A new outcome ends every hold.
         hold = null, waiting_since = case when excluded.waiting_since is not null then coalesce(i.waiting_since, excluded.waiting_since) end,
-        -- A pending row keeps what the last outcome was about.
+        -- A pending entry keeps the source version of the last outcome.
         source_version = case excluded.status when 'PENDING' then i.source_version else excluded.source_version end,
         pipeline_version = case excluded.status when 'PENDING' then i.pipeline_version else excluded.pipeline_version end
 )

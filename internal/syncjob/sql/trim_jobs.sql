@@ -1,4 +1,4 @@
--- Jobs that ended before $1, but for the $2 newest of each connector and those that a quarantine is of; at most $3.
+-- Jobs that ended before $1, except for the $2 newest of each connector and those of a quarantine; at most $3.
 delete from sync_jobs where id in (
     select j.id from sync_jobs j
     where j.finished_at < $1

@@ -1,5 +1,5 @@
--- The members of archives count as seen by a job that is held, with the outcome they had, for their archives are as they
--- were or cannot be read: $1 job, $2 attempt, $3 workspace, $4 now, $5 the archives' source ids.
+-- Marks the entries of unchanged or unreadable archives as seen by a job that is held, with the outcome that they have: $1 job,
+-- $2 attempt, $3 workspace, $4 now, $5 source ids of the archives.
 with held as (
     select id, workspace_id, connector_id from sync_jobs
     where id = $1 and attempt = $2 and workspace_id = $3 and status = 'RUNNING'

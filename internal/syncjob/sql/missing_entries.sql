@@ -1,4 +1,5 @@
--- Documents of members of an archive that a job ($1 workspace, $2 connector, $3 job) did not see, $4 the archive's source id, at most $5.
+-- Documents of entries of an archive that a job ($1 workspace, $2 connector, $3 job) did not see, $4 source id of the archive,
+-- at most $5.
 select d.id, d.source_id, d.path, d.indexed_at is null from documents d
 left join lateral (
     select * from sync_items where connector_id = d.connector_id and source_id = d.source_id limit 1
