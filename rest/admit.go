@@ -174,14 +174,14 @@ func (x *exchange) first(key authn.Key) (again func(), err error) {
 	}
 	// Hexadecimal digits have two cases: one signature has one name.
 	name := "signature:" + key.ID.String() + ":" + authn.Fingerprint(strings.ToLower(x.r.Header.Get(signatureHeader)))
-	first, err := x.t.limiter.Once(x.ctx, name, seenFor)
+	first, err := x.t.limiter.AllowOnce(x.ctx, name, seenFor)
 	switch {
 	case err != nil:
 		return nil, apierr.Wrap("look for the signature", err)
 	case !first:
 		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	}
-	return func() { x.t.limiter.Again(x.ctx, name, seenFor) }, nil
+	return func() { x.t.limiter.ResetOnce(x.ctx, name, seenFor) }, nil
 }
 
 // caller is who a request is counted for.

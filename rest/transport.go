@@ -43,8 +43,8 @@ type Limiter interface {
 	Allow(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
 	Peek(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
 	// Once allows what a key names once in a period; Again takes it back.
-	Once(ctx context.Context, key string, period time.Duration) (bool, error)
-	Again(ctx context.Context, key string, period time.Duration)
+	AllowOnce(ctx context.Context, key string, period time.Duration) (bool, error)
+	ResetOnce(ctx context.Context, key string, period time.Duration)
 }
 
 // Limits bound what a request may cost. Zero takes the value in the comment.

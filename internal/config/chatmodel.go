@@ -17,38 +17,38 @@ const (
 	ProviderAnthropic = "anthropic"
 )
 
-// anthropicURL is where Anthropic's own service is.
+// anthropicURL is the address of Anthropic's service.
 const anthropicURL = "https://api.anthropic.com"
 
-// ChatModel is a chat model as the settings describe it. Zeros leave a matter to the client of the model.
+// A ChatModel has the settings of a chat model. Zero values keep the defaults of its client.
 type ChatModel struct {
-	// Name is what API keys and fallbacks name it by.
+	// Name is the name in API keys and fallbacks.
 	Name string
 	// Provider is ProviderOpenAI or ProviderAnthropic.
 	Provider string
 	BaseURL  string
 	Key      Secret
-	// Model is the provider's name of it.
+	// Model is the name of the model at the provider.
 	Model string
 	// ContextWindow and MaxOutputTokens are in tokens.
 	ContextWindow, MaxOutputTokens int
 	// ConnectTimeout, FirstByteTimeout, IdleTimeout and MaxRetryWait bound one request.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout, MaxRetryWait time.Duration
-	// Fallback are the names of the models to ask, in this order, when it fails before its first word.
+	// Fallback are the models to ask, in this order, when the model fails before its first token.
 	Fallback []string
 
-	ownFallback bool // the file names the list, which may be empty
+	hasFallback bool // the file has the list, which may be empty
 }
 
-// Bounds of what LLM_CONFIG may say.
+// The bounds of LLM_CONFIG.
 const (
 	minWindow     = 2048 // the rules of an answer, a short question and a piece of a passage
 	maxWindow     = 100_000_000
 	maxConfigFile = 1 << 20
 )
 
-// chatModels puts the list of models together: that of LLM_MODEL and LLM_MODELS, of ANTHROPIC_MODELS, and of the file. The
-// first is the default, unless LLM_MODEL names another one. environment has the keys that the file refers to.
+// chatModels returns the models of LLM_MODEL and LLM_MODELS, of ANTHROPIC_MODELS, and of the file. The first is the
+// default unless LLM_MODEL is another one. environment has the keys that the file refers to.
 func (c *Config) chatModels(environment map[string]string) ([]ChatModel, error) {
 	var models []ChatModel
 	if c.LLMBaseURL != "" {
@@ -71,20 +71,20 @@ func (c *Config) chatModels(environment map[string]string) ([]ChatModel, error) 
 		}
 		models = append(models, listed...)
 	}
-	if err := c.connect(models); err != nil {
+	if err := c.resolveFallbacks(models); err != nil {
 		return nil, err
 	}
-	if at := slices.IndexFunc(models, func(m ChatModel) bool { return m.Name == c.LLMModel }); at > 0 {
-		standard := models[at]
-		models = slices.Insert(slices.Delete(models, at, at+1), 0, standard)
-	} else if at < 0 && c.LLMModel != "" {
+	if i := slices.IndexFunc(models, func(m ChatModel) bool { return m.Name == c.LLMModel }); i > 0 {
+		standard := models[i]
+		models = slices.Insert(slices.Delete(models, i, i+1), 0, standard)
+	} else if i < 0 && c.LLMModel != "" {
 		return nil, fmt.Errorf("LLM_MODEL: there is no model %q in ANTHROPIC_MODELS or LLM_CONFIG, and LLM_BASE_URL is not set", c.LLMModel)
 	}
 	return models, nil
 }
 
-// connect checks the names of the models and of those that stand in for them.
-func (c *Config) connect(models []ChatModel) error {
+// resolveFallbacks checks the names of models and sets their fallbacks.
+func (c *Config) resolveFallbacks(models []ChatModel) error {
 	names := map[string]bool{}
 	for _, m := range models {
 		if names[m.Name] {
@@ -92,16 +92,16 @@ func (c *Config) connect(models []ChatModel) error {
 		}
 		names[m.Name] = true
 	}
-	everywhere := unique(c.LLMFallback)
-	for _, name := range everywhere {
+	defaults := unique(c.LLMFallback)
+	for _, name := range defaults {
 		if !names[name] {
 			return fmt.Errorf("LLM_FALLBACK: there is no model %q", name)
 		}
 	}
 	for i := range models {
 		m := &models[i]
-		if !m.ownFallback {
-			m.Fallback = slices.DeleteFunc(slices.Clone(everywhere), func(name string) bool { return name == m.Name })
+		if !m.hasFallback {
+			m.Fallback = slices.DeleteFunc(slices.Clone(defaults), func(name string) bool { return name == m.Name })
 		}
 		for _, name := range m.Fallback {
 			switch {
@@ -115,6 +115,7 @@ func (c *Config) connect(models []ChatModel) error {
 	return nil
 }
 
+// unique returns the names without blanks and duplicates.
 func unique(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -133,13 +134,13 @@ func readModels(path string, environment map[string]string) ([]ChatModel, error)
 	return parseModels(content, environment)
 }
 
-// parseModels reads the list of models. Its errors name the entry and the field and repeat no value.
+// parseModels parses the list of models. Its errors have the entry and the field, and no value.
 func parseModels(content []byte, environment map[string]string) ([]ChatModel, error) {
 	var entries []map[string]json.RawMessage
 	if err := json.Unmarshal(content, &entries); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("line %d: the file is no JSON", 1+bytes.Count(content[:min(int(syntax.Offset), len(content))], []byte("\n")))
+			return nil, fmt.Errorf("line %d: the file is not JSON", 1+bytes.Count(content[:min(int(syntax.Offset), len(content))], []byte("\n")))
 		}
 		return nil, errors.New("the file must hold a list of objects: [{\"name\": …}]")
 	}
@@ -165,15 +166,15 @@ func parseModel(fields map[string]json.RawMessage, environment map[string]string
 		"name": &m.Name, "provider": &m.Provider, "base_url": &m.BaseURL, "api_key": &key, "api_key_env": &keyVariable, "model": &m.Model,
 		"context_window": &m.ContextWindow, "max_output_tokens": &m.MaxOutputTokens, "timeouts": &timeouts, "fallback": &m.Fallback,
 	}
-	if err := fill(known, fields); err != nil {
+	if err := decodeFields(known, fields); err != nil {
 		return m, err
 	}
-	_, m.ownFallback = fields["fallback"]
+	_, m.hasFallback = fields["fallback"]
 	m.Fallback = unique(m.Fallback)
 	if m.Key, err = keyOf(key, keyVariable, environment); err != nil {
 		return m, err
 	}
-	if err := m.times(timeouts); err != nil {
+	if err := m.parseTimeouts(timeouts); err != nil {
 		return m, fmt.Errorf("timeouts: %w", err)
 	}
 	if m.Provider == ProviderAnthropic && m.BaseURL == "" {
@@ -185,25 +186,26 @@ func parseModel(fields map[string]json.RawMessage, environment map[string]string
 	return m, m.check()
 }
 
-// fill decodes each field into its place, the name first, since it is in the messages about the others.
-func fill(known map[string]any, fields map[string]json.RawMessage) error {
+// decodeFields decodes each field into its target. It begins with the name, which errors about the others contain.
+func decodeFields(known map[string]any, fields map[string]json.RawMessage) error {
 	names := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(a, "name"), strings.TrimPrefix(b, "name"))
 	})
 	for _, name := range names {
-		place, found := known[name]
+		target, found := known[name]
 		if !found {
 			return fmt.Errorf("there is no field %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
-		if err := json.Unmarshal(fields[name], place); err != nil {
-			return fmt.Errorf("%s: must be %s", name, kindOf(place))
+		if err := json.Unmarshal(fields[name], target); err != nil {
+			return fmt.Errorf("%s: must be %s", name, kindOf(target))
 		}
 	}
 	return nil
 }
 
-func kindOf(place any) string {
-	switch place.(type) {
+// kindOf returns the kind of value of a target.
+func kindOf(target any) string {
+	switch target.(type) {
 	case *string:
 		return "a text"
 	case *int:
@@ -215,6 +217,7 @@ func kindOf(place any) string {
 	}
 }
 
+// keyOf returns the key, or the value of an environment variable.
 func keyOf(key, variable string, environment map[string]string) (Secret, error) {
 	switch {
 	case variable == "":
@@ -227,19 +230,19 @@ func keyOf(key, variable string, environment map[string]string) (Secret, error) 
 	return Secret(environment[variable]), nil
 }
 
-// times reads the time limits, written as 10s.
-func (m *ChatModel) times(fields map[string]json.RawMessage) error {
+// parseTimeouts parses time limits such as 10s.
+func (m *ChatModel) parseTimeouts(fields map[string]json.RawMessage) error {
 	texts := map[string]any{}
-	places := map[string]*time.Duration{
+	targets := map[string]*time.Duration{
 		"connect": &m.ConnectTimeout, "first_byte": &m.FirstByteTimeout, "idle": &m.IdleTimeout, "max_retry_wait": &m.MaxRetryWait,
 	}
-	for name := range places {
+	for name := range targets {
 		texts[name] = new(string)
 	}
-	if err := fill(texts, fields); err != nil {
+	if err := decodeFields(texts, fields); err != nil {
 		return err
 	}
-	for name, place := range places {
+	for name, target := range targets {
 		text, _ := texts[name].(*string)
 		if *text == "" {
 			continue
@@ -248,7 +251,7 @@ func (m *ChatModel) times(fields map[string]json.RawMessage) error {
 		if err != nil || duration <= 0 {
 			return fmt.Errorf("%s: must be a time such as 10s", name)
 		}
-		*place = duration
+		*target = duration
 	}
 	return nil
 }
@@ -258,15 +261,15 @@ func (m *ChatModel) check() error {
 		name string
 		err  error
 	}{
-		{"name", required(m.Name)},
-		{"name", shortEnough(m.Name)},
-		{"provider", required(m.Provider)},
-		{"provider", oneOf(m.Provider, ProviderOpenAI, ProviderAnthropic)},
-		{"base_url", required(m.BaseURL)},
-		{"base_url", web(m.BaseURL)},
-		{"api_key", keyForAnthropic(m)},
-		{"context_window", zeroOr(m.ContextWindow, minWindow, maxWindow)},
-		{"max_output_tokens", zeroOr(m.MaxOutputTokens, 1, maxWindow)},
+		{"name", checkSet(m.Name)},
+		{"name", checkNameLength(m.Name)},
+		{"provider", checkSet(m.Provider)},
+		{"provider", checkOneOf(m.Provider, ProviderOpenAI, ProviderAnthropic)},
+		{"base_url", checkSet(m.BaseURL)},
+		{"base_url", checkWebURL(m.BaseURL)},
+		{"api_key", checkAnthropicKey(m)},
+		{"context_window", checkZeroOr(m.ContextWindow, minWindow, maxWindow)},
+		{"max_output_tokens", checkZeroOr(m.MaxOutputTokens, 1, maxWindow)},
 	} {
 		if field.err != nil {
 			return fmt.Errorf("%s: %w", field.name, field.err)
@@ -275,31 +278,31 @@ func (m *ChatModel) check() error {
 	return nil
 }
 
-func required(text string) error {
+func checkSet(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("is not set")
 	}
 	return nil
 }
 
-func shortEnough(name string) error {
-	const most = 200 // what widget_model_id takes
-	if len(name) > most {
-		return fmt.Errorf("must be at most %d bytes", most)
+func checkNameLength(name string) error {
+	const limit = 200 // that of widget_model_id
+	if len(name) > limit {
+		return fmt.Errorf("must be at most %d bytes", limit)
 	}
 	return nil
 }
 
-func keyForAnthropic(m *ChatModel) error {
+func checkAnthropicKey(m *ChatModel) error {
 	if m.Provider == ProviderAnthropic && m.Key == "" {
 		return errors.New("or api_key_env must be set for anthropic")
 	}
 	return nil
 }
 
-func zeroOr(value, least, most int) error {
+func checkZeroOr(value, least, most int) error {
 	if value == 0 {
 		return nil
 	}
-	return within(value, least, most)
+	return checkRange(value, least, most)
 }

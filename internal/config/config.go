@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// Config is every setting of a process. The tag of a field is its name in the
+// Config has every setting of a process. The tag of a field is its name in the
 // environment and in the settings file.
 type Config struct {
-	// DatabaseURL is the PostgreSQL database, with the application's login.
+	// DatabaseURL is the PostgreSQL database with the login of the application.
 	DatabaseURL Secret `env:"DATABASE_URL"`
-	// MigrateDatabaseURL has the login that owns the schema; DatabaseURL when empty.
+	// MigrateDatabaseURL is the database with the login of the schema owner; DatabaseURL when empty.
 	MigrateDatabaseURL Secret `env:"MIGRATE_DATABASE_URL"`
-	// DatabaseMaxConnections bounds the connections of one process; 0 keeps the driver's default.
+	// DatabaseMaxConnections bounds the connections of a process; 0 is the default of the driver.
 	DatabaseMaxConnections int `env:"DATABASE_MAX_CONNECTIONS" envDefault:"0"`
 	// RedisURL is one server, a Sentinel group or a Cluster.
 	RedisURL Secret `env:"REDIS_URL"`
 
-	// ListenAddr is where HTTP is served: host:port.
+	// ListenAddr is the host:port of the HTTP server.
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
-	// BaseURL is the address at which clients reach the service; http:// and ListenAddr when empty.
+	// BaseURL is the address of the service for clients; http:// and ListenAddr when empty.
 	BaseURL string `env:"BASE_URL"`
-	// DashboardURL is the address of the front end, which links to people lead to; BaseURL when empty.
+	// DashboardURL is the address of the front end in links to people; BaseURL when empty.
 	DashboardURL string `env:"DASHBOARD_URL"`
-	// DashboardOrigins may call /graphql and /api/v1 from a browser: https://app.example.com.
+	// DashboardOrigins are the origins that may call /graphql and /api/v1 from a browser: https://app.example.com.
 	DashboardOrigins []string `env:"DASHBOARD_ORIGINS"`
-	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
+	// TrustedProxies are the reverse proxies whose X-Forwarded-For is used.
 	TrustedProxies Networks `env:"TRUSTED_PROXIES"`
-	// MetricsNetworks may read /metrics.
+	// MetricsNetworks are the networks that may read /metrics.
 	MetricsNetworks Networks `env:"METRICS_NETWORKS" envDefault:"127.0.0.0/8,::1"`
-	// DrainTime is how long a server that is told to stop goes on to serve, as not ready, so that balancers send nobody any more.
+	// DrainTime is the time that a stopping server serves as not ready, so that load balancers stop sending requests.
 	DrainTime time.Duration `env:"DRAIN_TIME" envDefault:"10s"`
-	// ShutdownTimeout is how long running requests and jobs get to end.
+	// ShutdownTimeout is the time for running requests and jobs to end.
 	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s"`
 
-	// BlobURL is where uploaded files are kept: file:///folder or s3://bucket/prefix?endpoint=…&region=….
+	// BlobURL is the store of uploaded files: file:///folder or s3://bucket/prefix?endpoint=…&region=….
 	BlobURL string `env:"BLOB_URL"`
 	// BlobAccessKeyID and BlobSecretAccessKey sign the requests to an s3 blob store.
 	BlobAccessKeyID     string `env:"BLOB_ACCESS_KEY_ID"`
@@ -44,29 +44,28 @@ type Config struct {
 
 	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
 	SessionKey Secret `env:"SESSION_KEY"`
-	// SignUp says who may make a workspace: first (while there is nobody), open (everybody) or off.
+	// SignUp says who may create a workspace: first (while there is no person), open (everybody) or off.
 	SignUp string `env:"SIGN_UP" envDefault:"first"`
-	// InvitationLifetime is how long an invitation is open.
+	// InvitationLifetime is the lifetime of an invitation.
 	InvitationLifetime Days `env:"INVITATION_LIFETIME" envDefault:"7d"`
 	// SecretKeys seal stored credentials: id:base64 of 32 bytes, comma separated, the current one first.
 	SecretKeys Secret `env:"SECRET_KEYS"`
-	// AllowedPrivateNetworks may be connected to although a user chose the address.
+	// AllowedPrivateNetworks are private networks that users may choose addresses in.
 	AllowedPrivateNetworks Networks `env:"ALLOWED_PRIVATE_NETWORKS"`
 
-	// OIDCIssuer is the OpenID provider that people sign in by; empty is none.
+	// OIDCIssuer is the OpenID provider for sign-in; empty is none.
 	OIDCIssuer       string `env:"OIDC_ISSUER"`
 	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
 	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
-	// OIDCName is what it is called on a button; the issuer's host when empty.
+	// OIDCName is the name of the provider on a button; the host of the issuer when empty.
 	OIDCName   string   `env:"OIDC_NAME"`
 	OIDCScopes []string `env:"OIDC_SCOPES" envDefault:"openid,email,profile"`
-	// OIDCAutoJoin are the domains of email addresses whose people are let in
-	// without an invitation, into the workspace OIDCAutoJoinWorkspace, a UUID.
+	// OIDCAutoJoin are the domains of email addresses that may join the workspace
+	// OIDCAutoJoinWorkspace, a UUID, without an invitation.
 	OIDCAutoJoin          []string `env:"OIDC_AUTO_JOIN"`
 	OIDCAutoJoinWorkspace string   `env:"OIDC_AUTO_JOIN_WORKSPACE"`
 	OIDCAutoJoinRole      string   `env:"OIDC_AUTO_JOIN_ROLE" envDefault:"viewer"`
-	// OAuthClients are those of the services that connectors are connected to,
-	// by name. Load fills it from the settings that OAuthNames lists.
+	// OAuthClients are the OAuth clients of connectors by service. Load fills it.
 	OAuthClients map[string]OAuthClient `env:"-"`
 
 	// EmbeddingBaseURL is an OpenAI-compatible service, /v1 included; empty uses the builtin embedder.
@@ -75,101 +74,101 @@ type Config struct {
 	EmbeddingModel   string `env:"EMBEDDING_MODEL"`
 	// EmbeddingDimensions is the length of the model's vectors.
 	EmbeddingDimensions int `env:"EMBEDDING_DIMENSIONS" envDefault:"0"`
-	// The prefixes stand before every question and passage, for models trained so.
+	// The prefixes are prepended to questions and passages, for models that expect them.
 	EmbeddingQueryPrefix   string `env:"EMBEDDING_QUERY_PREFIX"`
 	EmbeddingPassagePrefix string `env:"EMBEDDING_PASSAGE_PREFIX"`
-	// EmbeddingQueryTimeout is how long a search waits for its question's vector.
+	// EmbeddingQueryTimeout is the time that a search waits for the vector of its question.
 	EmbeddingQueryTimeout time.Duration `env:"EMBEDDING_QUERY_TIMEOUT" envDefault:"1s"`
 
-	// RerankBaseURL is a reranking service, /rerank is added; empty reranks nothing.
+	// RerankBaseURL is a reranking service without /rerank; empty is none.
 	RerankBaseURL string `env:"RERANK_BASE_URL"`
 	RerankAPIKey  Secret `env:"RERANK_API_KEY"`
 	// RerankModel is empty for text-embeddings-inference, which serves one model without a name.
 	RerankModel string `env:"RERANK_MODEL"`
-	// RerankTimeout is how long a search waits for it.
+	// RerankTimeout is the time that a search waits for the reranker.
 	RerankTimeout time.Duration `env:"RERANK_TIMEOUT" envDefault:"2s"`
 
 	// LLMBaseURL is an OpenAI-compatible service, /v1 included; empty answers without a model.
 	LLMBaseURL string `env:"LLM_BASE_URL"`
 	LLMAPIKey  Secret `env:"LLM_API_KEY"`
-	// LLMModel is the default chat model, LLMModels further ones of the same service.
+	// LLMModel is the default chat model, LLMModels are more models of the same service.
 	LLMModel  string   `env:"LLM_MODEL"`
 	LLMModels []string `env:"LLM_MODELS"`
 	// AnthropicAPIKey, AnthropicBaseURL and AnthropicModels add models of Anthropic's Messages API.
 	AnthropicAPIKey  Secret   `env:"ANTHROPIC_API_KEY"`
 	AnthropicBaseURL string   `env:"ANTHROPIC_BASE_URL" envDefault:"https://api.anthropic.com"`
 	AnthropicModels  []string `env:"ANTHROPIC_MODELS"`
-	// LLMConfig is a file that describes further chat models.
+	// LLMConfig is a file with more chat models.
 	LLMConfig string `env:"LLM_CONFIG"`
-	// LLMFallback are the models to ask when one fails before its first word.
+	// LLMFallback are the models to ask when a model fails before its first token.
 	LLMFallback []string `env:"LLM_FALLBACK"`
-	// ChatModels are all the chat models that these settings describe, the default first. Load fills it.
+	// ChatModels are all chat models, the default first. Load fills it.
 	ChatModels []ChatModel `env:"-"`
 
-	// SearchMemory bounds the bytes of collections that a process keeps in memory; 0 answers every search out of PostgreSQL.
+	// SearchMemory bounds the bytes of collections that a process keeps in memory; 0 answers every search from PostgreSQL.
 	SearchMemory Bytes `env:"SEARCH_MEMORY" envDefault:"1GiB"`
-	// DefaultMinScore is min_score where a search names none.
+	// DefaultMinScore is the default of min_score.
 	DefaultMinScore float64 `env:"DEFAULT_MIN_SCORE" envDefault:"0.5"`
-	// IdempotencyWindow is how long the auto mode leaves a processed document alone.
+	// IdempotencyWindow is the time in which an auto sync does not process a document again.
 	IdempotencyWindow time.Duration `env:"IDEMPOTENCY_WINDOW" envDefault:"30m"`
-	// GroupsRefresh is how often it is read who belongs to which group at the sources whose permissions are kept to;
-	// GroupsMaxAge is how long what was read counts where that fails.
+	// GroupsRefresh is the time between two readings of a source's groups. GroupsMaxAge is the age up to which groups
+	// count when readings fail.
 	GroupsRefresh time.Duration `env:"GROUPS_REFRESH" envDefault:"1h"`
 	GroupsMaxAge  time.Duration `env:"GROUPS_MAX_AGE" envDefault:"24h"`
-	// PermissionsRefresh is how often it is read anew who may see which document there.
+	// PermissionsRefresh is the time between two refreshes of the readers of all documents of a source.
 	PermissionsRefresh time.Duration `env:"PERMISSIONS_REFRESH" envDefault:"24h"`
-	// PublishableRateLimit and SecretRateLimit are requests a minute; 0 is no limit.
+	// PublishableRateLimit and SecretRateLimit are requests per minute; 0 is no limit.
 	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
-	// RefuseReplays takes each signature once of keys that ask for signatures.
+	// RefuseReplays accepts each signature once, for keys that require signatures.
 	RefuseReplays bool `env:"REFUSE_REPLAYS" envDefault:"true"`
-	// QueryLimit is how many queries a month a workspace has that was given no limit of its own; 0 is no limit.
+	// QueryLimit is the default limit of queries per month of a workspace; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 
-	// SubscriptionsPerConnection, SubscriptionsPerPerson and SubscriptionsPerProcess bound the GraphQL operations
-	// that are open at once, the last two the WebSockets, too; 0 is no limit.
+	// SubscriptionsPerConnection, SubscriptionsPerPerson and SubscriptionsPerProcess bound open GraphQL
+	// operations, and the last two also WebSockets; 0 is no limit.
 	SubscriptionsPerConnection int `env:"SUBSCRIPTIONS_PER_CONNECTION" envDefault:"100"`
 	SubscriptionsPerPerson     int `env:"SUBSCRIPTIONS_PER_PERSON" envDefault:"200"`
 	SubscriptionsPerProcess    int `env:"SUBSCRIPTIONS_PER_PROCESS" envDefault:"10000"`
 
-	// QueryLog says what of searches and questions is kept: full, counts (no texts) or off.
+	// QueryLog says what is stored of searches and questions: full, counts (no texts) or off.
 	QueryLog string `env:"QUERY_LOG" envDefault:"full"`
-	// QueryLogRetention is how long it is kept; 0 is for good.
+	// QueryLogRetention is the retention of the query log; 0 is unlimited.
 	QueryLogRetention Days `env:"QUERY_LOG_RETENTION" envDefault:"90d"`
 
-	// ConversationRetention is how long a conversation is kept after its last question; 0 is for good.
+	// ConversationRetention is the retention of a conversation after its last question; 0 is unlimited.
 	ConversationRetention Days `env:"CONVERSATION_RETENTION" envDefault:"0"`
-	// AuditRetention is how long the audit log is kept; 0 is for good.
+	// AuditRetention is the retention of the audit log; 0 is unlimited.
 	AuditRetention Days `env:"AUDIT_RETENTION" envDefault:"0"`
 
-	// DeletedRetention is how long a deleted document can be restored; 0 is for good.
+	// DeletedRetention is the time in which a deleted document can be restored; 0 is unlimited.
 	DeletedRetention Days `env:"DELETED_RETENTION" envDefault:"30d"`
-	// SyncHistoryRetention is how long the rows of jobs are kept that are not among the newest of their connector; 0 is for good.
+	// SyncHistoryRetention is the retention of jobs that are not among the newest of their connector; 0 is unlimited.
 	SyncHistoryRetention Days `env:"SYNC_HISTORY_RETENTION" envDefault:"90d"`
 
-	// WorkerConcurrency is how many tasks a worker runs at once; 0 is one a core, at least two.
+	// WorkerConcurrency is the number of tasks that a worker runs at a time; 0 is one per core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
-	// WorkerLostAfter is the silence after which a worker counts as dead and
-	// others take its syncs over.
+	// WorkerLostAfter is the time without a heartbeat after which other workers take
+	// over the syncs of a worker.
 	WorkerLostAfter time.Duration `env:"WORKER_LOST_AFTER" envDefault:"45s"`
 
-	// CacheDir is where compiled code of the PDF reader is kept; empty is magpie in the user's cache folder.
+	// CacheDir is the folder for compiled code of the PDF reader; empty is magpie in the user's cache folder.
 	CacheDir string `env:"CACHE_DIR"`
-	// Tesseract is the program that reads text in images; empty looks it up, "off" leaves images unread.
+	// Tesseract is the OCR program; empty looks it up, "off" does not read images.
 	Tesseract string `env:"TESSERACT"`
 
 	// LogLevel is debug, info, warn or error; LogFormat text or json.
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`
 
-	// DataDir is where `magpie dev` keeps what it makes; empty is .magpie here or above.
+	// DataDir is the data folder of `magpie dev`; empty is .magpie in this folder or above.
 	DataDir string `env:"MAGPIE_DATA"`
-	// NoColor and Terminal are the usual variables that say what a terminal can show.
+	// NoColor and Terminal are the common variables about the abilities of a terminal.
 	NoColor  string `env:"NO_COLOR"`
 	Terminal string `env:"TERM"`
 }
 
-// OwnerURL is the database with the login that may change the schema.
+// OwnerURL returns the database with the login of the schema owner.
 func (c *Config) OwnerURL() string {
 	if c.MigrateDatabaseURL != "" {
 		return c.MigrateDatabaseURL.Reveal()
@@ -177,13 +176,13 @@ func (c *Config) OwnerURL() string {
 	return c.DatabaseURL.Reveal()
 }
 
-// OIDCJoins lists the domains of OIDC_AUTO_JOIN.
-func (c *Config) OIDCJoins() []string { return unique(c.OIDCAutoJoin) }
+// OIDCJoinDomains returns the domains of OIDC_AUTO_JOIN.
+func (c *Config) OIDCJoinDomains() []string { return unique(c.OIDCAutoJoin) }
 
-// OIDCAsks lists the scopes of OIDC_SCOPES.
-func (c *Config) OIDCAsks() []string { return unique(c.OIDCScopes) }
+// OIDCScopeList returns the scopes of OIDC_SCOPES.
+func (c *Config) OIDCScopeList() []string { return unique(c.OIDCScopes) }
 
-// PublicURL is the address at which clients reach the service, without a slash at its end.
+// PublicURL returns the address of the service for clients, without a trailing slash.
 func (c *Config) PublicURL() string {
 	if c.BaseURL != "" {
 		return trimSlash(c.BaseURL)
@@ -191,7 +190,7 @@ func (c *Config) PublicURL() string {
 	return "http://" + c.ListenAddr
 }
 
-// DashboardAddress is where the front end is, without a slash at its end.
+// DashboardAddress returns the address of the front end, without a trailing slash.
 func (c *Config) DashboardAddress() string {
 	if c.DashboardURL != "" {
 		return trimSlash(c.DashboardURL)

@@ -79,7 +79,7 @@ func TestTheSettingsFileNamesItsMistakes(t *testing.T) {
 		}
 	}
 	if _, err := config.Load(config.Source{File: filepath.Join(t.TempDir(), "none"), Environment: []string{}}); err == nil {
-		t.Error("a missing file was taken")
+		t.Error("a missing file was accepted")
 	}
 }
 
@@ -220,7 +220,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	for _, name := range config.Names() {
 		if rest, ok := strings.CutPrefix(name, "OAUTH_"); ok && !strings.Contains(rest, "_CLIENT_") {
 			_, field, _ := strings.Cut(rest, "_")
-			name = "OAUTH_…_" + field // said once for all providers
+			name = "OAUTH_…_" + field // documented once for all providers
 		}
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/configuration.md does not mention %s", name)
@@ -239,8 +239,8 @@ func TestOAuthClientsAreRead(t *testing.T) {
 	if google.ID != "id" || google.Secret.Reveal() != "hunter2" || len(google.Scopes) != 2 || google.Scopes[1] != "email" || c.OAuthClients["servicenow"].URL != "https://x.service-now.com" {
 		t.Errorf("%+v", c.OAuthClients)
 	}
-	if joins := c.OIDCJoins(); len(joins) != 2 || joins[1] != "example.org" || len(c.OIDCAsks()) != 3 {
-		t.Errorf("%v %v", joins, c.OIDCAsks())
+	if joins := c.OIDCJoinDomains(); len(joins) != 2 || joins[1] != "example.org" || len(c.OIDCScopeList()) != 3 {
+		t.Errorf("%v %v", joins, c.OIDCScopeList())
 	}
 	if text := fmt.Sprintf("%+v %#v", c, *c); strings.Contains(text, "hunter2") {
 		t.Errorf("a secret was printed: %s", text)

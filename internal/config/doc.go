@@ -1,6 +1,6 @@
-// Package config reads the settings of a Magpie process: one struct, filled
-// once from flags, the environment and an optional file, in this order of
-// precedence. It is the only package that looks at the environment.
+// Package config reads the settings of a process into one struct, from flags, the
+// environment and an optional file, in this order of precedence. No other package
+// reads the environment.
 //
-// Allowed imports: the standard library, caarlos0/env and internal/config/namedfile.
+// Allowed imports: caarlos0/env and internal/config/namedfile.
 package config

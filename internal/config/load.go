@@ -14,21 +14,21 @@ import (
 	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
-// Source says where settings come from.
+// A Source says where settings come from.
 type Source struct {
-	// Flags are settings by name that were given on the command line; they win.
+	// Flags are settings of the command line by name. They have the highest
+	// precedence.
 	Flags map[string]string
-	// Environment is in the form of os.Environ; nil is the process's own.
+	// Environment has the form of os.Environ; nil is that of the process.
 	Environment []string
-	// File is a file of NAME=value lines, which counts less; empty is none.
+	// File is a file of NAME=value lines, after the environment in precedence; empty
+	// is none.
 	File string
-	// Defaults are settings by name that count least, in the place of those
-	// that Config names.
+	// Defaults are settings by name that replace the defaults of Config.
 	Defaults map[string]string
 }
 
-// Load fills a Config and validates it. An error names the setting and never
-// repeats a secret.
+// Load returns a valid Config. An error has the name of the setting and no secret.
 func Load(s Source) (*Config, error) {
 	values := map[string]string{}
 	maps.Copy(values, s.Defaults)
@@ -42,7 +42,7 @@ func Load(s Source) (*Config, error) {
 		environment = os.Environ()
 	}
 	for _, entry := range environment {
-		// A variable that is set to nothing is taken for one that is not set.
+		// An empty variable counts as not set.
 		if name, value, _ := strings.Cut(entry, "="); value != "" {
 			values[name] = value
 		}
@@ -50,7 +50,7 @@ func Load(s Source) (*Config, error) {
 	maps.Copy(values, s.Flags)
 	c := &Config{}
 	if err := env.ParseWithOptions(c, env.Options{Environment: values}); err != nil {
-		return nil, readable(err)
+		return nil, nameSetting(err)
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Load(s Source) (*Config, error) {
 	return c, nil
 }
 
-// Names returns the names of all settings, in their order.
+// Names returns the names of all settings in the order of Config.
 func Names() []string {
 	fields := reflect.VisibleFields(reflect.TypeFor[Config]())
 	names := make([]string, 0, len(fields))
@@ -77,8 +77,9 @@ func Names() []string {
 	return append(names, oauthNames()...)
 }
 
-// readable names the setting where the parser names the field of the struct.
-func readable(err error) error {
+// nameSetting replaces the field of the struct in an error with the name of the
+// setting.
+func nameSetting(err error) error {
 	var all env.AggregateError
 	if errors.As(err, &all) && len(all.Errors) > 0 {
 		err = all.Errors[0]
@@ -94,13 +95,13 @@ func readable(err error) error {
 	return fmt.Errorf("%s: %w", name, parse.Err)
 }
 
-// readNamed reads a file of settings. One that cannot be opened names itself in the error, as the others do.
+// readNamed reads a file. Every error has its path.
 func readNamed(path string) ([]byte, error) {
 	file, err := namedfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // was only read
+	defer func() { _ = file.Close() }() // only read
 	content, err := namedfile.ReadAll(file, maxConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -108,7 +109,8 @@ func readNamed(path string) ([]byte, error) {
 	return content, nil
 }
 
-func readFile(path string, into map[string]string) error {
+// readFile reads a settings file into values.
+func readFile(path string, values map[string]string) error {
 	content, err := readNamed(path)
 	if err != nil {
 		return fmt.Errorf("read the settings file: %w", err)
@@ -127,12 +129,12 @@ func readFile(path string, into map[string]string) error {
 		case !slices.Contains(names, name):
 			return fmt.Errorf("settings file %s, line %d: there is no setting %q", path, number+1, name)
 		}
-		into[name] = unquote(strings.TrimSpace(value))
+		values[name] = unquote(strings.TrimSpace(value))
 	}
 	return nil
 }
 
-// unquote takes one pair of quotes away, as a shell that reads such a file does.
+// unquote removes one pair of quotes, like a shell.
 func unquote(value string) string {
 	for _, quote := range []string{`"`, `'`} {
 		if len(value) >= 2 && strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote) {

@@ -7,34 +7,36 @@ import (
 	"strings"
 )
 
-// OAuthClient is what the operator set for a service that connectors are
-// connected to by OAuth. Empty fields leave what is known of the service.
+// An OAuthClient has the settings of a service that connectors use through OAuth.
+// Empty fields keep the defaults of the service.
 type OAuthClient struct {
 	ID     string
 	Secret Secret
-	// URL is where a self-hosted one is; the others are whole addresses of endpoints.
+	// URL is the address of a self-hosted service. The others are addresses of
+	// endpoints.
 	URL, AuthURL, TokenURL, RevokeURL, AccountURL string
 	Scopes                                        []string
 }
 
-// OAuthProviders are the services that connectors can be connected to by OAuth.
-// The settings of each begin with OAUTH_ and its name.
+// OAuthProviders returns the services that connectors can use through OAuth. The
+// settings of each begin with OAUTH_ and its name.
 func OAuthProviders() []string {
 	return []string{"atlassian", "github", "gitlab", "google", "hubspot", "microsoft", "notion", "salesforce", "servicenow", "slack"}
 }
 
-// oauthFields are what can be set of each provider, by the end of the setting's name.
+// oauthFields returns the setters of the settings of a provider, by the suffix of
+// the setting.
 func oauthFields() map[string]func(c *OAuthClient, value string) error {
-	address := func(place func(c *OAuthClient) *string) func(c *OAuthClient, value string) error {
+	address := func(field func(c *OAuthClient) *string) func(c *OAuthClient, value string) error {
 		return func(c *OAuthClient, value string) error {
-			*place(c) = value
-			return web(value)
+			*field(c) = value
+			return checkWebURL(value)
 		}
 	}
 	return map[string]func(c *OAuthClient, value string) error{
 		"CLIENT_ID":     func(c *OAuthClient, value string) error { c.ID = value; return nil },
 		"CLIENT_SECRET": func(c *OAuthClient, value string) error { c.Secret = Secret(value); return nil },
-		"SCOPES":        func(c *OAuthClient, value string) error { c.Scopes = words(value); return nil },
+		"SCOPES":        func(c *OAuthClient, value string) error { c.Scopes = splitWords(value); return nil },
 		"URL":           address(func(c *OAuthClient) *string { return &c.URL }),
 		"AUTH_URL":      address(func(c *OAuthClient) *string { return &c.AuthURL }),
 		"TOKEN_URL":     address(func(c *OAuthClient) *string { return &c.TokenURL }),
@@ -43,7 +45,7 @@ func oauthFields() map[string]func(c *OAuthClient, value string) error {
 	}
 }
 
-// oauthNames are the names of all these settings.
+// oauthNames returns the names of the settings of all providers.
 func oauthNames() []string {
 	var names []string
 	for _, provider := range OAuthProviders() {
@@ -58,7 +60,7 @@ func oauthName(provider, field string) string {
 	return "OAUTH_" + strings.ToUpper(provider) + "_" + field
 }
 
-// oauthClients reads them.
+// oauthClients reads the settings of all providers.
 func oauthClients(values map[string]string) (map[string]OAuthClient, error) {
 	clients := map[string]OAuthClient{}
 	fields := oauthFields()
@@ -82,7 +84,7 @@ func oauthClients(values map[string]string) (map[string]OAuthClient, error) {
 	return clients, nil
 }
 
-// words reads a list that is separated by spaces or commas.
-func words(text string) []string {
+// splitWords splits a list at spaces and commas.
+func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 }

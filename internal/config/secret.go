@@ -2,14 +2,14 @@ package config
 
 import "log/slog"
 
-// Secret is a setting that is never printed: every way of formatting it gives
-// a placeholder, an empty one gives nothing.
+// A Secret is a setting that is never printed: all ways of formatting it give a
+// placeholder, or nothing for an empty one.
 type Secret string
 
-// Reveal returns the text itself.
+// Reveal returns the secret text.
 func (s Secret) Reveal() string { return string(s) }
 
-// String hides the text.
+// String returns a placeholder.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -17,11 +17,11 @@ func (s Secret) String() string {
 	return "(hidden)"
 }
 
-// GoString hides the text from %#v.
+// GoString returns a placeholder for %#v.
 func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
-// LogValue hides the text from logs.
+// LogValue returns a placeholder for logs.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText hides the text from JSON and its like.
+// MarshalText returns a placeholder for JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -13,88 +13,88 @@ import (
 	"time"
 )
 
-// Lengths of keys in bytes.
+// The lengths of keys in bytes.
 const (
 	minSessionKey = 32
 	secretKey     = 32
 )
 
-// maxDimensions is what an index over half-precision vectors can hold.
+// maxDimensions is the most dimensions of an index over half-precision vectors.
 const maxDimensions = 4000
 
-// The bounds of a retention that is not for good.
+// The bounds of a limited retention.
 const (
 	minRetention = 24 * time.Hour
 	maxRetention = 36_500 * 24 * time.Hour
 )
 
-// minLostAfter is twice the time in which a worker that lives is heard of.
+// minLostAfter is twice the interval of heartbeats.
 const minLostAfter = 10 * time.Second
 
-// Validate checks every setting that is there, each on its own; what a command
-// cannot do without is asked for by Require. The error begins with the name of
-// the first wrong setting and says how to write it.
+// Validate checks every setting that is set. The error begins with the name of the
+// first wrong setting and says how to write it. Require checks that settings are
+// set.
 func (c *Config) Validate() error {
 	checks := []struct {
 		name  string
 		check func() error
 	}{
-		{"DATABASE_URL", func() error { return database(c.DatabaseURL) }},
-		{"MIGRATE_DATABASE_URL", func() error { return database(c.MigrateDatabaseURL) }},
-		{"DATABASE_MAX_CONNECTIONS", func() error { return within(c.DatabaseMaxConnections, 0, 10_000) }},
-		{"REDIS_URL", func() error { return redisURL(c.RedisURL) }},
-		{"LISTEN_ADDR", func() error { return listen(c.ListenAddr) }},
-		{"BASE_URL", func() error { return web(c.BaseURL) }},
-		{"DASHBOARD_URL", func() error { return web(c.DashboardURL) }},
-		{"DASHBOARD_ORIGINS", func() error { return origins(c.DashboardOrigins) }},
-		{"DRAIN_TIME", func() error { return between(c.DrainTime, 0, time.Hour) }},
-		{"SHUTDOWN_TIMEOUT", func() error { return positive(c.ShutdownTimeout >= 0) }},
-		{"BLOB_URL", func() error { return blobURL(c.BlobURL) }},
-		{"UPLOAD_LIMIT", func() error { return positive(c.UploadLimit > 0) }},
+		{"DATABASE_URL", func() error { return checkDatabaseURL(c.DatabaseURL) }},
+		{"MIGRATE_DATABASE_URL", func() error { return checkDatabaseURL(c.MigrateDatabaseURL) }},
+		{"DATABASE_MAX_CONNECTIONS", func() error { return checkRange(c.DatabaseMaxConnections, 0, 10_000) }},
+		{"REDIS_URL", func() error { return checkRedisURL(c.RedisURL) }},
+		{"LISTEN_ADDR", func() error { return checkListenAddr(c.ListenAddr) }},
+		{"BASE_URL", func() error { return checkWebURL(c.BaseURL) }},
+		{"DASHBOARD_URL", func() error { return checkWebURL(c.DashboardURL) }},
+		{"DASHBOARD_ORIGINS", func() error { return checkOrigins(c.DashboardOrigins) }},
+		{"DRAIN_TIME", func() error { return checkDuration(c.DrainTime, 0, time.Hour) }},
+		{"SHUTDOWN_TIMEOUT", func() error { return checkPositive(c.ShutdownTimeout >= 0) }},
+		{"BLOB_URL", func() error { return checkBlobURL(c.BlobURL) }},
+		{"UPLOAD_LIMIT", func() error { return checkPositive(c.UploadLimit > 0) }},
 		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
-		{"SIGN_UP", func() error { return oneOf(c.SignUp, "first", "open", "off") }},
-		{"INVITATION_LIFETIME", func() error { return between(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
+		{"SIGN_UP", func() error { return checkOneOf(c.SignUp, "first", "open", "off") }},
+		{"INVITATION_LIFETIME", func() error { return checkDuration(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
-		{"OIDC_ISSUER", func() error { return web(c.OIDCIssuer) }},
-		{"OIDC_CLIENT_ID", func() error { return together(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
-		{"OIDC_SCOPES", func() error { return openid(c.OIDCScopes) }},
-		{"OIDC_AUTO_JOIN", func() error { return domains(c.OIDCAutoJoin) }},
-		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return workspace(c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
-		{"OIDC_AUTO_JOIN_ROLE", func() error { return oneOf(c.OIDCAutoJoinRole, "viewer", "editor", "admin") }},
-		{"EMBEDDING_BASE_URL", func() error { return web(c.EmbeddingBaseURL) }},
-		{"EMBEDDING_MODEL", func() error { return together(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
+		{"OIDC_ISSUER", func() error { return checkWebURL(c.OIDCIssuer) }},
+		{"OIDC_CLIENT_ID", func() error { return checkTogether(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
+		{"OIDC_SCOPES", func() error { return checkScopes(c.OIDCScopes) }},
+		{"OIDC_AUTO_JOIN", func() error { return checkDomains(c.OIDCAutoJoin) }},
+		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return checkWorkspace(c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
+		{"OIDC_AUTO_JOIN_ROLE", func() error { return checkOneOf(c.OIDCAutoJoinRole, "viewer", "editor", "admin") }},
+		{"EMBEDDING_BASE_URL", func() error { return checkWebURL(c.EmbeddingBaseURL) }},
+		{"EMBEDDING_MODEL", func() error { return checkTogether(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
 		{"EMBEDDING_DIMENSIONS", func() error {
 			if c.EmbeddingBaseURL == "" {
 				return nil
 			}
-			return within(c.EmbeddingDimensions, 1, maxDimensions)
+			return checkRange(c.EmbeddingDimensions, 1, maxDimensions)
 		}},
-		{"RERANK_BASE_URL", func() error { return web(c.RerankBaseURL) }},
-		{"EMBEDDING_QUERY_TIMEOUT", func() error { return positive(c.EmbeddingQueryTimeout > 0) }},
-		{"RERANK_TIMEOUT", func() error { return positive(c.RerankTimeout > 0) }},
-		{"LLM_BASE_URL", func() error { return web(c.LLMBaseURL) }},
-		{"LLM_MODEL", func() error { return together(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
-		{"ANTHROPIC_BASE_URL", func() error { return web(c.AnthropicBaseURL) }},
-		{"DEFAULT_MIN_SCORE", func() error { return share(c.DefaultMinScore) }},
-		{"IDEMPOTENCY_WINDOW", func() error { return positive(c.IdempotencyWindow >= 0) }},
-		{"GROUPS_REFRESH", func() error { return between(c.GroupsRefresh, time.Minute, 365*24*time.Hour) }},
-		{"GROUPS_MAX_AGE", func() error { return between(c.GroupsMaxAge, c.GroupsRefresh, 365*24*time.Hour) }},
-		{"PERMISSIONS_REFRESH", func() error { return between(c.PermissionsRefresh, time.Minute, 365*24*time.Hour) }},
-		{"PUBLISHABLE_RATE_LIMIT", func() error { return within(c.PublishableRateLimit, 0, 1_000_000) }},
-		{"SUBSCRIPTIONS_PER_CONNECTION", func() error { return within(c.SubscriptionsPerConnection, 0, 1_000_000) }},
-		{"SUBSCRIPTIONS_PER_PERSON", func() error { return within(c.SubscriptionsPerPerson, 0, 1_000_000) }},
-		{"SUBSCRIPTIONS_PER_PROCESS", func() error { return within(c.SubscriptionsPerProcess, 0, 1_000_000) }},
-		{"SECRET_RATE_LIMIT", func() error { return within(c.SecretRateLimit, 0, 1_000_000) }},
-		{"QUERY_LIMIT", func() error { return within(c.QueryLimit, 0, 1_000_000_000_000) }},
-		{"QUERY_LOG", func() error { return oneOf(c.QueryLog, "full", "counts", "off") }},
-		{"QUERY_LOG_RETENTION", func() error { return retention(c.QueryLogRetention.Duration()) }},
-		{"CONVERSATION_RETENTION", func() error { return retention(c.ConversationRetention.Duration()) }},
-		{"DELETED_RETENTION", func() error { return retention(c.DeletedRetention.Duration()) }},
-		{"SYNC_HISTORY_RETENTION", func() error { return retention(c.SyncHistoryRetention.Duration()) }},
-		{"AUDIT_RETENTION", func() error { return retention(c.AuditRetention.Duration()) }},
-		{"WORKER_CONCURRENCY", func() error { return within(c.WorkerConcurrency, 0, 1000) }},
-		{"WORKER_LOST_AFTER", func() error { return atLeast(c.WorkerLostAfter, minLostAfter) }},
-		{"LOG_FORMAT", func() error { return oneOf(c.LogFormat, "text", "json") }},
+		{"RERANK_BASE_URL", func() error { return checkWebURL(c.RerankBaseURL) }},
+		{"EMBEDDING_QUERY_TIMEOUT", func() error { return checkPositive(c.EmbeddingQueryTimeout > 0) }},
+		{"RERANK_TIMEOUT", func() error { return checkPositive(c.RerankTimeout > 0) }},
+		{"LLM_BASE_URL", func() error { return checkWebURL(c.LLMBaseURL) }},
+		{"LLM_MODEL", func() error { return checkTogether(c.LLMBaseURL, c.LLMModel, "LLM_BASE_URL") }},
+		{"ANTHROPIC_BASE_URL", func() error { return checkWebURL(c.AnthropicBaseURL) }},
+		{"DEFAULT_MIN_SCORE", func() error { return checkShare(c.DefaultMinScore) }},
+		{"IDEMPOTENCY_WINDOW", func() error { return checkPositive(c.IdempotencyWindow >= 0) }},
+		{"GROUPS_REFRESH", func() error { return checkDuration(c.GroupsRefresh, time.Minute, 365*24*time.Hour) }},
+		{"GROUPS_MAX_AGE", func() error { return checkDuration(c.GroupsMaxAge, c.GroupsRefresh, 365*24*time.Hour) }},
+		{"PERMISSIONS_REFRESH", func() error { return checkDuration(c.PermissionsRefresh, time.Minute, 365*24*time.Hour) }},
+		{"PUBLISHABLE_RATE_LIMIT", func() error { return checkRange(c.PublishableRateLimit, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_CONNECTION", func() error { return checkRange(c.SubscriptionsPerConnection, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_PERSON", func() error { return checkRange(c.SubscriptionsPerPerson, 0, 1_000_000) }},
+		{"SUBSCRIPTIONS_PER_PROCESS", func() error { return checkRange(c.SubscriptionsPerProcess, 0, 1_000_000) }},
+		{"SECRET_RATE_LIMIT", func() error { return checkRange(c.SecretRateLimit, 0, 1_000_000) }},
+		{"QUERY_LIMIT", func() error { return checkRange(c.QueryLimit, 0, 1_000_000_000_000) }},
+		{"QUERY_LOG", func() error { return checkOneOf(c.QueryLog, "full", "counts", "off") }},
+		{"QUERY_LOG_RETENTION", func() error { return checkRetention(c.QueryLogRetention.Duration()) }},
+		{"CONVERSATION_RETENTION", func() error { return checkRetention(c.ConversationRetention.Duration()) }},
+		{"DELETED_RETENTION", func() error { return checkRetention(c.DeletedRetention.Duration()) }},
+		{"SYNC_HISTORY_RETENTION", func() error { return checkRetention(c.SyncHistoryRetention.Duration()) }},
+		{"AUDIT_RETENTION", func() error { return checkRetention(c.AuditRetention.Duration()) }},
+		{"WORKER_CONCURRENCY", func() error { return checkRange(c.WorkerConcurrency, 0, 1000) }},
+		{"WORKER_LOST_AFTER", func() error { return checkMin(c.WorkerLostAfter, minLostAfter) }},
+		{"LOG_FORMAT", func() error { return checkOneOf(c.LogFormat, "text", "json") }},
 	}
 	for _, field := range checks {
 		if err := field.check(); err != nil {
@@ -104,7 +104,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Require reports the first of the named settings that is not set.
+// Require returns an error for the first of the settings that is not set.
 func (c *Config) Require(names ...string) error {
 	values := reflect.ValueOf(c).Elem()
 	for _, field := range reflect.VisibleFields(values.Type()) {
@@ -117,9 +117,9 @@ func (c *Config) Require(names ...string) error {
 	return nil
 }
 
-// SigningKey returns the bytes of SESSION_KEY, nil when it is not set.
+// SigningKey returns the bytes of SESSION_KEY, or nil.
 func (c *Config) SigningKey() []byte {
-	key, _ := c.sessionKey() // was validated
+	key, _ := c.sessionKey() // Validate has checked it
 	return key
 }
 
@@ -134,8 +134,7 @@ func (c *Config) sessionKey() ([]byte, error) {
 	return key, nil
 }
 
-// SealingKeys returns the keys of SECRET_KEYS by id and the id of the current
-// one; none when it is not set.
+// SealingKeys returns the keys of SECRET_KEYS by id, and the id of the current key.
 func (c *Config) SealingKeys() (keys map[string][]byte, current string, err error) {
 	if c.SecretKeys == "" {
 		return nil, "", nil
@@ -150,7 +149,7 @@ func (c *Config) SealingKeys() (keys map[string][]byte, current string, err erro
 		case !ok || len(key) != secretKey:
 			return nil, "", fmt.Errorf("the key %q must be base64 of 32 random bytes (openssl rand -base64 32)", id)
 		case keys[id] != nil:
-			return nil, "", fmt.Errorf("the key id %q is there twice", id)
+			return nil, "", fmt.Errorf("the key id %q occurs twice", id)
 		}
 		keys[id] = key
 		if current == "" {
@@ -170,9 +169,9 @@ func decode(text string) ([]byte, bool) {
 	return nil, false
 }
 
-// The parsers' own messages are left out where they would repeat a password.
+// The checks drop the messages of parsers that would repeat a password.
 
-func database(s Secret) error {
+func checkDatabaseURL(s Secret) error {
 	if s == "" {
 		return nil
 	}
@@ -185,7 +184,7 @@ func database(s Secret) error {
 	return errors.New("must be postgres://user:password@host:5432/name")
 }
 
-func redisURL(s Secret) error {
+func checkRedisURL(s Secret) error {
 	if s == "" {
 		return nil
 	}
@@ -193,23 +192,23 @@ func redisURL(s Secret) error {
 	switch scheme {
 	case "redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		if rest != "" {
-			return nil // what stands there is read by whoever connects
+			return nil // the rest is checked when it is used
 		}
 	}
 	return errors.New("must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
 }
 
-func listen(address string) error {
+func checkListenAddr(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
 		if number, portErr := strconv.Atoi(port); portErr == nil && number >= 0 && number <= 65535 {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no address; write it as 127.0.0.1:8080 or :8080", address)
+	return fmt.Errorf("%q is not an address; write it as 127.0.0.1:8080 or :8080", address)
 }
 
-func web(address string) error {
+func checkWebURL(address string) error {
 	if address == "" {
 		return nil
 	}
@@ -221,20 +220,20 @@ func web(address string) error {
 	return nil
 }
 
-func origins(list []string) error {
+func checkOrigins(list []string) error {
 	for _, origin := range list {
 		if origin == "*" {
-			continue // any: the session token is a header, which a page must have been given
+			continue // safe: a page needs the session token, which is a header
 		}
 		parsed, err := url.Parse(origin)
 		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.Path != "" {
-			return fmt.Errorf("%q is no origin; write it as https://app.example.com", origin)
+			return fmt.Errorf("%q is not an origin; write it as https://app.example.com", origin)
 		}
 	}
 	return nil
 }
 
-func blobURL(address string) error {
+func checkBlobURL(address string) error {
 	if address == "" {
 		return nil
 	}
@@ -245,24 +244,24 @@ func blobURL(address string) error {
 	return nil
 }
 
-func between(length, least, most time.Duration) error {
+func checkDuration(length, least, most time.Duration) error {
 	if length < least || length > most {
 		return fmt.Errorf("must be %s to %s", least, most)
 	}
 	return nil
 }
 
-func together(address, model, other string) error {
+func checkTogether(address, model, other string) error {
 	if address != "" && model == "" {
 		return fmt.Errorf("must be set together with %s", other)
 	}
 	return nil
 }
 
-// uuidForm is the usual form of a UUID.
+// uuidForm is the canonical form of a UUID.
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-func workspace(joining []string, id string) error {
+func checkWorkspace(joining []string, id string) error {
 	if len(joining) > 0 && id == "" {
 		return errors.New("must be set together with OIDC_AUTO_JOIN")
 	}
@@ -272,59 +271,60 @@ func workspace(joining []string, id string) error {
 	return nil
 }
 
-func domains(list []string) error {
+func checkDomains(list []string) error {
 	for _, domain := range unique(list) {
 		if domain != strings.ToLower(domain) || !strings.Contains(domain, ".") || strings.ContainsAny(domain, "@*/: \t") || strings.Trim(domain, ".") != domain {
-			return fmt.Errorf("%q is no domain; write it as example.com, in lower case", domain)
+			return fmt.Errorf("%q is not a domain; write it as example.com, in lower case", domain)
 		}
 	}
 	return nil
 }
 
-func openid(scopes []string) error {
+func checkScopes(scopes []string) error {
 	if !contains(unique(scopes), "openid") {
 		return errors.New("must contain openid")
 	}
 	return nil
 }
 
-func within[T int | int64](value, least, most T) error {
+func checkRange[T int | int64](value, least, most T) error {
 	if value < least || value > most {
 		return fmt.Errorf("must be %d to %d", least, most)
 	}
 	return nil
 }
 
-func share(value float64) error {
+func checkShare(value float64) error {
 	if !(value >= 0 && value <= 1) {
 		return errors.New("must be 0 to 1")
 	}
 	return nil
 }
 
-func positive(ok bool) error {
+func checkPositive(ok bool) error {
 	if !ok {
 		return errors.New("is too small")
 	}
 	return nil
 }
 
-func atLeast(value, least time.Duration) error {
+func checkMin(value, least time.Duration) error {
 	if value < least {
 		return fmt.Errorf("must be %s or more", least)
 	}
 	return nil
 }
 
-// retention is for good, or a day and more: counts are of whole days.
-func retention(d time.Duration) error {
+// checkRetention checks that a retention is unlimited or at least a day: counts are
+// of whole days.
+func checkRetention(d time.Duration) error {
 	if d != 0 && (d < minRetention || d > maxRetention) {
-		return errors.New("must be 0 to keep all for good, or 1d to 36500d")
+		return errors.New("must be 0 to keep everything, or 1d to 36500d")
 	}
 	return nil
 }
 
-func oneOf(value string, allowed ...string) error {
+func checkOneOf(value string, allowed ...string) error {
 	if contains(allowed, value) {
 		return nil
 	}

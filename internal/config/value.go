@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Networks is a list of address ranges, written as 10.0.0.0/8,::1,192.168.1.7.
+// Networks is a list of address ranges: 10.0.0.0/8,::1,192.168.1.7.
 type Networks []netip.Prefix
 
-// UnmarshalText reads a comma separated list; an address alone is itself.
+// UnmarshalText parses a comma-separated list of prefixes and addresses.
 func (n *Networks) UnmarshalText(text []byte) error {
 	*n = nil
 	for part := range strings.SplitSeq(string(text), ",") {
@@ -24,7 +24,7 @@ func (n *Networks) UnmarshalText(text []byte) error {
 		if err != nil {
 			address, addressErr := netip.ParseAddr(part)
 			if addressErr != nil || address.Zone() != "" {
-				return fmt.Errorf("%q is no network; write it as 10.0.0.0/8 or as an address", part)
+				return fmt.Errorf("%q is not a network; write it as 10.0.0.0/8 or as an address", part)
 			}
 			prefix = netip.PrefixFrom(address, address.BitLen())
 		}
@@ -36,8 +36,8 @@ func (n *Networks) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Contain reports whether the address is in one of the networks. An IPv4
-// address in IPv6 form counts as IPv4.
+// Contain reports whether an address is in one of the networks. An IPv4-mapped
+// address counts as IPv4.
 func (n Networks) Contain(address netip.Addr) bool {
 	address = address.Unmap().WithZone("") // zones never match a prefix
 	for _, prefix := range n {
@@ -48,18 +48,18 @@ func (n Networks) Contain(address netip.Addr) bool {
 	return false
 }
 
-// Days is a length of time, written as 90d or as 2160h.
+// Days is a duration: 90d or 2160h.
 type Days time.Duration
 
-// Duration is the length itself.
+// Duration returns the duration.
 func (d Days) Duration() time.Duration { return time.Duration(d) }
 
-// UnmarshalText reads a number of days, or a duration as Go writes them.
+// UnmarshalText parses a number of days, or a duration of package time.
 func (d *Days) UnmarshalText(text []byte) error {
-	const most = math.MaxInt64 / int64(24*time.Hour)
+	const maxDays = math.MaxInt64 / int64(24*time.Hour)
 	if number, found := strings.CutSuffix(string(text), "d"); found {
 		days, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-		if err == nil && days >= 0 && days <= most {
+		if err == nil && days >= 0 && days <= maxDays {
 			*d = Days(time.Duration(days) * 24 * time.Hour)
 			return nil
 		}
@@ -67,10 +67,10 @@ func (d *Days) UnmarshalText(text []byte) error {
 		*d = Days(length)
 		return nil
 	}
-	return fmt.Errorf("%q is no length of time; write it as 90d or as 2160h", text)
+	return fmt.Errorf("%q is not a length of time; write it as 90d or as 2160h", text)
 }
 
-// Bytes is a size, written as 1048576, 64MiB or 64MB.
+// Bytes is a size: 1048576, 64MiB or 64MB.
 type Bytes int64
 
 var units = []struct {
@@ -81,7 +81,7 @@ var units = []struct {
 	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
 }
 
-// UnmarshalText reads a number of bytes with or without a unit.
+// UnmarshalText parses a number of bytes with or without a unit.
 func (b *Bytes) UnmarshalText(text []byte) error {
 	number, factor := strings.TrimSpace(string(text)), int64(1)
 	for _, unit := range units {
@@ -92,7 +92,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	}
 	count, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || count < 0 || count > math.MaxInt64/factor {
-		return fmt.Errorf("%q is no size; write it as 64MiB or as a number of bytes", text)
+		return fmt.Errorf("%q is not a size; write it as 64MiB or as a number of bytes", text)
 	}
 	*b = Bytes(count * factor)
 	return nil

@@ -16,9 +16,9 @@ const (
 	maxIdlePerHost     = 8
 )
 
-// Transport makes an http.Transport that connects through the guard. It uses
-// no proxy, whatever the environment says: a proxy would connect in our place,
-// unguarded. The owner calls CloseIdleConnections when done with it.
+// Transport returns a transport that connects through the guard. It ignores the
+// proxy of the environment, which would connect without the guard. The caller calls
+// CloseIdleConnections when done.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
@@ -33,10 +33,9 @@ func (g *Guard) Transport() *http.Transport {
 	}
 }
 
-// Client makes an HTTP client on a guarded transport of its own. timeout bounds
-// a whole exchange including the body, 0 leaves that to the request's context.
-// At most 5 redirects are followed, each through the guard. The owner calls
-// CloseIdleConnections when done with it.
+// Client returns a client with its own guarded transport. timeout bounds a whole
+// exchange with the body; 0 is no bound. The client follows at most 5 redirects, each
+// through the guard. The caller calls CloseIdleConnections when done.
 func (g *Guard) Client(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Transport: g.Transport(),

@@ -1,10 +1,10 @@
-// Package httpx makes outgoing connections to addresses that a user chose.
+// Package httpx makes outgoing connections to addresses that users choose.
 //
-// A [Guard] looks at the address that is really dialled, after names were
-// resolved, and refuses loopback, private, link-local and otherwise reserved
-// networks except those the operator allowed. Whatever talks to a user's
-// address (connectors, tools, crawlers) takes its dialer or its client. [Steady]
-// ends answers that come too slowly.
+// A [Guard] checks the address that is dialled, after name resolution. It refuses
+// loopback, private, link-local and otherwise reserved networks except those that
+// the operator allows. All code that connects to a user's address (connectors,
+// tools, crawlers) uses its dialer or client. [Steady] ends responses that arrive
+// too slowly.
 //
 // Allowed imports: the standard library and code.dny.dev/ssrf.
 package httpx

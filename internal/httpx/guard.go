@@ -15,21 +15,19 @@ const (
 	fallbackDelay = 300 * time.Millisecond
 )
 
-// Guard decides which addresses may be connected to. It is safe for concurrent
-// use.
+// A Guard decides which addresses may be dialled. It is safe for concurrent use.
 type Guard struct {
 	dialer net.Dialer
 }
 
-// NewGuard makes a guard that allows the public internet and, besides it, the
-// given networks. Prefixes of IPv4-mapped addresses count as IPv4, invalid ones
-// allow nothing.
+// NewGuard returns a guard that allows the public internet and the given networks.
+// Prefixes of IPv4-mapped addresses count as IPv4. Invalid prefixes allow nothing.
 func NewGuard(allowed []netip.Prefix) *Guard {
 	return NewGuardWithResolver(allowed, nil)
 }
 
-// NewGuardWithResolver is NewGuard with another resolver of names than the
-// system's. A nil resolver is the system's.
+// NewGuardWithResolver is NewGuard with a resolver. A nil resolver is that of the
+// system.
 func NewGuardWithResolver(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 	var four, six []netip.Prefix
 	for _, prefix := range allowed {
@@ -52,13 +50,13 @@ func NewGuardWithResolver(allowed []netip.Prefix, resolver *net.Resolver) *Guard
 	}}
 }
 
-// DialContext connects to an address as net.Dialer does, or returns ErrRefused.
-// Only TCP is allowed. Connecting takes at most 10 s. No error of it or of the
-// connection names an address but the one that was asked for.
+// DialContext connects like net.Dialer, or returns ErrRefused. It allows only TCP and
+// takes at most 10 s. Its errors and those of the connection contain no address
+// except the given one.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	made, err := g.dialer.DialContext(ctx, network, address)
+	conn, err := g.dialer.DialContext(ctx, network, address)
 	if err != nil {
-		return nil, failed(address, err)
+		return nil, dialFailure(address, err)
 	}
-	return connection{made}, nil
+	return connection{conn}, nil
 }

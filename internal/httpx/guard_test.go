@@ -106,8 +106,8 @@ func TestAllowedNetworksAreDialled(t *testing.T) {
 	}
 }
 
-// A name is checked by what it resolves to at the moment of dialling, and the
-// message does not tell what that was.
+// A name is checked by the address that it resolves to when it is dialled. The
+// message does not contain that address.
 func TestNamesThatResolveToPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	resolver := resolverOf(t, map[string]netip.Addr{
@@ -124,7 +124,7 @@ func TestNamesThatResolveToPrivateAddressesAreRefused(t *testing.T) {
 			continue
 		}
 		if text := err.Error(); !strings.Contains(text, name) || strings.Contains(text, "10.1.2.3") {
-			t.Errorf("%s: the message should name the name and not its address: %v", name, err)
+			t.Errorf("%s: the message must have the name and not its address: %v", name, err)
 		}
 	}
 	if _, err := guard.DialContext(t.Context(), "tcp", "missing.example:80"); err == nil || errors.Is(err, httpx.ErrRefused) {
@@ -170,7 +170,7 @@ func TestClientIgnoresTheProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestClientGivesUpOnASlowServer(t *testing.T) {
+func TestClientTimesOut(t *testing.T) {
 	t.Parallel()
 	released := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -203,7 +203,8 @@ func get(ctx context.Context, client *http.Client, address string) (string, erro
 	return string(body), err
 }
 
-// resolverOf answers names from a table through a DNS server on loopback.
+// resolverOf returns a resolver that uses a DNS server on loopback with the names of
+// a table.
 func resolverOf(t *testing.T, table map[string]netip.Addr) *net.Resolver {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")

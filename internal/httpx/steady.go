@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrStalled is returned (wrapped) by the body of an answer that comes too slowly.
+// ErrStalled is wrapped by the error of a body that arrives too slowly.
 var ErrStalled = errors.New("the answer comes too slowly or not at all")
 
 const (
@@ -18,10 +18,9 @@ const (
 	windowBytes   = 4 << 10
 )
 
-// Steady wraps a transport so that the body of an answer has to come on: its
-// first byte within 60 s, and from then on 4 KiB in every 30 s or its end. A body
-// that drips for ever fails with [ErrStalled]. Only time spent in Read counts, so
-// that a slow reader is no slow source.
+// Steady returns a transport whose response bodies must arrive steadily: the first
+// byte within 60 s, then 4 KiB or the end in every 30 s. A slower body fails with
+// [ErrStalled]. Only the time in Read counts, so a slow reader is not a slow source.
 func Steady(base http.RoundTripper) http.RoundTripper { return &steady{base: base} }
 
 type steady struct{ base http.RoundTripper }
@@ -35,39 +34,38 @@ func (s *steady) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response.Request = request
-	response.Body = &steadyBody{body: response.Body, ctx: ctx, cancel: cancel, left: firstByteTime}
+	response.Body = &steadyBody{body: response.Body, ctx: ctx, cancel: cancel, remaining: firstByteTime}
 	return response, nil
 }
 
-// steadyBody is a body with a window: what is left of its time, and how much has
-// come in it.
+// A steadyBody is a body with a time window.
 type steadyBody struct {
 	body   io.ReadCloser
 	ctx    context.Context // of the request that the body belongs to
 	cancel context.CancelCauseFunc
 	once   sync.Once
 
-	left  time.Duration
-	came  int
-	begun bool // the first byte has come
+	remaining time.Duration // of the window
+	received  int           // bytes in the window
+	started   bool          // the first byte has arrived
 }
 
 // Read implements io.Reader.
 func (b *steadyBody) Read(p []byte) (int, error) {
-	begin := time.Now()
-	timer := time.AfterFunc(b.left, func() { b.cancel(ErrStalled) })
+	start := time.Now()
+	timer := time.AfterFunc(b.remaining, func() { b.cancel(ErrStalled) })
 	n, err := b.body.Read(p)
 	timer.Stop()
-	b.left -= time.Since(begin)
+	b.remaining -= time.Since(start)
 	switch {
 	case err != nil && errors.Is(context.Cause(b.ctx), ErrStalled):
 		err = ErrStalled
-	case !b.begun && n > 0:
-		b.begun, b.left, b.came = true, windowTime, 0
-	case b.came+n >= windowBytes:
-		b.left, b.came = windowTime, 0
+	case !b.started && n > 0:
+		b.started, b.remaining, b.received = true, windowTime, 0
+	case b.received+n >= windowBytes:
+		b.remaining, b.received = windowTime, 0
 	default:
-		b.came += n
+		b.received += n
 	}
 	return n, err
 }

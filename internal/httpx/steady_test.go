@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// dripping answers with a body that gives some bytes after each pause.
+// A dripping transport responds with a body that returns some bytes after each pause.
 type dripping struct {
 	first, pause time.Duration
-	bytes, times int // times 0 is for ever
+	bytes, times int // 0 times is endless
 }
 
 func (d dripping) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,30 +27,28 @@ type drip struct {
 	dripping
 	ctx   context.Context
 	wait  time.Duration
-	given int
+	reads int
 }
 
 func (d *drip) Read(p []byte) (int, error) {
-	if d.times > 0 && d.given == d.times {
+	if d.times > 0 && d.reads == d.times {
 		return 0, io.EOF
 	}
-	select {
-	case <-d.ctx.Done():
-		return 0, d.ctx.Err()
-	case <-time.After(d.wait):
+	if err := testkit.Delay(d.ctx, d.wait); err != nil {
+		return 0, err
 	}
 	d.wait = d.pause
-	d.given++
+	d.reads++
 	return min(d.bytes, len(p)), nil
 }
 
 func (d *drip) Close() error { return nil }
 
-func TestABodyHasToComeOn(t *testing.T) {
+func TestABodyMustArriveSteadily(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		source  dripping
-		stalled time.Duration // 0 for a body that comes whole
+		stalled time.Duration // 0 for a complete body
 	}{
 		"at once":                {dripping{bytes: 100, times: 10}, 0},
 		"slowly but steadily":    {dripping{first: 50 * time.Second, pause: 10 * time.Second, bytes: 2 << 10, times: 100}, 0},
@@ -87,7 +86,7 @@ func TestABodyHasToComeOn(t *testing.T) {
 	}
 }
 
-func TestASlowReaderIsNoSlowSource(t *testing.T) {
+func TestASlowReaderIsNotASlowSource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.com", nil)
@@ -103,7 +102,9 @@ func TestASlowReaderIsNoSlowSource(t *testing.T) {
 			if _, err := response.Body.Read(make([]byte, 10)); err != nil {
 				t.Fatal(err)
 			}
-			<-time.After(10 * time.Minute)
+			if err := testkit.Delay(t.Context(), 10*time.Minute); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

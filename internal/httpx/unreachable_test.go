@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 )
 
-// What people read of a failure names no address but the one that they gave.
+// The text of a failure has no address except the given one.
 func TestFailuresNameNoAddresses(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,14 +38,14 @@ func TestFailuresNameNoAddresses(t *testing.T) {
 	_ = listener.Close()
 	_, err = made.Read(make([]byte, 1))
 	if !errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), port) {
-		t.Errorf("a connection that was cut off: %v", err)
+		t.Errorf("a reset connection: %v", err)
 	}
 	_ = made.Close()
 	_, err = guard.DialContext(t.Context(), "tcp", net.JoinHostPort("localhost", port))
 	if !errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "127.0.0.1") || err.Error() != "connect to localhost:"+port+": connection refused" {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("a closed port: %v", err)
 	}
 	if httpx.ErrRefused.Error() != httpx.ErrNoHost.Error() {
-		t.Error("a refused address and a missing name are told apart")
+		t.Error("the texts of a refused address and a missing name differ")
 	}
 }

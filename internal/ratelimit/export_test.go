@@ -1,6 +1,6 @@
 package ratelimit
 
-// Keys is how many keys are counted in this process.
+// Keys returns the number of keys that this process counts.
 func (l *Limiter) Keys() int {
 	l.local.mu.Lock()
 	defer l.local.mu.Unlock()

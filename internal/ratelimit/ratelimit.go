@@ -12,62 +12,62 @@ import (
 	"github.com/magpie-search/magpie/internal/request/breaker"
 )
 
-// Result is the standing of one key.
+// A Result is the state of a key.
 type Result struct {
 	Allowed    bool
-	Limit      int           // requests a minute; 0 for no limit
-	Remaining  int           // requests that would be allowed at once
-	Reset      time.Time     // when all of Limit is there again
-	RetryAfter time.Duration // when the next request will be allowed; 0 when this one was
+	Limit      int           // requests per period; 0 for no limit
+	Remaining  int           // requests that are allowed now
+	Reset      time.Time     // when the key has its full limit
+	RetryAfter time.Duration // time to the next allowed request; 0 if this one is allowed
 }
 
-// Options of a Limiter. The zero value counts in this process only.
+// Options configures a Limiter. The zero value counts in this process only.
 type Options struct {
-	// Redis holds the shared counts; nil counts in this process only. A client
-	// of a cluster needs ContextTimeoutEnabled for Patience to bind.
+	// Redis has the shared counts; nil counts in this process only. A client of a
+	// cluster needs ContextTimeoutEnabled for Timeout to apply.
 	Redis redis.UniversalClient
-	// Prefix stands before every key in Redis; "magpie:" when empty.
+	// Prefix is the prefix of every key in Redis; "magpie:" when empty.
 	Prefix string
-	// Patience is how long Redis may take to answer; 250 ms when zero.
-	Patience time.Duration
-	// RetryEvery is how long Redis is left alone after it failed; 1 s when zero.
+	// Timeout bounds a request to Redis; 250 ms when zero.
+	Timeout time.Duration
+	// RetryEvery is the time without requests to Redis after a failure; 1 s when zero.
 	RetryEvery time.Duration
-	// MaxLocal bounds the keys that are counted in this process; 100,000 when zero.
+	// MaxLocal bounds the keys that this process counts; 100,000 when zero.
 	MaxLocal int
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // nil: the system's clock
 }
 
-// Limiter counts requests a key and minute by the generic cell rate algorithm:
-// a full minute's worth may come at once, and comes back evenly.
+// A Limiter counts requests per key with the generic cell rate algorithm: the full
+// limit may be used at once, and is refilled evenly.
 type Limiter struct {
-	shared   *redis_rate.Limiter // nil: none
-	prefix   string
-	patience time.Duration
-	local    *local
-	log      *slog.Logger
-	now      func() time.Time
+	shared  *redis_rate.Limiter // nil: none
+	prefix  string
+	timeout time.Duration
+	local   *local
+	log     *slog.Logger
+	now     func() time.Time
 
-	circuit *breaker.Breaker // open while Redis is not asked
+	circuit *breaker.Breaker // open while Redis fails
 
-	mu   sync.Mutex
-	away bool // which has been logged
+	mu     sync.Mutex
+	isDown bool // Redis; logged
 }
 
-// New makes a limiter. It opens and starts nothing.
+// New returns a limiter. It starts no goroutine and opens no connection.
 func New(o Options) *Limiter {
-	l := &Limiter{prefix: o.Prefix, patience: o.Patience, log: o.Log, now: o.Now}
+	l := &Limiter{prefix: o.Prefix, timeout: o.Timeout, log: o.Log, now: o.Now}
 	if l.prefix == "" {
 		l.prefix = "magpie:"
 	}
-	if l.patience <= 0 {
-		l.patience = 250 * time.Millisecond
+	if l.timeout <= 0 {
+		l.timeout = 250 * time.Millisecond
 	}
 	switch client := o.Redis.(type) {
 	case nil:
 	case *redis.Client:
-		// By default the client waits for answers by its own clock, whatever the context says.
-		l.shared = redis_rate.NewLimiter(client.WithTimeout(l.patience))
+		// By default the client ignores the deadline of the context while it reads.
+		l.shared = redis_rate.NewLimiter(client.WithTimeout(l.timeout))
 	default:
 		l.shared = redis_rate.NewLimiter(client)
 	}
@@ -88,143 +88,143 @@ func New(o Options) *Limiter {
 	return l
 }
 
-// Allow counts one request of key against perMinute and says whether it may
-// pass. A refused request is not counted. Zero or less is no limit. The only
-// error is that of an ended context.
+// Allow counts a request of key against a limit per minute and returns whether it is
+// allowed. It does not count a refused request. A limit of zero or less is no limit.
+// The only error is that of an ended context.
 func (l *Limiter) Allow(ctx context.Context, key string, perMinute int) (Result, error) {
 	return l.take(ctx, key, perMinute, 1)
 }
 
-// Peek is the standing of key without counting anything; its Allowed says
-// nothing about the next request when Remaining is 0.
+// Peek returns the state of key without counting. Its Allowed has no meaning when
+// Remaining is 0.
 func (l *Limiter) Peek(ctx context.Context, key string, perMinute int) (Result, error) {
 	return l.take(ctx, key, perMinute, 0)
 }
 
-// Forget gives key its full limit back, as when nothing had been counted.
-func (l *Limiter) Forget(ctx context.Context, key string) {
-	l.local.forget(key)
+// Reset gives key its full limit.
+func (l *Limiter) Reset(ctx context.Context, key string) {
+	l.local.reset(key)
 	if l.shared == nil {
 		return
 	}
-	call, _, ok := l.circuit.Enter()
+	call, _, ok := l.circuit.Allow()
 	if !ok {
 		return
 	}
-	defer call.GivenUp()
-	asking, cancel := context.WithTimeout(ctx, l.patience)
+	defer call.Abandon()
+	redisCtx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	switch err := l.shared.Reset(asking, l.prefix+key); {
+	switch err := l.shared.Reset(redisCtx, l.prefix+key); {
 	case err == nil:
-		l.found(&call)
+		l.recordSuccess(&call)
 	case ctx.Err() == nil:
-		l.lost(&call, err)
+		l.recordFailure(&call, err)
 	}
 }
 
-// AllowIn is Allow for a limit of most requests in a period.
-func (l *Limiter) AllowIn(ctx context.Context, key string, most int, period time.Duration) (Result, error) {
-	return l.takeIn(ctx, key, most, period, 1)
+// AllowIn is like Allow for a limit per period.
+func (l *Limiter) AllowIn(ctx context.Context, key string, limit int, period time.Duration) (Result, error) {
+	return l.takeIn(ctx, key, limit, period, 1)
 }
 
-// PeekIn is Peek for a limit of most requests in a period.
-func (l *Limiter) PeekIn(ctx context.Context, key string, most int, period time.Duration) (Result, error) {
-	return l.takeIn(ctx, key, most, period, 0)
+// PeekIn is like Peek for a limit per period.
+func (l *Limiter) PeekIn(ctx context.Context, key string, limit int, period time.Duration) (Result, error) {
+	return l.takeIn(ctx, key, limit, period, 0)
 }
 
-// ReturnIn gives one request back that AllowIn counted.
-func (l *Limiter) ReturnIn(ctx context.Context, key string, most int, period time.Duration) {
-	_, _ = l.takeIn(ctx, key, most, period, -1) // of no consequence: it would have come back by itself
+// RefundIn refunds a request that AllowIn counted.
+func (l *Limiter) RefundIn(ctx context.Context, key string, limit int, period time.Duration) {
+	_, _ = l.takeIn(ctx, key, limit, period, -1) // a lost refund comes back with the refill
 }
 
-// Once allows what a key names once in a period: on this node whatever becomes
-// of the shared store, and on all nodes while that answers. Again takes it back.
-func (l *Limiter) Once(ctx context.Context, key string, period time.Duration) (bool, error) {
-	if here := l.local.take(onceHere+key, 1, period, 1, l.now()); !here.Allowed {
+// AllowOnce allows a key once per period: on this node always, and on all nodes while
+// Redis answers. ResetOnce undoes it.
+func (l *Limiter) AllowOnce(ctx context.Context, key string, period time.Duration) (bool, error) {
+	if node := l.local.take(oncePrefix+key, 1, period, 1, l.now()); !node.Allowed {
 		return false, nil
 	}
-	everywhere, err := l.takeIn(ctx, key, 1, period, 1)
-	return everywhere.Allowed, err
+	shared, err := l.takeIn(ctx, key, 1, period, 1)
+	return shared.Allowed, err
 }
 
-// Again lets what a key names be allowed once more.
-func (l *Limiter) Again(ctx context.Context, key string, period time.Duration) {
-	l.local.forget(onceHere + key)
-	l.ReturnIn(ctx, key, 1, period)
+// ResetOnce lets AllowOnce allow a key again.
+func (l *Limiter) ResetOnce(ctx context.Context, key string, period time.Duration) {
+	l.local.reset(oncePrefix + key)
+	l.RefundIn(ctx, key, 1, period)
 }
 
-// onceHere keeps what a node remembers by itself apart from what it counts in
-// place of the shared store.
-const onceHere = "here:"
+// oncePrefix separates the node's own keys of AllowOnce from those that it counts in
+// place of Redis.
+const oncePrefix = "here:"
 
 func (l *Limiter) take(ctx context.Context, key string, perMinute, n int) (Result, error) {
 	return l.takeIn(ctx, key, perMinute, time.Minute, n)
 }
 
-func (l *Limiter) takeIn(ctx context.Context, key string, most int, period time.Duration, n int) (Result, error) {
+func (l *Limiter) takeIn(ctx context.Context, key string, limit int, period time.Duration, n int) (Result, error) {
 	now := l.now()
-	if most <= 0 {
+	if limit <= 0 {
 		return Result{Allowed: true, Reset: now}, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	if l.shared == nil {
-		return l.local.take(key, most, period, n, now), nil
+		return l.local.take(key, limit, period, n, now), nil
 	}
-	call, _, ok := l.circuit.Enter()
+	call, _, ok := l.circuit.Allow()
 	if !ok {
-		return l.local.take(key, most, period, n, now), nil
+		return l.local.take(key, limit, period, n, now), nil
 	}
-	defer call.GivenUp()
-	asking, cancel := context.WithTimeout(ctx, l.patience)
+	defer call.Abandon()
+	redisCtx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	r, err := l.shared.AllowN(asking, l.prefix+key, redis_rate.Limit{Rate: most, Burst: most, Period: period}, n)
+	r, err := l.shared.AllowN(redisCtx, l.prefix+key, redis_rate.Limit{Rate: limit, Burst: limit, Period: period}, n)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
-		l.lost(&call, err)
-		return l.local.take(key, most, period, n, now), nil
+		l.recordFailure(&call, err)
+		return l.local.take(key, limit, period, n, now), nil
 	}
-	l.found(&call)
+	l.recordSuccess(&call)
 	if n < 0 && r.ResetAfter <= 0 {
-		l.Forget(ctx, key) // the script leaves the last one standing
+		l.Reset(ctx, key) // the script keeps a key that has its full limit
 	}
 	return Result{
-		Allowed: r.Allowed >= n, Limit: most, Remaining: remaining(most, period, max(r.ResetAfter, 0)),
+		Allowed: r.Allowed >= n, Limit: limit, Remaining: remaining(limit, period, max(r.ResetAfter, 0)),
 		Reset: now.Add(max(r.ResetAfter, 0)), RetryAfter: max(r.RetryAfter, 0),
 	}, nil
 }
 
-// remaining is how many requests fit into what is left of the minute. The
-// script's own figure is cut off after it was rounded, and often one too low.
-func remaining(most int, period, resetAfter time.Duration) int {
-	interval := max(period/time.Duration(most), 1)
-	left := interval*time.Duration(most) - resetAfter + min(10*time.Microsecond, interval/2)
-	return min(max(int(left/interval), 0), most)
+// remaining returns the number of requests that fit into the rest of a period. The
+// figure of the script is truncated after rounding, and often one too low.
+func remaining(limit int, period, resetAfter time.Duration) int {
+	interval := max(period/time.Duration(limit), 1)
+	rest := interval*time.Duration(limit) - resetAfter + min(10*time.Microsecond, interval/2)
+	return min(max(int(rest/interval), 0), limit)
 }
 
-// lost notes that Redis did not answer. For a while it is not asked; then one
-// request tries it, and the others go on without.
-func (l *Limiter) lost(call *breaker.Call, err error) {
-	call.Failed(0)
+// recordFailure opens the circuit after a failure of Redis and logs the first one.
+func (l *Limiter) recordFailure(call *breaker.Call, err error) {
+	call.Fail(0)
 	l.mu.Lock()
-	first := !l.away
-	l.away = true
+	first := !l.isDown
+	l.isDown = true
 	l.mu.Unlock()
 	if first {
-		l.log.Warn("rate limits: Redis does not answer; counting in this process", slog.Any("error", err))
+		l.log.Warn("rate limiter lost redis, counting locally", slog.Any("error", err))
 	}
 }
 
-func (l *Limiter) found(call *breaker.Call) {
-	call.Succeeded()
+// recordSuccess closes the circuit and logs that Redis is back.
+func (l *Limiter) recordSuccess(call *breaker.Call) {
+	call.Succeed()
 	l.mu.Lock()
-	back := l.away
-	l.away = false
+	wasDown := l.isDown
+	l.isDown = false
 	l.mu.Unlock()
-	if back {
-		l.log.Info("rate limits: Redis answers again")
+	if wasDown {
+		l.log.Info("rate limiter has redis again")
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is a clock that moves by hand.
+// A clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -64,8 +64,8 @@ func allow(t *testing.T, l *ratelimit.Limiter, key string, perMinute int) rateli
 	return r
 }
 
-// Both ways of counting keep the same contract.
-func TestALimiterCountsEachKeyForItself(t *testing.T) {
+// Both ways of counting have the same contract.
+func TestALimiterCountsKeysSeparately(t *testing.T) {
 	t.Parallel()
 	for name, redisURL := range map[string]string{"in process": "", "in Redis": testkit.Redis(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestALimiterCountsEachKeyForItself(t *testing.T) {
 			var o ratelimit.Options
 			if redisURL != "" {
 				o.Redis = dial(t, redisURL)
-				o.Patience = 10 * time.Second // a slow machine must not turn this into the other case
+				o.Timeout = 10 * time.Second // a slow machine must not fall back to local counts
 			}
 			l := ratelimit.New(o)
 			for left := 4; left >= 0; left-- {
@@ -119,7 +119,7 @@ func TestNodesShareTheCountsInRedis(t *testing.T) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for range 4 {
-		l := ratelimit.New(ratelimit.Options{Redis: dial(t, url), Patience: 10 * time.Second})
+		l := ratelimit.New(ratelimit.Options{Redis: dial(t, url), Timeout: 10 * time.Second})
 		wait.Go(func() {
 			for range 20 {
 				r, err := l.Allow(context.Background(), "shared", 10)
@@ -140,7 +140,7 @@ func TestNodesShareTheCountsInRedis(t *testing.T) {
 	}
 }
 
-func TestRequestsComeBackEvenly(t *testing.T) {
+func TestTheLimitIsRefilledEvenly(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(ratelimit.Options{Now: c.now})
@@ -163,7 +163,7 @@ func TestRequestsComeBackEvenly(t *testing.T) {
 	}
 }
 
-// Whatever the pattern, no more passes than a full burst and the rate since.
+// No pattern of requests passes more than a full burst and the refill.
 func TestNoPatternOfRequestsBeatsTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,7 +188,7 @@ func TestNoPatternOfRequestsBeatsTheLimit(t *testing.T) {
 			if !r.Allowed {
 				c.advance(r.RetryAfter)
 				if again, _ := l.Allow(context.Background(), "k", perMinute); !again.Allowed {
-					t.Fatalf("refused after waiting %v as told", r.RetryAfter)
+					t.Fatalf("refused after waiting for RetryAfter = %v", r.RetryAfter)
 				}
 				allowed++
 			}
@@ -214,8 +214,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A Redis that is away, or that accepts and says nothing, costs one wait and
-// then nothing; the limit binds all the same, and the log says it once.
+// A Redis that is unreachable or silent costs one timeout. The limit still holds, and
+// the log has one line.
 func TestWithoutRedisEachNodeCountsForItself(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{"away": filepath.Join(t.TempDir(), "nothing.sock"), "silent": silent(t)} {
@@ -225,7 +225,7 @@ func TestWithoutRedisEachNodeCountsForItself(t *testing.T) {
 			c := newClock()
 			client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
 			t.Cleanup(func() { _ = client.Close() })
-			l := ratelimit.New(ratelimit.Options{Redis: client, Now: c.now, Patience: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			l := ratelimit.New(ratelimit.Options{Redis: client, Now: c.now, Timeout: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			began := time.Now()
 			for i := range 200 {
 				r := allow(t, l, "a", 5)
@@ -238,14 +238,14 @@ func TestWithoutRedisEachNodeCountsForItself(t *testing.T) {
 			}
 			c.advance(2 * time.Second)
 			allow(t, l, "a", 5)
-			if n := strings.Count(log.String(), "does not answer"); n != 1 {
+			if n := strings.Count(log.String(), "lost redis"); n != 1 {
 				t.Errorf("the log says it %d times:\n%s", n, &log)
 			}
 		})
 	}
 }
 
-// silent is a server that accepts connections and never answers.
+// silent returns the address of a server that accepts connections and never answers.
 func silent(t *testing.T) string {
 	t.Helper()
 	address := filepath.Join(t.TempDir(), "silent.sock")
@@ -287,7 +287,7 @@ func TestRedisIsUsedAgainOnceItAnswers(t *testing.T) {
 	options.Dialer, options.MaxRetries = gate.dial, -1
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	l := ratelimit.New(ratelimit.Options{Redis: client, Now: c.now, Patience: 10 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	l := ratelimit.New(ratelimit.Options{Redis: client, Now: c.now, Timeout: 10 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	allow(t, l, "a", 5)
 	gate.close(true)
 	if r := allow(t, l, "a", 5); r.Remaining != 4 {
@@ -301,12 +301,12 @@ func TestRedisIsUsedAgainOnceItAnswers(t *testing.T) {
 	if r := allow(t, l, "a", 5); r.Remaining != 3 {
 		t.Errorf("the shared count: %+v", r)
 	}
-	if !strings.Contains(log.String(), "answers again") {
+	if !strings.Contains(log.String(), "has redis again") {
 		t.Errorf("the log says %s", &log)
 	}
 }
 
-// gate makes connections fail while it is closed.
+// A gate makes connections fail while it is closed.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
@@ -336,7 +336,7 @@ func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, err
 	return gated{connection, g}, err
 }
 
-// gated is a connection through a gate.
+// A gated is a connection through a gate.
 type gated struct {
 	net.Conn
 	gate *gate
@@ -358,7 +358,7 @@ func TestAnEndedContextIsAnError(t *testing.T) {
 	}
 }
 
-func TestAForgottenKeyHasItsWholeLimitAgain(t *testing.T) {
+func TestResetRestoresTheFullLimit(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]*ratelimit.Limiter{
 		"in Redis":        ratelimit.New(ratelimit.Options{Redis: dial(t, testkit.Redis(t)), Prefix: "forget:"}),
@@ -370,18 +370,18 @@ func TestAForgottenKeyHasItsWholeLimitAgain(t *testing.T) {
 		if r := allow(t, l, "a", 3); r.Allowed {
 			t.Errorf("%s: over the limit %+v", name, r)
 		}
-		l.Forget(t.Context(), "b")
+		l.Reset(t.Context(), "b")
 		if r := allow(t, l, "a", 3); r.Allowed {
-			t.Errorf("%s: after another key was forgotten %+v", name, r)
+			t.Errorf("%s: after the reset of another key %+v", name, r)
 		}
-		l.Forget(t.Context(), "a")
+		l.Reset(t.Context(), "a")
 		if r := allow(t, l, "a", 3); !r.Allowed || r.Remaining != 2 {
-			t.Errorf("%s: after it was forgotten %+v", name, r)
+			t.Errorf("%s: after its reset %+v", name, r)
 		}
 	}
 }
 
-func TestTheClientOfARequestIsKnownDeeperInside(t *testing.T) {
+func TestTheContextCarriesTheClient(t *testing.T) {
 	t.Parallel()
 	if got := ratelimit.ClientOf(t.Context()); got != "unknown" {
 		t.Errorf("without one: %s", got)
@@ -391,12 +391,12 @@ func TestTheClientOfARequestIsKnownDeeperInside(t *testing.T) {
 	}
 }
 
-func TestALimitOfAnyPeriodGivesBackWhatIsReturned(t *testing.T) {
+func TestRefundsAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, redisURL := range map[string]string{"in process": "", "in Redis": testkit.Redis(t)} {
 		var o ratelimit.Options
 		if redisURL != "" {
-			o.Redis, o.Patience = dial(t, redisURL), 10*time.Second
+			o.Redis, o.Timeout = dial(t, redisURL), 10*time.Second
 		}
 		l := ratelimit.New(o)
 		take := func(want bool) {
@@ -407,13 +407,13 @@ func TestALimitOfAnyPeriodGivesBackWhatIsReturned(t *testing.T) {
 		}
 		for range 10 {
 			take(true)
-			l.ReturnIn(t.Context(), "a", 3, time.Hour)
+			l.RefundIn(t.Context(), "a", 3, time.Hour)
 		}
-		l.ReturnIn(t.Context(), "a", 3, time.Hour) // more than was taken
+		l.RefundIn(t.Context(), "a", 3, time.Hour) // one too many
 		for _, want := range []bool{true, true, true, false, false} {
 			take(want)
 		}
-		l.ReturnIn(t.Context(), "a", 3, time.Hour)
+		l.RefundIn(t.Context(), "a", 3, time.Hour)
 		if r, err := l.PeekIn(t.Context(), "a", 3, time.Hour); err != nil || r.Remaining != 1 {
 			t.Errorf("%s: %+v %v", name, r, err)
 		}
@@ -422,14 +422,14 @@ func TestALimitOfAnyPeriodGivesBackWhatIsReturned(t *testing.T) {
 	}
 }
 
-func TestOnceIsOnceWhateverBecomesOfRedis(t *testing.T) {
+func TestAllowOnceHoldsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	client := dial(t, testkit.Redis(t))
-	l := ratelimit.New(ratelimit.Options{Redis: client, Patience: 10 * time.Second})
-	other := ratelimit.New(ratelimit.Options{Redis: client, Patience: 10 * time.Second})
+	l := ratelimit.New(ratelimit.Options{Redis: client, Timeout: 10 * time.Second})
+	other := ratelimit.New(ratelimit.Options{Redis: client, Timeout: 10 * time.Second})
 	once := func(l *ratelimit.Limiter, key string, want bool) {
 		t.Helper()
-		if got, err := l.Once(t.Context(), key, time.Hour); err != nil || got != want {
+		if got, err := l.AllowOnce(t.Context(), key, time.Hour); err != nil || got != want {
 			t.Errorf("%s: %v %v", key, got, err)
 		}
 	}
@@ -439,8 +439,8 @@ func TestOnceIsOnceWhateverBecomesOfRedis(t *testing.T) {
 	if err := client.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	once(l, "a", false) // Redis has forgotten it
-	l.Again(t.Context(), "a", time.Hour)
+	once(l, "a", false) // Redis lost the key
+	l.ResetOnce(t.Context(), "a", time.Hour)
 	once(l, "a", true)
 	once(l, "a", false)
 	once(other, "a", false)

@@ -139,7 +139,7 @@ func number(t testing.TB, a answer, header string) int {
 func (s *site) patient(t *testing.T) *site {
 	t.Helper()
 	return s.with(t, func(o *rest.Options) {
-		o.Limiter = ratelimit.New(ratelimit.Options{Redis: s.app.Redis, Patience: time.Minute})
+		o.Limiter = ratelimit.New(ratelimit.Options{Redis: s.app.Redis, Timeout: time.Minute})
 	})
 }
 

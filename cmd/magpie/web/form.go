@@ -34,7 +34,7 @@ func checkForm(r *http.Request) error {
 	}()
 	// The bound is for what stands around the parts; each has its own.
 	const around = 64 << 10
-	limited := &io.LimitedReader{R: r.Body, N: 2*body.OfPeople + around}
+	limited := &io.LimitedReader{R: r.Body, N: 2*body.MaxBytes + around}
 	parts := multipart.NewReader(io.TeeReader(limited, &read), parameters["boundary"])
 	for _, name := range []string{"operations", "map"} {
 		part, err := parts.NextPart()
@@ -44,13 +44,13 @@ func checkForm(r *http.Request) error {
 		if err != nil || part.FormName() != name {
 			return nil
 		}
-		text, err := io.ReadAll(io.LimitReader(part, body.OfPeople+1))
+		text, err := io.ReadAll(io.LimitReader(part, body.MaxBytes+1))
 		switch {
-		case len(text) > body.OfPeople:
-			return apierr.New(apierr.TooLarge, fmt.Sprintf("The part %s is larger than %s", name, body.Size(body.OfPeople)))
+		case len(text) > body.MaxBytes:
+			return apierr.New(apierr.TooLarge, fmt.Sprintf("The part %s is larger than %s", name, body.FormatLimit(body.MaxBytes)))
 		case err != nil:
 			return nil // the transport says so
-		case body.Check(text) != nil:
+		case body.CheckDepth(text) != nil:
 			return tooDeep()
 		case name == "map":
 			return checkPlaces(text)

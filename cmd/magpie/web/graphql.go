@@ -143,19 +143,19 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 	}
 	who, _ := viewer.From(r.Context())
 	most := body.Limit(who)
-	given := http.MaxBytesReader(w, r.Body, body.OfPeople)
+	given := http.MaxBytesReader(w, r.Body, body.MaxBytes)
 	text, err := io.ReadAll(io.LimitReader(given, most+1))
 	if err == nil && int64(len(text)) > most {
 		_, _ = io.Copy(io.Discard, given) // a client that still sends might not read the answer
-		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.Size(most))
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(most))
 	}
 	if isTooLarge(err) {
-		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.Size(most))
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(most))
 	}
 	if err != nil {
 		return apierr.New(apierr.InvalidRequest, "The body could not be read whole")
 	}
-	if body.Check(text) != nil {
+	if body.CheckDepth(text) != nil {
 		return tooDeep()
 	}
 	var operation struct {

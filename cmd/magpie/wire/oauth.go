@@ -32,9 +32,9 @@ func (a *App) connect() {
 	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // was validated
 	a.SignOn = signon.New(a.DB.Ent, a.DB.Pool, flows, a.Accounts, signon.Options{
 		Attempts: a.limiter,
-		Issuer:   c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCAsks(),
+		Issuer:   c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCScopeList(),
 		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: a.now,
-		Join: signon.Join{Domains: c.OIDCJoins(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
+		Join: signon.Join{Domains: c.OIDCJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
 	})
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
 }

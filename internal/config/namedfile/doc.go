@@ -1,7 +1,6 @@
-// Package namedfile reads files that a person names on a command line. Nothing
-// that has such a name makes a process hang or fill its memory: devices,
-// sockets and folders are refused, pipes do not wait for a writer to come, and
-// everything that is read has a bound.
+// Package namedfile reads files that a person names on a command line. No name can
+// make a process hang or fill its memory: devices, sockets and folders are refused,
+// pipes do not wait for a writer, and every read is bounded.
 //
-// Allowed imports: none of Magpie's.
+// Allowed imports: the standard library.
 package namedfile

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Why a file is not read.
+// The reasons why a file is not read.
 var (
 	ErrFolder   = errors.New("is a folder")
 	ErrDevice   = errors.New("is a device, not a file")
@@ -19,24 +19,22 @@ var (
 	ErrNoWriter = errors.New("is a pipe that nobody writes to")
 )
 
-// SizeError says that there is more to read than may be.
+// A SizeError says that the content exceeds the limit.
 type SizeError struct {
-	// Size is how much there is, in bytes; 0 when that is not known.
-	Size int64
-	// Most is how much may be read, in bytes.
-	Most int64
+	Size  int64 // of the content in bytes; 0 is unknown
+	Limit int64 // in bytes
 }
 
 // Error implements error.
 func (e *SizeError) Error() string {
 	if e.Size == 0 {
-		return fmt.Sprintf("content has more than %d bytes, which is the limit", e.Most)
+		return fmt.Sprintf("content has more than %d bytes, which is the limit", e.Limit)
 	}
-	return fmt.Sprintf("content has %d bytes, the limit is %d", e.Size, e.Most)
+	return fmt.Sprintf("content has %d bytes, the limit is %d", e.Size, e.Limit)
 }
 
-// Kind says why what has a mode is not read as a file; nil for a regular file
-// and for a pipe.
+// Kind returns the reason why a file with a mode is not read, or nil for a regular
+// file or a pipe.
 func Kind(mode fs.FileMode) error {
 	switch {
 	case mode.IsDir():
@@ -50,10 +48,10 @@ func Kind(mode fs.FileMode) error {
 	}
 }
 
-// Open opens a regular file or a pipe for reading and does not wait for
-// anything. Errors are *fs.PathError.
+// Open opens a regular file or a pipe for reading without waiting. Errors are
+// *fs.PathError.
 func Open(path string) (*os.File, error) {
-	// A device may do something when it is opened.
+	// Opening a device may have effects, so the kind is checked first.
 	info, err := os.Stat(path)
 	if named := (*fs.PathError)(nil); errors.As(err, &named) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: named.Err}
@@ -64,12 +62,12 @@ func Open(path string) (*os.File, error) {
 	if err := Kind(info.Mode()); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	// To open a pipe without a writer waits for one, unless it is said not to.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the person at the shell names it
+	// Without O_NONBLOCK, opening a pipe waits for a writer.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the person at the shell chose it
 	if err != nil {
 		return nil, err
 	}
-	info, err = file.Stat() // of what was opened, whatever the name meant before
+	info, err = file.Stat() // the name may mean another file by now
 	if err == nil {
 		if kind := Kind(info.Mode()); kind != nil {
 			err = &fs.PathError{Op: "open", Path: path, Err: kind}
@@ -81,47 +79,48 @@ func Open(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadAll reads the rest of a file, which must be at most so many bytes. The
-// error is a *SizeError, ErrNoWriter, or what the file says.
-func ReadAll(file *os.File, most int64) ([]byte, error) {
+// ReadAll reads the rest of a file of at most limit bytes. The error is a
+// *SizeError, ErrNoWriter, or that of the file.
+func ReadAll(file *os.File, limit int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().IsRegular() && info.Size() > most {
-		return nil, &SizeError{Size: info.Size(), Most: most}
+	if info.Mode().IsRegular() && info.Size() > limit {
+		return nil, &SizeError{Size: info.Size(), Limit: limit}
 	}
-	content, err := bounded(file, most)
+	content, err := readBounded(file, limit)
 	if err == nil && len(content) == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
 		return nil, ErrNoWriter
 	}
 	return content, err
 }
 
-// Read reads a whole file of at most so many bytes, and stops when the context
-// ends. Errors are those of Open and ReadAll, and the context's.
-func Read(ctx context.Context, path string, most int64) ([]byte, error) {
+// Read reads a whole file of at most limit bytes, and stops when the context ends.
+// Errors are those of Open, ReadAll and the context.
+func Read(ctx context.Context, path string, limit int64) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	// A pipe is read no further when this is over; a regular file goes on to its end.
+	// The deadline ends the read of a pipe. It has no effect on a regular file.
 	stop := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Unix(1, 0)) })
 	content, err := await(ctx, func() ([]byte, error) {
-		defer func() { _ = file.Close() }() // was only read
-		return ReadAll(file, most)
+		defer func() { _ = file.Close() }() // only read
+		return ReadAll(file, limit)
 	})
 	stop()
 	return content, err
 }
 
-// ReadFrom reads the rest of an input, such as the standard one, which must be
-// at most so many bytes. When the context ends it returns, and leaves behind
-// whoever waits for an input that nothing can interrupt: the process is about to end.
-func ReadFrom(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
-	return await(ctx, func() ([]byte, error) { return bounded(in, most) })
+// ReadFrom reads the rest of an input of at most limit bytes. When the context ends,
+// it returns and abandons a read that cannot be interrupted: the process is about to
+// end.
+func ReadFrom(ctx context.Context, in io.Reader, limit int64) ([]byte, error) {
+	return await(ctx, func() ([]byte, error) { return readBounded(in, limit) })
 }
 
+// await calls read and returns early when the context ends.
 func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,23 +135,24 @@ func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 		done <- outcome{content, err}
 	}()
 	select {
-	case got := <-done:
-		if ctx.Err() != nil && got.err != nil {
+	case o := <-done:
+		if ctx.Err() != nil && o.err != nil {
 			return nil, ctx.Err()
 		}
-		return got.content, got.err
+		return o.content, o.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func bounded(in io.Reader, most int64) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(in, most+1))
+// readBounded reads at most limit bytes.
+func readBounded(in io.Reader, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, limit+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(content)) > most:
-		return nil, &SizeError{Most: most}
+	case int64(len(content)) > limit:
+		return nil, &SizeError{Limit: limit}
 	default:
 		return content, nil
 	}

@@ -24,7 +24,7 @@ func pipe(t *testing.T) string {
 	return path
 }
 
-// writer opens a pipe's other end, which waits for nobody either.
+// writer opens the other end of a pipe without waiting.
 func writer(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -45,7 +45,7 @@ func TestARegularFileIsReadUpToItsBound(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	var tooLarge *namedfile.SizeError
-	if _, err := namedfile.Read(t.Context(), path, 9); !errors.As(err, &tooLarge) || tooLarge.Size != 10 || tooLarge.Most != 9 {
+	if _, err := namedfile.Read(t.Context(), path, 9); !errors.As(err, &tooLarge) || tooLarge.Size != 10 || tooLarge.Limit != 9 {
 		t.Errorf("over its bound: %v", err)
 	}
 	if err := os.Truncate(path, 1<<40); err != nil { // sparse
@@ -59,7 +59,7 @@ func TestARegularFileIsReadUpToItsBound(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileIsRefused(t *testing.T) {
+func TestOnlyFilesAndPipesAreRead(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "s") // the name of a socket has to be short
 	if err != nil {
@@ -87,7 +87,7 @@ func TestWhatIsNoFileIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPipeIsReadAndNotWaitedFor(t *testing.T) {
+func TestAPipeIsReadWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	path := pipe(t)
 	if _, err := namedfile.Read(t.Context(), path, 10); !errors.Is(err, namedfile.ErrNoWriter) {
@@ -98,12 +98,12 @@ func TestAPipeIsReadAndNotWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tooLarge *namedfile.SizeError
-	if _, err := namedfile.Read(t.Context(), path, 10); !errors.As(err, &tooLarge) || tooLarge.Size != 0 || tooLarge.Most != 10 {
+	if _, err := namedfile.Read(t.Context(), path, 10); !errors.As(err, &tooLarge) || tooLarge.Size != 0 || tooLarge.Limit != 10 {
 		t.Errorf("too much: %v", err)
 	}
 }
 
-func TestAPipeWhoseWriterIsSilentIsLeftWithTheContext(t *testing.T) {
+func TestTheContextEndsTheReadOfASilentPipe(t *testing.T) {
 	t.Parallel()
 	path := pipe(t)
 	if _, err := writer(t, path).WriteString("begun"); err != nil {
@@ -121,12 +121,12 @@ func TestAPipeWhoseWriterIsSilentIsLeftWithTheContext(t *testing.T) {
 	}
 }
 
-// endless is an input without an end.
+// endless is an endless input.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-func TestAnInputIsBoundedAndLeftWithTheContext(t *testing.T) {
+func TestAnInputIsBoundedAndEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	var tooLarge *namedfile.SizeError
 	if _, err := namedfile.ReadFrom(t.Context(), endless{}, 1<<20); !errors.As(err, &tooLarge) {
@@ -146,5 +146,5 @@ func TestAnInputIsBoundedAndLeftWithTheContext(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("a silent one: %v", err)
 	}
-	_ = other.Close() // ends the reading that was left behind
+	_ = other.Close() // ends the abandoned read
 }

@@ -35,8 +35,8 @@ const (
 type Attempts interface {
 	AllowIn(ctx context.Context, key string, most int, period time.Duration) (ratelimit.Result, error)
 	PeekIn(ctx context.Context, key string, most int, period time.Duration) (ratelimit.Result, error)
-	ReturnIn(ctx context.Context, key string, most int, period time.Duration)
-	Forget(ctx context.Context, key string)
+	RefundIn(ctx context.Context, key string, most int, period time.Duration)
+	Reset(ctx context.Context, key string)
 }
 
 // Guesses keeps guessers of passwords off. It counts in Redis, for all nodes
@@ -79,7 +79,7 @@ func (g Guesses) Try(ctx context.Context, email string) (ended func(right, fault
 			continue
 		}
 		for _, taken := range counters[:i] {
-			g.Attempts.ReturnIn(ctx, taken.key, taken.most, taken.period)
+			g.Attempts.RefundIn(ctx, taken.key, taken.most, taken.period)
 		}
 		if err != nil {
 			return nil, apierr.Wrap("count the sign-in", err)
@@ -89,15 +89,15 @@ func (g Guesses) Try(ctx context.Context, email string) (ended func(right, fault
 	return func(right, fault bool) {
 		switch {
 		case right:
-			g.Attempts.Forget(ctx, counters[1].key)
-			g.Attempts.ReturnIn(ctx, counters[0].key, clientGuesses, clientPeriod)
+			g.Attempts.Reset(ctx, counters[1].key)
+			g.Attempts.RefundIn(ctx, counters[0].key, clientGuesses, clientPeriod)
 			if len(counters) == 3 {
-				g.Attempts.ReturnIn(ctx, counters[2].key, accountGuesses, accountPeriod)
+				g.Attempts.RefundIn(ctx, counters[2].key, accountGuesses, accountPeriod)
 				_, _ = g.Attempts.AllowIn(ctx, known, 1, knownFor) // without it the client is a stranger next time
 			}
 		case fault:
 			for _, c := range counters {
-				g.Attempts.ReturnIn(ctx, c.key, c.most, c.period)
+				g.Attempts.RefundIn(ctx, c.key, c.most, c.period)
 			}
 		}
 	}, nil

@@ -318,7 +318,7 @@ func TestAFloodOfHashesIsTurnedAway(t *testing.T) {
 func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	for name, o := range map[string]ratelimit.Options{"in this process": {Now: func() time.Time { return now }}, "in Redis": {Redis: redisClient(t), Patience: 10 * time.Second}} {
+	for name, o := range map[string]ratelimit.Options{"in this process": {Now: func() time.Time { return now }}, "in Redis": {Redis: redisClient(t), Timeout: 10 * time.Second}} {
 		g := authn.Guesses{Attempts: ratelimit.New(o)}
 		guess := func(client, email string, right bool) error {
 			ended, err := g.Try(ratelimit.WithClient(t.Context(), client), email)

@@ -36,7 +36,7 @@ type message struct {
 
 // decode reads a message of a client's.
 func decode(b []byte) (message, error) {
-	if body.Check(b) != nil {
+	if body.CheckDepth(b) != nil {
 		return message{}, fmt.Errorf("Invalid message received: it is nested more than %d levels deep", body.MaxDepth) //nolint:staticcheck // goes to the client as it is
 	}
 	var m struct {

@@ -56,9 +56,9 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	if err != nil {
 		return // what was wrong has been answered
 	}
-	ws.SetReadLimit(body.OfPeople)
+	ws.SetReadLimit(body.MaxBytes)
 	c := &conn{
-		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), most: body.OfStrangers,
+		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), most: body.MaxAnonymousBytes,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	if !t.server.join(c) {
@@ -220,7 +220,7 @@ func (c *conn) next() (m message, bad *ending, ok bool) {
 		return message{}, nil, false
 	}
 	if large {
-		return message{}, &ending{websocket.StatusMessageTooBig, "Message too large: at most " + body.Size(c.most), apierr.TooLarge}, true
+		return message{}, &ending{websocket.StatusMessageTooBig, "Message too large: at most " + body.FormatLimit(c.most), apierr.TooLarge}, true
 	}
 	c.asked.Store(0)
 	if kind != websocket.MessageText {

@@ -36,7 +36,7 @@ type QuestionOptions struct {
 const (
 	questionTimeout   = time.Second
 	questionPause     = 2 * time.Second
-	questionMostPause = 30 * time.Second
+	questionMaxPause = 30 * time.Second
 	questionCache     = 8 << 20
 )
 
@@ -67,7 +67,7 @@ func NewQuestions(model Embedder, opt QuestionOptions) *Questions {
 	}
 	return &Questions{
 		model: model, timeout: opt.Timeout, log: opt.Log, vectors: vectorCache{budget: opt.CacheBytes},
-		circuit: breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MostPause: questionMostPause, Now: opt.Now}),
+		circuit: breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MaxPause: questionMaxPause, Now: opt.Now}),
 	}
 }
 
@@ -98,11 +98,11 @@ func (q *Questions) Embed(ctx context.Context, text string) ([]float32, error) {
 // Call makes a call to the model that takes no longer than a time, unless the
 // model is passed over (ErrPassedOver).
 func (q *Questions) Call(ctx context.Context, within time.Duration, do func(context.Context) error) error {
-	call, _, ok := q.circuit.Enter()
+	call, _, ok := q.circuit.Allow()
 	if !ok {
 		return ErrPassedOver
 	}
-	defer call.GivenUp()
+	defer call.Abandon()
 	limited, cancel := context.WithTimeoutCause(ctx, within,
 		&provider.Error{Kind: provider.KindTimeout, Op: "embeddings", Message: "no answer within " + within.String()})
 	defer cancel()
@@ -110,16 +110,16 @@ func (q *Questions) Call(ctx context.Context, within time.Duration, do func(cont
 	hung := limited.Err() != nil && ctx.Err() == nil
 	switch {
 	case err == nil:
-		if call.Succeeded() {
+		if call.Succeed() {
 			q.log.InfoContext(ctx, "an embedding model answers again", slog.String("model", q.model.Model()))
 		}
 		return nil
 	case ctx.Err() != nil || !hung && !provider.IsOutage(err):
 		return err // which says nothing about the service
 	}
-	end := func() (time.Duration, int, bool) { return call.Failed(retryAfter(err)) }
+	end := func() (time.Duration, int, bool) { return call.Fail(retryAfter(err)) }
 	if hung {
-		end = call.Hung
+		end = call.Timeout
 	}
 	if pause, failures, opened := end(); opened {
 		q.log.WarnContext(ctx, "an embedding model is passed over: questions are answered by words alone",
@@ -134,7 +134,7 @@ func retryAfter(err error) time.Duration {
 	if !errors.As(err, &failure) {
 		return 0
 	}
-	return min(failure.RetryAfter(), questionMostPause)
+	return min(failure.RetryAfter(), questionMaxPause)
 }
 
 // vectorCache remembers the vectors of texts. It holds two generations and

@@ -62,14 +62,14 @@ func (g *Guard) Limits() Limits { return LimitsOf(g.ChatModel) }
 // Stream implements ChatModel. Where the model is passed over, the error is a *provider.Error of the kind unavailable.
 func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		call, left, ok := g.circuit.Enter()
+		call, left, ok := g.circuit.Allow()
 		if !ok {
 			yield(Event{}, &provider.Error{
 				Kind: provider.KindUnavailable, Op: "chat", Message: "passed over after several failures in a row", After: left,
 			})
 			return
 		}
-		defer call.GivenUp()
+		defer call.Abandon()
 		settled := false
 		for event, err := range g.ChatModel.Stream(ctx, request) {
 			if !settled && (err != nil || event.Text != "" || event.Call != nil || event.Usage != nil) {
@@ -85,7 +85,7 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 // settle notes how a request began and reports whether that tells anything about the service.
 func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool {
 	if err == nil {
-		if call.Succeeded() {
+		if call.Succeed() {
 			g.log.InfoContext(ctx, "a chat model answers again", slog.String("model", g.Name()))
 		}
 		return true
@@ -95,7 +95,7 @@ func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool 
 	}
 	var failure *provider.Error
 	errors.As(err, &failure)
-	if pause, failures, opened := call.Failed(min(failure.RetryAfter(), longestPause)); opened {
+	if pause, failures, opened := call.Fail(min(failure.RetryAfter(), longestPause)); opened {
 		g.log.WarnContext(ctx, "a chat model is passed over after failures in a row",
 			slog.String("model", g.Name()), slog.Int("failures", failures), slog.Duration("pause", pause))
 	}

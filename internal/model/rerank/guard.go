@@ -29,7 +29,7 @@ type GuardOptions struct {
 
 const (
 	guardPause     = 2 * time.Second
-	guardMostPause = 30 * time.Second
+	guardMaxPause = 30 * time.Second
 )
 
 // Guard is a Reranker that is passed over for a while when it does not answer, so
@@ -48,30 +48,30 @@ func NewGuard(model Reranker, opt GuardOptions) *Guard {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MostPause: guardMostPause, Now: opt.Now})
+	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MaxPause: guardMaxPause, Now: opt.Now})
 	return &Guard{Reranker: model, circuit: circuit, log: opt.Log}
 }
 
 // Rerank implements Reranker. Where the model is passed over, the error is ErrPassedOver.
 func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
-	call, _, ok := g.circuit.Enter()
+	call, _, ok := g.circuit.Allow()
 	if !ok {
 		return nil, ErrPassedOver
 	}
-	defer call.GivenUp()
+	defer call.Abandon()
 	scores, err := g.Reranker.Rerank(ctx, query, passages)
 	switch {
 	case err == nil:
-		if call.Succeeded() {
+		if call.Succeed() {
 			g.log.InfoContext(ctx, "the reranking model answers again", slog.String("model", g.Model()))
 		}
 		return scores, nil
 	case ctx.Err() != nil || !provider.IsOutage(err):
 		return nil, err
 	}
-	end := func() (time.Duration, int, bool) { return call.Failed(retryAfter(err)) }
+	end := func() (time.Duration, int, bool) { return call.Fail(retryAfter(err)) }
 	if provider.IsKind(err, provider.KindTimeout) {
-		end = call.Hung
+		end = call.Timeout
 	}
 	if pause, failures, opened := end(); opened {
 		g.log.WarnContext(ctx, "the reranking model is passed over: results keep their order",
@@ -86,5 +86,5 @@ func retryAfter(err error) time.Duration {
 	if !errors.As(err, &failure) {
 		return 0
 	}
-	return min(failure.RetryAfter(), guardMostPause)
+	return min(failure.RetryAfter(), guardMaxPause)
 }

@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	// OfPeople is how many bytes of JSON an operation of a signed-in person has at
-	// most, and so has a message of theirs over WebSocket.
-	OfPeople = 1 << 20
-	// OfStrangers is the same for whoever has not said who they are.
-	OfStrangers = 64 << 10
-	// MaxDepth is how deep the JSON may be nested.
+	// MaxBytes is the most bytes of JSON in an operation of an authenticated caller,
+	// or in one of their WebSocket messages.
+	MaxBytes = 1 << 20
+	// MaxAnonymousBytes is MaxBytes for anonymous callers.
+	MaxAnonymousBytes = 64 << 10
+	// MaxDepth is the deepest nesting of the JSON.
 	MaxDepth = 100
 )
 
-// ErrDeep is the error of JSON that is nested deeper than MaxDepth.
-var ErrDeep = errors.New("nested too deeply")
+// ErrTooDeep says that JSON is nested deeper than MaxDepth.
+var ErrTooDeep = errors.New("nested too deeply")
 
-// Limit is how many bytes of JSON v may send at once.
+// Limit returns the most bytes of JSON that v may send at a time.
 func Limit(v viewer.Viewer) int64 {
 	if v.Kind == viewer.KindAnonymous || v.Kind == "" {
-		return OfStrangers
+		return MaxAnonymousBytes
 	}
-	return OfPeople
+	return MaxBytes
 }
 
-// Size says a limit of Limit in words.
-func Size(limit int64) string {
+// FormatLimit formats a limit for people.
+func FormatLimit(limit int64) string {
 	if limit%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", limit>>20)
 	}
 	return fmt.Sprintf("%d KiB", limit>>10)
 }
 
-// Check returns ErrDeep for JSON that is nested too deeply. It is linear in the
-// bytes, and says nothing of bytes that are not JSON.
-func Check(json []byte) error {
+// CheckDepth returns ErrTooDeep for JSON that is nested too deeply. It takes linear
+// time and does not check that the bytes are JSON.
+func CheckDepth(json []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(json); i++ {
 		switch c := json[i]; {
@@ -53,7 +53,7 @@ func Check(json []byte) error {
 			quoted = true
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return ErrDeep
+				return ErrTooDeep
 			}
 		case c == '}' || c == ']':
 			depth--

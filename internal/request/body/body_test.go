@@ -18,25 +18,25 @@ func TestTheDepthOfJSONIsBounded(t *testing.T) {
 		strings.Repeat(`{"a":`, body.MaxDepth+1): true, strings.Repeat("[],", 1000): false,
 		`"` + nested(1000) + `"`: false, `"\"` + nested(1000) + `"`: false, `"\\"` + nested(1000): true,
 	} {
-		if got := errors.Is(body.Check([]byte(text)), body.ErrDeep); got != deep {
+		if got := errors.Is(body.CheckDepth([]byte(text)), body.ErrTooDeep); got != deep {
 			t.Errorf("%.40s: %t", text, got)
 		}
 	}
 }
 
-func TestStrangersMaySendLess(t *testing.T) {
+func TestAnonymousCallersMaySendLess(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[viewer.Kind]int64{"": 64 << 10, viewer.KindAnonymous: 64 << 10, viewer.KindSession: 1 << 20} {
 		if got := body.Limit(viewer.Viewer{Kind: kind}); got != want {
-			t.Errorf("%q may send %d", kind, got)
+			t.Errorf("Limit of %q = %d", kind, got)
 		}
 	}
-	if body.Size(body.OfPeople) != "1 MiB" || body.Size(body.OfStrangers) != "64 KiB" {
-		t.Error(body.Size(body.OfPeople), body.Size(body.OfStrangers))
+	if body.FormatLimit(body.MaxBytes) != "1 MiB" || body.FormatLimit(body.MaxAnonymousBytes) != "64 KiB" {
+		t.Error(body.FormatLimit(body.MaxBytes), body.FormatLimit(body.MaxAnonymousBytes))
 	}
 }
 
-// depth is the nesting of a value that is JSON.
+// depth returns the nesting of a JSON value.
 func depth(v any) int {
 	most := 0
 	switch v := v.(type) {
@@ -59,12 +59,12 @@ func FuzzDepth(f *testing.F) {
 	f.Add([]byte(`["\"[\\"]`))
 	f.Add([]byte(strings.Repeat("[", 101) + strings.Repeat("]", 101)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		err := body.Check(b)
+		err := body.CheckDepth(b)
 		var v any
 		if json.Unmarshal(b, &v) != nil {
 			return
 		}
-		// Of an object with a name twice the last is kept, so that less can be seen here.
+		// Unmarshal drops all but the last of duplicate names, so depth may be too small.
 		if depth(v) > body.MaxDepth && err == nil {
 			t.Errorf("%q is nested %d deep", b, depth(v))
 		}

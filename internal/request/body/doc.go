@@ -1,6 +1,5 @@
-// Package body bounds what clients send around a GraphQL operation: the bytes
-// of its JSON, and how deep that is nested. What is in the operation itself is
-// bounded where it is read, in package graph.
+// Package body bounds the JSON around a GraphQL operation: its bytes and its
+// nesting. Package graph bounds the operation itself.
 //
-// Allowed imports: the leaf internal/viewer.
+// Allowed imports: internal/viewer.
 package body

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Options are the settings of a Breaker; the zero value is useful.
+// Options configures a Breaker. The zero value is useful.
 type Options struct {
-	// Failures in a row that open the circuit; 0 means 3.
+	// Failures is the number of consecutive failures that open the circuit; 0 means 3.
 	Failures int
-	// Pause is how long it stays open; 0 means 30 seconds. Each try that fails
-	// doubles it up to MostPause, which is at least Pause.
-	Pause, MostPause time.Duration
+	// Pause is the time that the circuit stays open; 0 means 30 seconds. Each failed
+	// probe doubles it up to MaxPause, which is at least Pause.
+	Pause, MaxPause time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Breaker is a circuit: closed while the service works, open while calls are
-// refused. It is safe for concurrent use.
+// A Breaker is a circuit breaker: closed while the service works, open while it
+// refuses calls. It is safe for concurrent use.
 type Breaker struct {
 	opt Options
 
-	mu      sync.Mutex
-	failed  int           // in a row
-	until   time.Time     // open until then; zero: closed
-	pause   time.Duration // of the next opening
-	probing bool          // a call is trying the service after the pause
+	mu       sync.Mutex
+	failures int           // consecutive ones
+	until    time.Time     // the end of the open state; zero: closed
+	pause    time.Duration // of the next opening
+	probing  bool          // a probe runs
 }
 
-// New makes a closed Breaker.
+// New returns a closed Breaker.
 func New(opt Options) *Breaker {
 	if opt.Failures <= 0 {
 		opt.Failures = 3
@@ -36,91 +36,91 @@ func New(opt Options) *Breaker {
 	if opt.Pause <= 0 {
 		opt.Pause = 30 * time.Second
 	}
-	opt.MostPause = max(opt.MostPause, opt.Pause)
+	opt.MaxPause = max(opt.MaxPause, opt.Pause)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
 	return &Breaker{opt: opt, pause: opt.Pause}
 }
 
-// Call is a call that was let through. Exactly one of its methods says how it
-// ended; whatever is said after that is not heard. It is used by one goroutine.
+// A Call is an admitted call. The first of its methods that is called reports its
+// outcome; later calls have no effect. A Call is for one goroutine.
 type Call struct {
 	breaker *Breaker
 	probe   bool
-	settled bool
+	done    bool
 }
 
-// Enter lets a call through, or refuses it and says how long the circuit stays
-// open, which is 0 while another call is trying the service.
-func (b *Breaker) Enter() (call Call, left time.Duration, ok bool) {
+// Allow admits a call, or refuses it and returns the time until the next probe,
+// which is 0 while a probe runs.
+func (b *Breaker) Allow() (call Call, wait time.Duration, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.until.IsZero() {
 		return Call{breaker: b}, 0, true
 	}
-	left = max(b.until.Sub(b.opt.Now()), 0)
-	if left > 0 || b.probing {
-		return Call{}, left, false
+	wait = max(b.until.Sub(b.opt.Now()), 0)
+	if wait > 0 || b.probing {
+		return Call{}, wait, false
 	}
 	b.probing = true
 	return Call{breaker: b, probe: true}, 0, true
 }
 
-// Succeeded closes the circuit and reports whether it was open.
-func (c *Call) Succeeded() (wasOpen bool) {
-	if c.settled {
+// Succeed closes the circuit and reports whether it was open.
+func (c *Call) Succeed() (wasOpen bool) {
+	if c.done {
 		return false
 	}
-	c.settled = true
+	c.done = true
 	b := c.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	wasOpen = !b.until.IsZero()
-	b.failed, b.until, b.pause, b.probing = 0, time.Time{}, b.opt.Pause, false
+	b.failures, b.until, b.pause, b.probing = 0, time.Time{}, b.opt.Pause, false
 	return wasOpen
 }
 
-// Failed counts a failure. Where it opens the circuit, that stays open for the
-// returned pause, which is least or more; failures is how many there were in a row.
-func (c *Call) Failed(least time.Duration) (pause time.Duration, failures int, opened bool) {
-	return c.fail(least, 1)
+// Fail counts a failure. It reports whether the failure opened the circuit, for how
+// long (at least minPause), and the number of consecutive failures.
+func (c *Call) Fail(minPause time.Duration) (pause time.Duration, failures int, opened bool) {
+	return c.fail(minPause, 1)
 }
 
-// Hung is a failure that opens the circuit by itself: each further call would
-// wait as long as this one did.
-func (c *Call) Hung() (pause time.Duration, failures int, opened bool) {
+// Timeout counts a timeout, which opens the circuit at once: each further call would
+// wait as long.
+func (c *Call) Timeout() (pause time.Duration, failures int, opened bool) {
 	return c.fail(0, c.breaker.opt.Failures)
 }
 
-func (c *Call) fail(least time.Duration, weight int) (pause time.Duration, failures int, opened bool) {
-	if c.settled {
+func (c *Call) fail(minPause time.Duration, weight int) (pause time.Duration, failures int, opened bool) {
+	if c.done {
 		return 0, 0, false
 	}
-	c.settled = true
+	c.done = true
 	b := c.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failed++
-	if !c.probe && b.failed < b.opt.Failures && weight < b.opt.Failures {
-		return 0, b.failed, false
+	b.failures++
+	if !c.probe && b.failures < b.opt.Failures && weight < b.opt.Failures {
+		return 0, b.failures, false
 	}
 	if c.probe {
-		b.pause = min(2*b.pause, b.opt.MostPause)
+		b.pause = min(2*b.pause, b.opt.MaxPause)
 		b.probing = false
 	}
-	pause = max(b.pause, least)
+	pause = max(b.pause, minPause)
 	b.until = b.opt.Now().Add(pause)
-	return pause, b.failed, true
+	return pause, b.failures, true
 }
 
-// GivenUp ends a call that says nothing about the service, as when the caller
-// went away. It is the way to defer the end of a call.
-func (c *Call) GivenUp() {
-	if c.settled || c.breaker == nil {
+// Abandon ends a call without an outcome, for example when the caller has gone. It
+// is meant to be deferred.
+func (c *Call) Abandon() {
+	if c.done || c.breaker == nil {
 		return
 	}
-	c.settled = true
+	c.done = true
 	if !c.probe {
 		return
 	}

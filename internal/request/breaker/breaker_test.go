@@ -8,63 +8,63 @@ import (
 	"github.com/magpie-search/magpie/internal/request/breaker"
 )
 
-// clock is a time that a test sets.
+// A clock is a time that a test sets.
 type clock struct{ at atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Unix(0, c.at.Load()).Add(time.Hour) }
 func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
 func refused(t *testing.T, b *breaker.Breaker, want time.Duration) {
 	t.Helper()
-	if _, left, ok := b.Enter(); ok || left != want {
-		t.Fatalf("a call is let through (%v), or refused for %v; want %v", ok, left, want)
+	if _, wait, ok := b.Allow(); ok || wait != want {
+		t.Fatalf("Allow = %v with a wait of %v, want false with %v", ok, wait, want)
 	}
 }
 
 func enter(t *testing.T, b *breaker.Breaker) *breaker.Call {
 	t.Helper()
-	call, _, ok := b.Enter()
+	call, _, ok := b.Allow()
 	if !ok {
 		t.Fatal("the call is refused")
 	}
 	return &call
 }
 
-func TestFailuresInARowOpenTheCircuit(t *testing.T) {
+func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := breaker.New(breaker.Options{Failures: 2, Pause: time.Second, Now: c.now})
-	enter(t, b).Failed(0)
-	enter(t, b).Succeeded()
-	enter(t, b).Failed(0)
-	if pause, failures, opened := enter(t, b).Failed(0); !opened || pause != time.Second || failures != 2 {
-		t.Fatalf("the second in a row: %v, %d, %v", pause, failures, opened)
+	enter(t, b).Fail(0)
+	enter(t, b).Succeed()
+	enter(t, b).Fail(0)
+	if pause, failures, opened := enter(t, b).Fail(0); !opened || pause != time.Second || failures != 2 {
+		t.Fatalf("the second failure: %v, %d, %v", pause, failures, opened)
 	}
 	refused(t, b, time.Second)
 	c.advance(time.Second)
 	probe := enter(t, b)
 	refused(t, b, 0)
-	if !probe.Succeeded() {
-		t.Error("the circuit was open")
+	if !probe.Succeed() {
+		t.Error("the circuit was not open")
 	}
-	enter(t, b).GivenUp()
+	enter(t, b).Abandon()
 }
 
-func TestATryThatFailsDoublesThePause(t *testing.T) {
+func TestAFailedProbeDoublesThePause(t *testing.T) {
 	t.Parallel()
 	var c clock
-	b := breaker.New(breaker.Options{Failures: 3, Pause: time.Second, MostPause: 3 * time.Second, Now: c.now})
-	if pause, _, opened := enter(t, b).Hung(); !opened || pause != time.Second {
-		t.Fatalf("a call that hung: %v, %v", pause, opened)
+	b := breaker.New(breaker.Options{Failures: 3, Pause: time.Second, MaxPause: 3 * time.Second, Now: c.now})
+	if pause, _, opened := enter(t, b).Timeout(); !opened || pause != time.Second {
+		t.Fatalf("a timeout: %v, %v", pause, opened)
 	}
 	for _, want := range []time.Duration{2 * time.Second, 3 * time.Second, 3 * time.Second} {
 		c.advance(3 * time.Second)
-		if pause, _, opened := enter(t, b).Failed(0); !opened || pause != want {
+		if pause, _, opened := enter(t, b).Fail(0); !opened || pause != want {
 			t.Fatalf("pause %v, want %v", pause, want)
 		}
 	}
 	c.advance(3 * time.Second)
-	enter(t, b).Succeeded()
-	if pause, _, _ := enter(t, b).Hung(); pause != time.Second {
+	enter(t, b).Succeed()
+	if pause, _, _ := enter(t, b).Timeout(); pause != time.Second {
 		t.Errorf("after a success the pause is %v", pause)
 	}
 }
@@ -73,36 +73,36 @@ func TestAServiceMayAskForALongerPause(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := breaker.New(breaker.Options{Failures: 1, Pause: time.Second, Now: c.now})
-	enter(t, b).Failed(time.Minute)
+	enter(t, b).Fail(time.Minute)
 	refused(t, b, time.Minute)
 }
 
-func TestATryThatWasGivenUpLetsTheNextOneThrough(t *testing.T) {
+func TestAnAbandonedProbeAdmitsTheNext(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := breaker.New(breaker.Options{Failures: 1, Pause: time.Second, Now: c.now})
-	enter(t, b).Failed(0)
+	enter(t, b).Fail(0)
 	c.advance(time.Second)
 	probe := enter(t, b)
-	probe.GivenUp()
-	probe.Succeeded() // is not heard
+	probe.Abandon()
+	probe.Succeed() // has no effect
 	next := enter(t, b)
 	refused(t, b, 0)
-	next.Succeeded()
-	next.GivenUp()
-	enter(t, b).Succeeded()
+	next.Succeed()
+	next.Abandon()
+	enter(t, b).Succeed()
 }
 
-func TestALateFailureOfAnEarlierCallLeavesTheTryAlone(t *testing.T) {
+func TestALateFailureDoesNotEndTheProbe(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := breaker.New(breaker.Options{Failures: 1, Pause: time.Second, Now: c.now})
 	late := enter(t, b)
-	enter(t, b).Failed(0)
+	enter(t, b).Fail(0)
 	c.advance(time.Second)
 	probe := enter(t, b)
-	late.Failed(0)
+	late.Fail(0)
 	refused(t, b, time.Second)
-	probe.Succeeded()
-	enter(t, b).Succeeded()
+	probe.Succeed()
+	enter(t, b).Succeed()
 }

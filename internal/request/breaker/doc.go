@@ -1,5 +1,6 @@
-// Package breaker keeps callers from waiting for a service that does not work: a Breaker counts failures in a row, refuses
-// calls for a while once there were too many, and then lets one through to try.
+// Package breaker has a circuit breaker, which keeps callers from waiting for a
+// service that does not work. It counts consecutive failures, refuses calls for a
+// while after too many of them, and then admits one call as a probe.
 //
-// The package may import the standard library.
+// Allowed imports: the standard library.
 package breaker

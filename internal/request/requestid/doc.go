@@ -1,4 +1,5 @@
-// Package requestid carries the id of a request, the one of the X-Request-Id
-// header, so that log lines of every layer can name it. It imports nothing of
-// Magpie.
+// Package requestid carries the id of a request, from the X-Request-Id header, in
+// its context, so that the log lines of every layer have it.
+//
+// Allowed imports: the standard library.
 package requestid

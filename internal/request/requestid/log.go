@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// LogKey is the attribute of a log line that names the request.
+// LogKey is the key of the attribute with the request id.
 const LogKey = "request_id"
 
-// LogHandler adds the id in a line's context to the line, where it does not
-// name the request already.
+// LogHandler returns a handler that adds the request id of the context to each line
+// without one.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

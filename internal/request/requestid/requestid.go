@@ -2,10 +2,10 @@ package requestid
 
 import "context"
 
-// Header is the HTTP header that carries the id both ways.
+// Header is the HTTP header with the id, in requests and responses.
 const Header = "X-Request-Id"
 
-// maxLength is the longest id that is taken from a client.
+// maxLength is the longest id that is accepted from a client.
 const maxLength = 128
 
 type contextKey struct{}
@@ -15,7 +15,7 @@ func With(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, contextKey{}, id)
 }
 
-// From returns the id in ctx; empty when there is none.
+// From returns the id in ctx, or "".
 func From(ctx context.Context) string {
 	id, _ := ctx.Value(contextKey{}).(string)
 	return id
@@ -24,9 +24,8 @@ func From(ctx context.Context) string {
 // Pattern is Acceptable as a regular expression.
 const Pattern = `^[A-Za-z0-9._-]{1,128}$`
 
-// Acceptable reports whether an id that a client sent may be kept: 1 to 128
-// letters, digits, dots, underscores and hyphens, so that it can do no harm in
-// a log or a header.
+// Acceptable reports whether an id from a client is harmless in logs and headers: 1
+// to 128 letters, digits, dots, underscores and hyphens.
 func Acceptable(id string) bool {
 	if id == "" || len(id) > maxLength {
 		return false
