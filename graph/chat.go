@@ -56,7 +56,7 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 func (r *Resolver) chatResume(ctx context.Context, id uuid.UUID, after int) (<-chan model.ChatEvent, error) {
 	v, _ := viewer.From(ctx)
 	return replay.Follow(ctx, r.Answers, ownerOf(v), id, after, func(e replay.Event[chat.Event]) model.ChatEvent {
-		return chatEvent(e.Of, e.Seq, &id)
+		return chatEvent(e.Data, e.Seq, &id)
 	})
 }
 

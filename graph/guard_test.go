@@ -132,8 +132,8 @@ func (f faulty) PeekIn(context.Context, string, int, time.Duration) (ratelimit.R
 	return ratelimit.Result{}, f.fault()
 }
 
-func (faulty) ReturnIn(context.Context, string, int, time.Duration) {}
-func (faulty) Forget(context.Context, string)                       {}
+func (faulty) RefundIn(context.Context, string, int, time.Duration) {}
+func (faulty) Reset(context.Context, string)                       {}
 
 func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
 	t.Parallel()

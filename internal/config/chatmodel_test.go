@@ -94,7 +94,7 @@ func TestWrongChatModelsAreNamed(t *testing.T) {
 		`LLM_MODEL: there is no model "other"`:                   {"LLM_MODEL=other"},
 		`LLM_FALLBACK: there is no model "other"`:                {"LLM_FALLBACK=other"},
 		`LLM_CONFIG: read the file: open`:                        {"LLM_CONFIG=/nowhere/at/all"},
-		`LLM_CONFIG: line 3: the file is not JSON`:                file("[\n{\"api_key\": \"hunter2\"},\nhunter2]"),
+		`LLM_CONFIG: line 3: the file is not JSON`:               file("[\n{\"api_key\": \"hunter2\"},\nhunter2]"),
 		`LLM_CONFIG: the file must hold a list`:                  file(`{"name": "hunter2"}`),
 		`LLM_CONFIG: entry 1: name: is not set`:                  file(`[{}]`),
 		`LLM_CONFIG: entry 1: name: must be a text`:              file(`[{"name": 7}]`),

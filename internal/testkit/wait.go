@@ -49,3 +49,11 @@ func Delay(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
+
+// Advance lets a duration pass on the clock of a synctest bubble.
+func Advance(t testing.TB, d time.Duration) {
+	t.Helper()
+	if err := Delay(t.Context(), d); err != nil {
+		t.Fatalf("the test ended while its clock advanced: %v", err)
+	}
+}

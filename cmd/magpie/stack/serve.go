@@ -9,7 +9,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
-	live "github.com/magpie-search/magpie/internal/live/connection"
+	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
 	"github.com/magpie-search/magpie/rest/widget"
@@ -19,7 +19,7 @@ import (
 type HTTP struct {
 	app     *wire.App
 	server  *web.Server
-	streams *live.Server
+	streams *connection.Server
 	drain   *web.Drain
 	cool    context.CancelFunc // ends warming
 	warming sync.WaitGroup     // the reading of collections into memory
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, app *wire.App, listener net.Listener, version st
 func prepare(ctx context.Context, app *wire.App, version string, page bool) (*HTTP, http.Handler, error) {
 	c := app.Config
 	h := &HTTP{app: app, drain: &web.Drain{}}
-	h.streams = web.NewLive(ctx, app.Accounts, c.DashboardOrigins, live.Limits{
+	h.streams = web.NewLive(ctx, app.Accounts, c.DashboardOrigins, connection.Limits{
 		PerConnection: c.SubscriptionsPerConnection, PerPerson: c.SubscriptionsPerPerson, PerProcess: c.SubscriptionsPerProcess,
 	}, app.Log)
 	handler, err := handler(app, h.streams, h.drain, version, page)
@@ -59,7 +59,7 @@ func (h *HTTP) begin(ctx context.Context, server *web.Server) {
 	h.warming.Go(func() { h.app.Warm(warming) })
 }
 
-func handler(app *wire.App, streams *live.Server, drain *web.Drain, version string, page bool) (http.Handler, error) {
+func handler(app *wire.App, streams *connection.Server, drain *web.Drain, version string, page bool) (http.Handler, error) {
 	c := app.Config
 	server := app.GraphQL()
 	transport, err := rest.New(app.REST())

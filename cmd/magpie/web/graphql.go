@@ -36,7 +36,7 @@ const (
 // AddTransports makes a server speak GraphQL over WebSocket (the
 // graphql-transport-ws protocol), server-sent events, multipart forms and
 // plain POST. Transports for other paths must have been added before.
-func AddTransports(s *handler.Server, streams *live.Server, uploadLimit int64) {
+func AddTransports(s *handler.Server, streams *connection.Server, uploadLimit int64) {
 	s.AddTransport(streams.WebSocket(ratelimit.ClientOf))
 	s.AddTransport(operations{streams})
 	s.AddTransport(forms{transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory}})

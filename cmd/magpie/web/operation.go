@@ -23,7 +23,7 @@ import (
 // operations is POST with a JSON body, after the GraphQL-over-HTTP
 // specification (github.com/graphql/graphql-over-http): queries and mutations
 // are answered as JSON, subscriptions as server-sent events.
-type operations struct{ live *live.Server }
+type operations struct{ live *connection.Server }
 
 // The media types of answers.
 const (
@@ -158,7 +158,7 @@ func accepted(header []string) (answer string, events bool) {
 
 // initiate says who opens a WebSocket. A browser cannot send the session token
 // as a header: it stands in the payload of the first message.
-func initiate(accounts Accounts) live.Init {
+func initiate(accounts Accounts) connection.Init {
 	return func(ctx context.Context, payload map[string]any) (who viewer.Viewer, err error) {
 		authorization := ""
 		for name, value := range payload {
@@ -179,8 +179,8 @@ func initiate(accounts Accounts) live.Init {
 
 // NewLive makes the server of what goes on: subscriptions, for the people that
 // accounts know. Close it once.
-func NewLive(ctx context.Context, accounts Accounts, origins []string, limits live.Limits, log *slog.Logger) *live.Server {
-	return live.New(ctx, live.Options{
+func NewLive(ctx context.Context, accounts Accounts, origins []string, limits connection.Limits, log *slog.Logger) *connection.Server {
+	return connection.New(ctx, connection.Options{
 		Init: initiate(accounts), Sessions: accounts, Origins: hosts(origins), Limits: limits, Log: log,
 	})
 }

@@ -20,7 +20,7 @@ import (
 func spoken(t *testing.T) http.Handler {
 	t.Helper()
 	server := testserver.New()
-	streams := web.NewLive(t.Context(), accounts{}, nil, live.Limits{}, slog.New(slog.DiscardHandler))
+	streams := web.NewLive(t.Context(), accounts{}, nil, connection.Limits{}, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { streams.Close(context.Background()) })
 	web.AddTransports(server.Server, streams, 1<<10)
 	o := options()

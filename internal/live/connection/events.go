@@ -1,4 +1,4 @@
-package live
+package connection
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Events answers one operation as server-sent events, in the "distinct
-// connections" mode of the graphql-sse protocol: an event "next" for each
-// result, and "complete" at the end. refused is not nil when too much is open,
-// and then nothing has been written.
+// Events executes an operation and writes its results as server-sent events, in the
+// "distinct connections" mode of the protocol graphql-sse: an event "next" for each
+// result, and "complete" at the end. It returns an error, and writes nothing, at a
+// limit of open operations.
 func (s *Server) Events(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, rc *graphql.OperationContext, wrong gqlerror.List, address string) (refused error) {
 	v, _ := viewer.From(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &events{server: s, w: w, viewer: v, cancel: cancel}
+	x := &eventStream{server: s, w: w, viewer: v, cancel: cancel}
 	if !s.join(x) {
 		return apierr.New(apierr.Unavailable, goingAway().reason)
 	}
 	defer s.leave(x)
-	release, full := s.gate.operation(owner(v, address))
+	release, full := s.gate.operation(ownerOf(v, address))
 	if full != nil {
 		return &apierr.Error{Code: full.error, Message: full.reason, RetryAfter: time.Minute}
 	}
@@ -38,23 +38,24 @@ func (s *Server) Events(ctx context.Context, w http.ResponseWriter, exec graphql
 	return nil
 }
 
-// events is a stream of events.
-type events struct {
+// An eventStream is a stream of server-sent events.
+type eventStream struct {
 	server *Server
 	viewer viewer.Viewer
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex // orders what is written
+	mu     sync.Mutex // guards the following, and orders writes
 	w      http.ResponseWriter
-	over   bool
+	done   bool
 	timer  *time.Timer
 	broken bool
 }
 
-func (x *events) who() (viewer.Viewer, bool) { return x.viewer, true }
-func (x *events) end(e *ending)              { x.cancel(e) }
+func (x *eventStream) owner() (viewer.Viewer, bool) { return x.viewer, true }
+func (x *eventStream) end(e *closing)               { x.cancel(e) }
 
-func (x *events) run(ctx context.Context, exec graphql.GraphExecutor, rc *graphql.OperationContext, wrong gqlerror.List) {
+// run executes the operation and writes its results.
+func (x *eventStream) run(ctx context.Context, exec graphql.GraphExecutor, rc *graphql.OperationContext, wrong gqlerror.List) {
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
@@ -78,50 +79,52 @@ func (x *events) run(ctx context.Context, exec graphql.GraphExecutor, rc *graphq
 			return
 		}
 	}
-	if why, ok := errors.AsType[*ending](context.Cause(ctx)); ok {
-		x.next(&graphql.Response{Errors: gqlerror.List{{Message: why.reason, Extensions: map[string]any{"code": string(why.error)}}}})
+	if reason, ok := errors.AsType[*closing](context.Cause(ctx)); ok {
+		x.next(&graphql.Response{Errors: gqlerror.List{{Message: reason.reason, Extensions: map[string]any{"code": string(reason.error)}}}})
 	}
 }
 
-// finish says that nothing follows.
-func (x *events) finish() {
+// finish writes the last event.
+func (x *eventStream) finish() {
 	x.write([]byte("event: complete\ndata:\n\n"))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.over = true
+	x.done = true
 	x.timer.Stop()
-	// The connection may serve further requests.
+	// The connection may serve more requests.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
 }
 
-func (x *events) next(response *graphql.Response) bool {
+// next writes a result.
+func (x *eventStream) next(response *graphql.Response) bool {
 	b, err := json.Marshal(response)
 	if err != nil {
-		x.server.opt.Log.Error("an event cannot be written", slog.Any("error", err))
+		x.server.opt.Log.Error("event not encoded", slog.Any("error", err))
 		return false
 	}
 	return x.write(append(append([]byte("event: next\ndata: "), b...), "\n\n"...))
 }
 
-func (x *events) beat() {
+// beat sends a comment that keeps a quiet stream open.
+func (x *eventStream) beat() {
 	if x.write([]byte(":\n\n")) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if !x.over {
+		if !x.done {
 			x.timer.Reset(x.server.opt.Event)
 		}
 	}
 }
 
-// write sends bytes; false when the stream has ended or its client is cut off.
-func (x *events) write(b []byte) bool {
+// write sends bytes. It reports false when the stream has ended.
+func (x *eventStream) write(b []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.over || x.broken {
+	if x.done || x.broken {
 		return false
 	}
 	control := http.NewResponseController(x.w)
-	_ = control.SetWriteDeadline(time.Now().Add(x.server.opt.Write)) // a recorder of a test has none
+	_ = control.SetWriteDeadline(time.Now().Add(x.server.opt.Write)) // a recorder of a test has no deadline
 	_, err := x.w.Write(b)
 	if err == nil {
 		err = control.Flush()
@@ -134,7 +137,7 @@ func (x *events) write(b []byte) bool {
 			Timeout() bool
 		}](err); ok && timeout.Timeout() {
 			x.server.slow.Add(1)
-			x.server.opt.Log.Info("a stream of events was cut off since nothing is read from it")
+			x.server.opt.Log.Info("event stream closed, client does not read")
 		}
 		return false
 	}

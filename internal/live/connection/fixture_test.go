@@ -1,4 +1,4 @@
-package live_test
+package connection_test
 
 import (
 	"bytes"
@@ -22,11 +22,12 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/live/connection"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// schema is executed by hand: wait gives one event and then nothing, flood
-// gives large ones as fast as they are taken, panic does so.
+// schema returns an executable schema without resolvers: wait has one event and then
+// none, flood has endless large events, panic panics.
 func schema() graphql.ExecutableSchema {
 	parsed := gqlparser.MustLoadSchema(&ast.Source{Input: `
 		type Query { name: String! }
@@ -58,7 +59,7 @@ func schema() graphql.ExecutableSchema {
 	}
 }
 
-// people know who is signed in.
+// people has the roles of sessions.
 type people struct {
 	mu    sync.Mutex
 	roles map[uuid.UUID]viewer.Role
@@ -89,19 +90,19 @@ func (p *people) fail() {
 	p.err = errors.New("the database is away")
 }
 
-// place is a server of streams over HTTP, and who may use it: the token of a
-// person is the id of their session.
-type place struct {
+// A fixture is a server of streams over HTTP with its sessions. The token of a person
+// is the id of their session.
+type fixture struct {
 	*testing.T
 	people *people
-	server *live.Server
+	server *connection.Server
 	http   *httptest.Server
 	client *http.Client
 }
 
-func open(t *testing.T, o live.Options) *place {
+func open(t *testing.T, o connection.Options) *fixture {
 	t.Helper()
-	p := &place{T: t, people: &people{roles: map[uuid.UUID]viewer.Role{}}}
+	p := &fixture{T: t, people: &people{roles: map[uuid.UUID]viewer.Role{}}}
 	o.Sessions, o.Log = p.people, slog.New(slog.DiscardHandler)
 	o.Init = func(_ context.Context, payload map[string]any) (viewer.Viewer, error) {
 		token, _ := payload["token"].(string)
@@ -110,7 +111,7 @@ func open(t *testing.T, o live.Options) *place {
 	if o.Recheck == 0 {
 		o.Recheck = 10 * time.Millisecond
 	}
-	p.server = live.New(t.Context(), o)
+	p.server = connection.New(t.Context(), o)
 	s := handler.New(schema())
 	s.AddTransport(p.server.WebSocket(func(context.Context) string { return "192.0.2.1" }))
 	s.AddTransport(events{p.server})
@@ -133,7 +134,7 @@ func open(t *testing.T, o live.Options) *place {
 	return p
 }
 
-func (p *place) recognise(token string) (viewer.Viewer, error) {
+func (p *fixture) recognise(token string) (viewer.Viewer, error) {
 	if token == "" {
 		return viewer.Viewer{Kind: viewer.KindAnonymous}, nil
 	}
@@ -147,15 +148,15 @@ func (p *place) recognise(token string) (viewer.Viewer, error) {
 	return viewer.Viewer{Kind: viewer.KindSession, Subject: uuid.NewSHA1(id, nil), Session: id, Role: role}, nil
 }
 
-// signIn gives the session of a new person.
-func (p *place) signIn() (session uuid.UUID) {
+// signIn returns the session of a new person.
+func (p *fixture) signIn() (session uuid.UUID) {
 	session = uuid.New()
 	p.people.set(func(roles map[uuid.UUID]viewer.Role) { roles[session] = viewer.RoleEditor })
 	return session
 }
 
-// events is the transport of streams of events.
-type events struct{ server *live.Server }
+// events is the transport of event streams.
+type events struct{ server *connection.Server }
 
 func (events) Supports(r *http.Request) bool { return r.Method == http.MethodPost }
 
@@ -167,16 +168,16 @@ func (t events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 	}
 }
 
-// socket is a client's end.
+// A socket is the client of a WebSocket.
 type socket struct {
-	*place
+	*fixture
 	*websocket.Conn
 }
 
-func (p *place) dial(protocols ...string) *socket {
+func (p *fixture) dial(protocols ...string) *socket {
 	p.Helper()
 	if protocols == nil {
-		protocols = []string{live.Protocol}
+		protocols = []string{connection.Protocol}
 	}
 	conn, response, err := websocket.Dial(p.Context(), p.http.URL, &websocket.DialOptions{HTTPClient: p.client, Subprotocols: protocols})
 	if err != nil {
@@ -190,22 +191,23 @@ func (p *place) dial(protocols ...string) *socket {
 	return &socket{p, conn}
 }
 
-// enter opens a connection and says who one is.
-func (p *place) enter(session uuid.UUID) *socket {
+// enter opens and initializes a connection.
+func (p *fixture) enter(session uuid.UUID) *socket {
 	p.Helper()
 	s := p.dial()
 	token := ""
 	if session != uuid.Nil {
 		token = session.String()
 	}
-	s.say(`{"type":"connection_init","payload":{"token":"` + token + `"}}`)
-	if m := s.hear(); m.Type != "connection_ack" {
+	s.send(`{"type":"connection_init","payload":{"token":"` + token + `"}}`)
+	if m := s.receive(); m.Type != "connection_ack" {
 		p.Fatalf("%+v", m)
 	}
 	return s
 }
 
-func (s *socket) say(text string) {
+// send sends a message.
+func (s *socket) send(text string) {
 	s.Helper()
 	if err := s.Write(s.Context(), websocket.MessageText, []byte(text)); err != nil {
 		s.Fatal(err)
@@ -214,18 +216,18 @@ func (s *socket) say(text string) {
 
 func (s *socket) subscribe(id, field string) {
 	s.Helper()
-	s.say(`{"type":"subscribe","id":"` + id + `","payload":{"query":"subscription { ` + field + ` }"}}`)
+	s.send(`{"type":"subscribe","id":"` + id + `","payload":{"query":"subscription { ` + field + ` }"}}`)
 }
 
 type message struct {
 	ID, Type string
 	Payload  json.RawMessage
-	closed   websocket.StatusCode // not 0 at the end
+	closed   websocket.StatusCode // not 0 when the connection was closed
 	reason   string
 }
 
-// hear waits for the next message or the end.
-func (s *socket) hear() message {
+// receive waits for the next message or the end.
+func (s *socket) receive() message {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 	defer cancel()
@@ -244,34 +246,24 @@ func (s *socket) hear() message {
 	return m
 }
 
-// end hears until the connection is closed.
+// end receives until the connection is closed.
 func (s *socket) end() message {
 	s.Helper()
 	for {
-		if m := s.hear(); m.closed != 0 {
+		if m := s.receive(); m.closed != 0 {
 			return m
 		}
 	}
 }
 
-// comes waits until something is so.
-func (p *place) comes(what string, so func() bool) {
+// waitFor waits until done reports true.
+func (p *fixture) waitFor(what string, done func() bool) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), time.Minute/6)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			p.Fatalf("it never came to this: %s; there are %+v", what, p.server.Stats())
-		}
-	}
+	testkit.WaitFor(p, what, done)
 }
 
-// deaf is a connection of a client that opens a flood and then reads nothing.
-func (p *place) deaf(session uuid.UUID) {
+// stall opens a flood and reads nothing.
+func (p *fixture) stall(session uuid.UUID) {
 	p.Helper()
 	s := p.enter(session)
 	s.subscribe("1", "flood")

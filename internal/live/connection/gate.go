@@ -1,4 +1,4 @@
-package live
+package connection
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// gate counts what is open.
+// A gate limits open connections and operations.
 type gate struct {
 	limits Limits
 
@@ -16,51 +16,53 @@ type gate struct {
 	operations  tally
 }
 
-// tally is a number of things, in all and of each person.
+// A tally counts things in total and per owner.
 type tally struct {
-	all int
-	of  map[string]int
+	total  int
+	owners map[string]int
 }
 
-// owner is whose a stream counts as: a person's, or, for those who are nobody,
-// an address's.
-func owner(v viewer.Viewer, address string) string {
+// ownerOf returns the owner that a stream counts for: the subject, or the address of an
+// anonymous client.
+func ownerOf(v viewer.Viewer, address string) string {
 	if v.Kind == viewer.KindAnonymous || v.Kind == "" {
 		return "at " + address
 	}
 	return v.Subject.String()
 }
 
-// enter counts one in; release counts it out again, once. It is refused with
-// words for the client.
-func (g *gate) enter(t *tally, what, who string) (release func(), refused *ending) {
+// enter counts a thing of an owner until release is called. At a limit it returns the
+// refusal for the client.
+func (g *gate) enter(t *tally, what, who string) (release func(), refused *closing) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.limits.PerProcess > 0 && t.all >= g.limits.PerProcess:
+	case g.limits.PerProcess > 0 && t.total >= g.limits.PerProcess:
 		return nil, full("This server has too many open " + what + "; try again later")
-	case g.limits.PerPerson > 0 && t.of[who] >= g.limits.PerPerson:
-		return nil, full(fmt.Sprintf("You have %d open %s already, which is the most; close some", t.of[who], what))
+	case g.limits.PerPerson > 0 && t.owners[who] >= g.limits.PerPerson:
+		return nil, full(fmt.Sprintf("You have %d open %s already, which is the most; close some", t.owners[who], what))
 	}
-	if t.of == nil {
-		t.of = make(map[string]int)
+	if t.owners == nil {
+		t.owners = make(map[string]int)
 	}
-	t.all++
-	t.of[who]++
+	t.total++
+	t.owners[who]++
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		t.all--
-		if t.of[who]--; t.of[who] == 0 {
-			delete(t.of, who)
+		t.total--
+		if t.owners[who]--; t.owners[who] == 0 {
+			delete(t.owners, who)
 		}
 	}), nil
 }
 
-func (g *gate) connection(who string) (release func(), refused *ending) {
+// connection counts a connection.
+func (g *gate) connection(who string) (release func(), refused *closing) {
 	return g.enter(&g.connections, "connections", who)
 }
 
-func (g *gate) operation(who string) (release func(), refused *ending) {
+// operation counts an operation.
+func (g *gate) operation(who string) (release func(), refused *closing) {
 	return g.enter(&g.operations, "subscriptions", who)
 }

@@ -1,4 +1,4 @@
-package live_test
+package connection_test
 
 import (
 	"testing"

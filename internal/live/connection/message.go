@@ -1,4 +1,4 @@
-package live
+package connection
 
 import (
 	"bytes"
@@ -24,20 +24,20 @@ const (
 	typeComplete  = "complete"
 )
 
-// maxID bounds the id that a client gives an operation.
+// maxID bounds the id of an operation.
 const maxID = 256
 
-// message is what goes both ways.
+// A message is a message of the protocol, in either direction.
 type message struct {
 	ID      string          `json:"id,omitempty"`
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// decode reads a message of a client's.
+// decode decodes a message of a client.
 func decode(b []byte) (message, error) {
 	if body.CheckDepth(b) != nil {
-		return message{}, fmt.Errorf("Invalid message received: it is nested more than %d levels deep", body.MaxDepth) //nolint:staticcheck // goes to the client as it is
+		return message{}, fmt.Errorf("Invalid message received: it is nested more than %d levels deep", body.MaxDepth) //nolint:staticcheck // the client sees the text
 	}
 	var m struct {
 		ID      *string         `json:"id"`
@@ -45,7 +45,7 @@ func decode(b []byte) (message, error) {
 		Payload json.RawMessage `json:"payload"`
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return message{}, errors.New("Invalid message received: it must be a JSON object with a type") //nolint:staticcheck // goes to the client as it is
+		return message{}, errors.New("Invalid message received: it must be a JSON object with a type") //nolint:staticcheck // the client sees the text
 	}
 	out := message{Type: m.Type, Payload: m.Payload}
 	if m.ID != nil {
@@ -60,7 +60,7 @@ func decode(b []byte) (message, error) {
 	return out, nil
 }
 
-// object reads a payload that is an object, null or left out.
+// object decodes a payload that is an object, null or missing.
 func object(payload json.RawMessage) (map[string]any, error) {
 	if len(payload) == 0 || bytes.Equal(payload, []byte("null")) {
 		return map[string]any{}, nil
@@ -72,30 +72,30 @@ func object(payload json.RawMessage) (map[string]any, error) {
 	return o, nil
 }
 
-// operation reads the payload of a subscribe message.
+// operation decodes the payload of a subscribe message.
 func operation(payload json.RawMessage) (*graphql.RawParams, error) {
-	var given struct {
+	var request struct {
 		Query         *string        `json:"query"`
 		OperationName string         `json:"operationName"`
 		Variables     map[string]any `json:"variables"`
 		Extensions    map[string]any `json:"extensions"`
 	}
-	// Numbers stay as they are written: an id or a large count must not become a float.
+	// A large id or count must not become a float.
 	decoder := json.NewDecoder(bytes.NewReader(payload))
 	decoder.UseNumber()
-	if err := decoder.Decode(&given); err != nil || given.Query == nil || *given.Query == "" {
+	if err := decoder.Decode(&request); err != nil || request.Query == nil || *request.Query == "" {
 		return nil, errors.New("Invalid message received: subscribe needs a payload with a query, and objects as variables and extensions") //nolint:staticcheck // as above
 	}
 	return &graphql.RawParams{
-		Query: *given.Query, OperationName: given.OperationName, Variables: given.Variables, Extensions: given.Extensions,
+		Query: *request.Query, OperationName: request.OperationName, Variables: request.Variables, Extensions: request.Extensions,
 	}, nil
 }
 
-// encode writes a message around a payload that is JSON already.
+// encode encodes a message with an encoded payload.
 func encode(kind, id string, payload []byte) []byte {
 	quoted, err := json.Marshal(id)
 	if err != nil {
-		quoted = []byte(`""`) // no text fails
+		quoted = []byte(`""`) // a string has no encoding error
 	}
 	b := make([]byte, 0, len(quoted)+len(payload)+len(`{"id":,"type":"","payload":}`)+len(kind))
 	b = append(b, '{')

@@ -1,4 +1,4 @@
-package live
+package connection
 
 import (
 	"bytes"
@@ -20,17 +20,18 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/request/body"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Protocol is the only sub-protocol that is spoken.
+// Protocol is the only supported sub-protocol.
 const Protocol = "graphql-transport-ws"
 
-// closePatience is what a client gets to answer a close frame.
-const closePatience = 2 * time.Second
+// closeTimeout is the time for a client to answer a close frame.
+const closeTimeout = 2 * time.Second
 
-// WebSocket is the transport for requests that upgrade. address says where a
-// request comes from, for the limits of those who are nobody.
+// WebSocket returns the transport for upgrade requests. address returns the client
+// address of a request, for the limits of anonymous clients.
 func (s *Server) WebSocket(address func(context.Context) string) graphql.Transport {
 	return webSocket{s, address}
 }
@@ -40,30 +41,30 @@ type webSocket struct {
 	address func(context.Context) string
 }
 
-// Supports takes every upgrade to WebSocket.
+// Supports reports whether a request upgrades to WebSocket.
 func (t webSocket) Supports(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(r.Header.Get("Upgrade")), "websocket")
 }
 
-// Do hands the connection to a goroutine of the server's: with the request goes
-// what it took up, which thousands of quiet connections need not hold.
+// Do serves the connection in a goroutine of the server, so that the memory of the
+// request is freed: thousands of quiet connections do not hold it.
 func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	// Clients of other protocols are let in as well, to be told with a close code:
-	// a refused upgrade would tell a browser's page nothing.
+	// Clients of other protocols are accepted and get a close code. The page in a
+	// browser would not see why an upgrade was refused.
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		Subprotocols: append([]string{Protocol}, offered(r)...), OriginPatterns: t.server.opt.Origins,
 	})
 	if err != nil {
-		return // what was wrong has been answered
+		return // Accept has responded
 	}
 	ws.SetReadLimit(body.MaxBytes)
 	c := &conn{
-		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), most: body.MaxAnonymousBytes,
+		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), maxBytes: body.MaxAnonymousBytes,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	if !t.server.join(c) {
 		c.shut(goingAway())
-		c.part()
+		c.stop()
 		return
 	}
 	go func() {
@@ -72,7 +73,7 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	}()
 }
 
-// offered are the sub-protocols that a client names.
+// offered returns the sub-protocols that a client offers.
 func offered(r *http.Request) (list []string) {
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for name := range strings.SplitSeq(line, ",") {
@@ -82,7 +83,7 @@ func offered(r *http.Request) (list []string) {
 	return list
 }
 
-// conn is one WebSocket. One goroutine reads; each operation has one of its own,
+// A conn is a WebSocket. One goroutine reads; each operation has its own goroutine,
 // which writes.
 type conn struct {
 	server  *Server
@@ -92,91 +93,93 @@ type conn struct {
 	address string
 	ctx     context.Context // until the connection ends
 	cancel  context.CancelCauseFunc
-	ours    context.Context // ctx with the viewer, once there is one; of the goroutine that reads
-	most    int64           // bytes of a message; of that goroutine, too
+
+	// For the reading goroutine.
+	viewerCtx context.Context // ctx with the viewer
+	maxBytes  int64           // of a message
 
 	writing sync.Mutex
-	asked   atomic.Int64 // pings without an answer
+	pings   atomic.Int64 // without a pong
 	timer   *time.Timer  // of the next ping
 
-	mu      sync.Mutex
-	over    *ending
-	left    bool // nothing may be started any more
-	owner   viewer.Viewer
-	known   bool
-	active  map[string]*running
-	busy    time.Time // when the last operation ended
-	helpers sync.WaitGroup
+	mu        sync.Mutex
+	closed    *closing
+	stopped   bool // no goroutine may be started
+	viewer    viewer.Viewer
+	known     bool // viewer
+	active    map[string]*running
+	idleSince time.Time // the end of the last operation
+	helpers   sync.WaitGroup
 }
 
-// running is an operation under way.
+// A running is a running operation.
 type running struct{ cancel context.CancelFunc }
 
 // serve reads until the connection ends.
 func (c *conn) serve() {
-	defer c.part()
+	defer c.stop()
 	defer func() {
 		if cause := recover(); cause != nil {
-			c.server.opt.Log.ErrorContext(c.ctx, "panic in a WebSocket", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
-			c.shut(&ending{closeInternal, "Something went wrong on our side", apierr.Internal})
+			c.server.opt.Log.ErrorContext(c.ctx, "panic in websocket", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+			c.shut(&closing{closeInternal, "Something went wrong on our side", apierr.Internal})
 		}
 	}()
 	if c.ws.Subprotocol() != Protocol {
-		c.shut(&ending{closeSubprotocol, "Subprotocol not acceptable", apierr.InvalidRequest})
+		c.shut(&closing{closeSubprotocol, "Subprotocol not acceptable", apierr.InvalidRequest})
 		return
 	}
 	c.mu.Lock()
 	c.timer = time.AfterFunc(c.server.opt.Hello, func() {
-		c.end(&ending{closeInitTimeout, "Connection initialisation timeout", apierr.Unauthorized})
+		c.end(&closing{closeInitTimeout, "Connection initialisation timeout", apierr.Unauthorized})
 	})
 	c.mu.Unlock()
 	release, refusal := c.open()
 	defer release()
 	if refusal == nil {
-		refusal = c.converse()
+		refusal = c.handleMessages()
 	}
 	if refusal != nil {
 		c.shut(refusal)
 	}
 }
 
-// part ends everything that the connection started, and waits for it.
-func (c *conn) part() {
+// stop ends all goroutines of the connection and waits for them.
+func (c *conn) stop() {
 	c.mu.Lock()
-	c.left = true
+	c.stopped = true
 	if c.timer != nil {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
 	c.cancel(context.Canceled)
-	c.ws.CloseNow() //nolint:errcheck // it may be closed already
+	c.ws.CloseNow() //nolint:errcheck // it may be closed
 	c.helpers.Wait()
 }
 
-// start runs do in a goroutine that part waits for; false when it is too late.
+// start runs do in a goroutine that stop waits for. It reports false after stop.
 func (c *conn) start(do func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left {
+	if c.stopped {
 		return false
 	}
 	c.helpers.Go(do)
 	return true
 }
 
-// who is the one that the connection belongs to, once it is open.
-func (c *conn) who() (viewer.Viewer, bool) {
+// owner implements stream.
+func (c *conn) owner() (viewer.Viewer, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.owner, c.known
+	return c.viewer, c.known
 }
 
-// end closes the connection from outside of its own goroutine.
-func (c *conn) end(e *ending) {
+// end implements stream. The goroutine of the connection uses shut.
+func (c *conn) end(e *closing) {
 	c.mu.Lock()
-	again := c.over != nil
+	again := c.closed != nil
 	if !again {
-		c.over = e
+		c.closed = e
 	}
 	c.mu.Unlock()
 	if !again {
@@ -184,12 +187,12 @@ func (c *conn) end(e *ending) {
 	}
 }
 
-// shut is end for the connection's own goroutine: it waits.
-func (c *conn) shut(e *ending) {
+// shut closes the connection and waits.
+func (c *conn) shut(e *closing) {
 	c.mu.Lock()
-	again := c.over != nil
+	again := c.closed != nil
 	if !again {
-		c.over = e
+		c.closed = e
 	}
 	c.mu.Unlock()
 	if !again {
@@ -197,32 +200,33 @@ func (c *conn) shut(e *ending) {
 	}
 }
 
-func (c *conn) close(e *ending) {
-	c.cancel(e)                                                       // no operation says anything more
-	late := time.AfterFunc(closePatience, func() { c.ws.CloseNow() }) //nolint:errcheck // it may be closed already
-	defer late.Stop()
+// close sends a close frame and waits for the answer.
+func (c *conn) close(e *closing) {
+	c.cancel(e)                                                         // operations write no more
+	timeout := time.AfterFunc(closeTimeout, func() { c.ws.CloseNow() }) //nolint:errcheck // it may be closed
+	defer timeout.Stop()
 	c.ws.Close(e.code, e.reason) //nolint:errcheck // the client may be gone
 }
 
-// next reads a message; false at the end of the connection.
-func (c *conn) next() (m message, bad *ending, ok bool) {
+// next reads a message. It reports false at the end of the connection.
+func (c *conn) next() (m message, bad *closing, ok bool) {
 	kind, r, err := c.ws.Reader(context.WithoutCancel(c.ctx))
 	if err != nil {
 		return message{}, nil, false
 	}
 	var b bytes.Buffer
-	_, err = b.ReadFrom(io.LimitReader(r, c.most+1))
-	large := int64(b.Len()) > c.most
-	if large && err == nil {
-		_, err = io.Copy(io.Discard, r) // a client that still sends would not see why it was closed
+	_, err = b.ReadFrom(io.LimitReader(r, c.maxBytes+1))
+	tooLarge := int64(b.Len()) > c.maxBytes
+	if tooLarge && err == nil {
+		_, err = io.Copy(io.Discard, r) // a client that is sending would not see the close code
 	}
 	if err != nil {
 		return message{}, nil, false
 	}
-	if large {
-		return message{}, &ending{websocket.StatusMessageTooBig, "Message too large: at most " + body.FormatLimit(c.most), apierr.TooLarge}, true
+	if tooLarge {
+		return message{}, &closing{websocket.StatusMessageTooBig, "Message too large: at most " + body.FormatLimit(c.maxBytes), apierr.TooLarge}, true
 	}
-	c.asked.Store(0)
+	c.pings.Store(0)
 	if kind != websocket.MessageText {
 		return message{}, invalid("Invalid message received: it must be text"), true
 	}
@@ -232,14 +236,14 @@ func (c *conn) next() (m message, bad *ending, ok bool) {
 	return m, nil, true
 }
 
-// open waits for the client to say who it is, and answers.
-func (c *conn) open() (release func(), refused *ending) {
+// open waits for the connection_init of the client and answers it.
+func (c *conn) open() (release func(), refused *closing) {
 	release = func() {}
 	for {
 		m, bad, ok := c.next()
 		switch {
 		case !ok:
-			return release, &ending{websocket.StatusNormalClosure, "", ""} // it is closed already
+			return release, &closing{websocket.StatusNormalClosure, "", ""} // already closed
 		case bad != nil:
 			return release, bad
 		case m.Type == typeInit:
@@ -248,22 +252,19 @@ func (c *conn) open() (release func(), refused *ending) {
 			c.write(encode(typePong, "", m.Payload))
 		case m.Type == typePong:
 		case m.Type == typeSubscribe, m.Type == typeComplete:
-			return release, &ending{closeUnauthorized, "Unauthorized", apierr.Unauthorized}
+			return release, &closing{closeUnauthorized, "Unauthorized", apierr.Unauthorized}
 		default:
-			return release, unknown(m.Type)
+			return release, unknownType(m.Type)
 		}
 	}
 }
 
-func unknown(kind string) *ending {
-	const most = 40
-	if len(kind) > most {
-		kind = strings.ToValidUTF8(kind[:most], "")
-	}
-	return invalid("Unexpected message of type " + kind + " received")
+func unknownType(kind string) *closing {
+	return invalid("Unexpected message of type " + safetext.TruncateBytes(kind, 40) + " received")
 }
 
-func (c *conn) init(m message) (release func(), refused *ending) {
+// init authenticates the client.
+func (c *conn) init(m message) (release func(), refused *closing) {
 	release = func() {}
 	payload, err := object(m.Payload)
 	if err != nil {
@@ -276,20 +277,19 @@ func (c *conn) init(m message) (release func(), refused *ending) {
 		}
 		e := apierr.From(err)
 		if e.Code.Status() >= http.StatusInternalServerError {
-			c.server.opt.Log.ErrorContext(c.ctx, "a WebSocket could not be opened", slog.Any("error", err))
+			c.server.opt.Log.ErrorContext(c.ctx, "websocket not opened", slog.Any("error", err))
 			return release, unchecked()
 		}
-		const most = 100
-		return release, &ending{closeForbidden, strings.ToValidUTF8(e.Message[:min(most, len(e.Message))], ""), apierr.Forbidden}
+		return release, &closing{closeForbidden, safetext.TruncateBytes(e.Message, 100), apierr.Forbidden}
 	}
-	release, refused = c.server.gate.connection(owner(v, c.address))
+	release, refused = c.server.gate.connection(ownerOf(v, c.address))
 	if refused != nil {
 		return func() {}, refused
 	}
-	c.most = body.Limit(v)
-	c.ours = viewer.With(c.ctx, v)
+	c.maxBytes = body.Limit(v)
+	c.viewerCtx = viewer.With(c.ctx, v)
 	c.mu.Lock()
-	c.owner, c.known, c.busy = v, true, time.Now()
+	c.viewer, c.known, c.idleSince = v, true, time.Now()
 	c.timer.Stop()
 	c.timer = time.AfterFunc(c.server.opt.Ping, c.beat)
 	c.mu.Unlock()
@@ -297,34 +297,34 @@ func (c *conn) init(m message) (release func(), refused *ending) {
 	return release, nil
 }
 
-// beat shows that the connection lives, and asks whether its client does.
+// beat sends a ping, or closes an unused or dead connection.
 func (c *conn) beat() {
 	c.mu.Lock()
-	patience := c.server.opt.Idle
-	if c.owner.Kind == viewer.KindAnonymous {
-		patience = min(patience, time.Minute)
+	limit := c.server.opt.Idle
+	if c.viewer.Kind == viewer.KindAnonymous {
+		limit = min(limit, time.Minute)
 	}
-	unused := len(c.active) == 0 && time.Since(c.busy) > patience
+	isUnused := len(c.active) == 0 && time.Since(c.idleSince) > limit
 	c.mu.Unlock()
 	switch {
-	case unused:
+	case isUnused:
 		c.end(idle())
-	case c.asked.Add(1) > 3:
-		c.end(silent())
+	case c.pings.Add(1) > 3:
+		c.end(noPong())
 	default:
 		c.start(func() {
 			c.write(encode(typePing, "", nil))
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if !c.left {
+			if !c.stopped {
 				c.timer.Reset(c.server.opt.Ping)
 			}
 		})
 	}
 }
 
-// converse answers what the client sends.
-func (c *conn) converse() *ending {
+// handleMessages handles the messages of the client until the connection ends.
+func (c *conn) handleMessages() *closing {
 	for {
 		m, bad, ok := c.next()
 		switch {
@@ -346,15 +346,15 @@ func (c *conn) converse() *ending {
 			c.write(encode(typePong, "", m.Payload))
 		case typePong:
 		case typeInit:
-			return &ending{closeTooManyInits, "Too many initialisation requests", apierr.InvalidRequest}
+			return &closing{closeTooManyInits, "Too many initialisation requests", apierr.InvalidRequest}
 		default:
-			return unknown(m.Type)
+			return unknownType(m.Type)
 		}
 	}
 }
 
-// drop forgets an operation, if it is the one that is meant (any with nil), and
-// returns it; nil when it is forgotten already.
+// drop removes an operation, unless it is another one than op (nil is any), and
+// returns it. It returns nil if there is no such operation.
 func (c *conn) drop(id string, op *running) *running {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -363,34 +363,34 @@ func (c *conn) drop(id string, op *running) *running {
 		return nil
 	}
 	delete(c.active, id)
-	c.busy = time.Now()
+	c.idleSince = time.Now()
 	return known
 }
 
-func (c *conn) subscribe(m message) *ending {
+// subscribe starts an operation.
+func (c *conn) subscribe(m message) *closing {
 	params, err := operation(m.Payload)
 	if err != nil {
 		return invalid(err.Error())
 	}
 	params.Headers = c.header
-	ctx, cancel := context.WithCancel(c.ours)
+	ctx, cancel := context.WithCancel(c.viewerCtx)
 	op := &running{cancel: cancel}
 	c.mu.Lock()
-	_, twice := c.active[m.ID]
+	_, duplicate := c.active[m.ID]
 	open := len(c.active)
-	if !twice {
+	if !duplicate {
 		c.active[m.ID] = op
 	}
-	who := owner(c.owner, c.address)
+	who := ownerOf(c.viewer, c.address)
 	c.mu.Unlock()
-	if twice {
+	if duplicate {
 		cancel()
-		const most = 60
-		return &ending{closeDuplicate, "Subscriber for " + strings.ToValidUTF8(m.ID[:min(most, len(m.ID))], "") + " already exists", apierr.Conflict}
+		return &closing{closeDuplicate, "Subscriber for " + safetext.TruncateBytes(m.ID, 60) + " already exists", apierr.Conflict}
 	}
 	var release func()
-	var refused *ending
-	if most := c.server.opt.PerConnection; most > 0 && open >= most {
+	var refused *closing
+	if limit := c.server.opt.PerConnection; limit > 0 && open >= limit {
 		refused = full("This connection has its most open subscriptions; close some or open another connection")
 	} else {
 		release, refused = c.server.gate.operation(who)
@@ -421,7 +421,7 @@ func (c *conn) run(ctx context.Context, id string, op *running, params *graphql.
 		if cause == nil {
 			return
 		}
-		c.server.opt.Log.ErrorContext(c.ctx, "panic in an operation", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+		c.server.opt.Log.ErrorContext(c.ctx, "panic in operation", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
 		if c.drop(id, op) != nil {
 			c.write(encode(typeError, id, errorsOf(internalError())))
 		}
@@ -450,15 +450,15 @@ func (c *conn) run(ctx context.Context, id string, op *running, params *graphql.
 			return
 		}
 	}
-	// Known no more before it is said, so that the client may use the id again.
+	// The id is free before the client sees the completion, so that it may use it again.
 	if c.drop(id, op) != nil && c.ctx.Err() == nil {
 		c.write(encode(typeComplete, id, nil))
 	}
 }
 
-// write sends a message; false when the connection has ended. A client that
-// takes none for too long is cut off: what waits for it is bounded to a message
-// an operation.
+// write sends a message. It reports false when the connection has ended. A client
+// that does not read for too long is disconnected, so at most one message of each
+// operation waits for it.
 func (c *conn) write(b []byte) bool {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -470,7 +470,7 @@ func (c *conn) write(b []byte) bool {
 	err := c.ws.Write(ctx, websocket.MessageText, b)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		c.server.slow.Add(1)
-		c.server.opt.Log.InfoContext(c.ctx, "a WebSocket was cut off since nothing is read from it")
+		c.server.opt.Log.InfoContext(c.ctx, "websocket closed, client does not read")
 	}
 	return err == nil
 }

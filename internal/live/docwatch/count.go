@@ -10,17 +10,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// countsFor is how long counts are good for others, too: when a process starts,
-// everybody comes at once.
-const countsFor = time.Second
+// countAge is the age up to which watchers share counts. When a process starts, all
+// watchers come at once.
+const countAge = time.Second
 
 type countsKey struct {
 	workspace uuid.UUID
 	filter    Filter
 }
 
-// counted is a count that was made or is being made.
-type counted struct {
+// A count is a finished or running count.
+type count struct {
 	done   chan struct{}
 	at     time.Time
 	number int64
@@ -28,10 +28,9 @@ type counted struct {
 	err    error
 }
 
-// count counts what a filter lets through. Those who ask at the same time, or
-// within a second, share the answer; it names the position it is of, so that
-// nothing is lost by its age.
-func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (int64, index.StatusCounts, error) {
+// countDocuments counts the documents of a filter. Callers within countAge share the
+// result. It has its change number, so that no change is lost by its age.
+func (f *Feed) countDocuments(ctx context.Context, scope viewer.Scope, filter Filter) (int64, index.StatusCounts, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
 		return 0, index.StatusCounts{}, err
@@ -40,13 +39,13 @@ func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (in
 	for {
 		f.mu.Lock()
 		for other, old := range f.counts {
-			if !old.at.IsZero() && time.Since(old.at) > countsFor {
+			if !old.at.IsZero() && time.Since(old.at) > countAge {
 				delete(f.counts, other)
 			}
 		}
 		c, found := f.counts[key]
 		if !found {
-			c = &counted{done: make(chan struct{})}
+			c = &count{done: make(chan struct{})}
 			f.counts[key] = c
 		}
 		f.mu.Unlock()
@@ -66,7 +65,7 @@ func (f *Feed) count(ctx context.Context, scope viewer.Scope, filter Filter) (in
 			if c.err == nil {
 				return c.number, c.counts, nil
 			}
-			// Theirs may have been cut off; the next one counts for themselves.
+			// The context of the other caller may have ended; count again.
 			if ctx.Err() != nil {
 				return 0, index.StatusCounts{}, ctx.Err()
 			}

@@ -1,10 +1,11 @@
-// Package docwatch tells who watches which documents changed. One goroutine of
-// a process asks the database for the change numbers of all watched collections
-// in one statement, reads what changed once, and shares it with all who watch.
+// Package docwatch sends changes of documents to subscribers. One goroutine of a
+// process reads the change numbers of all watched collections in one statement,
+// reads what has changed once, and shares it among all watchers.
 //
-// The order is that of the collections' change numbers, which are given under a
-// lock that is held to the commit: nothing that was told can be overtaken, and
-// who comes back with the position of what they saw last misses nothing.
+// Events have the order of the change numbers of a collection. PostgreSQL assigns
+// change numbers under a lock that is held until the commit, so no earlier change
+// appears after a later one, and a client that returns with the cursor of its last
+// event misses nothing.
 //
 // Allowed imports: internal/index, internal/viewer, internal/apierr.
 package docwatch

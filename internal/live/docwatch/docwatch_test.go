@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// counting counts what is asked of the database.
+// A counting store counts its calls.
 type counting struct {
 	*index.Store
 	numbers, counts, changes atomic.Int64
@@ -49,7 +49,7 @@ type fixture struct {
 	feed  *docwatch.Feed
 }
 
-// place is a collection with a connector.
+// A place is a collection with a connector.
 type place struct {
 	workspace, collection, connector uuid.UUID
 	scope                            viewer.Scope
@@ -106,7 +106,7 @@ func (f *fixture) put(p place, name string) uuid.UUID {
 	return out.Document
 }
 
-// fail notes why the newest version of a document could not be indexed.
+// fail records that the newest version of a document could not be indexed.
 func (f *fixture) fail(p place, name, reason string) {
 	f.Helper()
 	_, err := f.store.Fail(f.Context(), p.scope, index.Fence{}, &index.Record{
@@ -129,7 +129,7 @@ func (f *fixture) next(c <-chan docwatch.Event) docwatch.Event {
 	select {
 	case e, open := <-c:
 		if !open {
-			f.Fatal("the watching has ended")
+			f.Fatal("the watch has ended")
 		}
 		return e
 	case <-time.After(time.Minute):
@@ -138,7 +138,7 @@ func (f *fixture) next(c <-chan docwatch.Event) docwatch.Event {
 	panic("unreachable")
 }
 
-func TestEveryChangeIsToldAfterThePresentNumbers(t *testing.T) {
+func TestEveryChangeIsSentAfterTheCurrentCounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.place()
@@ -156,7 +156,7 @@ func TestEveryChangeIsToldAfterThePresentNumbers(t *testing.T) {
 	if e := f.next(c); len(e.Documents) != 1 || e.Documents[0].Document != one || e.Documents[0].Failure != "it broke" {
 		t.Errorf("a failure: %+v", e)
 	}
-	// The same failure again is no news; its end is.
+	// A repeated failure has no event; its end has.
 	f.fail(p, "one", "it broke")
 	f.must(f.store.Refresh(t.Context(), p.scope, index.Fence{}, &index.Record{Connector: p.connector, Collection: p.collection, SourceID: "one", Path: "one.md"}))
 	if e := f.next(c); len(e.Documents) != 1 || e.Documents[0].Failure != "" {
@@ -167,7 +167,7 @@ func TestEveryChangeIsToldAfterThePresentNumbers(t *testing.T) {
 	if e := f.next(c); len(e.Documents) != 1 || e.Documents[0].Status != "DELETED" {
 		t.Errorf("a deletion: %+v", e)
 	}
-	// Numbers may be a second old; what happened since follows them.
+	// Counts may be a second old; later changes follow.
 	again, leave := context.WithCancel(t.Context())
 	defer leave()
 	fresh := f.watch(again, p, docwatch.Filter{}, nil)
@@ -183,7 +183,7 @@ func TestEveryChangeIsToldAfterThePresentNumbers(t *testing.T) {
 	}
 }
 
-func TestFiltersLetOnlyTheirOwnThrough(t *testing.T) {
+func TestFiltersSelectDocuments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.place()
@@ -207,16 +207,16 @@ func TestFiltersLetOnlyTheirOwnThrough(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	f.must(f.db.Ent.Connector.DeleteOneID(p.connector).Exec(p.ctx))
-	for range ofConnector { // it ends, whatever it tells of the end before
+	for range ofConnector { // it ends, after events of the deletion
 	}
 }
 
-func TestWhoComesBackMissesNothing(t *testing.T) {
+func TestACursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.place()
 	const writers, each = 4, 60
-	// Readers come and go while several write at once; all of them together have seen every document in its last state.
+	// Readers come and go while several writers write. Together the readers have seen the last state of every document.
 	seen := map[uuid.UUID]string{}
 	var mu sync.Mutex
 	written := map[uuid.UUID]bool{}
@@ -259,7 +259,7 @@ func TestWhoComesBackMissesNothing(t *testing.T) {
 			}
 		}
 		leave()
-		for range c { // what is lost here was not seen: the cursor is before it
+		for range c { // unread events are after the cursor
 		}
 		if mu.Lock(); finished && len(seen) == len(written) {
 			mu.Unlock()
@@ -277,7 +277,7 @@ func TestWhoComesBackMissesNothing(t *testing.T) {
 		}
 	}
 	if want := writers * ((each + 6) / 7); len(seen) != writers*each || deleted != want {
-		t.Errorf("%d documents were seen, %d of them deleted, not %d and %d", len(seen), deleted, writers*each, want)
+		t.Errorf("%d documents were seen, %d of them deleted, want %d and %d", len(seen), deleted, writers*each, want)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestALargeChangeComesInPieces(t *testing.T) {
 	c := f.watch(t.Context(), p, docwatch.Filter{}, nil)
 	slow := f.watch(t.Context(), p, docwatch.Filter{}, nil)
 	start := f.next(c).Cursor
-	_, err := f.store.SoftDelete(t.Context(), p.scope, index.Fence{}, ids) // all under one change number
+	_, err := f.store.SoftDelete(t.Context(), p.scope, index.Fence{}, ids) // all with one change number
 	f.must(err)
 	again := f.watch(t.Context(), p, docwatch.Filter{}, &start)
 	for name, c := range map[string]<-chan docwatch.Event{"live": c, "after": again} {
@@ -300,7 +300,7 @@ func TestALargeChangeComesInPieces(t *testing.T) {
 		for len(got) < len(ids) {
 			e := f.next(c)
 			if len(e.Documents) > 100 {
-				t.Fatalf("%s: %d at once", name, len(e.Documents))
+				t.Fatalf("%s: %d in an event", name, len(e.Documents))
 			}
 			for _, d := range e.Documents {
 				got = append(got, d.Document)
@@ -327,7 +327,7 @@ func TestManyWatchersCostWhatOneCosts(t *testing.T) {
 		all[i] = f.watch(t.Context(), p, docwatch.Filter{}, nil)
 		f.next(all[i])
 	}
-	if n := f.store.counts.Load(); n > 100 { // once a second, whatever the number
+	if n := f.store.counts.Load(); n > 100 { // once a second for all watchers
 		t.Errorf("%d counts were made for %d watchers", n, many)
 	}
 	before := f.store.changes.Load()
@@ -342,7 +342,7 @@ func TestManyWatchersCostWhatOneCosts(t *testing.T) {
 	}
 }
 
-func TestOthersAndWhatIsGone(t *testing.T) {
+func TestOtherWorkspacesAndDeletedObjects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p, other := f.place(), f.place()
@@ -356,7 +356,7 @@ func TestOthersAndWhatIsGone(t *testing.T) {
 		}
 		return apierr.From(err).Code
 	}
-	if code := try(other.scope, p.collection, nil); code != apierr.CodeNotFound { // although the numbers are in memory
+	if code := try(other.scope, p.collection, nil); code != apierr.CodeNotFound { // although the counts are in memory
 		t.Errorf("another workspace: %q", code)
 	}
 	if code := try(other.scope, other.collection, &first.Cursor); code != apierr.InvalidRequest {
@@ -370,14 +370,14 @@ func TestOthersAndWhatIsGone(t *testing.T) {
 	if back, err := docwatch.ParseCursor(first.Cursor.String()); err != nil || back != first.Cursor {
 		t.Errorf("%+v, %v", back, err)
 	}
-	// A cursor of a future that a restored database does not have begins anew.
+	// A cursor from before a restore of the database starts again.
 	future := docwatch.Cursor{Collection: p.collection, At: index.FeedEnd(1 << 40)}
 	ahead := f.watch(t.Context(), p, docwatch.Filter{}, &future)
 	if e := f.next(ahead); e.Cursor.At.Number >= 1<<40 {
 		t.Errorf("%+v", e)
 	}
 	f.must(f.db.Ent.Collection.DeleteOneID(p.collection).Exec(p.ctx))
-	for range c { // it ends
+	for range c { // until it is closed
 	}
 	f.feed.Close()
 	if code := try(other.scope, other.collection, nil); code != apierr.Unavailable {
@@ -385,8 +385,8 @@ func TestOthersAndWhatIsGone(t *testing.T) {
 	}
 }
 
-// A connector that goes need not change a document, and its row stays for a while.
-func TestTheWatchingEndsWithTheConnectorOrTheCollection(t *testing.T) {
+// A deleted connector may change no document, and its row stays for a while.
+func TestTheWatchEndsWithTheConnectorOrTheCollection(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(f *fixture, p place){
 		"the connector has a tombstone": func(f *fixture, p place) {
@@ -429,7 +429,7 @@ func TestTheWatchingEndsWithTheConnectorOrTheCollection(t *testing.T) {
 	}
 }
 
-// ends waits until a watcher's channel is closed.
+// ends waits until the channel of a watcher is closed.
 func (f *fixture) ends(c <-chan docwatch.Event) {
 	f.Helper()
 	patience := time.After(20 * time.Second)

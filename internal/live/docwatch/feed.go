@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Store is what is read; index.Store has it.
+// A Store reads changes (internal/index).
 type Store interface {
 	ChangeNumbers(ctx context.Context, scopes []viewer.Scope) (map[uuid.UUID]int64, error)
 	ConnectorsThere(ctx context.Context, scopes []viewer.Scope, connectors []uuid.UUID) (map[uuid.UUID]bool, error)
@@ -21,24 +21,25 @@ type Store interface {
 	DocumentChanges(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after index.FeedPosition, limit int) ([]index.DocumentChange, error)
 }
 
-// Options of a Feed; the zero value is useful.
+// Options configures a Feed. The zero value is useful.
 type Options struct {
-	Poll time.Duration // how often the change numbers are read: 500 ms
-	Log  *slog.Logger  // nil: nowhere
+	Poll time.Duration // between two readings of change numbers: 500 ms
+	Log  *slog.Logger  // nil discards
 }
 
 const (
-	// batchSize is how many changes are read at once for everybody.
+	// batchSize is the number of changes in a batch.
 	batchSize = 500
-	// keptBatches are in memory for those who lag behind; others read for themselves.
+	// keptBatches is the number of batches kept for slow readers. Slower ones read the
+	// changes themselves.
 	keptBatches = 16
-	// mostBatches bounds what one turn reads of a collection; the next one goes on.
-	mostBatches = 8
-	pollLimit   = 30 * time.Second
+	// maxBatches bounds the batches that a poll reads of a collection.
+	maxBatches  = 8
+	pollTimeout = 30 * time.Second
 )
 
-// Feed watches the documents of a process' viewers. It owns a goroutine while
-// anybody watches.
+// A Feed watches documents for the subscribers of a process. It has a polling goroutine
+// while there are watchers.
 type Feed struct {
 	store Store
 	poll  time.Duration
@@ -47,33 +48,33 @@ type Feed struct {
 	mu      sync.Mutex
 	closed  bool
 	closing chan struct{}
-	stop    context.CancelFunc // ends the polling; nil when there is none
+	stop    context.CancelFunc // ends the polling; nil without one
 	topics  map[uuid.UUID]*topic
-	counts  map[countsKey]*counted
-	ended   sync.WaitGroup // the polling and those who watch
+	counts  map[countsKey]*count
+	ended   sync.WaitGroup // the polling and the watchers
 }
 
-// topic is a watched collection.
+// A topic is a watched collection.
 type topic struct {
 	collection uuid.UUID
 	scope      viewer.Scope
 	watchers   map[*watcher]struct{}
 
-	known   bool               // whether at is set
-	at      index.FeedPosition // everything up to here is in batches, or was before them
-	batches []*batch           // one follows the other
-	gone    bool               // the collection is
-	changed chan struct{}      // is closed, and replaced, with every change of the above
-	missing map[uuid.UUID]bool // watched connectors that are gone
+	known   bool               // at is set
+	at      index.FeedPosition // the end of the batches
+	batches []*batch           // contiguous
+	gone    bool               // the collection is deleted
+	changed chan struct{}      // closed and replaced with every change of the topic
+	missing map[uuid.UUID]bool // deleted connectors that are watched
 }
 
-// batch is what changed between two positions.
+// A batch has the changes between two positions.
 type batch struct {
 	from, to index.FeedPosition
 	changes  []index.DocumentChange
 }
 
-// New makes a Feed. Close it once.
+// New returns a Feed. The caller closes it.
 func New(store Store, o Options) *Feed {
 	if o.Poll <= 0 {
 		o.Poll = 500 * time.Millisecond
@@ -83,11 +84,11 @@ func New(store Store, o Options) *Feed {
 	}
 	return &Feed{
 		store: store, poll: o.Poll, log: o.Log, closing: make(chan struct{}),
-		topics: make(map[uuid.UUID]*topic), counts: make(map[countsKey]*counted),
+		topics: make(map[uuid.UUID]*topic), counts: make(map[countsKey]*count),
 	}
 }
 
-// Close ends all watching and waits for it. It may be called again.
+// Close ends all watches and waits for them. It may be called again.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	if !f.closed {
@@ -101,7 +102,7 @@ func (f *Feed) Close() {
 	f.ended.Wait()
 }
 
-// join registers a watcher; false when f is closed.
+// join registers a watcher. It reports false when f is closed.
 func (f *Feed) join(ctx context.Context, scope viewer.Scope, w *watcher) (*topic, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,15 +120,15 @@ func (f *Feed) join(ctx context.Context, scope viewer.Scope, w *watcher) (*topic
 	}
 	t.watchers[w] = struct{}{}
 	if f.stop == nil {
-		var polling context.Context
-		polling, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // it serves those who come later, too
-		f.ended.Go(func() { f.run(polling) })
+		var pollCtx context.Context
+		pollCtx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // later watchers use it, too
+		f.ended.Go(func() { f.run(pollCtx) })
 	}
 	return t, true
 }
 
-// begin says from where on a topic is to be followed, unless it is already: what
-// changes before the next turn is then read once for all, too.
+// begin sets the position from which a topic is followed, unless it is set. Changes
+// before the next poll are then read once for all watchers.
 func (f *Feed) begin(t *topic, number int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,6 +137,7 @@ func (f *Feed) begin(t *topic, number int64) {
 	}
 }
 
+// leave removes a watcher.
 func (f *Feed) leave(t *topic, w *watcher) {
 	defer f.ended.Done()
 	f.mu.Lock()
@@ -150,6 +152,7 @@ func (f *Feed) leave(t *topic, w *watcher) {
 	}
 }
 
+// run polls until ctx ends.
 func (f *Feed) run(ctx context.Context) {
 	tick := time.NewTicker(f.poll)
 	defer tick.Stop()
@@ -160,24 +163,24 @@ func (f *Feed) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		limited, cancel := context.WithTimeout(ctx, pollLimit)
-		err := f.read(limited)
+		limitedCtx, cancel := context.WithTimeout(ctx, pollTimeout)
+		err := f.read(limitedCtx)
 		cancel()
 		if err != nil && !failing && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "watched documents cannot be read at the moment", slog.Any("error", err))
+			f.log.WarnContext(ctx, "watched documents not read, will retry", slog.Any("error", err))
 		}
 		failing = err != nil
 	}
 }
 
-// read looks once at everything that is watched.
+// read reads the changes of all topics once.
 func (f *Feed) read(ctx context.Context) error {
 	topics, scopes := f.watched()
 	if len(topics) == 0 {
 		return nil
 	}
-	// Before the changes: a connector that goes need not change any document.
-	if err := f.look(ctx, topics, scopes); err != nil {
+	// A deleted connector may change no document, so connectors are checked first.
+	if err := f.checkConnectors(ctx, topics, scopes); err != nil {
 		return err
 	}
 	numbers, err := f.store.ChangeNumbers(ctx, scopes)
@@ -185,8 +188,8 @@ func (f *Feed) read(ctx context.Context) error {
 		return err
 	}
 	for _, t := range topics {
-		number, there := numbers[t.collection]
-		if !there {
+		number, ok := numbers[t.collection]
+		if !ok {
 			f.change(t, func() { t.gone = true })
 			continue
 		}
@@ -197,6 +200,7 @@ func (f *Feed) read(ctx context.Context) error {
 	return nil
 }
 
+// watched returns all topics and their scopes.
 func (f *Feed) watched() (list []*topic, scopes []viewer.Scope) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,7 +210,7 @@ func (f *Feed) watched() (list []*topic, scopes []viewer.Scope) {
 	return list, scopes
 }
 
-// follow reads what changed in a collection up to a number.
+// follow reads the changes of a collection up to a change number.
 func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	f.mu.Lock()
 	known, from := t.known, t.at
@@ -214,7 +218,7 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	if !known || number <= from.Number {
 		return nil
 	}
-	for range mostBatches {
+	for range maxBatches {
 		changes, err := f.store.DocumentChanges(ctx, t.scope, t.collection, from, batchSize)
 		if err != nil {
 			return err
@@ -223,7 +227,7 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 		if n := len(changes); n == batchSize {
 			to = changes[n-1].At
 		} else if n > 0 {
-			// What was written after the number had been read may be among them.
+			// Newer changes may be among them.
 			to = index.FeedEnd(max(number, changes[n-1].At.Number))
 		}
 		b := &batch{from: from, to: to, changes: changes}
@@ -242,8 +246,8 @@ func (f *Feed) follow(ctx context.Context, t *topic, number int64) error {
 	return nil
 }
 
-// look finds out which of the watched connectors are gone.
-func (f *Feed) look(ctx context.Context, topics []*topic, scopes []viewer.Scope) error {
+// checkConnectors marks the watched connectors that are deleted.
+func (f *Feed) checkConnectors(ctx context.Context, topics []*topic, scopes []viewer.Scope) error {
 	watched, all := make(map[*topic][]uuid.UUID), []uuid.UUID{}
 	f.mu.Lock()
 	for _, t := range topics {
@@ -254,17 +258,17 @@ func (f *Feed) look(ctx context.Context, topics []*topic, scopes []viewer.Scope)
 	if len(all) == 0 {
 		return nil
 	}
-	there, err := f.store.ConnectorsThere(ctx, scopes, all)
+	existing, err := f.store.ConnectorsThere(ctx, scopes, all)
 	if err != nil {
 		return err
 	}
 	for t, connectors := range watched {
-		gone := slices.DeleteFunc(connectors, func(id uuid.UUID) bool { return there[id] })
-		if len(gone) == 0 {
+		deleted := slices.DeleteFunc(connectors, func(id uuid.UUID) bool { return existing[id] })
+		if len(deleted) == 0 {
 			continue
 		}
 		f.change(t, func() {
-			for _, id := range gone {
+			for _, id := range deleted {
 				t.missing[id] = true
 			}
 		})
@@ -272,8 +276,7 @@ func (f *Feed) look(ctx context.Context, topics []*topic, scopes []viewer.Scope)
 	return nil
 }
 
-// connectors are those that somebody watches and that are not known to be gone,
-// each once.
+// connectors returns the watched connectors that are not marked as deleted, each once.
 func (t *topic) connectors() (list []uuid.UUID) {
 	seen := map[uuid.UUID]bool{uuid.Nil: true}
 	for w := range t.watchers {
@@ -285,7 +288,7 @@ func (t *topic) connectors() (list []uuid.UUID) {
 	return list
 }
 
-// change changes a topic and wakes everybody who watches it.
+// change changes a topic and wakes its watchers.
 func (f *Feed) change(t *topic, do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,17 +17,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Filter says which documents are watched: those of a collection, or of it only
-// those of a connector, or one.
+// A Filter selects the documents to watch: those of a collection, of a connector in
+// it, or a single one.
 type Filter struct {
-	Collection          uuid.UUID // always named
+	Collection          uuid.UUID // required
 	Connector, Document uuid.UUID // zero: any
-	// Owner is the connector of the document that is watched; the watching ends
-	// with it.
+	// Owner is the connector of a watched document. The watch ends with it.
 	Owner uuid.UUID
 }
 
-// owner is the connector with which the watching ends; zero for none.
+// owner returns the connector with which the watch ends, or uuid.Nil.
 func (f Filter) owner() uuid.UUID {
 	if f.Connector != uuid.Nil {
 		return f.Connector
@@ -35,26 +34,26 @@ func (f Filter) owner() uuid.UUID {
 	return f.Owner
 }
 
-// Event is one piece of news.
+// An Event is a group of changes.
 type Event struct {
-	// Cursor is the position after this event.
+	// Cursor is the cursor after this event.
 	Cursor Cursor
 	// Counts are set in the first event only.
 	Counts *index.StatusCounts
-	// Documents changed, each once; at most 100.
+	// Documents are the changed documents, each once, at most 100.
 	Documents []index.DocumentChange
 }
 
-// mostChanges bounds the documents of one event.
-const mostChanges = 100
+// maxChanges is the most documents of an event.
+const maxChanges = 100
 
-// Cursor is a place in the news of a collection.
+// A Cursor is a position in the events of a collection.
 type Cursor struct {
 	Collection uuid.UUID
 	At         index.FeedPosition
 }
 
-// String is the cursor as clients keep it.
+// String returns the cursor as text for clients.
 func (c Cursor) String() string {
 	b := make([]byte, 0, 40)
 	b = append(b, c.Collection[:]...)
@@ -63,15 +62,15 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseCursor reads what String wrote; an invalid request otherwise.
+// ParseCursor parses a text of String. Any other text is an invalid request.
 func ParseCursor(text string) (Cursor, error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) != 40 {
-		return Cursor{}, apierr.Invalid("after", "is no cursor of this subscription")
+		return Cursor{}, apierr.Invalid("after", "is not a cursor of this subscription")
 	}
 	number := binary.BigEndian.Uint64(b[16:24])
 	if number >= 1<<63 {
-		return Cursor{}, apierr.Invalid("after", "is no cursor of this subscription")
+		return Cursor{}, apierr.Invalid("after", "is not a cursor of this subscription")
 	}
 	return Cursor{
 		Collection: uuid.UUID(b[:16]),
@@ -83,27 +82,27 @@ func after(a, b index.FeedPosition) bool {
 	return cmp.Or(cmp.Compare(a.Number, b.Number), bytes.Compare(a.Document[:], b.Document[:])) > 0
 }
 
-// watcher is one who watches.
+// A watcher is a subscriber.
 type watcher struct{ filter Filter }
 
-func (w *watcher) wants(c *index.DocumentChange) bool {
+// matches reports whether the filter selects a document.
+func (w *watcher) matches(c *index.DocumentChange) bool {
 	return (w.filter.Connector == uuid.Nil || c.Connector == w.filter.Connector) &&
 		(w.filter.Document == uuid.Nil || c.Document == w.filter.Document)
 }
 
-// may reports whether somebody may be told of a document. One whose row is gone
-// has nothing but its id.
-func may(readers viewer.Readers, c *index.DocumentChange) bool {
+// mayRead reports whether the readers may see the change of a document. The change of
+// a deleted row has only its id.
+func mayRead(readers viewer.Readers, c *index.DocumentChange) bool {
 	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.CanRead(c.Readers)
 }
 
-// Watch follows documents within a scope, of which the caller has shown that the
-// viewer may read them; convert makes events what is wanted. The first event has
-// the present numbers, and with a cursor the documents that changed after it.
-// Documents that the viewer in ctx may not read are not told of, but counted.
-// Who reads slowly gets fewer events, with the newest state of each document.
-// The channel is closed when ctx ends, when what is watched is gone or being
-// deleted, and when f is closed.
+// Watch returns the events of documents in a scope, as converted by convert. The
+// caller has checked that the viewer may read the scope. The first event has the
+// current counts and, with a cursor, the documents that changed after it. Documents
+// that the viewer in ctx may not read are counted and have no events. A slow reader
+// gets fewer events with the newest state of each document. Watch closes the channel
+// when ctx ends, when the watched object is deleted, and when f is closed.
 func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filter, from *Cursor, convert func(Event) T) (<-chan T, error) {
 	if from != nil && from.Collection != filter.Collection {
 		return nil, apierr.Invalid("after", "is a cursor of another collection")
@@ -117,7 +116,7 @@ func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filte
 	if !ok {
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again.")
 	}
-	number, counts, err := f.count(ctx, narrow, filter)
+	number, counts, err := f.countDocuments(ctx, narrow, filter)
 	if err != nil {
 		f.leave(t, w)
 		if errors.Is(err, viewer.ErrOutOfReach) {
@@ -127,7 +126,7 @@ func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filte
 	}
 	f.begin(t, number)
 	first := Event{Cursor: Cursor{filter.Collection, index.FeedEnd(number)}, Counts: &counts}
-	// A position beyond the present one is of a database that was restored since.
+	// A cursor beyond the current one is from before a restore of the database.
 	if from != nil && !after(from.At, first.Cursor.At) {
 		first.Cursor = *from
 	}
@@ -147,7 +146,7 @@ func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filte
 	return out, nil
 }
 
-// reader is the goroutine of one who watches.
+// A reader is the goroutine of a watcher.
 type reader[T any] struct {
 	feed    *Feed
 	topic   *topic
@@ -157,28 +156,28 @@ type reader[T any] struct {
 	convert func(Event) T
 }
 
-// run tells what changes until the end.
+// run sends events until the watch ends.
 func (r *reader[T]) run(ctx context.Context, first *Event) {
 	f, t := r.feed, r.topic
 	for {
 		f.mu.Lock()
 		changed := t.changed
-		gone := t.gone || t.missing[r.watcher.filter.owner()]
+		ended := t.gone || t.missing[r.watcher.filter.owner()]
 		behind := t.known && after(t.at, r.at)
 		f.mu.Unlock()
-		if gone || ctx.Err() != nil {
+		if ended || ctx.Err() != nil {
 			return
 		}
-		var again <-chan time.Time
+		var retry <-chan time.Time
 		if behind || first.Counts != nil {
 			err := r.step(ctx, first)
 			if err == nil {
 				continue
 			}
 			if ctx.Err() == nil {
-				f.log.WarnContext(ctx, "changes of watched documents cannot be read at the moment", slog.Any("error", err))
+				f.log.WarnContext(ctx, "document changes not read, will retry", slog.Any("error", err))
 			}
-			again = time.After(4 * f.poll)
+			retry = time.After(4 * f.poll)
 		}
 		select {
 		case <-ctx.Done():
@@ -186,16 +185,15 @@ func (r *reader[T]) run(ctx context.Context, first *Event) {
 		case <-f.closing:
 			return
 		case <-changed:
-		case <-again:
+		case <-retry:
 		}
 	}
 }
 
-// errEnded says that there is nobody to tell any more.
-var errEnded = errors.New("the watching has ended")
+// errEnded says that the watch has ended.
+var errEnded = errors.New("the watch has ended")
 
-// step tells the next changes: out of memory where they are there, else read for
-// this one alone.
+// step sends the next changes, from the shared batches or from its own reading.
 func (r *reader[T]) step(ctx context.Context, first *Event) error {
 	changes, to := r.shared()
 	if to == r.at {
@@ -204,25 +202,25 @@ func (r *reader[T]) step(ctx context.Context, first *Event) error {
 			return err
 		}
 	}
-	readers, err := viewer.ReadersOf(ctx) // anew for each: who watches for hours may lose a right meanwhile
+	readers, err := viewer.ReadersOf(ctx) // each time: a watcher may lose a right
 	if err != nil {
 		return err
 	}
-	wanted := make([]index.DocumentChange, 0, min(len(changes), mostChanges))
+	selected := make([]index.DocumentChange, 0, min(len(changes), maxChanges))
 	for i := range changes {
-		if !after(changes[i].At, r.at) || !r.watcher.wants(&changes[i]) || !may(readers, &changes[i]) {
+		if !after(changes[i].At, r.at) || !r.watcher.matches(&changes[i]) || !mayRead(readers, &changes[i]) {
 			continue
 		}
-		wanted = append(wanted, changes[i])
-		if len(wanted) == mostChanges {
-			if !r.tell(ctx, changes[i].At, wanted, first) {
+		selected = append(selected, changes[i])
+		if len(selected) == maxChanges {
+			if !r.sendChanges(ctx, changes[i].At, selected, first) {
 				return errEnded
 			}
-			wanted = make([]index.DocumentChange, 0, mostChanges)
+			selected = make([]index.DocumentChange, 0, maxChanges)
 		}
 	}
-	if len(wanted) > 0 || first.Counts != nil {
-		if !r.tell(ctx, to, wanted, first) {
+	if len(selected) > 0 || first.Counts != nil {
+		if !r.sendChanges(ctx, to, selected, first) {
 			return errEnded
 		}
 	}
@@ -230,18 +228,19 @@ func (r *reader[T]) step(ctx context.Context, first *Event) error {
 	return nil
 }
 
-// read reads the changes after the reader's position, and says how far they go.
+// read reads the changes after the position of the reader, and returns the position
+// after them.
 func (r *reader[T]) read(ctx context.Context) ([]index.DocumentChange, index.FeedPosition, error) {
-	// Taken before the reading: what comes in between is not skipped.
+	// The position is read first, so that no change in between is skipped.
 	r.feed.mu.Lock()
 	to := r.at
 	if r.topic.known && after(r.topic.at, to) {
 		to = r.topic.at
 	}
 	r.feed.mu.Unlock()
-	limited, cancel := context.WithTimeout(ctx, pollLimit)
+	limitedCtx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	changes, err := r.feed.store.DocumentChanges(limited, r.topic.scope, r.topic.collection, r.at, batchSize)
+	changes, err := r.feed.store.DocumentChanges(limitedCtx, r.topic.scope, r.topic.collection, r.at, batchSize)
 	if err != nil {
 		return nil, r.at, err
 	}
@@ -255,8 +254,8 @@ func (r *reader[T]) read(ctx context.Context) ([]index.DocumentChange, index.Fee
 	return changes, to, nil
 }
 
-// shared are the changes after the reader's position that are in memory, and
-// how far they go; no further than the position when they are not.
+// shared returns the changes after the position of the reader from the shared batches,
+// and the position after them. Without a batch it returns the position of the reader.
 func (r *reader[T]) shared() ([]index.DocumentChange, index.FeedPosition) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -268,7 +267,8 @@ func (r *reader[T]) shared() ([]index.DocumentChange, index.FeedPosition) {
 	return nil, r.at
 }
 
-func (r *reader[T]) tell(ctx context.Context, to index.FeedPosition, changes []index.DocumentChange, first *Event) bool {
+// sendChanges sends an event with changes.
+func (r *reader[T]) sendChanges(ctx context.Context, to index.FeedPosition, changes []index.DocumentChange, first *Event) bool {
 	e := Event{Cursor: Cursor{r.topic.collection, to}, Counts: first.Counts, Documents: changes}
 	if !r.send(ctx, e) {
 		return false

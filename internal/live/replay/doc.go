@@ -1,7 +1,6 @@
-// Package replay keeps the events of work under way, so that a reader who lost
-// the connection can go on where they were. The work goes on for a while
-// without any reader; what it told is kept for a while after its end. All of it
-// is in the memory of one process.
+// Package replay keeps the events of streams, so that a reader who lost the connection
+// can go on. A stream goes on for a while without readers, and its events stay for a
+// while after its end. Everything is in the memory of one process.
 //
-// It imports internal/apierr only.
+// Allowed imports: internal/apierr.
 package replay

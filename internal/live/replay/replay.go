@@ -10,19 +10,19 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// Owner is whose work it is: nobody else finds it.
+// An Owner is the owner of a stream. Only the owner can read it.
 type Owner struct{ Workspace, Subject uuid.UUID }
 
-// Options are settings; the zero value is useful.
+// Options configures a Keeper. The zero value is useful.
 type Options struct {
-	Name   string        // what errors call the work: "Answer"
-	Grace  time.Duration // how long it goes on without a reader: 20 s
-	Keep   time.Duration // how long its events are kept after its end: 1 min
-	Each   int           // how many of an owner are kept: 20; the oldest that has ended makes room
-	Events int           // how many events of one work are kept: 20,000; it is broken off beyond
+	Name   string        // of a stream in errors, such as "Answer"
+	Grace  time.Duration // that a stream goes on without a reader: 20 s
+	Keep   time.Duration // that events are kept after the end: 1 min
+	Each   int           // streams kept per owner: 20; the oldest one that has ended makes room
+	Events int           // the most events of a stream, which is stopped beyond: 20,000
 }
 
-func (o Options) orDefaults() Options {
+func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = "Work"
 	}
@@ -41,52 +41,53 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Keeper keeps work whose events are of type T. It is safe for concurrent use,
-// and owns a goroutine for each work and each reader.
+// A Keeper keeps streams of events of type T. It is safe for concurrent use. It has a
+// goroutine for each stream and each reader.
 type Keeper[T any] struct {
 	opt Options
 
 	mu      sync.Mutex
 	closed  bool
 	closing chan struct{}
-	work    map[uuid.UUID]*work[T]
-	of      map[Owner][]*work[T] // the oldest first
+	streams map[uuid.UUID]*stream[T]
+	owned   map[Owner][]*stream[T] // the oldest first
 	ended   sync.WaitGroup
 }
 
-// work is one piece of it. All but id, owner and cancel is guarded by the keeper.
-type work[T any] struct {
+// A stream is a stream of events. The mutex of the keeper guards all fields except id,
+// owner and cancel.
+type stream[T any] struct {
 	id     uuid.UUID
 	owner  Owner
 	cancel context.CancelFunc
 
 	events  []T
-	over    bool
+	done    bool
 	readers int
 	changed chan struct{} // closed and replaced with every event, and at the end
-	timer   *time.Timer   // until it is broken off, or forgotten
+	timer   *time.Timer   // until it is stopped, or dropped after its end
 }
 
-// Event is an event with its number; the first one's is 1.
+// An Event is an event with its sequence number, from 1.
 type Event[T any] struct {
-	Seq int
-	Of  T
+	Seq  int
+	Data T
 }
 
-// New makes a Keeper. Close it once.
+// New returns a Keeper. The caller closes it.
 func New[T any](o Options) *Keeper[T] {
-	return &Keeper[T]{opt: o.orDefaults(), closing: make(chan struct{}), work: make(map[uuid.UUID]*work[T]), of: make(map[Owner][]*work[T])}
+	return &Keeper[T]{opt: o.withDefaults(), closing: make(chan struct{}), streams: make(map[uuid.UUID]*stream[T]), owned: make(map[Owner][]*stream[T])}
 }
 
-// Start begins work of an owner under an id. begin gets a context with the
-// values of ctx that ends when the work is to stop; it gives the events on a
-// channel that it closes at the end, and its error is Start's. The work stops
-// when nobody has read for the Grace.
+// Start starts a stream of an owner with an id. begin returns a channel of events,
+// which it closes at the end. Its context has the values of ctx and ends when the
+// stream is stopped. Start returns the error of begin. A stream without a reader is
+// stopped after the grace.
 func (k *Keeper[T]) Start(ctx context.Context, owner Owner, id uuid.UUID, begin func(context.Context) (<-chan T, error)) error {
 	k.mu.Lock()
 	if k.closed {
 		k.mu.Unlock()
-		return closed()
+		return errClosing()
 	}
 	k.ended.Add(1)
 	k.mu.Unlock()
@@ -97,12 +98,12 @@ func (k *Keeper[T]) Start(ctx context.Context, owner Owner, id uuid.UUID, begin 
 		k.ended.Done()
 		return err
 	}
-	w := &work[T]{id: id, owner: owner, cancel: cancel, changed: make(chan struct{})}
+	s := &stream[T]{id: id, owner: owner, cancel: cancel, changed: make(chan struct{})}
 	k.mu.Lock()
 	k.makeRoom(owner)
-	k.work[id] = w
-	k.of[owner] = append(k.of[owner], w)
-	w.timer = time.AfterFunc(k.opt.Grace, w.cancel)
+	k.streams[id] = s
+	k.owned[owner] = append(k.owned[owner], s)
+	s.timer = time.AfterFunc(k.opt.Grace, s.cancel)
 	if k.closed {
 		cancel()
 	}
@@ -111,104 +112,106 @@ func (k *Keeper[T]) Start(ctx context.Context, owner Owner, id uuid.UUID, begin 
 		defer k.ended.Done()
 		defer cancel()
 		for e := range events {
-			k.add(w, e)
+			k.add(s, e)
 		}
-		k.finish(w)
+		k.finish(s)
 	}()
 	return nil
 }
 
-func closed() error {
+func errClosing() error {
 	return apierr.New(apierr.Unavailable, "The server is shutting down; try again.")
 }
 
-// makeRoom forgets the oldest works of an owner that have ended, where there are too many.
+// makeRoom drops the oldest ended streams of an owner with too many.
 func (k *Keeper[T]) makeRoom(owner Owner) {
-	for _, w := range append([]*work[T](nil), k.of[owner]...) {
-		if len(k.of[owner]) < k.opt.Each {
+	for _, s := range append([]*stream[T](nil), k.owned[owner]...) {
+		if len(k.owned[owner]) < k.opt.Each {
 			return
 		}
-		if w.over {
-			k.forget(w)
+		if s.done {
+			k.drop(s)
 		}
 	}
 }
 
-// forget takes work out; readers of it read on.
-func (k *Keeper[T]) forget(w *work[T]) {
-	w.timer.Stop()
-	delete(k.work, w.id)
-	list := k.of[w.owner]
+// drop removes a stream. Its readers go on.
+func (k *Keeper[T]) drop(s *stream[T]) {
+	s.timer.Stop()
+	delete(k.streams, s.id)
+	list := k.owned[s.owner]
 	for i, other := range list {
-		if other == w {
+		if other == s {
 			list = append(list[:i:i], list[i+1:]...)
 			break
 		}
 	}
 	if len(list) == 0 {
-		delete(k.of, w.owner)
+		delete(k.owned, s.owner)
 		return
 	}
-	k.of[w.owner] = list
+	k.owned[s.owner] = list
 }
 
-func (k *Keeper[T]) add(w *work[T], e T) {
+// add appends an event, or stops a stream with too many.
+func (k *Keeper[T]) add(s *stream[T], e T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(w.events) >= k.opt.Events {
-		w.cancel()
+	if len(s.events) >= k.opt.Events {
+		s.cancel()
 		return
 	}
-	w.events = append(w.events, e)
-	close(w.changed)
-	w.changed = make(chan struct{})
+	s.events = append(s.events, e)
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (k *Keeper[T]) finish(w *work[T]) {
+// finish marks the end of a stream and drops it later.
+func (k *Keeper[T]) finish(s *stream[T]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	w.over = true
-	close(w.changed)
-	w.changed = nil
-	w.timer.Stop()
-	w.timer = time.AfterFunc(k.opt.Keep, func() {
+	s.done = true
+	close(s.changed)
+	s.changed = nil
+	s.timer.Stop()
+	s.timer = time.AfterFunc(k.opt.Keep, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.work[w.id] == w {
-			k.forget(w)
+		if k.streams[s.id] == s {
+			k.drop(s)
 		}
 	})
 }
 
-// Follow gives the events of an owner's work after a number, those that are
-// there at once and the others as they come; convert makes them what is wanted.
-// The channel is closed after the last one, when ctx ends and when k is closed.
-// Work that is not known here, or somebody else's, is not found.
+// Follow returns the events of a stream after a sequence number, as converted by
+// convert: past events at once and new events as they come. It closes the channel
+// after the last event, when ctx ends and when k is closed. An unknown stream, or one
+// of another owner, is not found.
 func Follow[T, U any](ctx context.Context, k *Keeper[T], owner Owner, id uuid.UUID, after int, convert func(Event[T]) U) (<-chan U, error) {
 	if after < 0 {
 		return nil, apierr.Invalid("after", "must be 0 or more")
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	w := k.work[id]
+	s := k.streams[id]
 	switch {
 	case k.closed:
-		return nil, closed()
-	case w == nil || w.owner != owner:
+		return nil, errClosing()
+	case s == nil || s.owner != owner:
 		return nil, apierr.New(apierr.CodeNotFound, k.opt.Name+" not found; it ended some time ago, or another server has it")
 	}
-	w.readers++
-	if !w.over {
-		w.timer.Stop()
+	s.readers++
+	if !s.done {
+		s.timer.Stop()
 	}
 	k.ended.Add(1)
 	out := make(chan U)
 	go func() {
 		defer k.ended.Done()
-		defer k.leave(w)
+		defer k.leave(s)
 		defer close(out)
 		for {
-			e, ok := k.next(ctx, w, after)
+			e, ok := k.next(ctx, s, after)
 			if !ok {
 				return
 			}
@@ -225,18 +228,19 @@ func Follow[T, U any](ctx context.Context, k *Keeper[T], owner Owner, id uuid.UU
 	return out, nil
 }
 
-// next waits for the event after a number; false when none comes any more.
-func (k *Keeper[T]) next(ctx context.Context, w *work[T], after int) (e Event[T], ok bool) {
+// next waits for the event after a sequence number. It reports false when there is
+// none.
+func (k *Keeper[T]) next(ctx context.Context, s *stream[T], after int) (e Event[T], ok bool) {
 	for {
 		k.mu.Lock()
-		if after < len(w.events) {
-			e = Event[T]{after + 1, w.events[after]}
+		if after < len(s.events) {
+			e = Event[T]{after + 1, s.events[after]}
 			k.mu.Unlock()
 			return e, true
 		}
-		over, changed := w.over, w.changed
+		done, changed := s.done, s.changed
 		k.mu.Unlock()
-		if over {
+		if done {
 			return e, false
 		}
 		select {
@@ -249,32 +253,32 @@ func (k *Keeper[T]) next(ctx context.Context, w *work[T], after int) (e Event[T]
 	}
 }
 
-// leave counts a reader out. After the last one the work goes on for the Grace.
-func (k *Keeper[T]) leave(w *work[T]) {
+// leave removes a reader. After the last reader, the stream goes on for the grace.
+func (k *Keeper[T]) leave(s *stream[T]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if w.readers--; w.readers == 0 && !w.over {
-		w.timer.Reset(k.opt.Grace)
+	if s.readers--; s.readers == 0 && !s.done {
+		s.timer.Reset(k.opt.Grace)
 	}
 }
 
-// Close breaks all work off and waits for it and its readers. It may be called
+// Close stops all streams and waits for them and their readers. It may be called
 // again.
 func (k *Keeper[T]) Close() {
 	k.mu.Lock()
 	if !k.closed {
 		k.closed = true
 		close(k.closing)
-		for _, w := range k.work {
-			w.cancel()
-			w.timer.Stop()
+		for _, s := range k.streams {
+			s.cancel()
+			s.timer.Stop()
 		}
 	}
 	k.mu.Unlock()
 	k.ended.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, w := range k.work {
-		w.timer.Stop()
+	for _, s := range k.streams {
+		s.timer.Stop()
 	}
 }

@@ -11,15 +11,16 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 type numbered = replay.Event[string]
 
 func owner() replay.Owner { return replay.Owner{Workspace: uuid.New(), Subject: uuid.New()} }
 
-// begin starts work that tells what is said, until say is closed or it is
-// stopped; stopped says which.
-func begin(t *testing.T, k *replay.Keeper[string], who replay.Owner) (id uuid.UUID, say chan<- string, stopped <-chan struct{}) {
+// begin starts a stream of the sent texts, until send is closed or the stream is
+// stopped, which closes stopped.
+func begin(t *testing.T, k *replay.Keeper[string], who replay.Owner) (id uuid.UUID, send chan<- string, stopped <-chan struct{}) {
 	t.Helper()
 	said, ended := make(chan string), make(chan struct{})
 	id = uuid.New()
@@ -63,24 +64,24 @@ func code(err error) apierr.Code {
 	return apierr.From(err).Code
 }
 
-func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
+func TestAReaderContinuesAfterItsLastEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := replay.New[string](replay.Options{})
 		defer k.Close()
 		who := owner()
-		id, say, stopped := begin(t, k, who)
+		id, send, stopped := begin(t, k, who)
 		ctx, leave := context.WithCancel(t.Context())
 		c := follow(ctx, t, k, who, id, 0)
-		say <- "a"
+		send <- "a"
 		if e := <-c; e != (numbered{1, "a"}) {
 			t.Errorf("%+v", e)
 		}
 		leave()
 		for range c {
 		}
-		<-time.After(19 * time.Second) // the clock of the bubble
-		say <- "b"
+		testkit.Advance(t, 19*time.Second)
+		send <- "b"
 		select {
 		case <-stopped:
 			t.Fatal("it was stopped too early")
@@ -90,14 +91,14 @@ func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
 		if e := <-c; e != (numbered{2, "b"}) {
 			t.Errorf("%+v", e)
 		}
-		<-time.After(time.Hour) // while somebody reads it goes on
-		say <- "c"
-		close(say)
+		testkit.Advance(t, time.Hour)
+		send <- "c"
+		close(send)
 		if e := <-c; e != (numbered{3, "c"}) {
 			t.Errorf("%+v", e)
 		}
 		if _, open := <-c; open {
-			t.Error("it goes on after the end")
+			t.Error("events come after the end")
 		}
 		all := 0
 		for e := range follow(t.Context(), t, k, who, id, 0) {
@@ -109,16 +110,16 @@ func TestAReaderGoesOnWhereTheyWere(t *testing.T) {
 			t.Errorf("%d events are kept", all)
 		}
 		if _, open := <-follow(t.Context(), t, k, who, id, 99); open {
-			t.Error("an event came from beyond the end")
+			t.Error("an event came after the end")
 		}
-		<-time.After(61 * time.Second) // the clock of the bubble
+		testkit.Advance(t, 61*time.Second)
 		if _, err := replay.Follow(t.Context(), k, who, id, 0, func(e numbered) numbered { return e }); code(err) != apierr.CodeNotFound {
-			t.Errorf("long after the end: %v", err)
+			t.Errorf("after the retention: %v", err)
 		}
 	})
 }
 
-func TestWorkThatNobodyReadsIsStopped(t *testing.T) {
+func TestAStreamWithoutReadersIsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := replay.New[string](replay.Options{})
@@ -131,26 +132,26 @@ func TestWorkThatNobodyReadsIsStopped(t *testing.T) {
 		leave()
 		for range one {
 		}
-		<-time.After(time.Minute)
+		testkit.Advance(t, time.Minute)
 		select {
 		case <-never:
 		default:
-			t.Error("what was never read goes on")
+			t.Error("a stream without a reader goes on")
 		}
 		select {
 		case <-stopped:
-			t.Error("it was stopped although somebody reads")
+			t.Error("a stream with a reader was stopped")
 		default:
 		}
 		k.Close()
 		if _, open := <-two; open {
-			t.Error("it goes on after the end of the process")
+			t.Error("it goes on after Close")
 		}
 		<-stopped
 	})
 }
 
-func TestOthersFindNothing(t *testing.T) {
+func TestOnlyTheOwnerFindsAStream(t *testing.T) {
 	t.Parallel()
 	k := replay.New[string](replay.Options{Name: "Answer"})
 	defer k.Close()
@@ -176,17 +177,17 @@ func TestOthersFindNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestKeptStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	k := replay.New[string](replay.Options{Each: 3, Events: 5})
 	defer k.Close()
 	who := owner()
 	var ids []uuid.UUID
 	for range 5 {
-		id, say, _ := begin(t, k, who)
+		id, send, _ := begin(t, k, who)
 		ids = append(ids, id)
-		say <- "x"
-		close(say)
+		send <- "x"
+		close(send)
 		for range follow(t.Context(), t, k, who, id, 0) {
 		}
 	}
@@ -196,9 +197,9 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	id, say, stopped := begin(t, k, who)
+	id, send, stopped := begin(t, k, who)
 	for range 6 {
-		say <- "y"
+		send <- "y"
 	}
 	<-stopped
 	n := 0

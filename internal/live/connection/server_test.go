@@ -1,4 +1,4 @@
-package live_test
+package connection_test
 
 import (
 	"bufio"
@@ -17,53 +17,53 @@ import (
 
 func TestAConnectionSpeaksTheProtocol(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{})
+	p := open(t, connection.Options{})
 	s := p.dial()
-	s.say(`{"type":"ping","payload":{"n":1}}`) // allowed at any time
-	if m := s.hear(); m.Type != "pong" || string(m.Payload) != `{"n":1}` {
+	s.send(`{"type":"ping","payload":{"n":1}}`) // allowed before connection_init
+	if m := s.receive(); m.Type != "pong" || string(m.Payload) != `{"n":1}` {
 		t.Errorf("%+v", m)
 	}
-	s.say(`{"type":"connection_init"}`)
-	if m := s.hear(); m.Type != "connection_ack" {
+	s.send(`{"type":"connection_init"}`)
+	if m := s.receive(); m.Type != "connection_ack" {
 		t.Fatalf("%+v", m)
 	}
-	s.say(`{"type":"pong"}`)
-	s.say(`{"type":"subscribe","id":"a","payload":{"query":"{ name }","operationName":null,"variables":null,"extensions":null}}`)
-	if m := s.hear(); m.Type != "next" || m.ID != "a" || string(m.Payload) != `{"data":{"name":"first"}}` {
+	s.send(`{"type":"pong"}`)
+	s.send(`{"type":"subscribe","id":"a","payload":{"query":"{ name }","operationName":null,"variables":null,"extensions":null}}`)
+	if m := s.receive(); m.Type != "next" || m.ID != "a" || string(m.Payload) != `{"data":{"name":"first"}}` {
 		t.Errorf("%+v", m)
 	}
-	if m := s.hear(); m.Type != "complete" || m.ID != "a" {
+	if m := s.receive(); m.Type != "complete" || m.ID != "a" {
 		t.Errorf("%+v", m)
 	}
-	for range 3 { // an id may be used again, at once after either side has completed it
+	for range 3 { // an id may be reused as soon as either side has completed it
 		s.subscribe("a", "wait")
-		if m := s.hear(); m.Type != "next" {
+		if m := s.receive(); m.Type != "next" {
 			t.Fatalf("%+v", m)
 		}
-		s.say(`{"type":"complete","id":"a"}`)
+		s.send(`{"type":"complete","id":"a"}`)
 	}
-	s.say(`{"type":"complete","id":"nothing"}`)
-	s.say(`{"type":"subscribe","id":"b","payload":{"query":"{ nothing }"}}`)
-	if m := s.hear(); m.Type != "error" || m.ID != "b" || !strings.Contains(string(m.Payload), "Cannot query field") {
+	s.send(`{"type":"complete","id":"nothing"}`)
+	s.send(`{"type":"subscribe","id":"b","payload":{"query":"{ nothing }"}}`)
+	if m := s.receive(); m.Type != "error" || m.ID != "b" || !strings.Contains(string(m.Payload), "Cannot query field") {
 		t.Errorf("%+v", m)
 	}
 	s.subscribe("c", "panic")
-	if m := s.hear(); m.Type != "error" || strings.Contains(string(m.Payload), "secret") {
+	if m := s.receive(); m.Type != "error" || strings.Contains(string(m.Payload), "secret") {
 		t.Errorf("%s", m.Payload)
 	}
-	p.comes("all operations have ended", func() bool { return p.server.Stats().Operations == 0 })
+	p.waitFor("all operations have ended", func() bool { return p.server.Stats().Operations == 0 })
 	if n := p.server.Stats().WebSockets; n != 1 {
 		t.Errorf("%d connections are counted", n)
 	}
 }
 
-func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
+func TestProtocolErrorsCloseTheConnection(t *testing.T) {
 	t.Parallel()
 	const begin, wait = `{"type":"connection_init"}`, `{"type":"subscribe","id":"a","payload":{"query":"subscription { wait }"}}`
-	if end := open(t, live.Options{Times: live.Times{Hello: 20 * time.Millisecond}}).dial().end(); end.closed != 4408 {
-		t.Errorf("nothing: closed with %d %q", end.closed, end.reason)
+	if end := open(t, connection.Options{Times: connection.Times{Hello: 20 * time.Millisecond}}).dial().end(); end.closed != 4408 {
+		t.Errorf("no message: closed with %d %q", end.closed, end.reason)
 	}
-	p := open(t, live.Options{})
+	p := open(t, connection.Options{})
 	for name, c := range map[string]struct {
 		code     websocket.StatusCode
 		messages []string
@@ -89,15 +89,15 @@ func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 	} {
 		s := p.dial()
 		for _, m := range c.messages {
-			s.say(m)
+			s.send(m)
 		}
 		if end := s.end(); end.closed != c.code || end.reason == "" {
-			t.Errorf("%s: closed with %d %q, not %d", name, end.closed, end.reason, c.code)
+			t.Errorf("%s: closed with %d %q, want %d", name, end.closed, end.reason, c.code)
 		}
 	}
 	large := p.enter(p.signIn())
-	large.say(`{"type":"ping","payload":{"x":"` + strings.Repeat("x", 900<<10) + `"}}`)
-	if m := large.hear(); m.Type != "pong" {
+	large.send(`{"type":"ping","payload":{"x":"` + strings.Repeat("x", 900<<10) + `"}}`)
+	if m := large.receive(); m.Type != "pong" {
 		t.Errorf("a large message of a person: %d %q", m.closed, m.reason)
 	}
 	if err := large.CloseNow(); err != nil {
@@ -115,19 +115,19 @@ func TestWhatDoesNotKeepToTheProtocolIsClosed(t *testing.T) {
 	if end := s.end(); end.closed != 4400 {
 		t.Errorf("binary: %+v", end)
 	}
-	p.comes("everything is counted out", func() bool { return p.server.Stats() == live.Stats{} })
+	p.waitFor("everything is counted out", func() bool { return p.server.Stats() == connection.Stats{} })
 }
 
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{})
+	p := open(t, connection.Options{})
 	gone, lowered, stays := p.signIn(), p.signIn(), p.signIn()
 	first, second, third := p.enter(gone), p.enter(lowered), p.enter(stays)
 	nobody := p.enter(uuid.Nil)
 	stream := p.stream(gone, "wait")
 	for _, s := range []*socket{first, second, third, nobody} {
 		s.subscribe("a", "wait")
-		if m := s.hear(); m.Type != "next" {
+		if m := s.receive(); m.Type != "next" {
 			t.Fatalf("%+v", m)
 		}
 	}
@@ -146,16 +146,16 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		t.Errorf("signed out, events: %s", lines)
 	}
 	for _, s := range []*socket{third, nobody} {
-		s.say(`{"type":"ping"}`)
-		if m := s.hear(); m.Type != "pong" {
+		s.send(`{"type":"ping"}`)
+		if m := s.receive(); m.Type != "pong" {
 			t.Errorf("%+v", m)
 		}
 	}
 }
 
-func TestStreamsEndWhenNobodyKnowsForLongWhoIsSignedIn(t *testing.T) {
+func TestStreamsEndWhenSessionsCannotBeChecked(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{Times: live.Times{Blind: 50 * time.Millisecond}})
+	p := open(t, connection.Options{Times: connection.Times{Blind: 50 * time.Millisecond}})
 	s := p.enter(p.signIn())
 	p.people.fail()
 	if end := s.end(); end.closed != websocket.StatusTryAgainLater {
@@ -163,13 +163,13 @@ func TestStreamsEndWhenNobodyKnowsForLongWhoIsSignedIn(t *testing.T) {
 	}
 }
 
-func TestWhatIsOpenIsBounded(t *testing.T) {
+func TestOpenStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{Limits: live.Limits{PerConnection: 2, PerPerson: 3, PerProcess: 5}})
+	p := open(t, connection.Options{Limits: connection.Limits{PerConnection: 2, PerPerson: 3, PerProcess: 5}})
 	refused := func(s *socket, id string) string {
 		t.Helper()
 		s.subscribe(id, "wait")
-		if m := s.hear(); m.Type == "error" && strings.Contains(string(m.Payload), "rate_limited") {
+		if m := s.receive(); m.Type == "error" && strings.Contains(string(m.Payload), "rate_limited") {
 			return string(m.Payload)
 		} else if m.Type != "next" {
 			t.Fatalf("%+v", m)
@@ -193,8 +193,8 @@ func TestWhatIsOpenIsBounded(t *testing.T) {
 	if no := refused(two, "b"); !strings.Contains(no, "You have") {
 		t.Errorf("a fourth one of a person: %q", no)
 	}
-	one.say(`{"type":"complete","id":"a"}`)
-	p.comes("there is room again", func() bool { return p.server.Stats().Operations == 2 })
+	one.send(`{"type":"complete","id":"a"}`)
+	p.waitFor("there is room again", func() bool { return p.server.Stats().Operations == 2 })
 	if no := refused(two, "c"); no != "" {
 		t.Error(no)
 	}
@@ -215,51 +215,51 @@ func TestWhatIsOpenIsBounded(t *testing.T) {
 	_ = response.Body.Close()
 	p.enter(ada)
 	s := p.dial()
-	s.say(`{"type":"connection_init","payload":{"token":"` + ada.String() + `"}}`)
+	s.send(`{"type":"connection_init","payload":{"token":"` + ada.String() + `"}}`)
 	if end := s.end(); end.closed != websocket.StatusTryAgainLater || !strings.Contains(end.reason, "connections") {
 		t.Errorf("a connection too many: %+v", end)
 	}
 }
 
-func TestDeafClientsAreCutOffAndHoldNobodyUp(t *testing.T) {
+func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{Times: live.Times{Write: 300 * time.Millisecond}})
-	p.deaf(p.signIn())
-	response := p.post(p.signIn(), "flood") // nobody reads this either
+	p := open(t, connection.Options{Times: connection.Times{Write: 300 * time.Millisecond}})
+	p.stall(p.signIn())
+	response := p.post(p.signIn(), "flood") // also without a reader
 	defer func() { _ = response.Body.Close() }()
 	quick := p.enter(p.signIn())
-	p.comes("both are cut off", func() bool { return p.server.Stats().Slow >= 2 })
+	p.waitFor("both are cut off", func() bool { return p.server.Stats().Slow >= 2 })
 	quick.subscribe("a", "wait")
-	if m := quick.hear(); m.Type != "next" {
+	if m := quick.receive(); m.Type != "next" {
 		t.Errorf("%+v", m)
 	}
-	p.comes("what they had is freed", func() bool { s := p.server.Stats(); return s.WebSockets == 1 && s.Operations == 1 })
+	p.waitFor("what they had is freed", func() bool { s := p.server.Stats(); return s.WebSockets == 1 && s.Operations == 1 })
 }
 
-func TestQuietConnectionsAreAskedAndUnusedOnesClosed(t *testing.T) {
+func TestQuietConnectionsArePingedAndUnusedOnesClosed(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{Times: live.Times{Ping: 200 * time.Millisecond}})
+	p := open(t, connection.Options{Times: connection.Times{Ping: 200 * time.Millisecond}})
 	s := p.enter(p.signIn())
 	s.subscribe("a", "wait")
-	for pings := 0; pings < 10; { // more than may stay without an answer
-		m := s.hear()
+	for pings := 0; pings < 10; { // more than the limit without a pong
+		m := s.receive()
 		if m.closed != 0 {
-			t.Fatalf("closed although it answered: %+v", m)
+			t.Fatalf("closed in spite of pongs: %+v", m)
 		}
 		if m.Type == "ping" {
 			pings++
-			s.say(`{"type":"pong"}`)
+			s.send(`{"type":"pong"}`)
 		}
 	}
 	if end := s.end(); end.closed != websocket.StatusGoingAway || end.reason != "No pong came" {
-		t.Errorf("without an answer: %+v", end)
+		t.Errorf("without a pong: %+v", end)
 	}
-	p = open(t, live.Options{Times: live.Times{Ping: 200 * time.Millisecond, Idle: time.Second}})
+	p = open(t, connection.Options{Times: connection.Times{Ping: 200 * time.Millisecond, Idle: time.Second}})
 	s = p.enter(p.signIn())
 	for {
-		m := s.hear()
+		m := s.receive()
 		if m.Type == "ping" {
-			s.say(`{"type":"pong"}`)
+			s.send(`{"type":"pong"}`)
 			continue
 		}
 		if m.closed != websocket.StatusNormalClosure || m.reason != "Idle" {
@@ -269,14 +269,14 @@ func TestQuietConnectionsAreAskedAndUnusedOnesClosed(t *testing.T) {
 	}
 }
 
-func TestAServerThatStopsSendsItsClientsElsewhere(t *testing.T) {
+func TestAStoppingServerSendsClientsToAnother(t *testing.T) {
 	t.Parallel()
-	p := open(t, live.Options{})
+	p := open(t, connection.Options{})
 	sockets := make([]*socket, 20)
 	for i := range sockets {
 		sockets[i] = p.enter(p.signIn())
 		sockets[i].subscribe("a", "wait")
-		if m := sockets[i].hear(); m.Type != "next" {
+		if m := sockets[i].receive(); m.Type != "next" {
 			t.Fatalf("%+v", m)
 		}
 	}
@@ -295,16 +295,16 @@ func TestAServerThatStopsSendsItsClientsElsewhere(t *testing.T) {
 		t.Errorf("events: %s", lines)
 	}
 	<-closing
-	if s := p.server.Stats(); s != (live.Stats{}) {
-		t.Errorf("left over: %+v", s)
+	if s := p.server.Stats(); s != (connection.Stats{}) {
+		t.Errorf("open streams: %+v", s)
 	}
 	if end := p.dial().end(); end.closed != websocket.StatusGoingAway {
-		t.Errorf("one that came later: %+v", end)
+		t.Errorf("a later client: %+v", end)
 	}
 }
 
-// post asks for a stream of events.
-func (p *place) post(session uuid.UUID, field string) *http.Response {
+// post requests an event stream.
+func (p *fixture) post(session uuid.UUID, field string) *http.Response {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, p.http.URL, nil)
 	if err != nil {
@@ -320,9 +320,9 @@ func (p *place) post(session uuid.UUID, field string) *http.Response {
 	return response
 }
 
-// stream begins a stream of events and returns once the first one is there; what
-// it returns waits for the end and gives all lines.
-func (p *place) stream(session uuid.UUID, field string) func() string {
+// stream opens an event stream and returns after its first event. The returned
+// function waits for the end and returns all lines.
+func (p *fixture) stream(session uuid.UUID, field string) func() string {
 	p.Helper()
 	response := p.post(session, field)
 	lines, all := bufio.NewScanner(response.Body), ""
