@@ -1,4 +1,4 @@
-// Package archtest checks the shape of the code base itself: which package may
-// import which, how long a file may be, that every package says what it is for.
-// It has tests only and reads source files, nothing of the program.
+// Package archtest tests the structure of the code base: which package may
+// import which, how long a file may be, whether every package has a comment. It
+// parses the source files of the module and imports none of its packages.
 package archtest

@@ -1,15 +1,15 @@
 package archtest_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// flow says which packages of Magpie a folder may import. An entry covers the
-// folders below it; the longest entry that matches a folder counts. "ent" in a
-// list covers ent's generated packages too. Tests may import more: the fixtures
-// and whatever stands at either end of what they test.
+// flow returns the packages of Magpie that each folder may import. An entry
+// covers the folders below it, in the keys as in the lists; the longest key that
+// matches a folder counts. Test files may import any package.
 func flow() map[string][]string {
 	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/patch", "internal/request/storedop", "internal/request/requestid", "internal/safetext"}
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
@@ -104,20 +104,21 @@ func flow() map[string][]string {
 	}
 }
 
-// rule is the longest entry of the flow that covers a folder.
-func rule(rules map[string][]string, pkg string) ([]string, bool) {
-	for at := pkg; ; {
-		if allowed, ok := rules[at]; ok {
+// allowedImports returns the longest entry of the flow that covers a package.
+func allowedImports(rules map[string][]string, pkg string) ([]string, bool) {
+	for folder := pkg; ; {
+		if allowed, ok := rules[folder]; ok {
 			return allowed, true
 		}
-		i := strings.LastIndexByte(at, '/')
+		i := strings.LastIndexByte(folder, '/')
 		if i < 0 {
 			return nil, false
 		}
-		at = at[:i]
+		folder = folder[:i]
 	}
 }
 
+// covers reports whether pkg is the folder entry or below it.
 func covers(entry, pkg string) bool {
 	return entry == "" || pkg == entry || strings.HasPrefix(pkg, entry+"/")
 }
@@ -127,9 +128,9 @@ func TestDataFlowsOneWay(t *testing.T) {
 	rules := flow()
 	used := map[string]bool{}
 	for _, f := range files(t) {
-		allowed, ok := rule(rules, f.pkg)
+		allowed, ok := allowedImports(rules, f.pkg)
 		if !ok {
-			t.Errorf("%s: the folder %s has no entry in the flow: what may it import?", f.path, f.pkg)
+			t.Errorf("%s: folder %s has no entry in flow", f.path, f.pkg)
 			continue
 		}
 		used[f.pkg] = true
@@ -138,26 +139,19 @@ func TestDataFlowsOneWay(t *testing.T) {
 		}
 		for _, i := range f.imports() {
 			if i != f.pkg && !slices.ContainsFunc(allowed, func(entry string) bool { return covers(entry, i) }) {
-				t.Errorf("%s imports %s, which is against the flow of data", f.path, i)
+				t.Errorf("%s imports %s, which flow does not allow", f.path, i)
 			}
 		}
 	}
+	packages := slices.Collect(maps.Keys(used))
 	for entry := range rules {
-		if !slices.ContainsFunc(keys(used), func(pkg string) bool { return covers(entry, pkg) }) {
-			t.Errorf("the flow has an entry for %s, which does not exist", entry)
+		if !slices.ContainsFunc(packages, func(pkg string) bool { return covers(entry, pkg) }) {
+			t.Errorf("flow has an entry for %s, which does not exist", entry)
 		}
 	}
 }
 
-func keys(m map[string]bool) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
-}
-
-// Vendor SDKs stay where they are used: nothing else learns their types.
+// Only the packages that use a vendor's SDK know its types.
 func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	homes := map[string][]string{
@@ -177,9 +171,9 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		}
 		for _, i := range f.syntax.Imports {
 			imported := strings.Trim(i.Path.Value, `"`)
-			for vendor, where := range homes {
-				if strings.HasPrefix(imported, vendor) && !slices.ContainsFunc(where, func(entry string) bool { return covers(entry, f.pkg) }) {
-					t.Errorf("%s imports %s, which belongs in %s", f.path, imported, strings.Join(where, ", "))
+			for vendor, allowed := range homes {
+				if strings.HasPrefix(imported, vendor) && !slices.ContainsFunc(allowed, func(entry string) bool { return covers(entry, f.pkg) }) {
+					t.Errorf("%s imports %s, which only %s may import", f.path, imported, strings.Join(allowed, ", "))
 				}
 			}
 		}

@@ -8,48 +8,48 @@ import (
 	"testing"
 )
 
-// maxLines is the longest that a hand-written file may be.
+// maxLines is the maximum length of a hand-written file.
 const maxLines = 600
 
 func TestNoHandWrittenFileIsTooLong(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
 		if n := bytes.Count(f.text, []byte{'\n'}); !f.generated && n > maxLines {
-			t.Errorf("%s has %d lines: a file over %d is two concepts", f.path, n, maxLines)
+			t.Errorf("%s has %d lines, want at most %d", f.path, n, maxLines)
 		}
 	}
 }
 
-func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+func TestEveryPackageHasAComment(t *testing.T) {
 	t.Parallel()
-	said, seen := map[string]bool{}, map[string]bool{}
+	documented, seen := map[string]bool{}, map[string]bool{}
 	for _, f := range files(t) {
 		if f.test() || f.generated {
 			continue
 		}
 		seen[f.pkg] = true
 		if f.syntax.Doc != nil && len(f.syntax.Doc.Text()) > 40 {
-			said[f.pkg] = true
+			documented[f.pkg] = true
 		}
 	}
 	for pkg := range seen {
-		if !said[pkg] && pkg != "ent" {
-			t.Errorf("package %s has no package comment: what is its job, what may it import?", pkg)
+		if !documented[pkg] && pkg != "ent" {
+			t.Errorf("package %s has no package comment", pkg)
 		}
 	}
 }
 
-func TestNoPackageHasAVagueName(t *testing.T) {
+func TestNoPackageNameIsVague(t *testing.T) {
 	t.Parallel()
 	vague := map[string]bool{"common": true, "util": true, "utils": true, "types": true, "service": true, "services": true, "manager": true, "helper": true, "helpers": true, "misc": true}
 	for _, f := range files(t) {
 		if vague[path.Base(f.pkg)] {
-			t.Errorf("%s: the name of its package says nothing", f.path)
+			t.Errorf("%s: the package name is vague", f.path)
 		}
 	}
 }
 
-func TestNothingHappensBeforeMain(t *testing.T) {
+func TestNoPackageHasAnInitFunction(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
 		if f.generated {
@@ -57,7 +57,7 @@ func TestNothingHappensBeforeMain(t *testing.T) {
 		}
 		for _, d := range f.syntax.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				t.Errorf("%s has an init function: wiring is plain Go in cmd", f.path)
+				t.Errorf("%s has an init function; wiring belongs in cmd", f.path)
 			}
 		}
 	}
@@ -77,14 +77,14 @@ func (f file) calls(pkg, name string) bool {
 	return found
 }
 
-func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
+func TestOnlyConfigReadsTheEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
 		if f.test() || strings.HasPrefix(f.pkg, "internal/config") || strings.HasPrefix(f.pkg, "internal/testkit") || strings.HasPrefix(f.pkg, "internal/tools") {
 			continue
 		}
 		if f.calls("os", "Getenv") || f.calls("os", "LookupEnv") {
-			t.Errorf("%s reads the environment: settings come from internal/config", f.path)
+			t.Errorf("%s reads the environment; settings come from internal/config", f.path)
 		}
 	}
 }
@@ -92,8 +92,11 @@ func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
 func TestTestsDoNotSleep(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
-		if f.test() && f.calls("time", "Sleep") {
-			t.Errorf("%s sleeps: wait for the thing itself, or use a fake clock", f.path)
+		if !f.test() {
+			continue
+		}
+		if f.calls("time", "Sleep") {
+			t.Errorf("%s calls time.Sleep; wait for the condition, or use testing/synctest", f.path)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package archtest_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,14 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // file is one Go file of the project.
 type file struct {
-	path      string // from the root, with slashes
-	pkg       string // its folder
-	module    string // the path of the module
+	path      string // relative to the module root, with slashes
+	pkg       string // the folder of path
+	module    string // the module path
 	text      []byte
 	syntax    *ast.File
 	generated bool
@@ -24,44 +26,60 @@ type file struct {
 
 func (f file) test() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// root is the folder of go.mod.
-func root(t *testing.T) string {
-	t.Helper()
+// moduleRoot returns the folder of go.mod.
+func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod above this folder")
+			return "", errors.New("no go.mod in this folder or above it")
 		}
 		dir = parent
 	}
 }
 
-// modulePath is what imports of the module's packages begin with.
-func modulePath(t *testing.T, root string) string {
-	t.Helper()
+// modulePath returns the module path that go.mod declares.
+func modulePath(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(strings.TrimPrefix(line, "module ")), nil
+}
+
+// files returns every Go file of the module.
+func files(t *testing.T) []file {
+	t.Helper()
+	out, err := parseModule()
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSpace(strings.TrimPrefix(line, "module "))
+	if len(out) < 100 {
+		t.Fatalf("found %d Go files, want the whole module", len(out))
+	}
+	return out
 }
 
-// files reads every Go file of the module. Folders with a go.mod of their own,
-// test data and hidden folders are not part of it.
-func files(t *testing.T) []file {
-	t.Helper()
-	top := root(t)
-	module := modulePath(t, top)
+// parseModule parses every Go file of the module once for all tests. Folders
+// with a go.mod of their own, test data and hidden folders are not part of it.
+var parseModule = sync.OnceValues(func() ([]file, error) {
+	top, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	module, err := modulePath(top)
+	if err != nil {
+		return nil, err
+	}
 	var out []file
-	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -99,16 +117,10 @@ func files(t *testing.T) []file {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 100 {
-		t.Fatalf("only %d Go files were found: the walk looks at the wrong folder", len(out))
-	}
-	return out
-}
+	return out, err
+})
 
-// imports are the packages of this module that f imports, as folders.
+// imports returns the packages of the module that f imports, as folders.
 func (f file) imports() []string {
 	var out []string
 	for _, i := range f.syntax.Imports {
