@@ -14,25 +14,25 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// alone is an installation on a PostgreSQL and a Redis of its own.
-func alone(t *testing.T, further ...string) (*installation, *devstack.Stack) {
+// installStack returns an installation on its own PostgreSQL and Redis.
+func installStack(t *testing.T, extra ...string) (*installation, *devstack.Stack) {
 	t.Helper()
 	stack := testkit.Stack(t)
 	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
 		t.Fatal(err)
 	}
-	return install(t, adminOf(stack.AdminURL), stack.OwnerURL, stack.DatabaseURL, stack.RedisURL, further...), stack
+	return install(t, adminOf(stack.AdminURL), stack.OwnerURL, stack.DatabaseURL, stack.RedisURL, extra...), stack
 }
 
-// listens waits until the server answers at an address of its own.
-func (i *installation) listens(arguments ...string) (server *process, address string) {
+// serve starts a server on a free port and waits until it answers.
+func (i *installation) serve(arguments ...string) (server *process, address string) {
 	i.t.Helper()
 	host := freePort(i.t)
 	server = i.start(append([]string{"serve", "--listen", host}, arguments...)...)
-	within(i.t, func() (bool, string) {
+	waitFor(i.t, func() (bool, string) {
 		select {
-		case <-server.ended:
-			i.t.Fatalf("the server ended:\n%s", server.wrote(i.t))
+		case <-server.exited:
+			i.t.Fatalf("the server exited:\n%s", server.output(i.t))
 		default:
 		}
 		r, err := http.NewRequestWithContext(i.t.Context(), http.MethodGet, "http://"+host+"/livez", http.NoBody)
@@ -49,25 +49,25 @@ func (i *installation) listens(arguments ...string) (server *process, address st
 	return server, "http://" + host
 }
 
-// logged waits until the process has written something.
-func (p *process) logged(t *testing.T, text string) {
+// waitLog waits until the log of the process contains a text.
+func (p *process) waitLog(t *testing.T, text string) {
 	t.Helper()
-	within(t, func() (bool, string) { wrote := p.wrote(t); return strings.Contains(wrote, text), wrote })
+	waitFor(t, func() (bool, string) { output := p.output(t); return strings.Contains(output, text), output })
 }
 
-func TestProcessesWaitForPostgreSQLAtTheirStart(t *testing.T) {
+func TestProcessesWaitForPostgreSQLAtStartup(t *testing.T) {
 	t.Parallel()
-	i, stack := alone(t)
-	connector := i.corpus(3)
+	i, stack := installStack(t)
+	connector := i.uploadFiles(3)
 	var keys struct{ SecretKey string }
-	i.read(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	if err := stack.StopPostgres(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server, address := i.listens()
+	server, address := i.serve()
 	worker := i.start("worker")
 	for _, p := range []*process{server, worker} {
-		p.logged(t, `msg="waiting for PostgreSQL"`)
+		p.waitLog(t, `msg="waiting for PostgreSQL"`)
 	}
 	if status, body := get(t, address+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz without a database: %d %s", status, body)
@@ -80,33 +80,33 @@ func TestProcessesWaitForPostgreSQLAtTheirStart(t *testing.T) {
 			t.Errorf("%s without a database: %d %s", path, status, body)
 		}
 	}
-	// Whoever is told to stop while it waits does.
-	impatient := i.start("worker")
-	impatient.logged(t, `msg="waiting for PostgreSQL"`)
-	impatient.signal(syscall.SIGTERM)
-	impatient.ends(t, 0)
-	other, _ := i.listens()
+	// A waiting process stops when it is asked to.
+	second := i.start("worker")
+	second.waitLog(t, `msg="waiting for PostgreSQL"`)
+	second.signal(syscall.SIGTERM)
+	second.waitExit(t, 0)
+	other, _ := i.serve()
 	other.signal(syscall.SIGTERM)
-	other.ends(t, 0)
+	other.waitExit(t, 0)
 
 	if err := stack.RestartPostgres(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	within(t, func() (bool, string) {
+	waitFor(t, func() (bool, string) {
 		status, body := get(t, address+"/readyz", "")
 		return status == http.StatusOK, body
 	})
 	if status, body := get(t, address+"/v1/docs/search?query=page", keys.SecretKey); status != http.StatusOK {
-		t.Errorf("a search afterwards: %d %s", status, body)
+		t.Errorf("a search with the database: %d %s", status, body)
 	}
 	j := i.startSync(connector)
-	if j = i.until(j.ID, time.Minute, ended); j.Status != "COMPLETED" {
-		t.Errorf("a sync afterwards: %+v", j)
+	if j = i.waitJob(j.ID, time.Minute, finished); j.Status != "COMPLETED" {
+		t.Errorf("a sync with the database: %+v", j)
 	}
 }
 
-// Waiting does not mend a wrong setting.
-func TestAProcessDoesNotWaitForWhatIsSetWrong(t *testing.T) {
+// Waiting cannot correct a wrong setting.
+func TestAProcessDoesNotWaitWithAWrongSetting(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	redis := testkit.Redis(t)
@@ -115,28 +115,28 @@ func TestAProcessDoesNotWaitForWhatIsSetWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nowhere, nobody := *address, *address
-	nowhere.Path = "/there_is_none"
-	nobody.User = url.UserPassword("nobody_at_all", "hunter2")
-	for what, wrong := range map[string][]string{
-		"a database that is not there": {"--database-url", nowhere.String()},
-		"a login that is not there":    {"--database-url", nobody.String()},
-		"a number that Redis has not":  {"--redis-url", strings.Replace(redis, "db=0", "db=4000", 1)},
-		"a login that Redis has not":   {"--redis-url", strings.Replace(redis, "unix://", "unix://ghost:hunter2@", 1)},
+	noDatabase, noLogin := *address, *address
+	noDatabase.Path = "/there_is_none"
+	noLogin.User = url.UserPassword("nobody_at_all", "hunter2")
+	for name, flags := range map[string][]string{
+		"missing database":       {"--database-url", noDatabase.String()},
+		"missing login":          {"--database-url", noLogin.String()},
+		"missing Redis database": {"--redis-url", strings.Replace(redis, "db=0", "db=4000", 1)},
+		"missing Redis login":    {"--redis-url", strings.Replace(redis, "unix://", "unix://ghost:hunter2@", 1)},
 	} {
-		for _, part := range []string{"serve", "worker"} {
-			p := i.start(append([]string{part}, wrong...)...)
-			p.ends(t, 1)
-			lines := strings.Split(strings.TrimSpace(p.wrote(t)), "\n")
-			if last := lines[len(lines)-1]; !strings.HasPrefix(last, "magpie: ") || strings.Contains(p.wrote(t), "hunter2") {
-				t.Errorf("%s, %s: %s", what, part, p.wrote(t))
+		for _, command := range []string{"serve", "worker"} {
+			p := i.start(append([]string{command}, flags...)...)
+			p.waitExit(t, 1)
+			lines := strings.Split(strings.TrimSpace(p.output(t)), "\n")
+			if last := lines[len(lines)-1]; !strings.HasPrefix(last, "magpie: ") || strings.Contains(p.output(t), "hunter2") {
+				t.Errorf("%s, %s: %s", name, command, p.output(t))
 			}
 		}
 	}
 }
 
-// operate sends a GraphQL operation and gives its data.
-func operate(t *testing.T, address, token, query string, variables map[string]any) (data map[string]any, took time.Duration) {
+// graphQL runs a GraphQL operation and returns its data and duration.
+func graphQL(t *testing.T, address, token, query string, variables map[string]any) (data map[string]any, took time.Duration) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	if err != nil {
@@ -146,9 +146,9 @@ func operate(t *testing.T, address, token, query string, variables map[string]an
 	if token != "" {
 		headers = []string{"Authorization", "Bearer " + token}
 	}
-	began := time.Now()
+	start := time.Now()
 	status, answer := post(t, address+"/graphql", string(body), headers...)
-	took = time.Since(began)
+	took = time.Since(start)
 	var read struct {
 		Data   map[string]any
 		Errors []any
@@ -159,61 +159,61 @@ func operate(t *testing.T, address, token, query string, variables map[string]an
 	return read.Data, took
 }
 
-// Redis is missing when the processes start, and again later. What needs it is
-// made up for; what was queued meanwhile is found in PostgreSQL.
-func TestMagpieDoesWithoutRedis(t *testing.T) {
+// Redis is unavailable when the processes start, and again later. Requests
+// succeed without it, and jobs that were queued meanwhile run afterwards.
+func TestMagpieWorksWithoutRedis(t *testing.T) {
 	t.Parallel()
-	i, stack := alone(t)
-	connector := i.corpus(3)
+	i, stack := installStack(t)
+	connector := i.uploadFiles(3)
 	var second struct{ Password string }
-	i.read(&second, "users", "create", "second@example.com", "--role", "admin")
+	i.runJSON(&second, "users", "create", "second@example.com", "--role", "admin")
 	var keys struct{ SecretKey string }
-	i.read(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	if err := stack.StopRedis(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server, address := i.listens()
+	server, address := i.serve()
 	worker := i.start("worker")
 	for _, p := range []*process{server, worker} {
-		p.logged(t, `msg="waiting for Redis`)
+		p.waitLog(t, `msg="waiting for Redis`)
 	}
-	without := func() {
+	checkWithoutRedis := func() {
 		t.Helper()
-		within(t, func() (bool, string) {
+		waitFor(t, func() (bool, string) {
 			status, body := get(t, address+"/readyz", "")
 			return status == http.StatusServiceUnavailable && strings.Contains(body, `"redis":"unavailable"`) && strings.Contains(body, `"database":"ok"`), body
 		})
 		if status, body := get(t, address+"/readyz?exclude=redis", ""); status != http.StatusOK {
-			t.Errorf("/readyz for who does not mind: %d %s", status, body)
+			t.Errorf("/readyz?exclude=redis: %d %s", status, body)
 		}
 		for range 5 {
-			began := time.Now()
+			start := time.Now()
 			if status, body := get(t, address+"/v1/docs/search?query=page", keys.SecretKey); status != http.StatusOK {
 				t.Errorf("a search: %d %s", status, body)
 			}
-			soon(t, "a search", time.Since(began))
+			checkFast(t, "a search", time.Since(start))
 		}
 	}
-	without()
-	data, took := operate(t, address, "", `mutation($in: SignInInput!) { signIn(input: $in) { accessToken } }`,
+	checkWithoutRedis()
+	data, took := graphQL(t, address, "", `mutation($in: SignInInput!) { signIn(input: $in) { accessToken } }`,
 		map[string]any{"in": map[string]any{"email": "second@example.com", "password": second.Password}})
-	soon(t, "a sign-in", took)
+	checkFast(t, "a sign-in", took)
 	token, _ := data["signIn"].(map[string]any)["accessToken"].(string)
-	_, took = operate(t, address, token, `{ collections(first: 5) { totalCount } }`, nil)
-	soon(t, "a list", took)
-	began := time.Now()
+	_, took = graphQL(t, address, token, `{ collections(first: 5) { totalCount } }`, nil)
+	checkFast(t, "a list", took)
+	start := time.Now()
 	j := i.startSync(connector)
-	soon(t, "the start of a sync", time.Since(began))
+	checkFast(t, "the start of a sync", time.Since(start))
 	if j.Status != "QUEUED" {
-		t.Errorf("a sync that nobody can be told of: %+v", j)
+		t.Errorf("a sync that cannot be queued in Redis: %+v", j)
 	}
 	if err := stack.RestartRedis(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if j = i.until(j.ID, time.Minute, ended); j.Status != "COMPLETED" {
-		t.Errorf("the sync, with Redis: %+v", j)
+	if j = i.waitJob(j.ID, time.Minute, finished); j.Status != "COMPLETED" {
+		t.Errorf("the sync with Redis: %+v", j)
 	}
-	within(t, func() (bool, string) {
+	waitFor(t, func() (bool, string) {
 		status, body := get(t, address+"/readyz", "")
 		return status == http.StatusOK, body
 	})
@@ -221,22 +221,22 @@ func TestMagpieDoesWithoutRedis(t *testing.T) {
 	if err := stack.StopRedis(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	without()
+	checkWithoutRedis()
 	for _, p := range []*process{server, worker} {
-		for line := range strings.Lines(p.wrote(t)) {
+		for line := range strings.Lines(p.output(t)) {
 			if !strings.HasPrefix(line, "time=") {
-				t.Errorf("a line that is not the log's: %s", line)
+				t.Errorf("not a log line: %s", line)
 			}
 		}
 	}
 	worker.signal(syscall.SIGTERM)
-	worker.ends(t, 0)
+	worker.waitExit(t, 0)
 	server.signal(syscall.SIGTERM)
-	server.ends(t, 0)
+	server.waitExit(t, 0)
 }
 
-// soon checks that nobody waited for what is away.
-func soon(t *testing.T, what string, took time.Duration) {
+// checkFast checks that a call did not wait for an unavailable service.
+func checkFast(t *testing.T, what string, took time.Duration) {
 	t.Helper()
 	if took > 5*time.Second {
 		t.Errorf("%s took %v", what, took)

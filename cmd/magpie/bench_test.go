@@ -9,30 +9,30 @@ import (
 	"testing"
 )
 
-// small runs a bench of the real program, which serves in a process of its own,
-// on few passages, in a data folder that must be empty afterwards.
-func small(t *testing.T, arguments ...string) (out, problem string) {
+// runBench runs a benchmark with the built program in a new data folder, which
+// must be empty afterwards.
+func runBench(t *testing.T, arguments ...string) (stdout, stderr string) {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "data")
-	var stdout, stderr bytes.Buffer
-	command := commandOf(path, append([]string{"--data", data}, arguments...)...)
-	command.Stdout, command.Stderr = &stdout, &stderr
+	var o, e bytes.Buffer
+	command := programCommand(path, append([]string{"--data", data}, arguments...)...)
+	command.Stdout, command.Stderr = &o, &e
 	if err := command.Run(); err != nil {
-		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+		t.Fatalf("%v\n%s%s", err, o.String(), e.String())
 	}
 	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
-		t.Errorf("the bench left %v (%v)", left, err)
+		t.Errorf("the benchmark left %v (%v)", left, err)
 	}
-	return stdout.String(), stderr.String()
+	return o.String(), e.String()
 }
 
 func TestBenchSearchMeasuresUnderASync(t *testing.T) {
 	t.Parallel()
-	out, _ := small(t, "--json", "bench", "search", "--under-sync", "--passages", "200", "--seconds", "0.3", "--clients", "2", "--rounds", "2")
+	out, _ := runBench(t, "--json", "bench", "search", "--under-sync", "--passages", "200", "--seconds", "0.3", "--clients", "2", "--rounds", "2")
 	var result struct {
 		Passages, Files int
 		Rounds          []struct {
@@ -50,11 +50,11 @@ func TestBenchSearchMeasuresUnderASync(t *testing.T) {
 		t.Fatalf("%v in %s", err, out)
 	}
 	if result.Passages < 100 || result.Files < 5 || len(result.Rounds) != 2 || len(result.Clients) != 1 || len(result.Budgets) != 2 {
-		t.Fatalf("measured %+v", result)
+		t.Fatalf("result: %+v", result)
 	}
 	for _, r := range result.Rounds {
 		if r.Quiet.Calls == 0 || r.UnderSync.Calls == 0 || r.Quiet.Errors+r.UnderSync.Errors > 0 || r.Written <= 0 {
-			t.Errorf("a pair: %+v", r)
+			t.Errorf("round: %+v", r)
 		}
 	}
 	if c := result.Clients[0]; c.P50Ratio <= 0 || c.P95Ratio <= 0 {
@@ -62,9 +62,9 @@ func TestBenchSearchMeasuresUnderASync(t *testing.T) {
 	}
 }
 
-func TestBenchSearchMeasuresEverythingItSays(t *testing.T) {
+func TestBenchSearchReportsEveryMeasurement(t *testing.T) {
 	t.Parallel()
-	out, _ := small(t, "--json", "bench", "search", "--passages", "300", "--seconds", "0.1", "--clients", "1,2")
+	out, _ := runBench(t, "--json", "bench", "search", "--passages", "300", "--seconds", "0.1", "--clients", "1,2")
 	var result struct {
 		Machine   struct{ Cores int }
 		Questions int
@@ -123,10 +123,10 @@ func TestBenchSearchMeasuresEverythingItSays(t *testing.T) {
 	}
 }
 
-func TestBenchSoakEndsWellWhenAnswersAreRight(t *testing.T) {
+func TestBenchSoakSucceedsWhenAnswersAreRight(t *testing.T) {
 	t.Parallel()
-	out, said := small(t, "bench", "soak", "--minutes", "0.08", "--passages", "100", "--report", "1s", "--growth", "1")
-	if !strings.Contains(out, "0 failed, 0 wrong") || !strings.Contains(out, "flat") || !strings.Contains(said, "writes, p50") {
-		t.Errorf("%s%s", out, said)
+	out, progress := runBench(t, "bench", "soak", "--minutes", "0.08", "--passages", "100", "--report", "1s", "--growth", "1")
+	if !strings.Contains(out, "0 failed, 0 wrong") || !strings.Contains(out, "flat") || !strings.Contains(progress, "writes, p50") {
+		t.Errorf("%s%s", out, progress)
 	}
 }

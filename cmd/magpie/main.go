@@ -1,5 +1,5 @@
-// Command magpie is the whole of Magpie: the server, the worker and the tools
-// to operate them.
+// Command magpie is the program of Magpie: the server, the worker and the
+// commands that operate them.
 package main
 
 import (
@@ -16,7 +16,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
-		stop() // a second signal ends the process at once
+		stop() // a second signal ends the process immediately
 	}()
 	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Drivers: wire.LogRedis}))
 }

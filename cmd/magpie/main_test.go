@@ -18,9 +18,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// program is the built binary, made once for all tests.
+// program returns the path of the binary, which is built once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(folder, "magpie")
 	output, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
@@ -30,7 +31,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// folder is where the binary is built.
+// folder holds the built binary.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -44,34 +45,34 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// commandOf prepares the program without the settings of whoever runs the tests.
-func commandOf(path string, arguments ...string) *exec.Cmd {
+// programCommand returns a command whose environment has no settings of Magpie.
+func programCommand(path string, arguments ...string) *exec.Cmd {
 	c := exec.Command(path, arguments...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR")} //nolint:forbidigo // only what programs need to be found
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR")} //nolint:forbidigo // the variables that every program needs
 	return c
 }
 
-// installation is the settings of one test's Magpie.
+// installation is the configuration and the processes of one test's Magpie.
 type installation struct {
 	t     *testing.T
 	flags []string
-	admin string // the database, as superuser
+	admin string // the database URL of a superuser
 
 	running []*process
 }
 
-// install makes an installation and its first person over a migrated database.
-// Further settings win.
-func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string, further ...string) *installation {
+// install returns an installation on a migrated database and creates its first
+// user. The extra settings override the others.
+func install(t *testing.T, adminURL, ownerURL, appURL, redisURL string, extra ...string) *installation {
 	t.Helper()
-	i := configure(t, adminURL, ownerURL, appURL, redisURL, filepath.Join(t.TempDir(), "blobs"), further...)
-	i.ok("users", "create", "owner@example.com", "--new-workspace", "Test")
+	i := configure(t, adminURL, ownerURL, appURL, redisURL, filepath.Join(t.TempDir(), "blobs"), extra...)
+	i.mustRun("users", "create", "owner@example.com", "--new-workspace", "Test")
 	return i
 }
 
-// configure writes the settings of an installation and asks nothing of its servers.
-// Further settings win.
-func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string, further ...string) *installation {
+// configure writes the settings of an installation without connecting to its
+// servers. The extra settings override the others.
+func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string, extra ...string) *installation {
 	t.Helper()
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32))
 	settings := filepath.Join(t.TempDir(), "settings")
@@ -79,7 +80,7 @@ func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string,
 		"DATABASE_URL=" + appURL, "MIGRATE_DATABASE_URL=" + ownerURL, "REDIS_URL=" + redisURL,
 		"SESSION_KEY=" + key, "SECRET_KEYS=test:" + key, "BLOB_URL=file://" + blobs,
 		"WORKER_LOST_AFTER=10s", "DRAIN_TIME=0s", "SHUTDOWN_TIMEOUT=5s",
-	}, further...), "\n") + "\n"
+	}, extra...), "\n") + "\n"
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -89,38 +90,40 @@ func configure(t *testing.T, adminURL, ownerURL, appURL, redisURL, blobs string,
 }
 
 // run runs a command in this process.
-func (i *installation) run(arguments ...string) (out, problem string, code int) {
+func (i *installation) run(arguments ...string) (stdout, stderr string, code int) {
 	var o, e bytes.Buffer
 	code = command.Run(i.t.Context(), append(append([]string{}, i.flags...), arguments...),
 		command.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
 	return o.String(), e.String(), code
 }
 
-func (i *installation) ok(arguments ...string) string {
+// mustRun runs a command that must succeed, and returns its output.
+func (i *installation) mustRun(arguments ...string) string {
 	i.t.Helper()
-	out, problem, code := i.run(arguments...)
+	stdout, stderr, code := i.run(arguments...)
 	if code != 0 {
-		i.t.Fatalf("magpie %s: %d\n%s%s", strings.Join(arguments, " "), code, out, problem)
+		i.t.Fatalf("magpie %s: %d\n%s%s", strings.Join(arguments, " "), code, stdout, stderr)
 	}
-	return out
+	return stdout
 }
 
-func (i *installation) read(into any, arguments ...string) {
+// runJSON runs a command with --json and decodes its output.
+func (i *installation) runJSON(into any, arguments ...string) {
 	i.t.Helper()
-	out := i.ok(append([]string{"--json"}, arguments...)...)
+	out := i.mustRun(append([]string{"--json"}, arguments...)...)
 	if err := json.Unmarshal([]byte(out), into); err != nil {
 		i.t.Fatalf("magpie %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
 }
 
-// process is the program running on its own.
+// process is a running process of the program.
 type process struct {
 	command *exec.Cmd
 	log     string
-	ended   chan struct{}
+	exited  chan struct{} // closed after the exit
 }
 
-// start runs the program and ends it with the test at the latest.
+// start starts the program. The process is stopped at the end of the test.
 func (i *installation) start(arguments ...string) *process {
 	i.t.Helper()
 	path, err := program()
@@ -132,13 +135,13 @@ func (i *installation) start(arguments ...string) *process {
 		i.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	p := &process{command: commandOf(path, append(append([]string{}, i.flags...), arguments...)...), log: log.Name(), ended: make(chan struct{})}
+	p := &process{command: programCommand(path, append(append([]string{}, i.flags...), arguments...)...), log: log.Name(), exited: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		i.t.Fatal(err)
 	}
 	go func() {
-		defer close(p.ended)
+		defer close(p.exited)
 		_ = p.command.Wait()
 	}()
 	i.running = append(i.running, p)
@@ -146,38 +149,39 @@ func (i *installation) start(arguments ...string) *process {
 		p.stop()
 		if i.t.Failed() {
 			content, _ := os.ReadFile(p.log)
-			i.t.Logf("%s wrote:\n%s", strings.Join(arguments, " "), content)
+			i.t.Logf("output of %s:\n%s", strings.Join(arguments, " "), content)
 		}
 	})
 	return p
 }
 
-func (p *process) signal(s syscall.Signal) { _ = p.command.Process.Signal(s) } // an ended one is as good
+func (p *process) signal(s syscall.Signal) { _ = p.command.Process.Signal(s) } // fails after the exit
 
-// stop asks the process to end, and kills it when it does not.
+// stop sends SIGTERM, and SIGKILL when the process does not exit.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
 	select {
-	case <-p.ended:
+	case <-p.exited:
 	case <-time.After(20 * time.Second):
 		p.kill()
 	}
 }
 
-// stopAll ends what was started, so that nothing changes the database any more.
+// stopAll stops every process, so that the database does not change any more.
 func (i *installation) stopAll() {
 	for _, p := range i.running {
 		p.stop()
 	}
 }
 
-// kill ends the process the hard way and waits until it is gone.
+// kill sends SIGKILL and waits for the exit.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
-	<-p.ended
+	<-p.exited
 }
 
-func (p *process) wrote(t *testing.T) string {
+// output returns the log of the process.
+func (p *process) output(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(p.log)
 	if err != nil {
@@ -186,7 +190,7 @@ func (p *process) wrote(t *testing.T) string {
 	return string(content)
 }
 
-// job is what sync status answers.
+// job is the answer of sync status.
 type job struct {
 	ID, Status string
 	Progress   struct{ Collected, Parsed, Indexed int }
@@ -195,8 +199,8 @@ type job struct {
 	Warnings   []string
 }
 
-// corpus makes a connector with so many uploaded files and returns its name.
-func (i *installation) corpus(files int) string {
+// uploadFiles creates a connector with a number of uploaded files and returns its name.
+func (i *installation) uploadFiles(files int) string {
 	i.t.Helper()
 	root := i.t.TempDir()
 	for n := range files {
@@ -212,45 +216,42 @@ func (i *installation) corpus(files int) string {
 			i.t.Fatal(err)
 		}
 	}
-	i.ok("collections", "create", "Docs")
-	i.ok("connectors", "create", "--name", "Files", "--type", "file_upload", "--collection", "Docs")
-	i.ok("files", "upload", "Files", root)
+	i.mustRun("collections", "create", "Docs")
+	i.mustRun("connectors", "create", "--name", "Files", "--type", "file_upload", "--collection", "Docs")
+	i.mustRun("files", "upload", "Files", root)
 	return "Files"
 }
 
 func (i *installation) startSync(connector string) job {
 	i.t.Helper()
 	var j job
-	i.read(&j, "sync", "start", connector, "--detach")
+	i.runJSON(&j, "sync", "start", connector, "--detach")
 	return j
 }
 
-// until reads the job again and again until it is as wanted.
-func (i *installation) until(id string, patience time.Duration, wanted func(job) bool) job {
+// waitJob polls a job until a condition holds. Failures of the command are
+// tolerated, since some tests stop the servers.
+func (i *installation) waitJob(id string, timeout time.Duration, condition func(job) bool) job {
 	i.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		var j job
-		out, problem, code := i.run("--json", "sync", "status", id)
-		if code == 0 {
-			if err := json.Unmarshal([]byte(out), &j); err != nil {
-				i.t.Fatal(err)
-			}
-			if wanted(j) {
-				return j
-			}
+	var j job
+	testkit.WaitWithin(i.t, timeout, "the job "+id, func() bool {
+		stdout, _, code := i.run("--json", "sync", "status", id)
+		if code != 0 {
+			return false
 		}
-		if time.Now().After(deadline) {
-			i.t.Fatalf("the job did not come to what was waited for within %s: %+v %s", patience, j, problem)
+		j = job{}
+		if err := json.Unmarshal([]byte(stdout), &j); err != nil {
+			i.t.Fatal(err)
 		}
-		<-time.After(20 * time.Millisecond)
-	}
+		return condition(j)
+	})
+	return j
 }
 
-// untilStored waits until so many documents are stored. It asks the database
-// itself, over and over, so that what the test does then comes in the middle of
-// a sync on a fast machine, too.
-func (i *installation) untilStored(documents int) {
+// waitStored waits until a number of documents is stored. It polls the database
+// in very short intervals, so that the test continues in the middle of a sync
+// on a fast machine, too.
+func (i *installation) waitStored(documents int) {
 	i.t.Helper()
 	ctx, cancel := context.WithTimeout(i.t.Context(), time.Minute)
 	defer cancel()
@@ -261,15 +262,14 @@ func (i *installation) untilStored(documents int) {
 	defer func() { _ = connection.Close(ctx) }()
 	for stored := 0; stored < documents; {
 		if err := connection.QueryRow(ctx, `select count(*) from documents where status = 'INDEXED'`).Scan(&stored); err != nil {
-			i.t.Fatalf("the sync does not come to %d documents: %v", documents, err)
+			i.t.Fatalf("wait for %d stored documents: %v", documents, err)
 		}
-		<-time.After(2 * time.Millisecond)
 	}
 }
 
-func ended(j job) bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
+func finished(j job) bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
 
-// query asks the database as a superuser, from whom no policy hides a row.
+// query reads one row as a superuser, who sees every row.
 func (i *installation) query(statement string, into ...any) {
 	i.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -284,26 +284,26 @@ func (i *installation) query(statement string, into ...any) {
 	}
 }
 
-// complete checks that every one of so many files is there once, with all its
-// passages once, and that the ledger agrees.
-func (i *installation) complete(files int) {
+// checkComplete checks that every file is stored once, with all its passages
+// once, and that the ledger agrees.
+func (i *installation) checkComplete(files int) {
 	i.t.Helper()
-	var documents, paths, bare, lost, ledger int
+	var documents, paths, incomplete, unindexed, ledger int
 	i.query(`select count(*), count(distinct path) from documents where status = 'INDEXED'`, &documents, &paths)
 	if documents != files || paths != files {
 		i.t.Errorf("%d documents with %d paths, want %d", documents, paths, files)
 	}
 	i.query(`select count(*) from documents d
-		where passage_count = 0 or passage_count <> (select count(*) from passages p where p.document_id = d.id)`, &bare)
-	if bare != 0 {
-		i.t.Errorf("%d documents have not the passages they say", bare)
+		where passage_count = 0 or passage_count <> (select count(*) from passages p where p.document_id = d.id)`, &incomplete)
+	if incomplete != 0 {
+		i.t.Errorf("passage_count of %d documents is wrong", incomplete)
 	}
-	i.query(`select (select count(*) from passages) - (select count(*) from passage_index)`, &lost)
-	if lost != 0 {
-		i.t.Errorf("%d passages are not searchable", lost)
+	i.query(`select (select count(*) from passages) - (select count(*) from passage_index)`, &unindexed)
+	if unindexed != 0 {
+		i.t.Errorf("%d passages are not in passage_index", unindexed)
 	}
 	i.query(`select count(*) from sync_items where status in ('INDEXED', 'UNCHANGED')`, &ledger)
 	if ledger != files {
-		i.t.Errorf("the ledger has %d items as indexed, want %d", ledger, files)
+		i.t.Errorf("the ledger has %d indexed items, want %d", ledger, files)
 	}
 }

@@ -32,7 +32,7 @@ func (i *installation) execute(statements ...string) {
 	}
 }
 
-// send sends a request and gives its answer with the headers.
+// send sends a request and returns the response and its body.
 func send(t *testing.T, method, address, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -57,26 +57,25 @@ func send(t *testing.T, method, address, body string, headers ...string) (*http.
 	return response, string(read)
 }
 
-// While another server takes over, the database only reads: who writes is told
-// to come back, and searches go on. Connections that still lead to a server
-// which takes no writes are given up.
-func TestADatabaseThatOnlyReadsAnswersSearches(t *testing.T) {
+// During a failover the database is read-only: writes fail with Retry-After, and
+// searches succeed. Connections to a read-only server are closed.
+func TestSearchesWorkWithAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t))
-	connector := i.corpus(3)
+	connector := i.uploadFiles(3)
 	var keys struct{ SecretKey string }
-	i.read(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	var admin struct{ Password string }
-	i.read(&admin, "users", "create", "second@example.com", "--role", "admin")
+	i.runJSON(&admin, "users", "create", "second@example.com", "--role", "admin")
 	worker := i.start("worker")
-	if j := i.startSync(connector); i.until(j.ID, time.Minute, ended).Status != "COMPLETED" {
-		t.Fatal("the documents are not there")
+	if j := i.startSync(connector); i.waitJob(j.ID, time.Minute, finished).Status != "COMPLETED" {
+		t.Fatal("the sync failed")
 	}
 	worker.kill()
-	_, address := i.listens()
+	_, address := i.serve()
 	signIn, in := `mutation($in: SignInInput!) { signIn(input: $in) { accessToken } }`, map[string]any{"in": map[string]any{"email": "second@example.com", "password": admin.Password}}
-	data, _ := operate(t, address, "", signIn, in)
+	data, _ := graphQL(t, address, "", signIn, in)
 	token, _ := data["signIn"].(map[string]any)["accessToken"].(string)
 	bearer := []string{"Authorization", "Bearer " + token}
 
@@ -87,14 +86,14 @@ func TestADatabaseThatOnlyReadsAnswersSearches(t *testing.T) {
 	create := func() (*http.Response, string) {
 		return send(t, http.MethodPost, address+"/api/v1/collections", `{"name":"Late"}`, bearer...)
 	}
-	for range 3 { // whichever connection it gets
+	for range 3 { // on every connection of the pool
 		response, body := create()
 		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); response.StatusCode != http.StatusServiceUnavailable ||
 			!strings.Contains(body, `"code":"unavailable"`) || strings.Contains(body, "read-only") || err != nil || seconds < 1 {
 			t.Errorf("a write by REST: %d %v %s", response.StatusCode, response.Header, body)
 		}
 	}
-	for what, operation := range map[string]map[string]any{
+	for name, operation := range map[string]map[string]any{
 		"a write by GraphQL": {"query": `mutation { createCollection(input: {name: "Later"}) { id } }`},
 		"a sign-in":          {"query": signIn, "variables": in},
 	} {
@@ -112,7 +111,7 @@ func TestADatabaseThatOnlyReadsAnswersSearches(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Errors) != 1 || answer.Errors[0].Extensions.Code != "unavailable" || answer.Errors[0].Extensions.RetryAfter < 1 {
-			t.Errorf("%s: %s", what, body)
+			t.Errorf("%s: %s", name, body)
 		}
 	}
 	for range 5 {
@@ -122,7 +121,7 @@ func TestADatabaseThatOnlyReadsAnswersSearches(t *testing.T) {
 		if response, body := send(t, http.MethodGet, address+"/api/v1/collections", "", bearer...); response.StatusCode != http.StatusOK || !strings.Contains(body, `"Docs"`) {
 			t.Errorf("a list: %d %s", response.StatusCode, body)
 		}
-		if data, _ := operate(t, address, token, `{ collections(first: 5) { totalCount } }`, nil); data["collections"] == nil {
+		if data, _ := graphQL(t, address, token, `{ collections(first: 5) { totalCount } }`, nil); data["collections"] == nil {
 			t.Errorf("a list by GraphQL: %v", data)
 		}
 	}
@@ -133,15 +132,15 @@ func TestADatabaseThatOnlyReadsAnswersSearches(t *testing.T) {
 	if response, body := send(t, http.MethodPost, address+"/v1/chat/stream", `{"message":"What does page 1 say?"}`, "X-Service-Key", keys.SecretKey); response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
 		t.Errorf("a chat: %d %v %s", response.StatusCode, response.Header, body)
 	}
-	// With a limit each query is counted before it is answered.
+	// With a query limit, each query is counted before its search.
 	i.execute(`set default_transaction_read_only = off`, `update workspaces set query_limit = 1000`)
-	within(t, func() (bool, string) {
+	waitFor(t, func() (bool, string) {
 		response, body := send(t, http.MethodGet, address+"/v1/docs/search?query=page", "", "X-Service-Key", keys.SecretKey)
 		return response.StatusCode == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "" && strings.Contains(body, `"code":"unavailable"`), body
 	})
-	// The open connections stay what they are; new ones write again.
+	// Open connections stay read-only; new ones can write again.
 	i.execute(`set default_transaction_read_only = off`, `do $$ begin execute format('alter database %I reset default_transaction_read_only', current_database()); end $$`)
-	within(t, func() (bool, string) {
+	waitFor(t, func() (bool, string) {
 		response, body := create()
 		return response.StatusCode == http.StatusCreated, body
 	})

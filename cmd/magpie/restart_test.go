@@ -19,57 +19,58 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// A balancer that asks for /readyz and keeps connections open, as any does, sees
-// no request fail while its servers are restarted one after the other.
-func TestNoRequestFailsWhileServersAreRestartedInTurn(t *testing.T) {
+// Behind a load balancer that checks /readyz and keeps connections open, no
+// request fails while the servers are restarted one after the other.
+func TestNoRequestFailsDuringARollingRestart(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t), "DRAIN_TIME=1s", "SECRET_RATE_LIMIT=0")
-	i.ok("collections", "create", "Docs")
+	i.mustRun("collections", "create", "Docs")
 	var keys struct{ SecretKey string }
-	i.read(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	addresses := []string{freePort(t), freePort(t)}
 	servers := make([]*process, len(addresses))
 	for n, address := range addresses {
 		servers[n] = i.start("serve", "--listen", address)
 	}
-	b := balance(t, addresses)
-	b.until(t, addresses[0], true)
-	b.until(t, addresses[1], true)
-	load := begin(t, b.url, keys.SecretKey, 6)
+	b := startBalancer(t, addresses)
+	b.waitHealth(t, addresses[0], true)
+	b.waitHealth(t, addresses[1], true)
+	load := startLoad(t, b.url, keys.SecretKey, 6)
 	const rounds = 2
 	for range rounds {
 		for n, address := range addresses {
 			before := load.answered.Load()
 			servers[n].signal(syscall.SIGTERM)
-			b.until(t, address, false)
-			servers[n].ends(t, 0)
+			b.waitHealth(t, address, false)
+			servers[n].waitExit(t, 0)
 			servers[n] = i.start("serve", "--listen", address)
-			b.until(t, address, true)
-			load.until(t, before+50)
+			b.waitHealth(t, address, true)
+			load.waitAnswers(t, before+50)
 		}
 	}
 	load.stop()
 	if failed := load.failed.Load(); failed > 0 {
 		first, _ := load.first.Load().(string)
-		t.Errorf("%d of %d requests failed in %d restarts, such as: %s", failed, load.answered.Load(), rounds*len(addresses), first)
+		t.Errorf("%d of %d requests failed in %d restarts; the first: %s", failed, load.answered.Load(), rounds*len(addresses), first)
 	}
 	t.Logf("%d requests in %d restarts", load.answered.Load(), rounds*len(addresses))
 }
 
-// What a server that drains says, and that a second signal ends the draining.
-func TestADrainingServerServesAndSendsItsClientsAway(t *testing.T) {
+// A draining server answers and closes each connection; a second signal ends the
+// draining.
+func TestADrainingServerServesAndClosesItsConnections(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t), "DRAIN_TIME=10m")
-	i.ok("collections", "create", "Docs")
+	i.mustRun("collections", "create", "Docs")
 	var keys struct{ SecretKey string }
-	i.read(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	server := i.start("serve", "--listen", "127.0.0.1:0")
 	address := server.address(t)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	look := func(path string) (status int, closes bool, body string) {
+	request := func(path string) (status int, closes bool, body string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, http.NoBody)
 		if err != nil {
@@ -87,55 +88,56 @@ func TestADrainingServerServesAndSendsItsClientsAway(t *testing.T) {
 		}
 		return response.StatusCode, response.Close, string(b)
 	}
-	if status, closes, body := look("/readyz"); status != http.StatusOK || closes {
-		t.Errorf("before: %d, closes %v, %s", status, closes, body)
+	if status, closes, body := request("/readyz"); status != http.StatusOK || closes {
+		t.Errorf("/readyz before: %d, closes %v, %s", status, closes, body)
 	}
 	server.signal(syscall.SIGTERM)
-	within(t, func() (bool, string) {
-		status, closes, body := look("/readyz")
+	waitFor(t, func() (bool, string) {
+		status, closes, body := request("/readyz")
 		return status == http.StatusServiceUnavailable && closes && strings.Contains(body, `"status":"draining"`), body
 	})
 	for path, want := range map[string]int{"/v1/docs/search?query=page": 200, "/healthz": 200, "/livez": 200, "/v1/nothing": 404} {
-		if status, closes, body := look(path); status != want || !closes {
+		if status, closes, body := request(path); status != want || !closes {
 			t.Errorf("%s while draining: %d, closes %v, %s", path, status, closes, body)
 		}
 	}
 	select {
-	case <-server.ended:
+	case <-server.exited:
 		t.Error("the server did not drain")
 	default:
 	}
 	server.signal(syscall.SIGTERM)
-	server.ends(t, 0)
+	server.waitExit(t, 0)
 }
 
-// ends waits until the process has ended with a code.
-func (p *process) ends(t *testing.T, code int) {
+// waitExit waits for the exit of the process and checks its exit code.
+func (p *process) waitExit(t *testing.T, code int) {
 	t.Helper()
 	select {
-	case <-p.ended:
+	case <-p.exited:
 	case <-time.After(time.Minute):
-		t.Fatalf("the process does not end:\n%s", p.wrote(t))
+		t.Fatalf("the process does not exit:\n%s", p.output(t))
 	}
 	if got := p.command.ProcessState.ExitCode(); got != code {
-		t.Errorf("the process ended with %d, not %d:\n%s", got, code, p.wrote(t))
+		t.Errorf("exit code %d, want %d:\n%s", got, code, p.output(t))
 	}
 }
 
-// within asks again and again until something holds.
-func within(t *testing.T, holds func() (bool, string)) {
+// waitFor polls until a condition holds. The string describes the state for the
+// failure message.
+func waitFor(t *testing.T, condition func() (bool, string)) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		ok, said := holds()
-		if ok {
-			return
+	var met bool
+	var state string
+	defer func() {
+		if !met {
+			t.Log("last state:", state)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("what was waited for does not come; in the end: %s", said)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	}()
+	testkit.WaitFor(t, "a condition", func() bool {
+		met, state = condition()
+		return met
+	})
 }
 
 func freePort(t *testing.T) string {
@@ -148,7 +150,7 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// balancer is a reverse proxy over servers that it asks for their health.
+// balancer is a reverse proxy that checks the health of its servers.
 type balancer struct {
 	url     string
 	servers []*backend
@@ -160,7 +162,7 @@ type backend struct {
 	healthy atomic.Bool
 }
 
-func balance(t *testing.T, addresses []string) *balancer {
+func startBalancer(t *testing.T, addresses []string) *balancer {
 	t.Helper()
 	b := &balancer{}
 	for _, address := range addresses {
@@ -171,8 +173,8 @@ func balance(t *testing.T, addresses []string) *balancer {
 		Transport: connections, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: b.choose()}) },
 	}
-	front := httptest.NewServer(proxy)
-	b.url = front.URL
+	server := httptest.NewServer(proxy)
+	b.url = server.URL
 	ctx, stop := context.WithCancel(context.Background())
 	var checks sync.WaitGroup
 	health := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
@@ -182,16 +184,16 @@ func balance(t *testing.T, addresses []string) *balancer {
 	t.Cleanup(func() {
 		stop()
 		checks.Wait()
-		front.Close()
+		server.Close()
 		connections.CloseIdleConnections()
 	})
 	return b
 }
 
-// check asks a server for its health until ctx ends.
+// check polls the health of a server until ctx ends.
 func (s *backend) check(ctx context.Context, client *http.Client) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/readyz", http.NoBody)
 		if err != nil {
@@ -203,60 +205,57 @@ func (s *backend) check(ctx context.Context, client *http.Client) {
 		}
 		s.healthy.Store(err == nil && response.StatusCode == http.StatusOK)
 		select {
-		case <-tick.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// choose gives the next healthy server.
+// choose returns the address of the next healthy server.
 func (b *balancer) choose() string {
-	turn := int(b.next.Add(1)) // once: two requests that took turns by turns could each meet one server twice
+	turn := int(b.next.Add(1)) // one turn a request, not one a server
 	for i := range b.servers {
 		if s := b.servers[(turn+i)%len(b.servers)]; s.healthy.Load() {
 			return s.address
 		}
 	}
-	return "127.0.0.1:1" // nobody listens there
+	return "127.0.0.1:1" // no server listens there
 }
 
-func (b *balancer) until(t *testing.T, address string, healthy bool) {
+func (b *balancer) waitHealth(t *testing.T, address string, healthy bool) {
 	t.Helper()
-	within(t, func() (bool, string) {
+	waitFor(t, func() (bool, string) {
 		for _, s := range b.servers {
 			if s.address == address {
 				return s.healthy.Load() == healthy, address
 			}
 		}
-		return false, "there is no such server"
+		return false, "no such server"
 	})
 }
 
-// traffic is clients that search one time after the other.
-type traffic struct {
+// load is a number of clients, each of which sends one search after the other.
+type load struct {
 	answered, failed atomic.Int64
-	first            atomic.Value // the first failure: string
-	end              context.CancelFunc
+	first            atomic.Value // string: the first failure
+	cancel           context.CancelFunc
 	clients          sync.WaitGroup
 }
 
-// begin lets so many clients ask. A search by POST is not sent again by any
-// proxy or client: one that is lost is seen.
-func begin(t *testing.T, address, key string, clients int) *traffic {
+// startLoad starts the clients. They search by POST, which no proxy or client
+// retries, so that every failure is seen.
+func startLoad(t *testing.T, address, key string, clients int) *load {
 	t.Helper()
-	ctx, end := context.WithCancel(context.Background())
-	l := &traffic{end: end}
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{cancel: cancel}
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	client := &http.Client{Transport: transport, Timeout: time.Minute}
 	for range clients {
 		l.clients.Go(func() {
 			for ctx.Err() == nil {
-				l.ask(client, address, key)
-				select {
-				case <-time.After(5 * time.Millisecond):
-				case <-ctx.Done():
-				}
+				l.search(client, address, key)
+				_ = testkit.Delay(ctx, 5*time.Millisecond)
 			}
 		})
 	}
@@ -267,7 +266,7 @@ func begin(t *testing.T, address, key string, clients int) *traffic {
 	return l
 }
 
-func (l *traffic) ask(client *http.Client, address, key string) {
+func (l *load) search(client *http.Client, address, key string) {
 	defer l.answered.Add(1)
 	r, err := http.NewRequest(http.MethodPost, address+"/v1/docs/search", strings.NewReader(`{"query":"page"}`))
 	if err != nil {
@@ -288,19 +287,19 @@ func (l *traffic) ask(client *http.Client, address, key string) {
 	}
 }
 
-func (l *traffic) fail(why string) {
+func (l *load) fail(reason string) {
 	if l.failed.Add(1) == 1 {
-		l.first.Store(why)
+		l.first.Store(reason)
 	}
 }
 
-// until waits for so many answers.
-func (l *traffic) until(t *testing.T, answers int64) {
+// waitAnswers waits for a total number of answers.
+func (l *load) waitAnswers(t *testing.T, answers int64) {
 	t.Helper()
-	within(t, func() (bool, string) { return l.answered.Load() >= answers, "requests are not answered any more" })
+	waitFor(t, func() (bool, string) { return l.answered.Load() >= answers, "requests are not answered" })
 }
 
-func (l *traffic) stop() {
-	l.end()
+func (l *load) stop() {
+	l.cancel()
 	l.clients.Wait()
 }

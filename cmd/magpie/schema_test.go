@@ -22,21 +22,9 @@ const (
 	contractStep = 20991231000100
 )
 
-// change runs statements as the superuser.
-func (i *installation) change(statements string) {
-	i.t.Helper()
-	db, err := sql.Open("pgx", i.admin)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(i.t.Context(), statements); err != nil {
-		i.t.Fatalf("%s: %v", statements, err)
-	}
-}
-
-// laterRelease applies the steps of this checkout and one more, as a later release would.
-func laterRelease(t *testing.T, ownerURL string, further map[int64]string) {
+// migrateLater applies the migrations of this checkout and further ones, as a
+// later release would.
+func migrateLater(t *testing.T, ownerURL string, further map[int64]string) {
 	t.Helper()
 	files := fstest.MapFS{}
 	names, err := fs.Glob(migrations.Files, "*.sql")
@@ -67,45 +55,46 @@ func laterRelease(t *testing.T, ownerURL string, further map[int64]string) {
 	}
 }
 
-// refuses starts a process, which must end by itself with one line that has these texts.
-func (i *installation) refuses(arguments []string, texts ...string) {
+// checkRefused starts a process, which must exit with an error that has these texts.
+func (i *installation) checkRefused(arguments []string, texts ...string) {
 	i.t.Helper()
 	p := i.start(arguments...)
-	p.endsWith(i.t, 30*time.Second, texts...)
+	p.checkExit(i.t, 30*time.Second, texts...)
 }
 
-func (p *process) endsWith(t *testing.T, patience time.Duration, texts ...string) {
+// checkExit waits for exit code 1 and checks that the last line has these texts.
+func (p *process) checkExit(t *testing.T, timeout time.Duration, texts ...string) {
 	t.Helper()
 	select {
-	case <-p.ended:
-	case <-time.After(patience):
-		t.Fatalf("the process goes on:\n%s", p.wrote(t))
+	case <-p.exited:
+	case <-time.After(timeout):
+		t.Fatalf("the process does not exit:\n%s", p.output(t))
 	}
-	lines := strings.Split(strings.TrimSuffix(p.wrote(t), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(p.output(t), "\n"), "\n")
 	line := lines[len(lines)-1]
 	if code := p.command.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(line, "magpie: ") {
-		t.Errorf("the process ended with %d:\n%s", code, p.wrote(t))
+		t.Errorf("exit code %d, want 1:\n%s", code, p.output(t))
 	}
 	for _, text := range texts {
 		if !strings.Contains(line, text) {
-			t.Errorf("the last line is %q, want %q in it", line, text)
+			t.Errorf("last line %q, want %q in it", line, text)
 		}
 	}
 }
 
-func TestProcessesDoNotStartOnASchemaThatTheyDoNotKnow(t *testing.T) {
+func TestProcessesDoNotStartOnAnUnsupportedSchema(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change string
 		want   []string
 	}{
 		"no tables":         {"", []string{"no tables of Magpie", "magpie migrate up"}},
-		"a schema anew":     {"drop schema public cascade; create schema public; create extension vector", []string{"magpie_app may not use the schema of pgvector", `grant usage on schema "public" to magpie_app`}},
+		"a new schema":      {"drop schema public cascade; create schema public; create extension vector", []string{"magpie_app may not use the schema of pgvector", `grant usage on schema "public" to magpie_app`}},
 		"no pgvector":       {"drop extension vector cascade", []string{"no pgvector", "create extension vector"}},
 		"an old pgvector":   {"update pg_extension set extversion = '0.7.4' where extname = 'vector'", []string{"pgvector 0.7.4", "0.8", "alter extension vector update"}},
 		"an older schema":   {"delete from goose_db_version where version_id = (select max(version_id) from goose_db_version)", []string{"older than this program", "magpie migrate up"}},
 		"a newer schema":    {fmt.Sprintf("insert into goose_db_version (version_id, is_applied) values (%[1]d, true); update schema_floor set step = %[1]d", contractStep), []string{"newer than this program", "run a newer release"}},
-		"a table less":      {"drop table passages cascade", []string{"lacks the table passages"}},
+		"a missing table":   {"drop table passages cascade", []string{"lacks the table passages"}},
 		"without privilege": {"revoke select on passages from magpie_app", []string{"lacks the privilege SELECT on the table passages", "magpie migrate up"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,15 +104,15 @@ func TestProcessesDoNotStartOnASchemaThatTheyDoNotKnow(t *testing.T) {
 				database = testkit.EmptyDatabase(t)
 			}
 			i := configure(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t), t.TempDir())
-			i.change(c.change)
+			i.execute(c.change)
 			for _, arguments := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}} {
-				i.refuses(arguments, c.want...)
+				i.checkRefused(arguments, c.want...)
 			}
 		})
 	}
 }
 
-func TestProcessesFollowTheSchemaWhileTheyRun(t *testing.T) {
+func TestRunningProcessesCheckTheSchema(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t))
@@ -143,21 +132,22 @@ func TestProcessesFollowTheSchemaWhileTheyRun(t *testing.T) {
 	}
 	ready(http.StatusOK, `"schema":"ok"`)
 
-	// A later release adds what it needs: these processes go on, and new ones of their release start.
+	// After an expanding migration of a later release the running processes work,
+	// and new ones of this release start.
 	expand := "alter table workspaces add column motto text;"
-	laterRelease(t, database.OwnerURL, map[int64]string{expandStep: expand})
+	migrateLater(t, database.OwnerURL, map[int64]string{expandStep: expand})
 	ready(http.StatusOK, `"schema":"ok"`)
-	connector := i.corpus(3)
+	connector := i.uploadFiles(3)
 	var synced job
-	if i.read(&synced, "sync", "start", connector); synced.Status != "COMPLETED" || synced.Stats.Added != 3 {
+	if i.runJSON(&synced, "sync", "start", connector); synced.Status != "COMPLETED" || synced.Stats.Added != 3 {
 		t.Errorf("a sync on the expanded schema: %+v", synced)
 	}
 	i.start("serve", "--listen", "127.0.0.1:0").address(t)
-	i.ok("migrate", "up") // by the release before: nothing to do
-	i.ok("migrate", "status")
+	i.mustRun("migrate", "up") // by the older release: nothing to do
+	i.mustRun("migrate", "status")
 
-	// The one after it takes away what these processes need.
-	laterRelease(t, database.OwnerURL, map[int64]string{
+	// A contracting migration drops an object that this release needs.
+	migrateLater(t, database.OwnerURL, map[int64]string{
 		expandStep:   expand,
 		contractStep: fmt.Sprintf("drop function magpie_model_changes;\nupdate schema_floor set step = greatest(step, %d);", expandStep),
 	})
@@ -165,21 +155,22 @@ func TestProcessesFollowTheSchemaWhileTheyRun(t *testing.T) {
 	if status, body := get(t, address+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz: %d %s", status, body)
 	}
-	worker.endsWith(t, 30*time.Second, "newer than this program")
-	i.refuses([]string{"serve", "--listen", "127.0.0.1:0"}, "newer than this program", "run a newer release")
-	if _, problem, code := i.run("migrate", "up"); code != 1 || !strings.Contains(problem, "newer than this program") {
-		t.Errorf("migrate up: %d %s", code, problem)
+	worker.checkExit(t, 30*time.Second, "newer than this program")
+	i.checkRefused([]string{"serve", "--listen", "127.0.0.1:0"}, "newer than this program", "run a newer release")
+	if _, stderr, code := i.run("migrate", "up"); code != 1 || !strings.Contains(stderr, "newer than this program") {
+		t.Errorf("migrate up: %d %s", code, stderr)
 	}
 
-	// Taken back, all is well without a restart; and what is dropped by hand is named.
-	i.change(fmt.Sprintf("delete from goose_db_version where version_id >= %d; update schema_floor set step = 20261101003600", expandStep))
+	// After a rollback the processes work without a restart. The reason names an
+	// object that was dropped by hand.
+	i.execute(fmt.Sprintf("delete from goose_db_version where version_id >= %d; update schema_floor set step = 20261101003600", expandStep))
 	ready(http.StatusServiceUnavailable, "lacks the function magpie_model_changes()")
-	i.change("create function magpie_model_changes() returns void language sql as ''; alter function magpie_model_changes() owner to magpie_owner")
+	i.execute("create function magpie_model_changes() returns void language sql as ''; alter function magpie_model_changes() owner to magpie_owner")
 	ready(http.StatusServiceUnavailable, "lacks the privilege EXECUTE on the function magpie_model_changes()", "magpie migrate up")
-	i.ok("migrate", "up")
+	i.mustRun("migrate", "up")
 	ready(http.StatusOK, `"schema":"ok"`)
-	i.change("delete from goose_db_version where version_id = (select max(version_id) from goose_db_version)")
+	i.execute("delete from goose_db_version where version_id = (select max(version_id) from goose_db_version)")
 	ready(http.StatusServiceUnavailable, "older than this program", "magpie migrate up")
-	i.change("drop schema public cascade; create schema public")
+	i.execute("drop schema public cascade; create schema public")
 	ready(http.StatusServiceUnavailable, `"schema":"unavailable"`, "no pgvector")
 }

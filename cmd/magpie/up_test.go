@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// dev is what dev.json holds.
+// dev is the content of dev.json.
 type dev struct {
 	BaseURL        string `json:"base_url"`
 	GraphQLURL     string `json:"graphql_url"`
@@ -27,7 +28,7 @@ type dev struct {
 	CollectionID   string `json:"collection_id"`
 }
 
-// local is a data folder that `magpie up` is used with.
+// local is a data folder of `magpie up`.
 type local struct {
 	t    *testing.T
 	data string
@@ -60,14 +61,14 @@ func newLocal(t *testing.T) *local {
 	return l
 }
 
-// run runs the real program, since `up` starts itself again.
+// run runs the built program, since `up` starts its own executable.
 func (l *local) run(arguments ...string) (string, error) {
 	l.t.Helper()
 	path, err := program()
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	command := commandOf(path, append([]string{"--data", l.data}, arguments...)...)
+	command := programCommand(path, append([]string{"--data", l.data}, arguments...)...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err = command.Run()
@@ -81,21 +82,21 @@ func (l *local) up(arguments ...string) dev {
 		log, _ := os.ReadFile(filepath.Join(l.data, "magpie.log"))
 		l.t.Fatalf("up: %v\n%s\n%s", err, out, log)
 	}
-	var shown, kept dev
-	if err := json.Unmarshal([]byte(out), &shown); err != nil {
+	var printed, stored dev
+	if err := json.Unmarshal([]byte(out), &printed); err != nil {
 		l.t.Fatalf("%v\n%s", err, out)
 	}
 	content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if err := json.Unmarshal(content, &kept); err != nil || kept != shown {
-		l.t.Errorf("dev.json has %+v, shown was %+v (%v)", kept, shown, err)
+	if err := json.Unmarshal(content, &stored); err != nil || stored != printed {
+		l.t.Errorf("dev.json has %+v, printed %+v (%v)", stored, printed, err)
 	}
-	return kept
+	return stored
 }
 
-// pid is the background process's.
+// pid returns the process ID of the background process.
 func (l *local) pid() int {
 	l.t.Helper()
 	var run struct{ PID int }
@@ -109,40 +110,40 @@ func (l *local) pid() int {
 	return run.PID
 }
 
-func TestUpGivesAStackThatWorksAndStaysTheSame(t *testing.T) {
+func TestUpStartsAStackAndKeepsItsKeys(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	first := l.up("--listen", "127.0.0.1:0")
-	l.works(first)
+	l.check(first)
 	pid := l.pid()
 	if again := l.up(); again != first || l.pid() != pid {
-		t.Errorf("a second up gave another stack: %+v", again)
+		t.Errorf("second up: %+v", again)
 	}
-	// Operating commands find what runs in the folder.
+	// Operating commands find the running server by the folder.
 	if out, err := l.run("collections"); err != nil || !strings.Contains(out, first.CollectionID) {
 		t.Errorf("%v %s", err, out)
 	}
-	l.refused(pid, first.BaseURL, "magpie up", "dev")
-	l.refused(pid, first.BaseURL, "magpie up", "dev", "--listen", strings.TrimPrefix(first.BaseURL, "http://"))
-	l.works(first)
-	// Killed, it leaves its services behind; the next one takes them over.
+	l.checkRefused(pid, first.BaseURL, "magpie up", "dev")
+	l.checkRefused(pid, first.BaseURL, "magpie up", "dev", "--listen", strings.TrimPrefix(first.BaseURL, "http://"))
+	l.check(first)
+	// A killed process leaves its services; the next process adopts them.
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	l.gone(pid)
+	l.waitExit(pid)
 	second := l.up("--listen", strings.TrimPrefix(first.BaseURL, "http://"))
 	if second != first {
 		t.Errorf("after a kill: %+v, before %+v", second, first)
 	}
-	l.works(second)
+	l.check(second)
 	pid = l.pid()
 	if out, err := l.run("down"); err != nil {
 		t.Errorf("%v %s", err, out)
 	}
-	l.gone(pid)
+	l.waitExit(pid)
 	for _, name := range []string{"dev.json", "run.json"} {
 		if _, err := os.Stat(filepath.Join(l.data, name)); err == nil {
-			t.Errorf("%s is still there after down", name)
+			t.Errorf("%s exists after down", name)
 		}
 	}
 	if out, err := l.run("down"); err != nil {
@@ -158,29 +159,21 @@ func TestUpGivesAStackThatWorksAndStaysTheSame(t *testing.T) {
 	}
 	for _, secret := range []string{first.AdminPassword, first.SecretKey, first.PublishableKey} {
 		if strings.Contains(string(log), secret) {
-			t.Error("the log has a secret")
+			t.Error("the log contains a secret")
 		}
 	}
 }
 
-// gone waits until a process that this one did not start has ended.
-func (l *local) gone(pid int) {
+// waitExit waits until the background process has exited. A killed process may
+// stay as a zombie, but its lock is released.
+func (l *local) waitExit(pid int) {
 	l.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		out, err := os.ReadFile(filepath.Join(l.data, "run.lock"))
-		// A killed process may stay as a zombie; the lock tells whether it lives.
-		if err != nil || !locked(filepath.Join(l.data, "run.lock")) {
-			return
-		}
-		if time.Now().After(deadline) {
-			l.t.Fatalf("process %d does not end (%s)", pid, out)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	testkit.WaitFor(l.t, fmt.Sprintf("the exit of process %d", pid), func() bool {
+		return !isLocked(filepath.Join(l.data, "run.lock"))
+	})
 }
 
-func locked(path string) bool {
+func isLocked(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
@@ -189,8 +182,8 @@ func locked(path string) bool {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
-// works tries everything that dev.json promises.
-func (l *local) works(d dev) {
+// check uses every address and key of dev.json.
+func (l *local) check(d dev) {
 	l.t.Helper()
 	if d.GraphQLURL != d.BaseURL+"/graphql" || d.AdminEmail != "admin@magpie.local" {
 		l.t.Errorf("%+v", d)
@@ -211,7 +204,7 @@ func (l *local) works(d dev) {
 		}
 	}
 	if status, _ := post(l.t, d.BaseURL+"/v1/docs/search", search, "X-Service-Key", d.PublishableKey, "Origin", "https://evil.example.com"); status != http.StatusForbidden {
-		l.t.Errorf("the publishable key from elsewhere: %d", status)
+		l.t.Errorf("the publishable key from another origin: %d", status)
 	}
 	out, err := l.run("--json", "keys", "list")
 	if err != nil || !strings.Contains(out, d.CollectionID) || !strings.Contains(out, `"allowAllCollections": false`) {
@@ -219,7 +212,7 @@ func (l *local) works(d dev) {
 	}
 }
 
-func TestDevSyncsAFolderAndSaysWhatItTook(t *testing.T) {
+func TestDevSyncsAFolderAndReportsTheSync(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	if err := os.WriteFile(filepath.Join(l.docs, "film.mp4"), []byte("\x00\x00\x00\x18ftypmp42"), 0o600); err != nil {
@@ -254,7 +247,7 @@ func TestDevSyncsAFolderAndSaysWhatItTook(t *testing.T) {
 	}
 }
 
-func TestDevUsesTheServicesThatItIsGiven(t *testing.T) {
+func TestDevUsesConfiguredServices(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	database := testkit.Database(t)
@@ -268,24 +261,24 @@ func TestDevUsesTheServicesThatItIsGiven(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(l.data, "services")); err == nil {
-		t.Error("private services were started all the same")
+		t.Error("private services were started")
 	}
 	for _, half := range [][]string{given[:2], given[2:]} {
 		if out, err := l.run(append(half, "dev", "--once", "--corpus", l.docs)...); err == nil || !strings.Contains(out, "set both") {
 			t.Errorf("%v: %v\n%s", half[0], err, out)
 		}
 	}
-	// Commands with the same settings find the keys that the folder keeps.
+	// Commands with the same settings find the keys of the folder.
 	d := l.up(append(given, "--config", settings, "--listen", "127.0.0.1:0")...)
 	if out, err := l.run(append(given, "collections")...); err != nil || !strings.Contains(out, d.CollectionID) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-func TestDemoShowsTheMainJobAndLeavesNothingRunning(t *testing.T) {
+func TestDemoLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
-	for range 2 { // it can be shown again
+	for range 2 { // the demonstration is repeatable
 		out, err := l.run("demo")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -310,37 +303,36 @@ func TestDemoShowsTheMainJobAndLeavesNothingRunning(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(place.Base, "postgres", "postmaster.pid")); err == nil {
 		t.Error("PostgreSQL is still running")
 	}
-	if locked(filepath.Join(l.data, "run.lock")) {
+	if isLocked(filepath.Join(l.data, "run.lock")) {
 		t.Error("the folder is still in use")
 	}
 }
 
-// The usual port being taken must not keep anybody from starting.
 func TestUpFindsAFreePort(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:8080")
 	if err == nil {
 		defer func() { _ = listener.Close() }()
-	} // else somebody else has it, which is as good
+	} // otherwise another program uses the port
 	l := newLocal(t)
 	if d := l.up(); d.BaseURL == "http://127.0.0.1:8080" || !strings.HasPrefix(d.BaseURL, "http://127.0.0.1:") {
 		t.Errorf("%+v", d)
 	}
 	other := newLocal(t)
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }()
-	out, err := other.run("up", "--demo-docs", other.docs, "--listen", taken.Addr().String())
+	defer func() { _ = occupied.Close() }()
+	out, err := other.run("up", "--demo-docs", other.docs, "--listen", occupied.Addr().String())
 	if err == nil || !strings.Contains(out, "is in use by another program") {
 		t.Errorf("%v %s", err, out)
 	}
 }
 
-// refused runs a command that must fail with one line, which says what runs in
-// the folder already.
-func (l *local) refused(pid int, address, what string, arguments ...string) {
+// checkRefused runs a command that must fail with one line, which describes the
+// process that uses the folder.
+func (l *local) checkRefused(pid int, address, command string, arguments ...string) {
 	l.t.Helper()
 	out, err := l.run(arguments...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -348,28 +340,28 @@ func (l *local) refused(pid int, address, what string, arguments ...string) {
 	if err == nil || len(lines) != 1 {
 		l.t.Errorf("%v: %v %s", arguments, err, out)
 	}
-	for _, part := range []string{"magpie: ", what, "process " + strconv.Itoa(pid), address, "magpie down", "--data"} {
+	for _, part := range []string{"magpie: ", command, "process " + strconv.Itoa(pid), address, "magpie down", "--data"} {
 		if !strings.Contains(last, part) {
-			l.t.Errorf("%v says %q, without %q", arguments, last, part)
+			l.t.Errorf("%v: %q, want %q in it", arguments, last, part)
 		}
 	}
 }
 
-func TestDevTellsOthersThatItRuns(t *testing.T) {
+func TestDevKeepsOthersFromItsFolder(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := commandOf(path, "--data", l.data, "dev", "--listen", "127.0.0.1:0")
+	command := programCommand(path, "--data", l.data, "dev", "--listen", "127.0.0.1:0")
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	exited := make(chan error, 1)
+	go func() { exited <- command.Wait() }()
 	var run struct {
 		PID     int
 		Ready   bool
@@ -379,24 +371,24 @@ func TestDevTellsOthersThatItRuns(t *testing.T) {
 	defer ticker.Stop()
 	for !run.Ready {
 		select {
-		case err := <-ended:
+		case err := <-exited:
 			t.Fatalf("dev: %v\n%s", err, &out)
 		case <-ticker.C:
 			if content, err := os.ReadFile(filepath.Join(l.data, "run.json")); err == nil {
-				_ = json.Unmarshal(content, &run) // it is replaced whole
+				_ = json.Unmarshal(content, &run) // the file is replaced atomically
 			}
 		}
 	}
-	l.refused(run.PID, run.BaseURL, "magpie dev", "dev")
-	l.refused(run.PID, run.BaseURL, "magpie dev", "up", "--demo-docs", l.docs)
-	l.refused(run.PID, run.BaseURL, "magpie dev", "up")
+	l.checkRefused(run.PID, run.BaseURL, "magpie dev", "dev")
+	l.checkRefused(run.PID, run.BaseURL, "magpie dev", "up", "--demo-docs", l.docs)
+	l.checkRefused(run.PID, run.BaseURL, "magpie dev", "up")
 	if status, body := post(t, run.BaseURL+"/graphql", `{"query": "{ __typename }"}`); status != http.StatusOK {
-		t.Errorf("after that: %d %s", status, body)
+		t.Errorf("/graphql: %d %s", status, body)
 	}
 	if out, err := l.run("down"); err != nil {
 		t.Errorf("%v %s", err, out)
 	}
-	if err := <-ended; err != nil {
-		t.Errorf("dev ended with %v\n%s", err, &out)
+	if err := <-exited; err != nil {
+		t.Errorf("dev exited with %v\n%s", err, &out)
 	}
 }
