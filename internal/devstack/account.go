@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// account is the user that the servers run as: the caller, or an unprivileged one when the caller is root, since
-// PostgreSQL refuses to run as root.
+// account is the operating system user that runs the servers. It is the user of this process, or an unprivileged user
+// when this process runs as root, since PostgreSQL refuses to run as root.
 type account struct {
 	name     string
 	uid, gid int
-	other    bool // not the caller: processes and files have to be handed over
+	isOther  bool // not the user of this process, so processes and files change their owner
 }
 
 func serverAccount() (account, error) {
@@ -34,28 +34,28 @@ func serverAccount() (account, error) {
 		uid, uidErr := strconv.Atoi(found.Uid)
 		gid, gidErr := strconv.Atoi(found.Gid)
 		if err := errors.Join(uidErr, gidErr); err != nil || uid <= 0 {
-			failures = append(failures, fmt.Errorf("user %s has the id %s: %w", name, found.Uid, err))
+			failures = append(failures, fmt.Errorf("user %s has ID %s: %w", name, found.Uid, err))
 			continue
 		}
-		return account{name: name, uid: uid, gid: gid, other: true}, nil
+		return account{name: name, uid: uid, gid: gid, isOther: true}, nil
 	}
-	return account{}, fmt.Errorf("PostgreSQL does not run as root and no unprivileged user was found: %w", errors.Join(failures...))
+	return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and no unprivileged user was found: %w", errors.Join(failures...))
 }
 
-// own hands a file or folder to the account.
-func (a account) own(path string) error {
-	if !a.other {
+// chown makes the account the owner of a file or folder.
+func (a account) chown(path string) error {
+	if !a.isOther {
 		return nil
 	}
 	if err := os.Lchown(path, a.uid, a.gid); err != nil {
-		return fmt.Errorf("hand over to user %s: %w", a.name, err)
+		return fmt.Errorf("change owner to user %s: %w", a.name, err)
 	}
 	return nil
 }
 
-// reaches says whether the account can pass every folder down to and including path, by permission bits alone.
-func (a account) reaches(path string) bool {
-	if !a.other {
+// canReach reports whether the permission bits let the account enter path and every folder above it.
+func (a account) canReach(path string) bool {
+	if !a.isOther {
 		return true
 	}
 	resolved, err := filepath.EvalSymlinks(path)
@@ -63,7 +63,7 @@ func (a account) reaches(path string) bool {
 		return false
 	}
 	for folder := resolved; ; folder = filepath.Dir(folder) {
-		if !a.allowed(folder, 0o1) {
+		if !a.hasPermission(folder, 0o1) {
 			return false
 		}
 		if folder == filepath.Dir(folder) {
@@ -72,11 +72,11 @@ func (a account) reaches(path string) bool {
 	}
 }
 
-// writes says whether the account may make files in a folder, by the folder's permission bits alone.
-func (a account) writes(folder string) bool { return a.allowed(folder, 0o3) }
+// canWrite reports whether the permission bits let the account create files in a folder.
+func (a account) canWrite(folder string) bool { return a.hasPermission(folder, 0o3) }
 
-// allowed says whether the bits (1 to pass, 2 to write) are given to the account on a folder.
-func (a account) allowed(folder string, bits os.FileMode) bool {
+// hasPermission reports whether the account has the permission bits (1 to enter, 2 to write) on a folder.
+func (a account) hasPermission(folder string, bits os.FileMode) bool {
 	info, err := os.Stat(folder)
 	if err != nil {
 		return false
@@ -94,30 +94,30 @@ func (a account) allowed(folder string, bits os.FileMode) bool {
 	return info.Mode().Perm()&bits == bits
 }
 
-// command prepares a program to run as the account in a session of its own, so that neither a signal to the caller's
-// terminal nor the caller's end reaches it, and with an environment that no PG… variable of the caller leaks into.
+// command returns a command that runs as the account. It has a new session, so that signals of the caller's terminal do
+// not reach it, and a fixed environment without the caller's PG… variables.
 func (a account) command(ctx context.Context, folder, program string, arguments ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, program, arguments...) //nolint:gosec // program and arguments are ours
+	command := exec.CommandContext(ctx, program, arguments...) //nolint:gosec // program and arguments are constants or found by this package
 	command.Dir = folder
 	command.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin:/usr/sbin:/sbin", "TZ=UTC"}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if a.other {
-		command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)} //nolint:gosec // ids of a user entry
+	if a.isOther {
+		command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)} //nolint:gosec // IDs of a user entry
 	}
 	return command
 }
 
-// newLog empties the log of a server that is about to start, keeping the previous one beside it.
-func (a account) newLog(path string) error {
+// rotateLog creates an empty log for a server, and keeps the previous log as path.old.
+func (a account) rotateLog(path string) error {
 	if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("keep the previous log: %w", err)
+		return fmt.Errorf("rename log: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // a log of a server of our own
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the path of a private server's log
 	if err != nil {
-		return fmt.Errorf("make a log: %w", err)
+		return fmt.Errorf("create log: %w", err)
 	}
 	if err := file.Close(); err != nil {
-		return fmt.Errorf("make a log: %w", err)
+		return fmt.Errorf("create log: %w", err)
 	}
-	return a.own(path)
+	return a.chown(path)
 }

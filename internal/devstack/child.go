@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// childScript runs a server that ends with the process that holds the other end of its input, however that process ends.
+// childScript runs a server until the other end of its standard input is closed, which happens even when the parent is
+// killed.
 const childScript = `exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
@@ -22,46 +23,47 @@ code=$?
 kill "$watcher" 2>/dev/null
 exit "$code"`
 
-// child is a server that lives at most as long as this process.
+// child is a server process that ends with this process at the latest.
 type child struct {
 	command *exec.Cmd
-	leash   *os.File // closing it ends the server
+	input   *os.File // closing it stops the server
 	log     string
-	ended   chan struct{}
-	err     error // of the server, readable once ended is closed
+	exited  chan struct{}
+	err     error // the exit error, valid after exited is closed
 }
 
-// startChild starts it with the caller's environment and the given entries; secrets go there, since arguments are public.
+// startChild starts a server with the caller's environment and further entries. Secrets belong in the environment, since
+// other users can read arguments.
 func startChild(log string, environment []string, program string, arguments ...string) (*child, error) {
-	output, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // a log of a server of our own
+	output, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the path of a private server's log
 	if err != nil {
-		return nil, fmt.Errorf("make a log: %w", err)
+		return nil, fmt.Errorf("create log: %w", err)
 	}
 	defer func() { _ = output.Close() }() // the child has its own copy
-	input, leash, err := os.Pipe()
+	reader, input, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, fmt.Errorf("create pipe: %w", err)
 	}
-	defer func() { _ = input.Close() }() // the child has its own copy
-	// The leash ends the child, not a context: the context of the call that starts it may end long before.
+	defer func() { _ = reader.Close() }() // the child has its own copy
+	// There is no context, since the child outlives the call that starts it.
 	command := exec.Command("/bin/sh", append([]string{"-c", childScript, "child", program}, arguments...)...) //nolint:gosec,noctx // see above
-	command.Stdin, command.Stdout, command.Stderr = input, output, output
+	command.Stdin, command.Stdout, command.Stderr = reader, output, output
 	command.Env = append(command.Environ(), environment...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", program, err), leash.Close())
+		return nil, errors.Join(fmt.Errorf("start %s: %w", program, err), input.Close())
 	}
-	c := &child{command: command, leash: leash, log: log, ended: make(chan struct{})}
+	c := &child{command: command, input: input, log: log, exited: make(chan struct{})}
 	go func() {
-		defer close(c.ended)
+		defer close(c.exited)
 		c.err = command.Wait()
 	}()
 	return c, nil
 }
 
-// ready waits until the probe succeeds, the child ends or the patience is over.
-func (c *child) ready(ctx context.Context, patience time.Duration, probe func(context.Context) error) error {
-	limit, cancel := context.WithTimeout(ctx, patience)
+// waitReady waits until the probe succeeds. It fails when the child exits or after the timeout.
+func (c *child) waitReady(ctx context.Context, timeout time.Duration, probe func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		failure := probe(limit)
@@ -69,8 +71,8 @@ func (c *child) ready(ctx context.Context, patience time.Duration, probe func(co
 			return nil
 		}
 		select {
-		case <-c.ended:
-			return fmt.Errorf("%s ended at its start: %w\n%s", c.program(), errors.Join(c.err, failure), tail(c.log, 12))
+		case <-c.exited:
+			return fmt.Errorf("%s exited during startup: %w\n%s", c.program(), errors.Join(c.err, failure), tail(c.log, 12))
 		default:
 		}
 		if err := pause(limit); err != nil {
@@ -81,15 +83,15 @@ func (c *child) ready(ctx context.Context, patience time.Duration, probe func(co
 
 func (c *child) program() string { return strings.Join(c.command.Args[4:5], "") }
 
-// stop asks the server to end and waits for it; a second call only waits.
+// stop stops the server and waits for its exit. It may be called again.
 func (c *child) stop(ctx context.Context) error {
-	if err := c.leash.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := c.input.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("stop %s: %w", c.program(), err)
 	}
 	select {
-	case <-c.ended:
+	case <-c.exited:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for %s to end: %w", c.program(), context.Cause(ctx))
+		return fmt.Errorf("wait for the exit of %s: %w", c.program(), context.Cause(ctx))
 	}
 }

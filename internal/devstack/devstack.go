@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Names of the roles and of the database that a private stack has when its Options name no others.
+// Default names of the database and of the roles.
 const (
 	DefaultDatabase = "magpie"
 	DefaultAppRole  = "magpie_app"
@@ -20,11 +20,11 @@ const (
 	adminRole       = "postgres"
 )
 
-// Options says which stack to start. Only Dir is required.
+// Options configures a stack. Only Dir is required.
 type Options struct {
 	// Dir is the data folder. It is created when missing.
 	Dir string
-	// Log receives what Start and Stop do; nil discards it.
+	// Log receives the events of Start and Stop; nil discards them.
 	Log *slog.Logger
 	// Database is created when missing; empty means DefaultDatabase.
 	Database string
@@ -34,16 +34,17 @@ type Options struct {
 	Fast bool
 	// WithoutRedis starts PostgreSQL alone; RedisURL stays empty.
 	WithoutRedis bool
-	// IdleStop lets PostgreSQL end itself once no client is connected and nobody has called Start for about this long
-	// (counted in whole minutes). Zero keeps it running until it is stopped. It needs WithoutRedis.
+	// IdleStop stops PostgreSQL after about this time (in whole minutes) without a connected client or a call of Start.
+	// Zero disables it. It requires WithoutRedis.
 	IdleStop time.Duration
 }
 
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
-func (o Options) complete() (Options, error) {
+// withDefaults validates the options and fills in defaults.
+func (o Options) withDefaults() (Options, error) {
 	if o.Dir == "" {
-		return o, errors.New("private services: no data folder was given")
+		return o, errors.New("private services: no data folder")
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -61,33 +62,33 @@ func (o Options) complete() (Options, error) {
 	}
 	for field, name := range map[string]string{"database": o.Database, "application role": o.AppRole} {
 		if !identifier.MatchString(name) {
-			return o, fmt.Errorf("private services: %s %q: use lower case letters, digits and underscores, 63 at most", field, name)
+			return o, fmt.Errorf("private services: %s %q: use at most 63 lower case letters, digits and underscores", field, name)
 		}
 	}
 	if o.AppRole == OwnerRole || o.AppRole == adminRole {
-		return o, fmt.Errorf("private services: application role %q is taken; give another one", o.AppRole)
+		return o, fmt.Errorf("private services: application role %q is reserved; choose another one", o.AppRole)
 	}
 	if o.IdleStop > 0 && !o.WithoutRedis {
-		return o, errors.New("private services: IdleStop needs WithoutRedis, since only PostgreSQL tells who is connected")
+		return o, errors.New("private services: IdleStop requires WithoutRedis")
 	}
 	return o, nil
 }
 
-// Stack is a running pair of servers, held by this process until Stop or Release.
+// Stack is a running PostgreSQL and Redis, which this process holds until Stop or Release.
 type Stack struct {
-	// DatabaseURL connects as the application role: neither owner nor superuser.
+	// DatabaseURL connects as the application role, which is neither owner nor superuser.
 	DatabaseURL string
-	// OwnerURL connects as the owner of the database, who may create roles; pgvector's extension is there already.
+	// OwnerURL connects as the owner of the database, who may create roles. The database has the pgvector extension.
 	OwnerURL string
 	// AdminURL connects to the maintenance database as superuser. It is for tests and repairs only.
 	AdminURL string
 	// RedisURL is a unix:// URL as go-redis reads it; empty with Options.WithoutRedis.
 	RedisURL string
-	// Adopted says that PostgreSQL was running before this Start.
+	// Adopted reports whether PostgreSQL was running before Start.
 	Adopted bool
 
 	options  Options
-	place    place
+	layout   layout
 	postgres *postgres
 	redis    *redisServer
 
@@ -95,11 +96,11 @@ type Stack struct {
 	hold  *os.File
 }
 
-// Start starts PostgreSQL and Redis under o.Dir, or adopts the ones that run there already, and returns when both answer.
-// The database and the roles exist afterwards. The returned stack must be given back by Stop or Release.
-// A missing program is an error that says what to install; nothing is left running that was not running before.
+// Start starts PostgreSQL and Redis under o.Dir, or adopts the running ones, and returns when both answer. It creates the
+// database and the roles when they are missing. The caller must call Stop or Release. When Start fails, it stops the
+// servers that it started. The error of a missing program wraps ErrProgramMissing and says how to install it.
 func Start(ctx context.Context, o Options) (*Stack, error) {
-	o, err := o.complete()
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -111,31 +112,31 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	defer unlock()
-	where, err := locate(o.Dir)
+	l, err := openLayout(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	hold, err := share(filepath.Join(o.Dir, holdersLock))
+	hold, err := lockShared(filepath.Join(o.Dir, holdersLock))
 	if err != nil {
 		return nil, err
 	}
-	s := newStack(o, where)
+	s := newStack(o, l)
 	s.hold = hold
 	if err := s.start(ctx); err != nil {
-		// The caller's context may be the reason for the failure, and cleaning up must still work.
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		// Clean up even when the caller's context is the reason for the failure.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		return nil, errors.Join(err, s.letGo(undo))
+		return nil, errors.Join(err, s.release(cleanup))
 	}
 	return s, nil
 }
 
-func newStack(o Options, where place) *Stack {
-	s := &Stack{options: o, place: where, postgres: newPostgres(o, where)}
+func newStack(o Options, l layout) *Stack {
+	s := &Stack{options: o, layout: l, postgres: newPostgres(o, l)}
 	s.AdminURL = s.postgres.url(adminRole, "postgres")
 	s.OwnerURL = s.postgres.url(OwnerRole, o.Database)
 	s.DatabaseURL = s.postgres.url(o.AppRole, o.Database)
-	s.redis = newRedisServer(o, where)
+	s.redis = newRedisServer(o, l)
 	if !o.WithoutRedis {
 		s.RedisURL = s.redis.url()
 	}
@@ -148,13 +149,13 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	s.Adopted = adopted
-	redisRuns := s.options.WithoutRedis
-	if !redisRuns {
-		if redisRuns, err = s.redis.adopt(ctx); err != nil {
+	redisReady := s.options.WithoutRedis
+	if !redisReady {
+		if redisReady, err = s.redis.adopt(ctx); err != nil {
 			return err
 		}
 	}
-	// Both programs are looked for before either is started, so that a missing one leaves nothing behind.
+	// Look for both programs before starting either, so that a missing program leaves no server running.
 	var programs postgresPrograms
 	if !adopted {
 		if programs, err = findPostgres(ctx, s.postgres.majorOnDisk()); err != nil {
@@ -162,7 +163,7 @@ func (s *Stack) start(ctx context.Context) error {
 		}
 	}
 	redisProgram := ""
-	if !redisRuns {
+	if !redisReady {
 		if redisProgram, err = findRedis(); err != nil {
 			return err
 		}
@@ -175,22 +176,21 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.postgres.provision(ctx, !adopted); err != nil {
 		return err
 	}
-	if !redisRuns {
+	if !redisReady {
 		if err := s.redis.start(ctx, redisProgram); err != nil {
 			return err
 		}
 	}
-	if err := s.place.renewLease(); err != nil {
+	if err := s.layout.renewLease(); err != nil {
 		return err
 	}
 	if !adopted && s.options.IdleStop > 0 {
-		return watchIdle(ctx, s.place, s.postgres, programs, s.options.IdleStop)
+		return watchIdle(ctx, s.layout, s.postgres, programs, s.options.IdleStop)
 	}
 	return nil
 }
 
-// Stop gives the stack back and, when no other process holds its data folder, ends both servers cleanly. Calling it again
-// does nothing.
+// Stop releases the stack and stops both servers when no other process holds the data folder. Further calls do nothing.
 func (s *Stack) Stop(ctx context.Context) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -202,15 +202,15 @@ func (s *Stack) Stop(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return s.letGo(ctx)
+	return s.release(ctx)
 }
 
-// letGo gives up the hold and ends the servers when it was the last one. The start lock must be held.
-func (s *Stack) letGo(ctx context.Context) error {
+// release releases the hold and stops the servers when it was the last one. The caller holds the start lock.
+func (s *Stack) release(ctx context.Context) error {
 	err := unlockFile(s.hold)
 	s.hold = nil
 	if err != nil {
-		return fmt.Errorf("private services: give up the data folder: %w", err)
+		return fmt.Errorf("private services: release the data folder: %w", err)
 	}
 	held, err := isHeld(filepath.Join(s.options.Dir, holdersLock))
 	if err != nil || held {
@@ -222,26 +222,25 @@ func (s *Stack) letGo(ctx context.Context) error {
 func (s *Stack) stopServers(ctx context.Context) error {
 	err := errors.Join(s.redis.stop(ctx), s.postgres.stop(ctx))
 	if err == nil {
-		// Nothing is left among the temporary files; a folder that is still in use is not empty and stays.
-		_ = os.Remove(s.place.sockets)
+		// Leave no empty folder among the temporary files. A folder in use is not empty and stays.
+		_ = os.Remove(s.layout.sockets)
 	}
 	return err
 }
 
-// Release gives the stack back and leaves both servers running; a later Start adopts them.
+// Release releases the stack and leaves both servers running. A later Start adopts them.
 func (s *Stack) Release() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.hold == nil {
 		return nil
 	}
-	err := errors.Join(s.place.renewLease(), unlockFile(s.hold))
+	err := errors.Join(s.layout.renewLease(), unlockFile(s.hold))
 	s.hold = nil
 	return err
 }
 
-// Program is the path of a program of the PostgreSQL installation that the stack
-// runs, such as pg_dump.
+// Program returns the path of a program of the stack's PostgreSQL installation, such as pg_dump.
 func (s *Stack) Program(ctx context.Context, name string) (string, error) {
 	programs, err := findPostgres(ctx, s.postgres.majorOnDisk())
 	if err != nil {
@@ -254,10 +253,9 @@ func (s *Stack) Program(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
-// RestartPostgres ends PostgreSQL the way an operator does (open transactions are rolled back, clients lose their
-// connections) and starts it again.
+// RestartPostgres restarts PostgreSQL in mode "fast": open transactions are rolled back and clients disconnected.
 func (s *Stack) RestartPostgres(ctx context.Context) error {
-	return s.exclusively(ctx, func() error {
+	return s.withStartLock(ctx, func() error {
 		programs, err := findPostgres(ctx, s.postgres.majorOnDisk())
 		if err != nil {
 			return err
@@ -269,19 +267,19 @@ func (s *Stack) RestartPostgres(ctx context.Context) error {
 	})
 }
 
-// StopPostgres ends PostgreSQL alone, so that a caller can see how it does without; RestartPostgres brings it back.
+// StopPostgres stops PostgreSQL only. RestartPostgres starts it again.
 func (s *Stack) StopPostgres(ctx context.Context) error {
-	return s.exclusively(ctx, func() error { return s.postgres.stop(ctx) })
+	return s.withStartLock(ctx, func() error { return s.postgres.stop(ctx) })
 }
 
-// StopRedis ends Redis alone, so that a caller can see how it does without; RestartRedis brings it back.
+// StopRedis stops Redis only. RestartRedis starts it again.
 func (s *Stack) StopRedis(ctx context.Context) error {
-	return s.exclusively(ctx, func() error { return s.redis.stop(ctx) })
+	return s.withStartLock(ctx, func() error { return s.redis.stop(ctx) })
 }
 
-// RestartRedis ends Redis cleanly and starts it again with what its append-only file kept.
+// RestartRedis restarts Redis, which loads its append-only file.
 func (s *Stack) RestartRedis(ctx context.Context) error {
-	return s.exclusively(ctx, func() error {
+	return s.withStartLock(ctx, func() error {
 		program, err := findRedis()
 		if err != nil {
 			return err
@@ -293,12 +291,12 @@ func (s *Stack) RestartRedis(ctx context.Context) error {
 	})
 }
 
-// FlushRedis removes everything from Redis, as a lost Redis would.
+// FlushRedis deletes every key of Redis.
 func (s *Stack) FlushRedis(ctx context.Context) error {
 	return s.redis.flush(ctx)
 }
 
-func (s *Stack) exclusively(ctx context.Context, do func() error) error {
+func (s *Stack) withStartLock(ctx context.Context, do func() error) error {
 	unlock, err := lock(ctx, filepath.Join(s.options.Dir, startLock))
 	if err != nil {
 		return err
@@ -307,41 +305,41 @@ func (s *Stack) exclusively(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Shutdown ends the servers of o.Dir whoever holds them. It is no error when none run or the folder does not exist.
+// Shutdown stops the servers of o.Dir even when processes hold them. It succeeds when none run or the folder is missing.
 func Shutdown(ctx context.Context, o Options) error {
-	return atPlace(ctx, o, func(where place, o Options) error {
-		return newStack(o, where).stopServers(ctx)
+	return withLayout(ctx, o, func(l layout, o Options) error {
+		return newStack(o, l).stopServers(ctx)
 	})
 }
 
-// ShutdownUnheld ends the servers of o.Dir unless a process holds them.
+// ShutdownUnheld stops the servers of o.Dir unless a process holds them.
 func ShutdownUnheld(ctx context.Context, o Options) error {
-	return atPlace(ctx, o, func(where place, o Options) error {
+	return withLayout(ctx, o, func(l layout, o Options) error {
 		held, err := isHeld(filepath.Join(o.Dir, holdersLock))
 		if err != nil || held {
 			return err
 		}
-		return newStack(o, where).stopServers(ctx)
+		return newStack(o, l).stopServers(ctx)
 	})
 }
 
-// Remove ends the servers of o.Dir and deletes their data, wherever it is, and the socket folder. Other files in o.Dir stay.
+// Remove stops the servers of o.Dir and deletes their data and the socket folder. Other files in o.Dir stay.
 func Remove(ctx context.Context, o Options) error {
-	return atPlace(ctx, o, func(where place, o Options) error {
-		if err := newStack(o, where).stopServers(ctx); err != nil {
+	return withLayout(ctx, o, func(l layout, o Options) error {
+		if err := newStack(o, l).stopServers(ctx); err != nil {
 			return err
 		}
-		return where.remove()
+		return l.remove()
 	})
 }
 
-// atPlace works on a data folder that was used before, with the start lock held; it does nothing where there is none.
-func atPlace(ctx context.Context, o Options, do func(where place, o Options) error) error {
-	o, err := o.complete()
+// withLayout calls do with the layout of an existing data folder, under the start lock. It does nothing without one.
+func withLayout(ctx context.Context, o Options, do func(l layout, o Options) error) error {
+	o, err := o.withDefaults()
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(o.Dir, placeFile)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(o.Dir, layoutFile)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	unlock, err := lock(ctx, filepath.Join(o.Dir, startLock))
@@ -349,9 +347,9 @@ func atPlace(ctx context.Context, o Options, do func(where place, o Options) err
 		return err
 	}
 	defer unlock()
-	where, err := locate(o.Dir)
+	l, err := openLayout(o.Dir)
 	if err != nil {
 		return err
 	}
-	return do(where, o)
+	return do(l, o)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// folder makes a data folder that the servers' user can reach, and removes servers and data at the end.
+// folder creates a data folder that the account of the servers can reach. At the end it removes servers and data.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "devstack-test-")
@@ -50,12 +50,12 @@ func options(t *testing.T, dir string) devstack.Options {
 
 func start(t *testing.T, o devstack.Options) *devstack.Stack {
 	t.Helper()
-	began := time.Now()
+	begin := time.Now()
 	stack, err := devstack.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("started in %s, adopted %t", time.Since(began).Round(time.Millisecond), stack.Adopted)
+	t.Logf("started in %s, adopted %t", time.Since(begin).Round(time.Millisecond), stack.Adopted)
 	t.Cleanup(func() { stop(t, stack) })
 	return stack
 }
@@ -67,7 +67,7 @@ func stop(t *testing.T, stack *devstack.Stack) {
 	}
 }
 
-// query returns the single text that the statement answers.
+// query returns the text of a statement's only row.
 func query(t *testing.T, database, statement string) string {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), database)
@@ -96,7 +96,8 @@ func execute(t *testing.T, database string, statements ...string) {
 	}
 }
 
-func answers(database string) bool {
+// isRunning reports whether the database accepts connections.
+func isRunning(database string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, database)
@@ -121,19 +122,19 @@ func redisDo(t *testing.T, address string, arguments ...any) any {
 	return answer
 }
 
-func TestAFreshStackHasItsRolesItsDatabaseAndItsSettings(t *testing.T) {
+func TestANewStackHasRolesDatabaseAndSettings(t *testing.T) {
 	t.Parallel()
 	stack := start(t, options(t, folder(t)))
 	if stack.Adopted {
-		t.Error("a fresh folder was adopted")
+		t.Error("Adopted is true for a new folder")
 	}
 	if got := query(t, stack.DatabaseURL, "SELECT current_user || ' ' || current_database()"); got != "magpie_app magpie" {
 		t.Errorf("the application connects as %s", got)
 	}
 	if got := query(t, stack.DatabaseURL, "SELECT rolsuper::text || rolbypassrls || rolcreaterole || rolcreatedb FROM pg_roles WHERE rolname = current_user"); got != "falsefalsefalsefalse" {
-		t.Errorf("the application's role has rights: %s", got)
+		t.Errorf("the application role has privileges: %s", got)
 	}
-	// The owner sets up what a migration sets up, and takes the application's role.
+	// The owner can do what migrations do, and can use the application role.
 	execute(t, stack.OwnerURL,
 		"CREATE EXTENSION IF NOT EXISTS vector",
 		"CREATE TABLE passage (id int PRIMARY KEY, embedding halfvec(3))",
@@ -172,29 +173,29 @@ func mustParse(t *testing.T, address string) *url.URL {
 	return parsed
 }
 
-func TestDataSurvivesAStopAndTheSecondStartIsQuick(t *testing.T) {
+func TestDataSurvivesAStop(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	stack := start(t, o)
 	execute(t, stack.OwnerURL, "CREATE TABLE kept (word text)", "INSERT INTO kept VALUES ('magpie')")
 	redisDo(t, stack.RedisURL, "SET", "kept", "magpie")
 	stop(t, stack)
-	if answers(stack.AdminURL) {
+	if isRunning(stack.AdminURL) {
 		t.Fatal("PostgreSQL answers after Stop")
 	}
 	if _, err := os.Stat(mustParse(t, stack.DatabaseURL).Query().Get("host")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket folder is still there after Stop: %v", err)
+		t.Errorf("the socket folder exists after Stop: %v", err)
 	}
-	began := time.Now()
-	again := start(t, o)
-	t.Logf("second start: %s", time.Since(began).Round(time.Millisecond))
-	if again.Adopted {
+	begin := time.Now()
+	second := start(t, o)
+	t.Logf("second start: %s", time.Since(begin).Round(time.Millisecond))
+	if second.Adopted {
 		t.Error("a stopped stack was adopted")
 	}
-	if got := query(t, again.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
+	if got := query(t, second.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
 		t.Errorf("PostgreSQL kept %q", got)
 	}
-	if got := redisDo(t, again.RedisURL, "GET", "kept"); got != "magpie" {
+	if got := redisDo(t, second.RedisURL, "GET", "kept"); got != "magpie" {
 		t.Errorf("redis kept %v", got)
 	}
 }
@@ -214,14 +215,14 @@ func TestServersOutliveAKilledHolderAndAreAdopted(t *testing.T) {
 	if got := query(t, stack.DatabaseURL, "SELECT current_user::text"); got != "magpie_app" {
 		t.Errorf("connected as %s", got)
 	}
-	// The killed process does not count as a holder any more.
+	// The killed process is no holder any more.
 	stop(t, stack)
-	if answers(stack.AdminURL) {
+	if isRunning(stack.AdminURL) {
 		t.Error("PostgreSQL still runs although its last holder stopped")
 	}
 }
 
-// hold starts a process that holds the stack of a folder, and returns once it does.
+// hold starts a process that holds the stack of a folder.
 func hold(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
 	holder := exec.Command(os.Args[0], "hold", dir)
@@ -236,7 +237,7 @@ func hold(t *testing.T, dir string) *exec.Cmd {
 	t.Cleanup(func() { _ = holder.Process.Kill(); _ = holder.Wait() })
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "holding") {
-		t.Fatalf("the holder said %q: %v", line, err)
+		t.Fatalf("the holder printed %q: %v", line, err)
 	}
 	return holder
 }
@@ -247,19 +248,19 @@ func TestStopLeavesServersThatAnotherProcessHolds(t *testing.T) {
 	hold(t, o.Dir)
 	stack := start(t, o)
 	stop(t, stack)
-	if !answers(stack.AdminURL) {
+	if !isRunning(stack.AdminURL) {
 		t.Fatal("PostgreSQL was stopped under another process")
 	}
 	if err := devstack.ShutdownUnheld(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if !answers(stack.AdminURL) {
-		t.Fatal("PostgreSQL was shut down as unheld under another process")
+	if !isRunning(stack.AdminURL) {
+		t.Fatal("ShutdownUnheld stopped PostgreSQL under another process")
 	}
 	if err := devstack.Shutdown(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if answers(stack.AdminURL) {
+	if isRunning(stack.AdminURL) {
 		t.Error("PostgreSQL answers after Shutdown")
 	}
 }
@@ -271,13 +272,13 @@ func TestReleaseLeavesTheServersRunning(t *testing.T) {
 	if err := stack.Release(); err != nil {
 		t.Fatal(err)
 	}
-	stop(t, stack) // has nothing to give back any more
-	if again := start(t, o); !again.Adopted {
+	stop(t, stack) // does nothing after Release
+	if second := start(t, o); !second.Adopted {
 		t.Error("released servers were not adopted")
 	}
 }
 
-func TestManyStartsAtOnceShareOneStack(t *testing.T) {
+func TestConcurrentStartsShareOneStack(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	var group sync.WaitGroup
@@ -306,12 +307,12 @@ func TestManyStartsAtOnceShareOneStack(t *testing.T) {
 		t.Errorf("%d of the starts started a server, want 1", fresh)
 	}
 	for i, stack := range stacks {
-		if !answers(stack.AdminURL) {
+		if !isRunning(stack.AdminURL) {
 			t.Errorf("PostgreSQL ended with %d holders left", len(stacks)-i)
 		}
 		stop(t, stack)
 	}
-	if answers(stacks[0].AdminURL) {
+	if isRunning(stacks[0].AdminURL) {
 		t.Error("PostgreSQL outlived its last holder")
 	}
 }
@@ -342,13 +343,13 @@ func TestRestartAndFlush(t *testing.T) {
 	if err := stack.StopPostgres(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if answers(stack.AdminURL) {
+	if isRunning(stack.AdminURL) {
 		t.Error("PostgreSQL answers after StopPostgres")
 	}
 }
 
-// base is where the servers of a data folder keep their data.
-func base(t *testing.T, stack *devstack.Stack) string {
+// baseFolder returns the folder of the servers' data.
+func baseFolder(t *testing.T, stack *devstack.Stack) string {
 	t.Helper()
 	return filepath.Dir(query(t, stack.AdminURL, "SHOW data_directory"))
 }
@@ -372,32 +373,32 @@ func TestKilledServersAreStartedAgain(t *testing.T) {
 	stack := start(t, o)
 	execute(t, stack.OwnerURL, "CREATE TABLE kept (word text)", "INSERT INTO kept VALUES ('magpie')")
 	execute(t, stack.AdminURL, "CHECKPOINT")
-	where := base(t, stack)
+	base := baseFolder(t, stack)
 	for _, file := range []string{"postgres/postmaster.pid", "redis/redis.pid"} {
-		if err := syscall.Kill(processOf(t, filepath.Join(where, file)), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(processOf(t, filepath.Join(base, file)), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
-	again := start(t, o)
-	if again.Adopted {
+	second := start(t, o)
+	if second.Adopted {
 		t.Error("a killed PostgreSQL was adopted")
 	}
-	if got := query(t, again.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
+	if got := query(t, second.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
 		t.Errorf("PostgreSQL kept %q", got)
 	}
-	redisDo(t, again.RedisURL, "PING")
+	redisDo(t, second.RedisURL, "PING")
 }
 
 func TestStalePidFilesOfAnotherProcessDoNotStopAStart(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	stack := start(t, o)
-	where := base(t, stack)
+	base := baseFolder(t, stack)
 	stop(t, stack)
-	// After a restart of the machine, the ids in these files may belong to anything; here, to this test.
-	stale := strconv.Itoa(os.Getpid()) + "\n" + where + "/postgres\n"
+	// After a reboot, the process IDs in these files may belong to any process; here, to this test.
+	stale := strconv.Itoa(os.Getpid()) + "\n" + base + "/postgres\n"
 	for _, file := range []string{"postgres/postmaster.pid", "redis/redis.pid"} {
-		if err := os.WriteFile(filepath.Join(where, file), []byte(stale), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(base, file), []byte(stale), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -410,28 +411,28 @@ func TestStalePidFilesOfAnotherProcessDoNotStopAStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := start(t, o)
-	query(t, again.DatabaseURL, "SELECT 'answers'")
-	redisDo(t, again.RedisURL, "PING")
+	second := start(t, o)
+	query(t, second.DatabaseURL, "SELECT 'answers'")
+	redisDo(t, second.RedisURL, "PING")
 }
 
-func TestALostSocketFolderIsMadeAgain(t *testing.T) {
+func TestADeletedSocketFolderIsRestored(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	stack := start(t, o)
-	// A cleaner of temporary files takes the sockets away while the servers run.
+	// Cleaning up temporary files may delete the sockets of running servers.
 	if err := os.RemoveAll(mustParse(t, stack.DatabaseURL).Query().Get("host")); err != nil {
 		t.Fatal(err)
 	}
-	again := start(t, o)
-	query(t, again.DatabaseURL, "SELECT 'answers'")
-	redisDo(t, again.RedisURL, "PING")
+	second := start(t, o)
+	query(t, second.DatabaseURL, "SELECT 'answers'")
+	redisDo(t, second.RedisURL, "PING")
 }
 
-func TestAnInterruptedInitialisationIsDoneAgain(t *testing.T) {
+func TestAnInterruptedInitialisationIsRepeated(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
-	// What is left when initdb was cut off, under the temporary and under the final name.
+	// An interrupted initdb leaves these folders, under the temporary and the final name.
 	for _, name := range []string{"postgres.new-1", "postgres"} {
 		if err := os.MkdirAll(filepath.Join(o.Dir, name, "base"), 0o700); err != nil {
 			t.Fatal(err)
@@ -440,7 +441,7 @@ func TestAnInterruptedInitialisationIsDoneAgain(t *testing.T) {
 	stack := start(t, o)
 	query(t, stack.DatabaseURL, "SELECT 'answers'")
 	if _, err := os.Stat(filepath.Join(o.Dir, "postgres.new-1")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the interrupted folder is still there: %v", err)
+		t.Errorf("the folder of the interrupted initialisation exists: %v", err)
 	}
 }
 
@@ -448,7 +449,7 @@ func TestAMovedDataFolderKeepsItsData(t *testing.T) {
 	t.Parallel()
 	parent := folder(t)
 	o := options(t, filepath.Join(parent, "before"))
-	o.Fast = false // moving the folder of a running server is a crash to it
+	o.Fast = false // for the server, moving its folder is a crash
 	stack, err := devstack.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -466,13 +467,13 @@ func TestAMovedDataFolderKeepsItsData(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	again := start(t, o)
-	if got := query(t, again.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
+	second := start(t, o)
+	if got := query(t, second.OwnerURL, "SELECT word FROM kept"); got != "magpie" {
 		t.Errorf("PostgreSQL kept %q", got)
 	}
 }
 
-func TestAFolderThatTheServersCannotReachWorksToo(t *testing.T) {
+func TestAFolderThatTheServersCannotReachWorks(t *testing.T) {
 	t.Parallel()
 	home := folder(t)
 	if err := os.Chmod(home, 0o700); err != nil {
@@ -487,16 +488,16 @@ func TestAFolderThatTheServersCannotReachWorksToo(t *testing.T) {
 	stack := start(t, o)
 	query(t, stack.DatabaseURL, "SELECT 'answers'")
 	redisDo(t, stack.RedisURL, "PING")
-	where := base(t, stack)
-	if inside := strings.HasPrefix(where, home); inside == (os.Geteuid() == 0) {
-		t.Errorf("the data is in %s", where)
+	base := baseFolder(t, stack)
+	if inside := strings.HasPrefix(base, home); inside == (os.Geteuid() == 0) {
+		t.Errorf("the data is in %s", base)
 	}
 	stop(t, stack)
 	if err := devstack.Remove(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(where, "postgres")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the data is still there after Remove: %v", err)
+	if _, err := os.Stat(filepath.Join(base, "postgres")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the data exists after Remove: %v", err)
 	}
 }
 
@@ -513,13 +514,13 @@ func TestAFolderNamedWithSpacesAndQuotesWorks(t *testing.T) {
 	redisDo(t, stack.RedisURL, "PING")
 }
 
-func TestARoleMadeByMigrationsMayLogIn(t *testing.T) {
+func TestTheRoleOfTheMigrationsMayLogIn(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	stack := start(t, o)
 	execute(t, stack.AdminURL, "ALTER ROLE magpie_app NOLOGIN")
-	again := start(t, o)
-	query(t, again.DatabaseURL, "SELECT 'answers'")
+	second := start(t, o)
+	query(t, second.DatabaseURL, "SELECT 'answers'")
 	other := o
 	other.Database, other.AppRole = "another", "another_app"
 	third := start(t, other)
@@ -531,7 +532,7 @@ func TestARoleMadeByMigrationsMayLogIn(t *testing.T) {
 	}
 }
 
-func TestBadOptionsAreNamed(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options devstack.Options
@@ -552,19 +553,19 @@ func TestBadOptionsAreNamed(t *testing.T) {
 	}
 }
 
-func TestACanceledStartLeavesNothingBehind(t *testing.T) {
+func TestAStackStartsAfterACanceledStart(t *testing.T) {
 	t.Parallel()
 	o := options(t, folder(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
 	if _, err := devstack.Start(ctx, o); err == nil {
-		t.Fatal("a start within 150 ms from nothing is not expected")
+		t.Fatal("Start succeeded within 150 ms")
 	}
 	stack := start(t, o)
 	query(t, stack.DatabaseURL, "SELECT 'answers'")
 }
 
-func TestShutdownOfAFolderThatWasNeverUsed(t *testing.T) {
+func TestShutdownOfAMissingFolder(t *testing.T) {
 	t.Parallel()
 	if err := devstack.Shutdown(t.Context(), devstack.Options{Dir: filepath.Join(t.TempDir(), "missing")}); err != nil {
 		t.Error(err)

@@ -14,81 +14,81 @@ import (
 )
 
 const (
-	placeFile = "place.json"
-	leaseFile = "lease"
-	// socketPathLimit is below what every system takes (104 bytes on macOS, 108 on Linux).
+	layoutFile = "place.json"
+	leaseFile  = "lease"
+	// socketPathLimit is below the limits of the systems (104 bytes on macOS, 108 on Linux).
 	socketPathLimit = 100
 	longestSocket   = "/.s.PGSQL.5432"
 )
 
-// place is where the servers of one data folder keep their data and sockets, and who they run as.
-type place struct {
+// layout has the folders of the data and sockets of one data folder's servers, and the account that runs them.
+type layout struct {
 	dir     string // the data folder, absolute and without symbolic links
-	base    string // holds postgres/ and redis/; dir itself where the servers' user can reach it
+	base    string // has postgres/ and redis/; equal to dir when the account can reach dir
 	sockets string
 	account account
 }
 
-// record is what place.json keeps, so that a changed environment (TMPDIR, permissions) still finds the running servers.
+// record is the content of place.json. With it, Start finds the running servers even when TMPDIR or permissions changed.
 type record struct {
-	Base    string `json:"base"` // "." for the data folder itself, which keeps a moved folder working
+	Base    string `json:"base"` // "." for the data folder itself, so that the folder can be moved
 	Sockets string `json:"sockets"`
 }
 
 func makeDataDir(dir string) error {
 	mode := os.FileMode(0o700)
 	if os.Geteuid() == 0 {
-		// The servers' own user must be able to pass through; what is secret inside has its own permissions.
+		// The account of the servers must be able to enter; secret files have their own permissions.
 		mode = 0o755
 	}
 	if err := os.MkdirAll(dir, mode); err != nil {
-		return fmt.Errorf("make data folder: %w", err)
+		return fmt.Errorf("create data folder: %w", err)
 	}
 	return nil
 }
 
-// locate reads or decides the place of a data folder and makes its folders. The start lock must be held.
-func locate(dir string) (place, error) {
+// openLayout reads or chooses the layout of a data folder and creates its folders. The caller holds the start lock.
+func openLayout(dir string) (layout, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
-		return place{}, fmt.Errorf("data folder %s: %w", dir, err)
+		return layout{}, fmt.Errorf("data folder %s: %w", dir, err)
 	}
 	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
-		return place{}, fmt.Errorf("data folder %s: %w", dir, err)
+		return layout{}, fmt.Errorf("data folder %s: %w", dir, err)
 	}
-	p := place{dir: absolute}
-	if p.account, err = serverAccount(); err != nil {
-		return place{}, err
+	l := layout{dir: absolute}
+	if l.account, err = serverAccount(); err != nil {
+		return layout{}, err
 	}
-	known, err := readRecord(filepath.Join(absolute, placeFile))
+	recorded, err := readRecord(filepath.Join(absolute, layoutFile))
 	if err != nil {
-		return place{}, err
+		return layout{}, err
 	}
-	if p.base, err = p.chooseBase(known.Base); err != nil {
-		return place{}, err
+	if l.base, err = l.chooseBase(recorded.Base); err != nil {
+		return layout{}, err
 	}
-	if p.sockets, err = p.chooseSockets(known.Sockets); err != nil {
-		return place{}, err
+	if l.sockets, err = l.chooseSockets(recorded.Sockets); err != nil {
+		return layout{}, err
 	}
-	now := record{Base: p.base, Sockets: p.sockets}
-	if p.base == p.dir {
-		now.Base = "."
+	current := record{Base: l.base, Sockets: l.sockets}
+	if l.base == l.dir {
+		current.Base = "."
 	}
-	if now != known {
-		if err := writeRecord(filepath.Join(absolute, placeFile), now); err != nil {
-			return place{}, err
+	if current != recorded {
+		if err := writeRecord(filepath.Join(absolute, layoutFile), current); err != nil {
+			return layout{}, err
 		}
 	}
-	return p, nil
+	return l, nil
 }
 
 func readRecord(path string) (record, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // the path is our own file in the data folder
+	content, err := os.ReadFile(path) //nolint:gosec // a file of the data folder
 	if errors.Is(err, os.ErrNotExist) {
 		return record{}, nil
 	}
 	if err != nil {
-		return record{}, fmt.Errorf("read the record of the private services: %w", err)
+		return record{}, fmt.Errorf("read the layout of the private services: %w", err)
 	}
 	var r record
 	if err := json.Unmarshal(content, &r); err != nil {
@@ -100,50 +100,50 @@ func readRecord(path string) (record, error) {
 func writeRecord(path string, r record) error {
 	content, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("record the private services: %w", err)
+		return fmt.Errorf("write the layout of the private services: %w", err)
 	}
 	return replaceFile(path, append(content, '\n'), 0o644, account{})
 }
 
-// chooseBase returns the folder for the servers' data and makes it.
-func (p place) chooseBase(known string) (string, error) {
-	if known == "." || (known == "" && p.account.reaches(p.dir)) {
-		if !p.account.reaches(p.dir) {
-			return "", fmt.Errorf("user %s, who runs PostgreSQL, can no longer reach %s: let others pass the folders above it (chmod o+x)", p.account.name, p.dir)
+// chooseBase creates and returns the folder of the servers' data.
+func (l layout) chooseBase(recorded string) (string, error) {
+	if recorded == "." || (recorded == "" && l.account.canReach(l.dir)) {
+		if !l.account.canReach(l.dir) {
+			return "", fmt.Errorf("user %s, which runs PostgreSQL, cannot reach %s any more; let other users enter the folders above it (chmod o+x)", l.account.name, l.dir)
 		}
-		return p.dir, nil
+		return l.dir, nil
 	}
-	if known != "" {
-		return known, p.makeOwned(known)
+	if recorded != "" {
+		return recorded, l.makeOwned(recorded)
 	}
 	var failures []error
 	for _, parent := range []string{"/var/lib/magpie", filepath.Join(os.TempDir(), "magpie-data"), "/tmp/magpie-data"} {
-		if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // the servers' user has to pass
+		if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // the account of the servers must be able to enter
 			failures = append(failures, err)
 			continue
 		}
-		if !p.account.reaches(parent) {
-			failures = append(failures, fmt.Errorf("user %s cannot reach %s", p.account.name, parent))
+		if !l.account.canReach(parent) {
+			failures = append(failures, fmt.Errorf("user %s cannot reach %s", l.account.name, parent))
 			continue
 		}
-		base := filepath.Join(parent, p.hash())
-		if err := p.makeOwned(base); err != nil {
+		base := filepath.Join(parent, l.hash())
+		if err := l.makeOwned(base); err != nil {
 			failures = append(failures, err)
 			continue
 		}
 		return base, nil
 	}
-	return "", fmt.Errorf("no folder that user %s can use for PostgreSQL's data: %w", p.account.name, errors.Join(failures...))
+	return "", fmt.Errorf("no folder for the data of PostgreSQL that user %s can use: %w", l.account.name, errors.Join(failures...))
 }
 
-// chooseSockets returns a short private folder for the sockets and makes it.
-func (p place) chooseSockets(known string) (string, error) {
+// chooseSockets creates and returns a private folder with a short path for the sockets.
+func (l layout) chooseSockets(recorded string) (string, error) {
 	candidates := make([]string, 0, 4)
-	if known != "" {
-		candidates = append(candidates, known)
+	if recorded != "" {
+		candidates = append(candidates, recorded)
 	}
 	for _, parent := range []string{os.TempDir(), "/tmp"} {
-		candidates = append(candidates, filepath.Join(parent, "magpie-"+p.hash()))
+		candidates = append(candidates, filepath.Join(parent, "magpie-"+l.hash()))
 	}
 	var failures []error
 	for _, folder := range candidates {
@@ -151,11 +151,11 @@ func (p place) chooseSockets(known string) (string, error) {
 			failures = append(failures, fmt.Errorf("%s is too long for a socket", folder))
 			continue
 		}
-		if !p.account.reaches(filepath.Dir(folder)) {
-			failures = append(failures, fmt.Errorf("user %s cannot reach %s", p.account.name, filepath.Dir(folder)))
+		if !l.account.canReach(filepath.Dir(folder)) {
+			failures = append(failures, fmt.Errorf("user %s cannot reach %s", l.account.name, filepath.Dir(folder)))
 			continue
 		}
-		if err := p.makeOwned(folder); err != nil {
+		if err := l.makeOwned(folder); err != nil {
 			failures = append(failures, err)
 			continue
 		}
@@ -164,36 +164,36 @@ func (p place) chooseSockets(known string) (string, error) {
 	return "", fmt.Errorf("no folder for the sockets of the private services: %w", errors.Join(failures...))
 }
 
-func (p place) hash() string {
-	sum := sha256.Sum256([]byte(p.dir))
+func (l layout) hash() string {
+	sum := sha256.Sum256([]byte(l.dir))
 	return hex.EncodeToString(sum[:6])
 }
 
-// makeOwned makes a folder that only the servers' user can enter. A folder that somebody else made first is refused: its
-// owner could put sockets of their own there.
-func (p place) makeOwned(folder string) error {
+// makeOwned creates a folder that only the account can enter. It refuses an existing folder of another user, who could
+// put sockets into it.
+func (l layout) makeOwned(folder string) error {
 	err := os.Mkdir(folder, 0o700)
 	switch {
 	case err == nil:
-		return p.account.own(folder)
+		return l.account.chown(folder)
 	case !errors.Is(err, os.ErrExist):
-		return fmt.Errorf("make folder: %w", err)
+		return fmt.Errorf("create folder: %w", err)
 	}
 	info, err := os.Lstat(folder)
 	if err != nil {
-		return fmt.Errorf("look at folder: %w", err)
+		return fmt.Errorf("stat folder: %w", err)
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir() || !ok:
-		return fmt.Errorf("%s is in the way: it is not a folder", folder)
+		return fmt.Errorf("%s exists and is not a folder", folder)
 	case int(owner.Uid) == os.Geteuid():
-		// Ours, or made by us and interrupted before it was handed over.
+		// Created by this user; its owner may not have been changed before an interruption.
 		if err := os.Chmod(folder, 0o700); err != nil { //nolint:gosec // a folder needs the execute bit
 			return fmt.Errorf("protect folder: %w", err)
 		}
-		return p.account.own(folder)
-	case int(owner.Uid) != p.account.uid:
+		return l.account.chown(folder)
+	case int(owner.Uid) != l.account.uid:
 		return fmt.Errorf("%s belongs to another user", folder)
 	case info.Mode().Perm() != 0o700:
 		return fmt.Errorf("%s can be entered by other users", folder)
@@ -201,26 +201,26 @@ func (p place) makeOwned(folder string) error {
 	return nil
 }
 
-// renewLease notes that the servers are in use now, for the watcher that ends idle ones.
-func (p place) renewLease() error {
-	path := filepath.Join(p.base, leaseFile)
+// renewLease updates the time of the last use for the idle watcher.
+func (l layout) renewLease() error {
+	path := filepath.Join(l.base, leaseFile)
 	now := time.Now()
 	err := os.Chtimes(path, now, now)
 	if errors.Is(err, os.ErrNotExist) {
-		err = os.WriteFile(path, nil, 0o644) //nolint:gosec // read by the servers' user, holds nothing
+		err = os.WriteFile(path, nil, 0o644) //nolint:gosec // empty, and read by the account of the servers
 	}
 	if err != nil {
-		return fmt.Errorf("note that the private services are in use: %w", err)
+		return fmt.Errorf("renew the lease of the private services: %w", err)
 	}
 	return nil
 }
 
-func (p place) remove() error {
-	targets := []string{filepath.Join(p.base, postgresFolder), filepath.Join(p.base, redisFolder), filepath.Join(p.base, leaseFile), p.sockets}
-	if p.base != p.dir {
-		targets = append(targets, p.base)
+func (l layout) remove() error {
+	targets := []string{filepath.Join(l.base, postgresFolder), filepath.Join(l.base, redisFolder), filepath.Join(l.base, leaseFile), l.sockets}
+	if l.base != l.dir {
+		targets = append(targets, l.base)
 	}
-	for _, target := range append(targets, filepath.Join(p.dir, placeFile)) {
+	for _, target := range append(targets, filepath.Join(l.dir, layoutFile)) {
 		if err := os.RemoveAll(target); err != nil {
 			return fmt.Errorf("remove private services: %w", err)
 		}
@@ -228,7 +228,7 @@ func (p place) remove() error {
 	return nil
 }
 
-// replaceFile writes a file so that a reader sees the old or the new content, never half.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, content []byte, mode os.FileMode, owner account) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -237,7 +237,7 @@ func replaceFile(path string, content []byte, mode os.FileMode, owner account) e
 	_, err = file.Write(content)
 	err = errors.Join(err, file.Chmod(mode), file.Close())
 	if err == nil && owner.name != "" {
-		err = owner.own(file.Name())
+		err = owner.chown(file.Name())
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), path)
@@ -248,11 +248,11 @@ func replaceFile(path string, content []byte, mode os.FileMode, owner account) e
 	return nil
 }
 
-// tail returns the last lines of a log for an error message, or a note that there are none.
+// tail returns the last lines of a log for an error message.
 func tail(path string, lines int) string {
-	content, err := os.ReadFile(path) //nolint:gosec // the log of a server of our own
+	content, err := os.ReadFile(path) //nolint:gosec // the path of a private server's log
 	if err != nil || len(content) == 0 {
-		return "(its log is empty)"
+		return "(the log is empty)"
 	}
 	all := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
 	if len(all) > lines {

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain also makes this binary the process that holds a stack until it is killed: "hold DIR" starts one and waits.
+// TestMain starts and holds a stack until the process is killed when the arguments are "hold DIR".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "hold" {
 		stack, err := devstack.Start(context.Background(), devstack.Options{Dir: os.Args[2], Fast: true})

@@ -19,17 +19,17 @@ import (
 
 const (
 	postgresFolder = "postgres"
-	// Crash recovery after a killed machine replays at most max_wal_size, which is done well within this.
+	// startTimeout is long enough for the crash recovery of max_wal_size.
 	startTimeout = 2 * time.Minute
 	stopTimeout  = time.Minute
 	pingTimeout  = 5 * time.Second
-	// The children of a killed postmaster need a moment to notice, and a new one does not start before they are gone.
+	// A postmaster does not start before the children of a killed one have exited.
 	startAttempts = 5
 )
 
-// postgres is the PostgreSQL server of one place.
+// postgres is the PostgreSQL server of one data folder.
 type postgres struct {
-	place    place
+	layout   layout
 	log      *slog.Logger
 	database string
 	appRole  string
@@ -38,15 +38,15 @@ type postgres struct {
 	logFile  string
 }
 
-func newPostgres(o Options, where place) *postgres {
+func newPostgres(o Options, l layout) *postgres {
 	return &postgres{
-		place:    where,
+		layout:   l,
 		log:      o.Log,
 		database: o.Database,
 		appRole:  o.AppRole,
 		fast:     o.Fast,
-		data:     filepath.Join(where.base, postgresFolder),
-		logFile:  filepath.Join(where.base, postgresFolder, "server.log"),
+		data:     filepath.Join(l.base, postgresFolder),
+		logFile:  filepath.Join(l.base, postgresFolder, "server.log"),
 	}
 }
 
@@ -55,12 +55,12 @@ func (p *postgres) url(role, database string) string {
 		Scheme:   "postgres",
 		User:     url.User(role),
 		Path:     "/" + database,
-		RawQuery: url.Values{"host": {p.place.sockets}, "port": {"5432"}, "sslmode": {"disable"}}.Encode(),
+		RawQuery: url.Values{"host": {p.layout.sockets}, "port": {"5432"}, "sslmode": {"disable"}}.Encode(),
 	}
 	return address.String()
 }
 
-// majorOnDisk is the version that made the data, 0 when there is none yet.
+// majorOnDisk returns the major version of the data folder, or 0 when there is none yet.
 func (p *postgres) majorOnDisk() int {
 	content, err := os.ReadFile(filepath.Join(p.data, "PG_VERSION"))
 	if err != nil {
@@ -75,8 +75,8 @@ func (p *postgres) majorOnDisk() int {
 
 func (p *postgres) pid() int { return readPID(filepath.Join(p.data, "postmaster.pid")) }
 
-// adopt says whether a healthy server of this data folder answers. It waits for one that is starting up or shutting down,
-// and ends one that lives without answering, so that a new one can be started.
+// adopt reports whether a healthy server of this data folder is running. It waits for a server that is starting up or
+// shutting down, and stops a server that does not answer.
 func (p *postgres) adopt(ctx context.Context) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -86,11 +86,11 @@ func (p *postgres) adopt(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 		pid := p.pid()
-		if examine(limit, pid, p.data) != ours {
+		if identify(limit, pid, p.data) != ownServer {
 			return false, nil
 		}
-		if !passing(err) {
-			p.log.WarnContext(ctx, "postgresql runs but does not answer; it is restarted", slog.Int("pid", pid))
+		if !isTransient(err) {
+			p.log.WarnContext(ctx, "postgresql does not answer, restarting", slog.Int("pid", pid))
 			return false, p.stop(limit)
 		}
 		if waitErr := pause(limit); waitErr != nil {
@@ -99,13 +99,13 @@ func (p *postgres) adopt(ctx context.Context) (bool, error) {
 	}
 }
 
-// passing says whether the server refused for a reason that goes away: starting up, shutting down, too many clients.
-func passing(err error) bool {
+// isTransient reports whether the server refused a connection while starting up or shutting down, or for too many clients.
+func isTransient(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "57P03" || refusal.Code == "53300")
 }
 
-// ping connects and checks that the server behind the socket is the one of this data folder.
+// ping connects and checks that the server uses this data folder.
 func (p *postgres) ping(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -116,26 +116,26 @@ func (p *postgres) ping(ctx context.Context) error {
 	defer func() { _ = connection.Close(limit) }() // nothing was written
 	var folder string
 	if err := connection.QueryRow(limit, "SHOW data_directory").Scan(&folder); err != nil {
-		return fmt.Errorf("ask PostgreSQL for its data folder: %w", err)
+		return fmt.Errorf("read the data folder of PostgreSQL: %w", err)
 	}
 	found, err := os.Stat(folder)
 	if err != nil {
-		return fmt.Errorf("look at the data folder of the running PostgreSQL: %w", err)
+		return fmt.Errorf("stat the data folder of the running PostgreSQL: %w", err)
 	}
 	expected, err := os.Stat(p.data)
 	if err != nil {
-		return fmt.Errorf("look at the data folder: %w", err)
+		return fmt.Errorf("stat the data folder: %w", err)
 	}
 	if !os.SameFile(found, expected) {
-		return fmt.Errorf("the PostgreSQL that answers in %s belongs to %s", p.place.sockets, folder)
+		return fmt.Errorf("the PostgreSQL at %s uses the data folder %s", p.layout.sockets, folder)
 	}
 	return nil
 }
 
-// start initialises the data folder where needed and starts the server. No server of this data folder may be running.
+// start initialises the data folder when it is empty and starts the server, which must not be running.
 func (p *postgres) start(ctx context.Context, programs postgresPrograms) error {
-	began := time.Now()
-	fresh, err := p.initialise(ctx, programs)
+	start := time.Now()
+	initialised, err := p.initialise(ctx, programs)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *postgres) start(ctx context.Context, programs postgresPrograms) error {
 		}
 		err := p.launch(ctx, programs)
 		if err == nil {
-			p.log.InfoContext(ctx, "postgresql started", slog.Bool("initialised", fresh), slog.Duration("took", time.Since(began)))
+			p.log.InfoContext(ctx, "postgresql started", slog.Bool("initialised", initialised), slog.Duration("took", time.Since(start)))
 			return nil
 		}
 		orphans := strings.Contains(err.Error(), "shared memory block")
@@ -163,33 +163,33 @@ func (p *postgres) start(ctx context.Context, programs postgresPrograms) error {
 	}
 }
 
-// launchScript starts a program that is nobody's child once the script has ended, and prints its process id. (pg_ctl would
-// do it too, but not in a folder whose name has quotes.)
+// launchScript starts a program in the background and prints its process ID. pg_ctl cannot be used, since it fails for
+// folders with quotes in their names.
 const launchScript = `"$1" -D "$2" </dev/null >>"$3" 2>&1 & echo $!`
 
 func (p *postgres) launch(ctx context.Context, programs postgresPrograms) error {
 	limit, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := p.place.account.newLog(p.logFile); err != nil {
+	if err := p.layout.account.rotateLog(p.logFile); err != nil {
 		return err
 	}
-	launch := p.place.account.command(limit, p.place.base, "/bin/sh", "-c", launchScript, "launch", programs.path("postgres"), p.data, p.logFile)
-	launch.Env = append(launch.Env, keepMemory()...)
+	launch := p.layout.account.command(limit, p.layout.base, "/bin/sh", "-c", launchScript, "launch", programs.path("postgres"), p.data, p.logFile)
+	launch.Env = append(launch.Env, mallocSettings()...)
 	output, err := launch.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w: %s", err, strings.TrimSpace(string(output)))
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(output)))
 	if err != nil {
-		return fmt.Errorf("start PostgreSQL: its process id is not a number: %w", err)
+		return fmt.Errorf("start PostgreSQL: parse its process ID: %w", err)
 	}
 	for {
 		err := p.ping(limit)
 		if err == nil {
 			return nil
 		}
-		if examine(limit, pid, p.data) == gone {
-			return fmt.Errorf("PostgreSQL ended at its start: %w\n%s", err, tail(p.logFile, 12))
+		if identify(limit, pid, p.data) == noProcess {
+			return fmt.Errorf("PostgreSQL exited during startup: %w\n%s", err, tail(p.logFile, 12))
 		}
 		if waitErr := pause(limit); waitErr != nil {
 			return fmt.Errorf("wait for PostgreSQL: %w\n%s", errors.Join(waitErr, err), tail(p.logFile, 12))
@@ -197,12 +197,13 @@ func (p *postgres) launch(ctx context.Context, programs postgresPrograms) error 
 	}
 }
 
-// initialise makes the data folder under another name first, so that an interrupted one is never taken for a whole one.
-func (p *postgres) initialise(ctx context.Context, programs postgresPrograms) (fresh bool, err error) {
+// initialise creates the data folder when it is missing, and reports whether it did. It works under a temporary name, so
+// that an interrupted initialisation leaves no incomplete data folder.
+func (p *postgres) initialise(ctx context.Context, programs postgresPrograms) (initialised bool, err error) {
 	if p.majorOnDisk() != 0 {
 		return false, nil
 	}
-	unfinished, err := filepath.Glob(filepath.Join(p.place.base, postgresFolder+".new-*"))
+	unfinished, err := filepath.Glob(filepath.Join(p.layout.base, postgresFolder+".new-*"))
 	if err != nil {
 		return false, fmt.Errorf("look for an interrupted initialisation: %w", err)
 	}
@@ -211,29 +212,29 @@ func (p *postgres) initialise(ctx context.Context, programs postgresPrograms) (f
 			return false, fmt.Errorf("remove an interrupted initialisation: %w", err)
 		}
 	}
-	folder, err := os.MkdirTemp(p.place.base, postgresFolder+".new-*")
+	folder, err := os.MkdirTemp(p.layout.base, postgresFolder+".new-*")
 	if err != nil {
-		return false, fmt.Errorf("make the folder for PostgreSQL: %w", err)
+		return false, fmt.Errorf("create folder of PostgreSQL: %w", err)
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(folder))
 		}
 	}()
-	if err := p.place.account.own(folder); err != nil {
+	if err := p.layout.account.chown(folder); err != nil {
 		return false, err
 	}
 	if err := p.initdb(ctx, programs, folder); err != nil {
 		return false, err
 	}
 	if err := os.Rename(folder, p.data); err != nil {
-		return false, fmt.Errorf("put the initialised data folder in place: %w", err)
+		return false, fmt.Errorf("rename the initialised data folder: %w", err)
 	}
 	return true, nil
 }
 
 func (p *postgres) initdb(ctx context.Context, programs postgresPrograms, folder string) error {
-	// Sorting by bytes is fast and the same everywhere; the character type makes lower() and friends know all of Unicode.
+	// Collation C is fast and the same on every system; character type C.UTF-8 makes lower() work for all of Unicode.
 	// Systems without C.UTF-8 (older macOS) get C.
 	var failure error
 	for _, characters := range []string{"C.UTF-8", "C"} {
@@ -244,7 +245,7 @@ func (p *postgres) initdb(ctx context.Context, programs postgresPrograms, folder
 		if p.fast {
 			arguments = append(arguments, "--no-sync")
 		}
-		output, err := p.place.account.command(ctx, p.place.base, programs.path("initdb"), arguments...).CombinedOutput()
+		output, err := p.layout.account.command(ctx, p.layout.base, programs.path("initdb"), arguments...).CombinedOutput()
 		if err == nil {
 			return nil
 		}
@@ -258,56 +259,56 @@ func (p *postgres) initdb(ctx context.Context, programs postgresPrograms, folder
 
 func (p *postgres) configure() error {
 	for name, content := range map[string]string{
-		"postgresql.conf": settings(p.place.sockets, p.fast, p.place.account, availableMemory()),
+		"postgresql.conf": settings(p.layout.sockets, p.fast, p.layout.account, availableMemory()),
 		"pg_hba.conf":     accessRules,
 	} {
-		if err := replaceFile(filepath.Join(p.data, name), []byte(content), 0o600, p.place.account); err != nil {
+		if err := replaceFile(filepath.Join(p.data, name), []byte(content), 0o600, p.layout.account); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clearStale removes what a server that was killed left behind and that would keep a new one from starting. A pid file
-// stays unless its process is certainly not a server of this data folder: it is what keeps two servers off one folder.
+// clearStale removes the files of a killed server that prevent a new one from starting. The PID file protects the data
+// folder from two servers, so it is only removed when its process is certainly not a server of this folder.
 func (p *postgres) clearStale(ctx context.Context) error {
 	stale := []string{longestSocket, longestSocket + ".lock"}
 	pidFile := filepath.Join(p.data, "postmaster.pid")
-	switch pid := p.pid(); examine(ctx, pid, p.data) {
-	case ours:
+	switch pid := p.pid(); identify(ctx, pid, p.data) {
+	case ownServer:
 		return fmt.Errorf("PostgreSQL (process %d) already runs on %s", pid, p.data)
-	case foreign:
+	case otherProcess:
 		if err := os.Remove(pidFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove a stale pid file: %w", err)
+			return fmt.Errorf("remove stale PID file: %w", err)
 		}
-	case unknown: // PostgreSQL has to judge a process that we cannot see
+	case unknownProcess: // PostgreSQL checks the process itself
 		return nil
-	case gone: // PostgreSQL tells a dead process by itself, unless nobody has taken note of its end
-		lingers, err := waitReaped(ctx, pid)
+	case noProcess: // PostgreSQL detects an exited process itself, unless it is a zombie
+		reaped, err := waitReaped(ctx, pid)
 		if err != nil {
 			return err
 		}
-		if lingers {
+		if !reaped {
 			if err := os.Remove(pidFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return fmt.Errorf("remove a stale pid file: %w", err)
+				return fmt.Errorf("remove stale PID file: %w", err)
 			}
 		}
 	}
 	for _, name := range stale {
-		if err := os.Remove(filepath.Join(p.place.sockets, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove a stale socket: %w", err)
+		if err := os.Remove(filepath.Join(p.layout.sockets, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove stale socket: %w", err)
 		}
 	}
 	return nil
 }
 
-// stop ends the server: open transactions are rolled back and a checkpoint is written. It is no error when none runs.
+// stop stops the server in mode "fast". It succeeds when none is running.
 func (p *postgres) stop(ctx context.Context) error {
 	pid := p.pid()
-	if examine(ctx, pid, p.data) != ours {
+	if identify(ctx, pid, p.data) != ownServer {
 		return nil
 	}
-	if err := end(ctx, pid, p.data, endStep{syscall.SIGINT, stopTimeout}, endStep{syscall.SIGQUIT, stopTimeout / 4}); err != nil {
+	if err := terminate(ctx, pid, p.data, terminateStep{syscall.SIGINT, stopTimeout}, terminateStep{syscall.SIGQUIT, stopTimeout / 4}); err != nil {
 		return fmt.Errorf("stop PostgreSQL: %w", err)
 	}
 	p.log.InfoContext(ctx, "postgresql stopped", slog.Int("pid", pid))

@@ -16,15 +16,15 @@ import (
 
 const (
 	oldestPostgres = 15
-	// pgvector 0.8 brought the iterative scans that filtered search depends on.
+	// Filtered search needs the iterative scans of pgvector 0.8.
 	oldestVectorMajor, oldestVectorMinor = 0, 8
-	remedyDatabase                       = "run make setup, or give DATABASE_URL"
+	remedyDatabase                       = "run make setup, or set DATABASE_URL"
 )
 
-// ErrProgramMissing is wrapped by the errors that say which program has to be installed.
+// ErrProgramMissing is wrapped by errors about a program that is not installed.
 var ErrProgramMissing = errors.New("a program is missing")
 
-// postgresPrograms is one installation of PostgreSQL that has pgvector.
+// postgresPrograms is an installation of PostgreSQL with pgvector.
 type postgresPrograms struct {
 	bin   string
 	major int
@@ -37,18 +37,18 @@ var (
 	vectorVersion   = regexp.MustCompile(`(?m)^default_version\s*=\s*'(\d+)\.(\d+)`)
 )
 
-// findPostgres looks for the newest installation that is new enough and has pgvector; major, when not 0, must be matched,
-// because the data folder was made by it.
+// findPostgres returns the newest usable installation. A major version other than 0 is the version of the data folder,
+// which the installation must match.
 func findPostgres(ctx context.Context, major int) (postgresPrograms, error) {
 	var usable []postgresPrograms
-	var seen []string
+	var problems []string
 	for _, bin := range postgresFolders(ctx) {
 		found, problem := inspectPostgres(ctx, bin)
 		switch {
 		case problem != "":
-			seen = append(seen, problem)
+			problems = append(problems, problem)
 		case major != 0 && found.major != major:
-			seen = append(seen, fmt.Sprintf("PostgreSQL %d in %s does not read data of version %d", found.major, bin, major))
+			problems = append(problems, fmt.Sprintf("PostgreSQL %d in %s cannot read data of version %d", found.major, bin, major))
 		default:
 			usable = append(usable, found)
 		}
@@ -56,17 +56,17 @@ func findPostgres(ctx context.Context, major int) (postgresPrograms, error) {
 	if len(usable) > 0 {
 		return slices.MaxFunc(usable, func(a, b postgresPrograms) int { return cmp.Compare(a.major, b.major) }), nil
 	}
-	wanted := fmt.Sprintf("PostgreSQL %d or newer with pgvector %d.%d or newer was not found", oldestPostgres, oldestVectorMajor, oldestVectorMinor)
+	message := fmt.Sprintf("PostgreSQL %d or newer with pgvector %d.%d or newer was not found", oldestPostgres, oldestVectorMajor, oldestVectorMinor)
 	if major != 0 {
-		wanted = fmt.Sprintf("the data folder needs PostgreSQL %d with pgvector, which was not found (install it again, or remove the data folder to start anew)", major)
+		message = fmt.Sprintf("the data folder needs PostgreSQL %d with pgvector, which was not found (install it, or remove the data folder to start with an empty one)", major)
 	}
-	if len(seen) > 0 {
-		wanted += " (" + strings.Join(seen, "; ") + ")"
+	if len(problems) > 0 {
+		message += " (" + strings.Join(problems, "; ") + ")"
 	}
-	return postgresPrograms{}, fmt.Errorf("%w: %s; %s", ErrProgramMissing, wanted, remedyDatabase)
+	return postgresPrograms{}, fmt.Errorf("%w: %s; %s", ErrProgramMissing, message, remedyDatabase)
 }
 
-// postgresFolders lists where installations keep their programs, each folder once.
+// postgresFolders returns the program folders of the installations, each once.
 func postgresFolders(ctx context.Context) []string {
 	var folders []string
 	for _, pattern := range []string{
@@ -77,7 +77,7 @@ func postgresFolders(ctx context.Context) []string {
 		"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin",
 		"/usr/local/pgsql/bin",
 	} {
-		// The patterns are constants, so the only possible error, a malformed one, cannot occur.
+		// The only error is a malformed pattern; these are constants.
 		found, _ := filepath.Glob(pattern)
 		folders = append(folders, found...)
 	}
@@ -85,37 +85,37 @@ func postgresFolders(ctx context.Context) []string {
 		folders = append(folders, filepath.Dir(program))
 	}
 	if program, err := exec.LookPath("pg_config"); err == nil {
-		if output, err := exec.CommandContext(ctx, program, "--bindir").Output(); err == nil { //nolint:gosec // found on the caller's own PATH
+		if output, err := exec.CommandContext(ctx, program, "--bindir").Output(); err == nil { //nolint:gosec // found in the caller's PATH
 			folders = append(folders, strings.TrimSpace(string(output)))
 		}
 	}
-	var once []string
+	var unique []string
 	for _, folder := range folders {
-		if resolved, err := filepath.EvalSymlinks(folder); err == nil && !slices.Contains(once, resolved) {
-			once = append(once, resolved)
+		if resolved, err := filepath.EvalSymlinks(folder); err == nil && !slices.Contains(unique, resolved) {
+			unique = append(unique, resolved)
 		}
 	}
-	return once
+	return unique
 }
 
-// inspectPostgres returns the installation in bin, or why it is of no use.
-func inspectPostgres(ctx context.Context, bin string) (postgresPrograms, string) {
+// inspectPostgres returns the installation in the folder bin, or the reason why it cannot be used.
+func inspectPostgres(ctx context.Context, bin string) (programs postgresPrograms, problem string) {
 	for _, program := range []string{"postgres", "initdb"} {
 		if _, err := os.Stat(filepath.Join(bin, program)); err != nil {
 			return postgresPrograms{}, fmt.Sprintf("%s has no %s", bin, program)
 		}
 	}
-	output, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output() //nolint:gosec // a listed folder
+	output, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output() //nolint:gosec // one of postgresFolders
 	match := postgresVersion.FindSubmatch(output)
 	if err != nil || match == nil {
-		return postgresPrograms{}, fmt.Sprintf("%s does not say its version", filepath.Join(bin, "postgres"))
+		return postgresPrograms{}, fmt.Sprintf("%s does not report its version", filepath.Join(bin, "postgres"))
 	}
 	major, err := strconv.Atoi(string(match[1]))
 	if err != nil || major < oldestPostgres {
 		return postgresPrograms{}, fmt.Sprintf("PostgreSQL %s in %s is too old", match[1], bin)
 	}
 	for _, share := range shareFolders(ctx, bin, major) {
-		control, err := os.ReadFile(filepath.Join(share, "extension", "vector.control")) //nolint:gosec // a listed folder
+		control, err := os.ReadFile(filepath.Join(share, "extension", "vector.control")) //nolint:gosec // one of postgresFolders
 		if err != nil {
 			continue
 		}
@@ -123,7 +123,7 @@ func inspectPostgres(ctx context.Context, bin string) (postgresPrograms, string)
 		if version == nil {
 			continue
 		}
-		// Both are digits; a number too long for an int is new enough in any case.
+		// Both are digits; a number that overflows becomes the largest int.
 		first, _ := strconv.Atoi(string(version[1]))
 		second, _ := strconv.Atoi(string(version[2]))
 		if first > oldestVectorMajor || (first == oldestVectorMajor && second >= oldestVectorMinor) {
@@ -136,7 +136,7 @@ func inspectPostgres(ctx context.Context, bin string) (postgresPrograms, string)
 
 func shareFolders(ctx context.Context, bin string, major int) []string {
 	var folders []string
-	if output, err := exec.CommandContext(ctx, filepath.Join(bin, "pg_config"), "--sharedir").Output(); err == nil { //nolint:gosec // a listed folder
+	if output, err := exec.CommandContext(ctx, filepath.Join(bin, "pg_config"), "--sharedir").Output(); err == nil { //nolint:gosec // one of postgresFolders
 		folders = append(folders, strings.TrimSpace(string(output)))
 	}
 	version := strconv.Itoa(major)

@@ -8,19 +8,19 @@ import (
 	"syscall"
 )
 
-// smallestSharedMemory is what /dev/shm must hold for PostgreSQL to build a vector index in parallel there. Containers
-// usually have 64 MB, on which such a build fails; memory mapped from the data folder has no such limit.
-const smallestSharedMemory = 1 << 30
+// minSharedMemory is the size of /dev/shm that PostgreSQL needs to build a vector index in parallel. Containers usually
+// have 64 MB, where such a build fails. Memory mapped from the data folder has no such limit.
+const minSharedMemory = 1 << 30
 
-// settings returns the whole postgresql.conf: tuned for a machine with two cores and so many bytes of memory that does
-// other work too.
+// settings returns the postgresql.conf for a machine with two cores and a number of bytes of memory, on which other
+// programs run, too.
 func settings(sockets string, fast bool, user account, memory uint64) string {
 	values := [][2]string{
 		{"listen_addresses", ""},
 		{"unix_socket_directories", sockets},
 		{"unix_socket_permissions", "0700"},
 		{"max_connections", "200"},
-		{"shared_buffers", megabytes(min(max(memory/8, 256<<20), 4<<30))}, // taken as it is used
+		{"shared_buffers", megabytes(min(max(memory/8, 256<<20), 4<<30))}, // allocated when used
 		{"effective_cache_size", megabytes(max(memory/2, 1<<30))},
 		{"work_mem", "16MB"},
 		{"maintenance_work_mem", "256MB"},
@@ -37,8 +37,8 @@ func settings(sockets string, fast bool, user account, memory uint64) string {
 		{"log_line_prefix", "%m [%p] %d "},
 		{"log_parameter_max_length", "0"},
 		{"log_parameter_max_length_on_error", "0"},
-		{"log_min_error_statement", "panic"}, // a statement may hold document text
-		{"log_error_verbosity", "terse"},     // and so may the detail of an error
+		{"log_min_error_statement", "panic"}, // statements may contain document text
+		{"log_error_verbosity", "terse"},     // so may error details
 		{"log_timezone", "UTC"},
 		{"timezone", "UTC"},
 		{"datestyle", "iso, ymd"},
@@ -63,24 +63,23 @@ func settings(sockets string, fast bool, user account, memory uint64) string {
 	return text.String()
 }
 
-// keepMemory is the part of PostgreSQL's environment by which a process of it keeps some megabytes that a query gave back,
-// for the next one. The C library's standard is to return them to the system at once, and a search by a vector index takes
-// as long again to get them back, page by page.
-func keepMemory() []string {
+// mallocSettings returns environment variables with which a PostgreSQL process keeps some megabytes of freed memory. By
+// default the C library returns them to the system, and the page faults double the time of a vector index search.
+func mallocSettings() []string {
 	return []string{"MALLOC_TRIM_THRESHOLD_=16777216", "MALLOC_MMAP_THRESHOLD_=4194304", "MALLOC_TOP_PAD_=1048576"}
 }
 
 func megabytes(bytes uint64) string { return strconv.FormatUint(bytes>>20, 10) + "MB" }
 
-// availableMemory is how many bytes of memory this process and its children may use; 0 where the system does not tell.
+// availableMemory returns the number of bytes of memory that this process may use, or 0 when it is unknown.
 func availableMemory() uint64 {
 	var machine, group uint64
 	if content, err := os.ReadFile("/proc/meminfo"); err == nil {
-		_, _ = fmt.Sscanf(string(content), "MemTotal: %d kB", &machine) // not told, else
+		_, _ = fmt.Sscanf(string(content), "MemTotal: %d kB", &machine) // 0 when it fails
 		machine <<= 10
 	}
 	if content, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		group, _ = strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64) // "max" is no bound
+		group, _ = strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64) // 0 for "max", which is no limit
 	}
 	if group > 0 {
 		return min(machine, group)
@@ -93,15 +92,15 @@ func sharedMemoryType(folder string, user account) string {
 	if err := syscall.Statfs(folder, &status); err != nil {
 		return "mmap"
 	}
-	if uint64(status.Blocks)*uint64(status.Bsize) < smallestSharedMemory { //nolint:gosec // the types differ between systems
+	if uint64(status.Blocks)*uint64(status.Bsize) < minSharedMemory { //nolint:gosec // the types differ between systems
 		return "mmap"
 	}
-	// Without the usual mount, as in a bare chroot, it is a folder of root's.
-	if !user.writes(folder) {
+	// Without the usual mount, as in a chroot, the folder belongs to root.
+	if !user.canWrite(folder) {
 		return "mmap"
 	}
 	return "posix"
 }
 
-// accessRules lets whoever may enter the private socket folder connect as anyone. There is no other way in.
+// accessRules is the pg_hba.conf. Every process that can enter the private socket folder may connect as any role.
 const accessRules = "# Sockets only, in a folder that no other user can enter.\nlocal all all trust\n"

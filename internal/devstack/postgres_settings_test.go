@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestBuffersFollowTheMachinesMemory(t *testing.T) {
+func TestBuffersDependOnMemory(t *testing.T) {
 	t.Parallel()
 	user := account{}
 	for memory, want := range map[uint64]string{

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// verdict is what is known about a process id that was found in a file.
-type verdict uint8
+// identity tells which process has a process ID that was read from a file.
+type identity uint8
 
 const (
-	gone verdict = iota
-	ours
-	foreign // the id was given to another process since
-	unknown // it lives but may not be looked at
+	noProcess identity = iota
+	ownServer
+	otherProcess   // the ID was reused
+	unknownProcess // it runs, but this process may not inspect it
 )
 
-// reapPatience is also long enough for the children of a killed PostgreSQL to end.
-const reapPatience = 2 * time.Second
+// reapTimeout is also long enough for the children of a killed PostgreSQL to exit.
+const reapTimeout = 2 * time.Second
 
-// readPID returns the number in the first line of a pid file, 0 when there is none.
+// readPID returns the process ID in the first line of a file, or 0.
 func readPID(path string) int {
-	content, err := os.ReadFile(path) //nolint:gosec // the pid file of a server of our own
+	content, err := os.ReadFile(path) //nolint:gosec // the path of a private server's PID file
 	if err != nil {
 		return 0
 	}
@@ -41,87 +41,87 @@ func readPID(path string) int {
 	return pid
 }
 
-// examine says whether the process is a server whose working folder is dir, which both servers make their data folder.
-// The name of the program alone would not do: another cluster's server may have been given the same id after a restart.
-func examine(ctx context.Context, pid int, dir string) verdict {
+// identify reports whether a process is the server of the data folder dir, which is its working folder. The name of its
+// program is not enough: after a reboot, the server of another folder may have the same process ID.
+func identify(ctx context.Context, pid int, dir string) identity {
 	if pid == 0 {
-		return gone
+		return noProcess
 	}
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
-		return gone
+		return noProcess
 	}
 	if runtime.GOOS != "linux" {
 		output, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output() //nolint:gosec // a number
 		switch {
 		case err != nil || len(output) == 0:
-			return gone
+			return noProcess
 		case strings.Contains(string(output), filepath.Dir(dir)):
-			return ours
+			return ownServer
 		}
-		return foreign
+		return otherProcess
 	}
 	folder, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return gone // ended, and not yet waited for by its parent
+		return noProcess // a zombie
 	case err != nil:
-		return unknown
+		return unknownProcess
 	}
 	expected, err := os.Stat(dir)
 	if err != nil || !os.SameFile(folder, expected) {
-		return foreign
+		return otherProcess
 	}
-	return ours
+	return ownServer
 }
 
-// end sends the signals one after the other, each with its time to work, until the process is gone.
-func end(ctx context.Context, pid int, dir string, steps ...endStep) error {
+// terminate sends signals one after the other, each with a timeout, until the process has exited.
+func terminate(ctx context.Context, pid int, dir string, steps ...terminateStep) error {
 	for _, step := range steps {
-		if examine(ctx, pid, dir) != ours {
+		if identify(ctx, pid, dir) != ownServer {
 			return nil
 		}
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("signal process %d: %w", pid, err)
 		}
-		if left, err := waitGone(ctx, pid, dir, step.patience); err != nil || !left {
+		if exited, err := waitExit(ctx, pid, dir, step.timeout); err != nil || exited {
 			return err
 		}
 	}
-	return fmt.Errorf("process %d does not end; end it by hand", pid)
+	return fmt.Errorf("process %d does not exit; end it by hand", pid)
 }
 
-// waitReaped gives a dead process time to be taken note of by its parent and says whether it lingers, which in a container
-// without a proper first process is for ever.
-func waitReaped(ctx context.Context, pid int) (lingers bool, err error) {
-	limit, cancel := context.WithTimeout(ctx, reapPatience)
+// waitReaped waits until the parent of an exited process has reaped it, and reports whether that happened. In a container
+// without an init process it may never happen.
+func waitReaped(ctx context.Context, pid int) (reaped bool, err error) {
+	limit, cancel := context.WithTimeout(ctx, reapTimeout)
 	defer cancel()
 	for pid != 0 && syscall.Kill(pid, 0) == nil {
 		if err := pause(limit); err != nil {
 			if ctx.Err() != nil {
-				return true, fmt.Errorf("wait for the end of process %d: %w", pid, err)
+				return false, fmt.Errorf("wait for the exit of process %d: %w", pid, err)
 			}
-			return true, nil
+			return false, nil
 		}
 	}
-	return false, nil
+	return true, nil
 }
 
-type endStep struct {
-	signal   syscall.Signal
-	patience time.Duration
+type terminateStep struct {
+	signal  syscall.Signal
+	timeout time.Duration
 }
 
-// waitGone waits until the process is gone and says whether it is still there after the given time.
-func waitGone(ctx context.Context, pid int, dir string, patience time.Duration) (still bool, err error) {
-	limit, cancel := context.WithTimeout(ctx, patience)
+// waitExit waits until the process has exited, and reports whether it did within the timeout.
+func waitExit(ctx context.Context, pid int, dir string, timeout time.Duration) (exited bool, err error) {
+	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for examine(ctx, pid, dir) == ours {
+	for identify(ctx, pid, dir) == ownServer {
 		if err := pause(limit); err != nil {
 			if ctx.Err() != nil {
-				return true, fmt.Errorf("wait for process %d to end: %w", pid, err)
+				return false, fmt.Errorf("wait for the exit of process %d: %w", pid, err)
 			}
-			return true, nil
+			return false, nil
 		}
 	}
-	return false, nil
+	return true, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// provisioned asks in one round trip whether there is anything to do, which an adopting Start usually answers with no.
-const provisioned = `
+// provisionState reads in one round trip which roles and databases exist.
+const provisionState = `
 SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1 AND rolcanlogin AND rolcreaterole AND NOT rolsuper),
        EXISTS (SELECT FROM pg_roles WHERE rolname = $2),
        EXISTS (SELECT FROM pg_roles WHERE rolname = $2 AND rolcanlogin AND NOT rolsuper AND NOT rolbypassrls),
@@ -18,18 +18,18 @@ SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1 AND rolcanlogin AND rolcr
                WHERE granted.rolname = $2 AND member.rolname = $1 AND m.admin_option),
        EXISTS (SELECT FROM pg_database WHERE datname = $3)`
 
-// provision makes the roles and the database that are missing. pgvector is not a trusted extension, so the superuser puts
-// it into template1, from which every database is made; thorough also looks after it in the database that is there.
-func (p *postgres) provision(ctx context.Context, thorough bool) error {
+// provision creates missing roles and the missing database. pgvector is not a trusted extension, so the superuser creates
+// it in template1, which every new database copies. With extensions, provision also updates pgvector in existing databases.
+func (p *postgres) provision(ctx context.Context, extensions bool) error {
 	connection, err := pgx.Connect(ctx, p.url(adminRole, "postgres"))
 	if err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	defer func() { _ = connection.Close(ctx) }() // each statement has been answered
 	var ownerReady, appExists, appReady, member, databaseExists bool
-	if err := connection.QueryRow(ctx, provisioned, OwnerRole, p.appRole, p.database).
+	if err := connection.QueryRow(ctx, provisionState, OwnerRole, p.appRole, p.database).
 		Scan(&ownerReady, &appExists, &appReady, &member, &databaseExists); err != nil {
-		return fmt.Errorf("look at roles and databases: %w", err)
+		return fmt.Errorf("read roles and databases: %w", err)
 	}
 	owner, app := quote(OwnerRole), quote(p.appRole)
 	var statements []string
@@ -45,16 +45,16 @@ func (p *postgres) provision(ctx context.Context, thorough bool) error {
 		statements = append(statements, "ALTER ROLE "+app+" LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEROLE NOCREATEDB")
 	}
 	if !member {
-		// The owner may become the application's role, and may change it in a migration.
+		// Migrations run as the owner, who must be able to use and alter the application role.
 		statements = append(statements, "GRANT "+app+" TO "+owner+" WITH ADMIN OPTION")
 	}
 	for _, statement := range statements {
 		if _, err := connection.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("make the roles: %w", err)
+			return fmt.Errorf("create roles: %w", err)
 		}
 	}
-	if thorough {
-		if err := p.haveVector(ctx, "template1"); err != nil {
+	if extensions {
+		if err := p.ensureVector(ctx, "template1"); err != nil {
 			return err
 		}
 	}
@@ -65,14 +65,14 @@ func (p *postgres) provision(ctx context.Context, thorough bool) error {
 		}
 		return nil
 	}
-	if thorough {
-		return p.haveVector(ctx, p.database)
+	if extensions {
+		return p.ensureVector(ctx, p.database)
 	}
 	return nil
 }
 
-// haveVector makes the extension, or brings it to the version that is installed.
-func (p *postgres) haveVector(ctx context.Context, database string) error {
+// ensureVector creates the pgvector extension or updates it to the installed version.
+func (p *postgres) ensureVector(ctx context.Context, database string) error {
 	connection, err := pgx.Connect(ctx, p.url(adminRole, database))
 	if err != nil {
 		return fmt.Errorf("connect to database %s: %w", database, err)
@@ -82,7 +82,7 @@ func (p *postgres) haveVector(ctx context.Context, database string) error {
 	err = connection.QueryRow(ctx, `SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'`).
 		Scan(&installed, &available)
 	if err != nil {
-		return fmt.Errorf("look for pgvector in database %s: %w", database, err)
+		return fmt.Errorf("read the version of pgvector in database %s: %w", database, err)
 	}
 	statement := ""
 	switch {
@@ -94,7 +94,7 @@ func (p *postgres) haveVector(ctx context.Context, database string) error {
 		return nil
 	}
 	if _, err := connection.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("set up pgvector in database %s: %w", database, err)
+		return fmt.Errorf("install pgvector in database %s: %w", database, err)
 	}
 	return nil
 }

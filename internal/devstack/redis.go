@@ -21,13 +21,13 @@ import (
 const (
 	redisFolder = "redis"
 	redisSocket = "redis.sock"
-	// Redis reads its append-only file before it answers; without a process there is nothing to wait for.
-	redisBirth = 5 * time.Second
+	// redisForkTimeout is the time until the daemon must have written its PID file.
+	redisForkTimeout = 5 * time.Second
 )
 
-// redisServer is the Redis server of one place.
+// redisServer is the Redis server of one data folder.
 type redisServer struct {
-	place   place
+	layout  layout
 	log     *slog.Logger
 	fast    bool
 	folder  string
@@ -36,14 +36,14 @@ type redisServer struct {
 	logFile string
 }
 
-func newRedisServer(o Options, where place) *redisServer {
-	folder := filepath.Join(where.base, redisFolder)
+func newRedisServer(o Options, l layout) *redisServer {
+	folder := filepath.Join(l.base, redisFolder)
 	return &redisServer{
-		place:   where,
+		layout:  l,
 		log:     o.Log,
 		fast:    o.Fast,
 		folder:  folder,
-		socket:  filepath.Join(where.sockets, redisSocket),
+		socket:  filepath.Join(l.sockets, redisSocket),
 		pidFile: filepath.Join(folder, "redis.pid"),
 		logFile: filepath.Join(folder, "server.log"),
 	}
@@ -60,7 +60,7 @@ func findRedis() (string, error) {
 			return program, nil
 		}
 	}
-	return "", fmt.Errorf("%w: redis-server was not found; run make setup, or give REDIS_URL", ErrProgramMissing)
+	return "", fmt.Errorf("%w: redis-server was not found; run make setup, or set REDIS_URL", ErrProgramMissing)
 }
 
 func (r *redisServer) url() string {
@@ -76,8 +76,8 @@ func redisClient(socket string) *redis.Client {
 	})
 }
 
-// dialable asks before the client does, which would write each failure to the standard error.
-func dialable(ctx context.Context, socket string) error {
+// dial checks that the socket accepts connections. go-redis would write each failure to standard error.
+func dial(ctx context.Context, socket string) error {
 	var dialer net.Dialer
 	connection, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -89,37 +89,37 @@ func dialable(ctx context.Context, socket string) error {
 	return nil
 }
 
-// ping checks that the server behind the socket answers and is the one of this data folder.
+// ping checks that the server answers and uses this data folder.
 func (r *redisServer) ping(ctx context.Context) error {
-	if err := dialable(ctx, r.socket); err != nil {
+	if err := dial(ctx, r.socket); err != nil {
 		return err
 	}
 	client := redisClient(r.socket)
 	defer func() { _ = client.Close() }() // nothing was written
 	answer, err := client.ConfigGet(ctx, "dir").Result()
 	if err == nil {
-		// While the append-only file is read, this answers where CONFIG does not refuse.
+		// PING fails while Redis loads its append-only file; CONFIG may succeed.
 		err = client.Ping(ctx).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("ask redis: %w", err)
+		return fmt.Errorf("ping redis: %w", err)
 	}
 	found, err := os.Stat(answer["dir"])
 	if err != nil {
-		return fmt.Errorf("look at the folder of the running redis: %w", err)
+		return fmt.Errorf("stat the folder of the running redis: %w", err)
 	}
 	expected, err := os.Stat(r.folder)
 	if err != nil {
-		return fmt.Errorf("look at the redis folder: %w", err)
+		return fmt.Errorf("stat the redis folder: %w", err)
 	}
 	if !os.SameFile(found, expected) {
-		return fmt.Errorf("the redis that answers at %s belongs to %s", r.socket, answer["dir"])
+		return fmt.Errorf("the redis at %s uses the folder %s", r.socket, answer["dir"])
 	}
 	return nil
 }
 
-// adopt says whether a healthy server of this data folder answers, waits for one that still reads its data, and ends one
-// that lives without answering.
+// adopt reports whether a healthy server of this data folder is running. It waits for a server that loads its data, and
+// stops a server that does not answer.
 func (r *redisServer) adopt(ctx context.Context) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -129,11 +129,11 @@ func (r *redisServer) adopt(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 		pid := readPID(r.pidFile)
-		if examine(limit, pid, r.folder) != ours {
+		if identify(limit, pid, r.folder) != ownServer {
 			return false, nil
 		}
 		if !strings.Contains(err.Error(), "LOADING") {
-			r.log.WarnContext(ctx, "redis runs but does not answer; it is restarted", slog.Int("pid", pid))
+			r.log.WarnContext(ctx, "redis does not answer, restarting", slog.Int("pid", pid))
 			return false, r.stop(limit)
 		}
 		if waitErr := pause(limit); waitErr != nil {
@@ -143,24 +143,24 @@ func (r *redisServer) adopt(ctx context.Context) (bool, error) {
 }
 
 func (r *redisServer) start(ctx context.Context, program string) error {
-	began := time.Now()
-	if err := r.place.makeOwned(r.folder); err != nil {
+	start := time.Now()
+	if err := r.layout.makeOwned(r.folder); err != nil {
 		return err
 	}
 	configuration := filepath.Join(r.folder, "redis.conf")
-	if err := replaceFile(configuration, []byte(r.settings()), 0o600, r.place.account); err != nil {
+	if err := replaceFile(configuration, []byte(r.settings()), 0o600, r.layout.account); err != nil {
 		return err
 	}
-	if err := r.place.account.newLog(r.logFile); err != nil {
+	if err := r.layout.account.rotateLog(r.logFile); err != nil {
 		return err
 	}
 	for _, stale := range []string{r.pidFile, r.socket} {
 		if err := os.Remove(stale); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove what an earlier redis left: %w", err)
+			return fmt.Errorf("remove stale file of redis: %w", err)
 		}
 	}
-	// It turns itself into a daemon, so the command ends at once.
-	output, err := r.place.account.command(ctx, r.folder, program, configuration).CombinedOutput()
+	// The command returns at once, since Redis becomes a daemon.
+	output, err := r.layout.account.command(ctx, r.folder, program, configuration).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start redis: %w: %s\n%s", err, strings.TrimSpace(string(output)), tail(r.logFile, 12))
 	}
@@ -169,11 +169,11 @@ func (r *redisServer) start(ctx context.Context, program string) error {
 	for {
 		err := r.ping(limit)
 		if err == nil {
-			r.log.InfoContext(ctx, "redis started", slog.Duration("took", time.Since(began)))
+			r.log.InfoContext(ctx, "redis started", slog.Duration("took", time.Since(start)))
 			return nil
 		}
-		if time.Since(began) > redisBirth && examine(limit, readPID(r.pidFile), r.folder) != ours {
-			return fmt.Errorf("redis ended at its start: %w\n%s", err, tail(r.logFile, 12))
+		if time.Since(start) > redisForkTimeout && identify(limit, readPID(r.pidFile), r.folder) != ownServer {
+			return fmt.Errorf("redis exited during startup: %w\n%s", err, tail(r.logFile, 12))
 		}
 		if waitErr := pause(limit); waitErr != nil {
 			return fmt.Errorf("wait for redis: %w\n%s", errors.Join(waitErr, err), tail(r.logFile, 12))
@@ -210,20 +210,20 @@ func (r *redisServer) settings() string {
 
 func (r *redisServer) flush(ctx context.Context) error {
 	client := redisClient(r.socket)
-	defer func() { _ = client.Close() }() // the command has been answered
+	defer func() { _ = client.Close() }() // the command was answered
 	if err := client.FlushAll(ctx).Err(); err != nil {
 		return fmt.Errorf("flush redis: %w", err)
 	}
 	return nil
 }
 
-// stop ends the server after it has written its append-only file. It is no error when none runs.
+// stop stops the server, which writes its append-only file first. It succeeds when none is running.
 func (r *redisServer) stop(ctx context.Context) error {
 	pid := readPID(r.pidFile)
-	if examine(ctx, pid, r.folder) != ours {
+	if identify(ctx, pid, r.folder) != ownServer {
 		return nil
 	}
-	if err := end(ctx, pid, r.folder, endStep{syscall.SIGTERM, stopTimeout / 4}, endStep{syscall.SIGKILL, stopTimeout / 4}); err != nil {
+	if err := terminate(ctx, pid, r.folder, terminateStep{syscall.SIGTERM, stopTimeout / 4}, terminateStep{syscall.SIGKILL, stopTimeout / 4}); err != nil {
 		return fmt.Errorf("stop redis: %w", err)
 	}
 	r.log.InfoContext(ctx, "redis stopped", slog.Int("pid", pid))

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-const childPatience = 20 * time.Second
+// childTimeout bounds the start of a child.
+const childTimeout = 20 * time.Second
 
-// RedisChild is a Redis server that keeps nothing and ends at the latest with this process.
+// RedisChild is a Redis server without persistence, which ends with this process at the latest.
 type RedisChild struct {
 	// URL is a unix:// URL as go-redis reads it.
 	URL string
@@ -21,7 +22,7 @@ type RedisChild struct {
 	folder string
 }
 
-// StartRedisChild starts a Redis server for one test or one short job, and returns when it answers.
+// StartRedisChild starts a Redis server and returns when it answers.
 func StartRedisChild(ctx context.Context) (*RedisChild, error) {
 	program, err := findRedis()
 	if err != nil {
@@ -33,7 +34,7 @@ func StartRedisChild(ctx context.Context) (*RedisChild, error) {
 	}
 	folder, err := os.MkdirTemp(parent, "magpie-redis-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for redis: %w", err)
+		return nil, fmt.Errorf("create folder of redis: %w", err)
 	}
 	socket := filepath.Join(folder, redisSocket)
 	server, err := startChild(filepath.Join(folder, "server.log"), nil, program,
@@ -44,8 +45,8 @@ func StartRedisChild(ctx context.Context) (*RedisChild, error) {
 	}
 	address := url.URL{Scheme: "unix", Path: socket, RawQuery: "db=0"}
 	r := &RedisChild{URL: address.String(), child: server, folder: folder}
-	err = server.ready(ctx, childPatience, func(ctx context.Context) error {
-		if err := dialable(ctx, socket); err != nil {
+	err = server.waitReady(ctx, childTimeout, func(ctx context.Context) error {
+		if err := dial(ctx, socket); err != nil {
 			return err
 		}
 		client := redisClient(socket)
@@ -53,14 +54,14 @@ func StartRedisChild(ctx context.Context) (*RedisChild, error) {
 		return client.Ping(ctx).Err()
 	})
 	if err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		return nil, errors.Join(err, r.Stop(undo))
+		return nil, errors.Join(err, r.Stop(cleanup))
 	}
 	return r, nil
 }
 
-// Stop ends the server and removes its folder.
+// Stop stops the server and removes its folder.
 func (r *RedisChild) Stop(ctx context.Context) error {
 	if err := r.child.stop(ctx); err != nil {
 		return err

@@ -20,35 +20,35 @@ const (
 	s3Package = "github.com/versity/versitygw/cmd/versitygw"
 	s3Region  = "us-east-1"
 	s3Health  = "/health"
-	// A port that was free may be taken before the server gets to it.
+	// Another process may bind a free port before the server does.
 	s3Attempts = 3
 )
 
-// S3Options says where an S3 server keeps its objects. Only Dir is required.
+// S3Options configures an S3 server. Only Dir is required.
 type S3Options struct {
-	// Dir is the data folder; buckets survive a restart on the same folder. It is created when missing.
+	// Dir is the data folder, which is created when missing. Buckets survive a restart.
 	Dir string
-	// Program is the server program. Empty means: built from the checkout that the working directory is in (BuildS3).
+	// Program is the path of the server program. When empty, BuildS3 builds it from the checkout of the working directory.
 	Program string
 }
 
-// S3 is a running S3 server that ends at the latest with this process.
+// S3 is a running S3 server, which ends with this process at the latest.
 type S3 struct {
 	// Endpoint is the base URL, on 127.0.0.1.
 	Endpoint string
-	// AccessKey and SecretKey may do everything, making buckets included. They are new at each start.
+	// AccessKey and SecretKey have all privileges. They are new at each start.
 	AccessKey, SecretKey string
-	// Region is what requests have to be signed for.
+	// Region is the region for request signatures.
 	Region string
 
 	objects string // the folder of the buckets
 	child   *child
 }
 
-// StartS3 starts a real S3 server over a folder and returns when it answers.
+// StartS3 starts an S3 server and returns when it answers.
 func StartS3(ctx context.Context, o S3Options) (*S3, error) {
 	if o.Dir == "" {
-		return nil, errors.New("s3 server: no data folder was given")
+		return nil, errors.New("s3 server: no data folder")
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -63,11 +63,11 @@ func StartS3(ctx context.Context, o S3Options) (*S3, error) {
 			return nil, err
 		}
 	}
-	// The attributes of objects go to files beside them, since not every file system has extended attributes.
+	// Attributes of objects are files, since not every file system has extended attributes.
 	objects, attributes := filepath.Join(dir, "objects"), filepath.Join(dir, "attributes")
 	for _, folder := range []string{objects, attributes} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("make the folder of the s3 server: %w", err)
+			return nil, fmt.Errorf("create folder of the s3 server: %w", err)
 		}
 	}
 	var failure error
@@ -84,12 +84,12 @@ func StartS3(ctx context.Context, o S3Options) (*S3, error) {
 		if err != nil {
 			return nil, err
 		}
-		failure = s.child.ready(ctx, childPatience, s.ping)
+		failure = s.child.waitReady(ctx, childTimeout, s.ping)
 		if failure == nil {
 			return s, nil
 		}
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		err = s.child.stop(undo)
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		err = s.child.stop(cleanup)
 		cancel()
 		if err != nil || ctx.Err() != nil {
 			return nil, errors.Join(failure, err)
@@ -101,35 +101,36 @@ func StartS3(ctx context.Context, o S3Options) (*S3, error) {
 func (s *S3) ping(ctx context.Context) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+s3Health, nil)
 	if err != nil {
-		return fmt.Errorf("ask the s3 server: %w", err)
+		return fmt.Errorf("ping the s3 server: %w", err)
 	}
-	// A transport of its own: no idle connection, and so no goroutine, outlives the question.
+	// Without keep-alive, no idle connection and its goroutines remain.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the s3 server: %w", err)
+		return fmt.Errorf("ping the s3 server: %w", err)
 	}
 	if err := response.Body.Close(); err != nil {
-		return fmt.Errorf("ask the s3 server: %w", err)
+		return fmt.Errorf("ping the s3 server: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the s3 server answers %s", response.Status)
+		return fmt.Errorf("the s3 server answers with status %s", response.Status)
 	}
 	return nil
 }
 
 // MakeBucket creates a bucket unless it exists.
 func (s *S3) MakeBucket(name string) error {
-	// The server serves each folder among its objects as a bucket.
+	// Each folder of objects is a bucket.
 	if err := os.MkdirAll(filepath.Join(s.objects, name), 0o700); err != nil {
-		return fmt.Errorf("create a bucket: %w", err)
+		return fmt.Errorf("create bucket: %w", err)
 	}
 	return nil
 }
 
-// Stop ends the server; the objects stay.
+// Stop stops the server. The objects stay.
 func (s *S3) Stop(ctx context.Context) error { return s.child.stop(ctx) }
 
+// freeAddress returns a TCP address on the loopback interface whose port is free.
 func freeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -143,14 +144,14 @@ func freeAddress(ctx context.Context) (string, error) {
 	return address, nil
 }
 
-// ModuleRoot is the folder of Magpie's go.mod above the working directory.
+// ModuleRoot returns the folder of Magpie's go.mod at or above the working directory.
 func ModuleRoot() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the checkout: %w", err)
 	}
 	for {
-		content, err := os.ReadFile(filepath.Join(folder, "go.mod")) //nolint:gosec // looks for a file of this name on purpose
+		content, err := os.ReadFile(filepath.Join(folder, "go.mod")) //nolint:gosec // the name is constant
 		if err == nil && strings.HasPrefix(string(content), "module github.com/magpie-search/magpie\n") {
 			return folder, nil
 		}
@@ -162,15 +163,15 @@ func ModuleRoot() (string, error) {
 	}
 }
 
-// BuildS3 builds the S3 server of the checkout at root, which takes about half a minute the first time, and returns the
-// program. It is kept in .magpie/bin under a name made from the versions it was built from; processes wait for each other.
+// BuildS3 builds the S3 server of the checkout at root and returns the path of the program. The first build takes about
+// half a minute. The program stays in .magpie/bin under a name derived from its go.mod and go.sum. Concurrent calls wait.
 func BuildS3(ctx context.Context, root string) (string, error) {
 	source := filepath.Join(root, "internal", "tools", "s3server")
 	sum := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join(source, name)) //nolint:gosec // files of the checkout
 		if err != nil {
-			return "", fmt.Errorf("read the versions of the s3 server: %w", err)
+			return "", fmt.Errorf("read the module of the s3 server: %w", err)
 		}
 		sum.Write(content)
 	}
@@ -179,8 +180,8 @@ func BuildS3(ctx context.Context, root string) (string, error) {
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // programs may be read by others
-		return "", fmt.Errorf("make the folder for programs: %w", err)
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // programs are not secret
+		return "", fmt.Errorf("create folder of programs: %w", err)
 	}
 	unlock, err := lock(ctx, filepath.Join(folder, "s3server.lock"))
 	if err != nil {
@@ -198,23 +199,23 @@ func BuildS3(ctx context.Context, root string) (string, error) {
 		return "", fmt.Errorf("build the s3 server: %w\n%s", err, output)
 	}
 	if err := os.Rename(unfinished, program); err != nil {
-		return "", fmt.Errorf("keep the s3 server: %w", err)
+		return "", fmt.Errorf("rename the s3 server: %w", err)
 	}
-	return program, dropOlder(program)
+	return program, removeOlder(program)
 }
 
-// dropOlder removes the programs of other versions. A process that still runs one keeps it until it ends.
-func dropOlder(program string) error {
+// removeOlder removes the programs of other versions.
+func removeOlder(program string) error {
 	others, err := filepath.Glob(filepath.Join(filepath.Dir(program), "s3server-*"))
 	if err != nil {
-		return fmt.Errorf("look for older s3 servers: %w", err)
+		return fmt.Errorf("find older s3 servers: %w", err)
 	}
 	for _, other := range others {
 		if other == program {
 			continue
 		}
 		if err := os.Remove(other); err != nil {
-			return fmt.Errorf("remove an older s3 server: %w", err)
+			return fmt.Errorf("remove older s3 server: %w", err)
 		}
 	}
 	return nil
