@@ -5,45 +5,46 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const (
-	// maxPoints is how many points of a series, maxSeries how many series of a chart are kept.
+	// maxPoints and maxSeries are how many points of a series and series of a chart are read.
 	maxPoints = 2000
 	maxSeries = 50
-	// maxValue and maxDrawn are how long a value and the text of a shape may be, in bytes; what is beyond is left out.
+	// maxValue and maxDrawn are the longest value and text of a shape, in bytes. Longer ones are cut.
 	maxValue = 1000
 	maxDrawn = 64 << 10
 )
 
-// chart reads the text of a chart (DrawingML charts, ECMA-376 part 1, 21.2): its titles, and the values that it was drawn
-// with as a table.
+// chart reads a chart of the document. A damaged or missing chart is no error.
 func (w *word) chart(part string) ([]document.Block, error) {
 	blocks, err := w.pkg.chart(part, w.step)
-	return blocks, w.tolerate("a chart", absent(err))
+	return blocks, w.Tolerate("a chart", ignoreMissing(err))
 }
 
-// diagram reads the text of a diagram.
+// diagram reads a diagram of the document. A damaged or missing diagram is no error.
 func (w *word) diagram(part string) ([]document.Block, error) {
 	blocks, err := w.pkg.diagram(part, w.step)
-	return blocks, w.tolerate("a diagram", absent(err))
+	return blocks, w.Tolerate("a diagram", ignoreMissing(err))
 }
 
-// series is a row of values of a chart.
+// series is a series of a chart. The values belong to the categories at the same index.
 type series struct {
-	name           string
-	groups, values []string
+	name               string
+	categories, values []string
 }
 
-// chartReader collects what a chart says.
+// A chartReader reads a chart.
 type chartReader struct {
 	titles []string
 	series []series
 	step   func() error
 }
 
-// chart returns the blocks of a chart; step is asked now and then whether to go on. With an error it returns what was read.
+// chart returns the blocks of a chart (DrawingML charts, ECMA-376 part 1, 21.2): its titles, and its values as a table.
+// It calls step for each element, and ends with its error. With an error it returns the part that it has read.
 func (p *Package) chart(part string, step func() error) ([]document.Block, error) {
 	c := chartReader{step: step}
 	err := p.Scan(part, c.read)
@@ -67,7 +68,7 @@ func (c *chartReader) read(s *xmlscan.Scanner) error {
 		if err := c.step(); err != nil {
 			return err
 		}
-		if kind != xmlscan.Start || names.of(s) != spaceChart {
+		if kind != xmlscan.Start || names.space(s) != spaceChart {
 			continue
 		}
 		switch s.Name() {
@@ -92,45 +93,45 @@ func (c *chartReader) read(s *xmlscan.Scanner) error {
 	}
 }
 
-// boundedText is InnerText of so many bytes at most.
-func boundedText(s *xmlscan.Scanner, most int) (string, error) {
+// boundedText returns the text in the element of the last Start, at most maxBytes of it.
+func boundedText(s *xmlscan.Scanner, maxBytes int) (string, error) {
 	var b strings.Builder
 	for depth := s.Depth(); s.Depth() >= depth; {
 		kind, err := s.Next()
 		if err != nil {
 			return b.String(), err
 		}
-		if kind == xmlscan.Text && b.Len() < most {
+		if kind == xmlscan.Text && b.Len() < maxBytes {
 			text := s.Bytes()
-			b.WriteString(strings.ToValidUTF8(string(text[:min(len(text), most-b.Len())]), ""))
+			b.WriteString(strings.ToValidUTF8(string(text[:min(len(text), maxBytes-b.Len())]), ""))
 		}
 	}
 	return b.String(), nil
 }
 
-// drawnText returns the text of all a:t in the element of the last Start, on one line.
+// drawnText returns the text of all a:t and c:v in the element of the last Start, on one line.
 func drawnText(s *xmlscan.Scanner) (string, error) {
-	var l line
+	var l wordmodel.Line
 	for depth := s.Depth(); s.Depth() >= depth; {
 		kind, err := s.Next()
 		if err != nil {
-			return l.plain(), err
+			return l.Plain(), err
 		}
 		switch {
 		case kind == xmlscan.Start && (s.Name() == "t" || s.Name() == "v"):
-			text, err := boundedText(s, maxDrawn-min(maxDrawn, len(l.text)))
-			l.add([]byte(text), look{}, "")
+			text, err := boundedText(s, maxDrawn-min(maxDrawn, len(l.Text)))
+			addText(&l, []byte(text), wordmodel.Look{}, "")
 			if err != nil {
-				return l.plain(), err
+				return l.Plain(), err
 			}
 		case kind == xmlscan.Start && (s.Name() == "p" || s.Name() == "pt"):
-			l.put(" ", look{})
+			l.Append(" ", wordmodel.Look{})
 		}
 	}
-	return l.plain(), nil
+	return l.Plain(), nil
 }
 
-// read reads the series of the last Start.
+// read reads the series in the element of the last Start.
 func (r *series) read(s *xmlscan.Scanner) error {
 	for depth := s.Depth(); s.Depth() >= depth; {
 		kind, err := s.Next()
@@ -144,7 +145,7 @@ func (r *series) read(s *xmlscan.Scanner) error {
 		case "tx":
 			r.name, err = drawnText(s)
 		case "cat", "xVal":
-			r.groups, err = points(s)
+			r.categories, err = points(s)
 		case "val", "yVal":
 			r.values, err = points(s)
 		case "dLbls", "dPt", "spPr", "extLst", "trendline", "errBars":
@@ -157,11 +158,11 @@ func (r *series) read(s *xmlscan.Scanner) error {
 	return nil
 }
 
-// points returns the values that are kept in the element of the last Start, at their places. Of groups in groups, those of
-// the innermost are taken, which come first.
+// points returns the cached values in the element of the last Start, by their index. Of categories with several levels,
+// only the innermost level is read. It comes first.
 func points(s *xmlscan.Scanner) ([]string, error) {
 	var values []string
-	levels, at := 0, -1
+	levels, current := 0, -1
 	for depth := s.Depth(); s.Depth() >= depth; {
 		kind, err := s.Next()
 		if err != nil {
@@ -176,17 +177,17 @@ func points(s *xmlscan.Scanner) ([]string, error) {
 				err = s.Skip()
 			}
 		case "pt":
-			at = -1
+			current = -1
 			if index, err := strconv.Atoi(s.Attr("idx")); err == nil && index >= 0 && index < maxPoints {
-				at = index
+				current = index
 			}
 		case "v":
 			var text string
-			if text, err = boundedText(s, maxValue); at >= 0 {
-				for len(values) <= at {
+			if text, err = boundedText(s, maxValue); current >= 0 {
+				for len(values) <= current {
 					values = append(values, "")
 				}
-				values[at] = shortNumber(oneLine(text))
+				values[current] = shortNumber(oneLine(text))
 			}
 		}
 		if err != nil {
@@ -196,7 +197,7 @@ func points(s *xmlscan.Scanner) ([]string, error) {
 	return values, nil
 }
 
-// shortNumber takes the digits off a number that only stand for the error of its computation.
+// shortNumber rounds a number with many digits, which show only the error of its computation.
 func shortNumber(text string) string {
 	if len(text) < 14 || len(text) > 40 {
 		return text
@@ -208,17 +209,17 @@ func shortNumber(text string) string {
 	return strconv.FormatFloat(value, 'g', 10, 64)
 }
 
-// table returns the values with the groups in the first column.
+// table returns the series as columns, with the categories in the first column.
 func (c *chartReader) table() (document.Block, bool) {
-	var groups []string
+	var categories []string
 	rows := 0
 	for i := range c.series {
-		if len(c.series[i].groups) > len(groups) {
-			groups = c.series[i].groups
+		if len(c.series[i].categories) > len(categories) {
+			categories = c.series[i].categories
 		}
 		rows = max(rows, len(c.series[i].values))
 	}
-	rows = max(rows, len(groups))
+	rows = max(rows, len(categories))
 	if rows == 0 || len(c.series) == 0 {
 		return document.Block{}, false
 	}
@@ -229,8 +230,8 @@ func (c *chartReader) table() (document.Block, bool) {
 	cells := make([][]string, rows)
 	for at := range cells {
 		row := make([]string, len(header))
-		if at < len(groups) {
-			row[0] = groups[at]
+		if at < len(categories) {
+			row[0] = categories[at]
 		}
 		for i := range c.series {
 			if at < len(c.series[i].values) {

@@ -6,18 +6,19 @@ import (
 	"strconv"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxNodes is how many nodes of a diagram are kept.
+// maxNodes is how many nodes of a diagram are read.
 const maxNodes = 5000
 
-// diagramNode is a shape of a diagram.
+// A diagramNode is a shape of a diagram.
 type diagramNode struct {
-	text     string
-	shown    bool // a shape with text, not one that only holds others together
-	children []diagramChild
-	visited  bool
+	text      string
+	isShown   bool // false for a node that only groups others
+	children  []diagramChild
+	isVisited bool
 }
 
 type diagramChild struct {
@@ -25,8 +26,9 @@ type diagramChild struct {
 	order int
 }
 
-// diagram returns the text of a diagram (SmartArt; DrawingML diagrams, ECMA-376 part 1, 21.4) as a list, nested as the
-// shapes are. With an error it returns what was read.
+// diagram returns the text of a diagram (SmartArt; DrawingML diagrams, ECMA-376 part 1, 21.4) as a list, nested like
+// the shapes. It calls step for each element, and ends with its error. With an error it returns the part that it has
+// read.
 func (p *Package) diagram(part string, step func() error) ([]document.Block, error) {
 	nodes := make(map[string]*diagramNode)
 	var order []string
@@ -40,18 +42,18 @@ func (p *Package) diagram(part string, step func() error) ([]document.Block, err
 			if err := step(); err != nil {
 				return err
 			}
-			if kind != xmlscan.Start || names.of(s) != spaceDiagram {
+			if kind != xmlscan.Start || names.space(s) != spaceDiagram {
 				continue
 			}
 			switch s.Name() {
 			case "pt":
 				id, kind := s.Attr("modelId"), s.Attr("type")
-				node := &diagramNode{shown: kind == "" || kind == "node" || kind == "asst"}
+				node := &diagramNode{isShown: kind == "" || kind == "node" || kind == "asst"}
 				if len(nodes) < maxNodes && nodes[id] == nil {
 					nodes[id] = node
 					order = append(order, id)
 				}
-				if node.text, err = nodeText(s, node.shown); err != nil {
+				if node.text, err = nodeText(s, node.isShown); err != nil {
 					return err
 				}
 			case "cxn":
@@ -62,7 +64,7 @@ func (p *Package) diagram(part string, step func() error) ([]document.Block, err
 				if parent == nil || len(parent.children) >= maxNodes {
 					continue
 				}
-				place, _ := strconv.Atoi(s.Attr("srcOrd")) // without a place, the first
+				place, _ := strconv.Atoi(s.Attr("srcOrd")) // 0 if it is missing
 				parent.children = append(parent.children, diagramChild{s.Attr("destId"), place})
 			}
 		}
@@ -81,17 +83,15 @@ func (p *Package) diagram(part string, step func() error) ([]document.Block, err
 		}
 	}
 	for _, id := range order {
-		list.add(id, 0) // what stands in a circle
+		list.add(id, 0) // a node of a cycle
 	}
-	if list.text.text.Len() == 0 {
-		return nil, err
-	}
-	return []document.Block{{Kind: document.List, Text: list.text.text.String()}}, err
+	list.flow.Flush()
+	return list.flow.Blocks, err
 }
 
 // nodeText returns the text in the element of the last Start.
-func nodeText(s *xmlscan.Scanner, shown bool) (string, error) {
-	if !shown {
+func nodeText(s *xmlscan.Scanner, isShown bool) (string, error) {
+	if !isShown {
 		return "", s.Skip()
 	}
 	return drawnText(s)
@@ -99,22 +99,22 @@ func nodeText(s *xmlscan.Scanner, shown bool) (string, error) {
 
 type diagramList struct {
 	nodes map[string]*diagramNode
-	text  listText
+	flow  wordmodel.Flow
 }
 
-// add adds a node and those below it.
+// add adds a node and its descendants.
 func (l *diagramList) add(id string, level int) {
 	node := l.nodes[id]
-	if node == nil || node.visited {
+	if node == nil || node.isVisited {
 		return
 	}
-	node.visited = true
-	below := level
-	if node.shown && node.text != "" {
-		l.text.item(level, marker{}, node.text)
-		below++
+	node.isVisited = true
+	nested := level
+	if node.isShown && node.text != "" {
+		l.flow.Item(level, wordmodel.Marker{}, node.text, 0)
+		nested++
 	}
 	for _, child := range node.children {
-		l.add(child.id, min(below, maxLevels))
+		l.add(child.id, min(nested, wordmodel.MaxListLevels))
 	}
 }

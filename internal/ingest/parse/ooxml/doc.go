@@ -1,5 +1,6 @@
-// Package ooxml reads Office Open XML (ECMA-376): Word documents and PowerPoint presentations, and the package of parts
-// and relationships that workbooks are made of too.
+// Package ooxml reads Office Open XML (ECMA-376): Word documents, PowerPoint presentations, and the packages of parts and
+// relationships that workbooks are made of too.
 //
-// The package may import the standard library, internal/ingest/document and the zipfile and xmlscan readers beside it.
+// The package may import the standard library, internal/ingest/document, internal/safetext, and the packages wordmodel, xmlscan
+// and zipfile beside it.
 package ooxml

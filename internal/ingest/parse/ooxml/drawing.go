@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// drawing reads the shapes and texts of DrawingML (ECMA-376 part 1, 21.1) in one part.
+// A drawing reads the shapes and texts of DrawingML (ECMA-376 part 1, 21.1) in one part.
 type drawing struct {
-	effort     *effort
+	work       *wordmodel.Work
 	s          *xmlscan.Scanner
 	names      names
 	relations  map[string]Relationship
 	alternates alternates
 	written    int
-	dated      bool // a text had a date that the program puts in
+	hasDate    bool // a text contains the current date, which PowerPoint inserts
 }
 
-// bulletKind is what stands before a paragraph of a shape.
+// bulletKind is the kind of marker before a paragraph of a shape.
 type bulletKind uint8
 
 const (
@@ -36,23 +37,23 @@ type bullet struct {
 	start  int
 }
 
-// bullets are the bullets of the levels of a text.
-type bullets [maxLevels]bullet
+// bullets are the bullets of each list level of a text.
+type bullets [wordmodel.MaxListLevels]bullet
 
-// drawnParagraph is a paragraph of a shape.
+// A drawnParagraph is a paragraph of a shape.
 type drawnParagraph struct {
-	line   line
+	line   wordmodel.Line
 	level  int
 	bullet bullet
 }
 
-// next is the scanner's Next for the elements inside the one that was at a depth: open is false at its end, and skipped
-// what belongs to a branch that is not read.
-func (d *drawing) next(depth int) (kind xmlscan.Kind, in space, open bool, err error) {
+// next returns the next event inside the element at a depth, with the namespace of a Start. It skips the branches of
+// alternate content that are not read. At the end of the element, isOpen is false.
+func (d *drawing) next(depth int) (kind xmlscan.Kind, ns space, isOpen bool, err error) {
 	for d.s.Depth() >= depth {
 		kind, err = d.s.Next()
 		if err == nil {
-			err = d.effort.step()
+			err = d.work.Step()
 		}
 		if err != nil {
 			return kind, spaceOther, false, err
@@ -61,13 +62,13 @@ func (d *drawing) next(depth int) (kind xmlscan.Kind, in space, open bool, err e
 		case xmlscan.End:
 			d.alternates.end(d.s, d.written)
 		case xmlscan.Start:
-			in = d.names.of(d.s)
-			if in != spaceCompatibility {
-				return kind, in, true, nil
+			ns = d.names.space(d.s)
+			if ns != spaceCompatibility {
+				return kind, ns, true, nil
 			}
 			if d.alternates.start(d.s, d.written) {
 				if err := d.s.Skip(); err != nil {
-					return kind, in, false, err
+					return kind, ns, false, err
 				}
 			}
 		case xmlscan.Text:
@@ -77,79 +78,79 @@ func (d *drawing) next(depth int) (kind xmlscan.Kind, in space, open bool, err e
 	return 0, spaceOther, false, nil
 }
 
-// textBody reads the paragraphs in the element of the last Start, and the bullets that it sets itself.
-func (d *drawing) textBody() (paragraphs []drawnParagraph, own bullets, err error) {
-	var as look
+// textBody reads the paragraphs in the element of the last Start, and the bullets that the element defines.
+func (d *drawing) textBody() (paragraphs []drawnParagraph, ownBullets bullets, err error) {
+	var look wordmodel.Look
 	var p *drawnParagraph
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
-			return paragraphs, own, err
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
+			return paragraphs, ownBullets, err
 		}
 		if kind != xmlscan.Start {
 			continue
 		}
-		if in == spaceMath && d.s.Name() == "oMath" && p != nil {
+		if ns == spaceMath && d.s.Name() == "oMath" && p != nil {
 			text, err := mathText(d.s)
-			d.put(p, " "+text+" ", look{})
+			d.put(p, " "+text+" ", wordmodel.Look{})
 			if err != nil {
-				return paragraphs, own, err
+				return paragraphs, ownBullets, err
 			}
 		}
-		if in != spaceDrawing {
+		if ns != spaceDrawing {
 			continue
 		}
 		switch name := d.s.Name(); {
 		case name == "lstStyle":
-			own, err = d.levels()
+			ownBullets, err = d.levels()
 		case name == "p":
-			d.effort.cost += blockCost
+			d.work.Cost += blockCost
 			paragraphs = append(paragraphs, drawnParagraph{})
-			p, as = &paragraphs[len(paragraphs)-1], look{}
+			p, look = &paragraphs[len(paragraphs)-1], wordmodel.Look{}
 		case name == "bodyPr" || name == "endParaRPr":
 			err = d.s.Skip()
 		case p == nil:
 		case name == "pPr":
 			err = d.paragraphProperties(p)
 		case name == "r":
-			as = look{}
+			look = wordmodel.Look{}
 		case name == "fld":
-			as = look{}
+			look = wordmodel.Look{}
 			if field := d.s.Attr("type"); field == "slidenum" {
 				err = d.s.Skip()
 			} else if strings.HasPrefix(field, "datetime") {
-				d.dated = true
+				d.hasDate = true
 			}
 		case name == "rPr":
-			as, err = d.runProperties()
+			look, err = d.runProperties()
 		case name == "br":
-			d.put(p, "\n", look{})
+			d.put(p, "\n", wordmodel.Look{})
 		case name == "t":
-			err = d.text(p, as)
+			err = d.text(p, look)
 		}
 		if err != nil {
-			return paragraphs, own, err
+			return paragraphs, ownBullets, err
 		}
 	}
 }
 
-func (d *drawing) put(p *drawnParagraph, text string, as look) {
-	p.line.put(text, as)
+func (d *drawing) put(p *drawnParagraph, text string, look wordmodel.Look) {
+	p.line.Append(text, look)
 	d.count(text)
 }
 
 func (d *drawing) count(text string) {
-	d.effort.cost += len(text)
+	d.work.Cost += len(text)
 	if strings.TrimSpace(text) != "" {
 		d.written += len(text)
 	}
 }
 
-// text reads the characters of a run. PowerPoint writes line breaks in titles as _x000B_.
-func (d *drawing) text(p *drawnParagraph, as look) error {
+// text reads the text of a run. PowerPoint writes line breaks in titles as _x000B_.
+func (d *drawing) text(p *drawnParagraph, look wordmodel.Look) error {
 	for depth := d.s.Depth(); ; {
-		kind, _, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, _, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
 		if kind != xmlscan.Text {
@@ -159,26 +160,26 @@ func (d *drawing) text(p *drawnParagraph, as look) error {
 		d.count(string(text))
 		for {
 			before, after, found := bytes.Cut(text, []byte("_x000B_"))
-			p.line.add(before, as, "")
+			addText(&p.line, before, look, "")
 			if !found {
 				break
 			}
-			p.line.put("\n", as)
+			p.line.Append("\n", look)
 			text = after
 		}
 	}
 }
 
-func (d *drawing) runProperties() (look, error) {
-	as := look{bold: isOn(d.s.Attr("b")), italic: isOn(d.s.Attr("i"))}
+func (d *drawing) runProperties() (wordmodel.Look, error) {
+	look := wordmodel.Look{Bold: isOn(d.s.Attr("b")), Italic: isOn(d.s.Attr("i"))}
 	for depth := d.s.Depth(); ; {
-		kind, _, open, err := d.next(depth)
-		if err != nil || !open {
-			return as, err
+		kind, _, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
+			return look, err
 		}
 		if kind == xmlscan.Start && d.s.Name() == "hlinkClick" {
-			if relation := d.relations[relationID(d.s, "id")]; relation.External {
-				as.link = webLink(relation.Target)
+			if relation := d.relations[relationshipID(d.s, "id")]; relation.External {
+				look.Link = wordmodel.WebLink(relation.Target)
 			}
 		}
 	}
@@ -186,19 +187,19 @@ func (d *drawing) runProperties() (look, error) {
 
 func (d *drawing) paragraphProperties(p *drawnParagraph) error {
 	if level, err := strconv.Atoi(d.s.Attr("lvl")); err == nil {
-		p.level = min(max(level, 0), maxLevels-1)
+		p.level = min(max(level, 0), wordmodel.MaxListLevels-1)
 	}
 	return d.bullet(&p.bullet)
 }
 
-// bullet reads the bullet among the properties of a paragraph or a level.
+// bullet reads the bullet from the properties of a paragraph or a level.
 func (d *drawing) bullet(b *bullet) error {
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
-		if kind != xmlscan.Start || in != spaceDrawing {
+		if kind != xmlscan.Start || ns != spaceDrawing {
 			continue
 		}
 		switch d.s.Name() {
@@ -215,17 +216,17 @@ func (d *drawing) bullet(b *bullet) error {
 	}
 }
 
-// levels reads the bullets of a style of lists.
+// levels reads the bullets of a list style.
 func (d *drawing) levels() (found bullets, err error) {
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return found, err
 		}
-		if kind != xmlscan.Start || in != spaceDrawing {
+		if kind != xmlscan.Start || ns != spaceDrawing {
 			continue
 		}
-		name := d.s.Name() // lvl1pPr
+		name := d.s.Name() // such as lvl1pPr
 		if len(name) != 7 || !strings.HasPrefix(name, "lvl") || name[3] < '1' || name[3] > '9' {
 			continue
 		}
@@ -240,27 +241,27 @@ func (d *drawing) table(page int) ([]document.Block, error) {
 	var g grid
 	var err error
 	for depth := d.s.Depth(); ; {
-		kind, in, open, nextErr := d.next(depth)
-		if nextErr != nil || !open {
+		kind, ns, isOpen, nextErr := d.next(depth)
+		if nextErr != nil || !isOpen {
 			err = nextErr
 			break
 		}
-		if kind != xmlscan.Start || in != spaceDrawing {
+		if kind != xmlscan.Start || ns != spaceDrawing {
 			continue
 		}
 		switch d.s.Name() {
 		case "tr":
-			g.row()
-			d.effort.cost += blockCost
+			g.addRow()
+			d.work.Cost += blockCost
 		case "tc":
 			if len(g.rows) == 0 {
 				continue
 			}
-			// A cell that reaches over others is followed by those, empty: each cell is one column.
-			c := gridCell{span: 1, below: isOn(d.s.Attr("vMerge")), beside: isOn(d.s.Attr("hMerge"))}
+			// A merged cell is followed by an empty cell for each further column, so each cell has one column.
+			c := gridCell{span: 1, continuesAbove: isOn(d.s.Attr("vMerge")), continuesLeft: isOn(d.s.Attr("hMerge"))}
 			c.blocks, err = d.cell(page)
-			g.cell(c)
-			d.effort.cost += cellCost
+			g.addCell(c)
+			d.work.Cost += cellCost
 		}
 		if err != nil {
 			break
@@ -271,45 +272,45 @@ func (d *drawing) table(page int) ([]document.Block, error) {
 
 func (d *drawing) cell(page int) ([]document.Block, error) {
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return nil, err
 		}
-		if kind == xmlscan.Start && in == spaceDrawing && d.s.Name() == "txBody" {
+		if kind == xmlscan.Start && ns == spaceDrawing && d.s.Name() == "txBody" {
 			paragraphs, own, err := d.textBody()
 			blocks := drawnBlocks(paragraphs, func(level int) bullet { return own[level] }, page)
 			if err == nil {
-				err = d.leave(depth)
+				err = d.finish(depth)
 			}
 			return blocks, err
 		}
 	}
 }
 
-// leave passes over the rest of the element that was at a depth.
-func (d *drawing) leave(depth int) error {
+// finish skips the rest of the element at a depth.
+func (d *drawing) finish(depth int) error {
 	for {
-		if _, _, open, err := d.next(depth); err != nil || !open {
+		if _, _, isOpen, err := d.next(depth); err != nil || !isOpen {
 			return err
 		}
 	}
 }
 
-// drawnBlocks makes paragraphs and lists of the text of a shape; of gives the bullet of a level where a paragraph says
-// nothing itself.
-func drawnBlocks(paragraphs []drawnParagraph, of func(level int) bullet, page int) []document.Block {
+// drawnBlocks returns the text of a shape as paragraphs and lists. A paragraph without a bullet of its own has that of
+// its level.
+func drawnBlocks(paragraphs []drawnParagraph, bulletOf func(level int) bullet, page int) []document.Block {
 	var f flow
-	var counts [maxLevels]int
+	var counts [wordmodel.MaxListLevels]int
 	for i := range paragraphs {
 		p := &paragraphs[i]
-		text := p.line.markdown()
+		text := p.line.Markdown()
 		if text == "" {
-			f.gap()
+			f.Gap(false)
 			continue
 		}
 		b := p.bullet
 		if b.kind == bulletUnset {
-			b = of(p.level)
+			b = bulletOf(p.level)
 		}
 		if b.kind != bulletNumber {
 			clear(counts[p.level:])
@@ -318,41 +319,41 @@ func drawnBlocks(paragraphs []drawnParagraph, of func(level int) bullet, page in
 		case bulletNumber:
 			clear(counts[p.level+1:])
 			counts[p.level] = max(counts[p.level]+1, b.start)
-			f.item(p.level, drawnMarker(b.format, counts[p.level]), text, page)
+			f.Item(p.level, drawnMarker(b.format, counts[p.level]), text, page)
 		case bulletSign:
-			f.item(p.level, marker{}, text, page)
+			f.Item(p.level, wordmodel.Marker{}, text, page)
 		case bulletUnset, bulletNone:
-			f.add(document.Block{Kind: document.Paragraph, Text: text, Page: page})
+			f.Add(document.Block{Kind: document.Paragraph, Text: text, Page: page})
 		}
 	}
 	return f.finish()
 }
 
-// drawnMarker returns the marker of a number in one of the formats of DrawingML (ST_TextAutonumberScheme): "alphaLcParenR".
-func drawnMarker(format string, n int) marker {
-	m := marker{ordered: true, number: n}
-	kind := ""
+// drawnMarker returns the marker of a number in a format of DrawingML (ST_TextAutonumberScheme): "alphaLcParenR".
+func drawnMarker(format string, n int) wordmodel.Marker {
+	m := wordmodel.Marker{Ordered: true, Number: n}
+	kind := wordmodel.Decimal
 	switch {
 	case strings.HasPrefix(format, "alphaLc"):
-		kind = "lowerLetter"
+		kind = wordmodel.LowerLetter
 	case strings.HasPrefix(format, "alphaUc"):
-		kind = "upperLetter"
+		kind = wordmodel.UpperLetter
 	case strings.HasPrefix(format, "romanLc"):
-		kind = "lowerRoman"
+		kind = wordmodel.LowerRoman
 	case strings.HasPrefix(format, "romanUc"):
-		kind = "upperRoman"
+		kind = wordmodel.UpperRoman
 	case strings.HasSuffix(format, "ParenBoth"):
 	default:
 		return m
 	}
-	m.label = numberText(kind, n)
+	m.Label = kind.Text(n)
 	switch {
 	case strings.HasSuffix(format, "ParenBoth"):
-		m.label = "(" + m.label + ")"
+		m.Label = "(" + m.Label + ")"
 	case strings.HasSuffix(format, "ParenR"):
-		m.label += ")"
+		m.Label += ")"
 	case strings.HasSuffix(format, "Period"):
-		m.label += "."
+		m.Label += "."
 	}
 	return m
 }

@@ -5,14 +5,12 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// pageMark stands for a page number in the lines of headers and footers.
-const pageMark = "\x01"
-
-// element handles the start of an element of WordprocessingML.
-func (st *story) element() error {
+// startElement handles the start of an element of WordprocessingML.
+func (st *story) startElement() error {
 	s := st.s
 	switch s.Name() {
 	case "p":
@@ -20,7 +18,7 @@ func (st *story) element() error {
 	case "pPr":
 		return st.paragraphProperties()
 	case "r":
-		st.run = run{hidden: st.flow.para.open && st.flow.para.style.hidden}
+		st.run = run{isHidden: st.flow.para.open && st.flow.para.style.isHidden}
 	case "rPr":
 		return st.runProperties()
 	case "t":
@@ -37,48 +35,48 @@ func (st *story) element() error {
 	case "noBreakHyphen":
 		st.put("-")
 	case "sym":
-		st.put(symbolCode(s.Attr("font"), s.Attr("char")))
+		st.put(symbolOf(s.Attr("font"), s.Attr("char")))
 	case "lastRenderedPageBreak":
 		st.pageBreak(false)
 	case "pgNum":
 		if st.header {
-			st.put(pageMark)
+			st.put(string(wordmodel.PageNumberMark))
 		}
 	case "hyperlink":
 		st.links = append(st.links, st.hyperlink())
 		st.push(frame{kind: frameLink})
 	case "fldSimple":
-		st.fields.begin("")
-		st.code([]byte(s.Attr("instr")))
-		st.fields.separate(st.written)
+		st.fields.Begin("")
+		st.fields.AppendCode([]byte(s.Attr("instr")))
+		st.fields.Separate(st.written)
 		st.push(frame{kind: frameField})
 	case "fldChar":
-		return st.fieldMark()
+		return st.fieldChar()
 	case "instrText":
-		return st.readCode()
+		return st.fieldCode()
 	case "footnoteReference":
-		st.reference(&st.word.footnotes)
+		st.noteReference(&st.word.footnotes)
 	case "endnoteReference":
-		st.reference(&st.word.endnotes)
+		st.noteReference(&st.word.endnotes)
 	case "commentReference":
-		st.comment(s.Attr("id"))
+		st.commentReference(s.Attr("id"))
 	case "del", "moveFrom", "delText", "delInstrText", "rt", "sdtEndPr", "tblPr", "tblGrid":
 		return s.Skip()
 	default:
-		return st.container()
+		return st.startContainer()
 	}
 	return nil
 }
 
-// container handles the elements that hold paragraphs.
-func (st *story) container() error {
+// startContainer handles the start of an element that contains paragraphs, rows or cells.
+func (st *story) startContainer() error {
 	s := st.s
 	switch s.Name() {
 	case "tbl":
 		st.beginTable()
 	case "tr":
 		if table := st.table(); table != nil && !table.inRow {
-			table.grid.row()
+			table.grid.addRow()
 			table.inRow = true
 			st.push(frame{kind: frameRow})
 		}
@@ -94,8 +92,8 @@ func (st *story) container() error {
 	case "tcPr":
 		return st.cellProperties()
 	case "txbxContent":
-		if st.boxes < maxNesting && !st.header {
-			st.boxes++
+		if st.openBoxes < maxNesting && !st.header {
+			st.openBoxes++
 			st.push(frame{kind: frameBox, flow: st.flow, run: st.run})
 			st.flow, st.run = &flow{}, run{}
 		}
@@ -106,13 +104,13 @@ func (st *story) container() error {
 	case "sectPr":
 		return st.section()
 	case "altChunk":
-		return st.chunk(relationID(s, "id"))
+		return st.insertedFile(relationshipID(s, "id"))
 	case "footnote", "endnote", "comment":
 		if st.entries == nil {
 			return nil
 		}
 		if kind := s.Attr("type"); kind != "" && kind != "normal" || len(st.entries) >= maxEntries {
-			return s.Skip() // lines that part notes from the text
+			return s.Skip() // a separator between text and notes
 		}
 		st.push(frame{kind: frameEntry, flow: st.flow, id: s.Attr("id"), author: s.Attr("author")})
 		st.flow = &flow{}
@@ -120,9 +118,9 @@ func (st *story) container() error {
 	return nil
 }
 
-// table returns the table whose rows are to come, nil where there is none.
+// table returns the innermost open table. It is nil outside of tables, and in tables that are nested too deep.
 func (st *story) table() *openTable {
-	if st.ignored > 0 || len(st.tables) == 0 {
+	if st.openIgnored > 0 || len(st.tables) == 0 {
 		return nil
 	}
 	return st.tables[len(st.tables)-1]
@@ -130,7 +128,7 @@ func (st *story) table() *openTable {
 
 func (st *story) beginTable() {
 	if st.header || len(st.tables) >= maxNesting {
-		st.ignored++
+		st.openIgnored++
 		st.push(frame{kind: frameIgnored})
 		return
 	}
@@ -141,11 +139,11 @@ func (st *story) beginTable() {
 func (st *story) endRow() {
 	table := st.tables[len(st.tables)-1]
 	table.inRow = false
-	if row := table.grid.rows[len(table.grid.rows)-1]; table.dropped || len(row.cells) == 0 {
-		table.grid.drop()
+	if row := table.grid.rows[len(table.grid.rows)-1]; table.isRowDeleted || len(row.cells) == 0 {
+		table.grid.dropRow()
 	}
-	table.dropped = false
-	st.word.cost += blockCost
+	table.isRowDeleted = false
+	st.word.Cost += blockCost
 }
 
 func (st *story) endCell(f frame) {
@@ -154,16 +152,16 @@ func (st *story) endCell(f frame) {
 	table.cell.blocks = st.endFlow()
 	st.flow = f.flow
 	before := table.grid.rows[len(table.grid.rows)-1].next
-	st.word.cost += cellCost * (table.grid.cell(table.cell) - before + 1)
+	st.word.Cost += cellCost * (table.grid.addCell(table.cell) - before + 1)
 }
 
 func (st *story) endTable() {
 	table := st.tables[len(st.tables)-1]
 	st.tables = st.tables[:len(st.tables)-1]
 	if blocks := table.grid.blocks(); len(blocks) > 0 {
-		st.flow.add(blocks...)
+		st.flow.Add(blocks...)
 	}
-	st.settle()
+	st.addReferenced()
 }
 
 // rowProperties reads the properties of a row.
@@ -174,20 +172,20 @@ func (st *story) rowProperties() error {
 		if err != nil {
 			return err
 		}
-		if kind != xmlscan.Start || st.names.of(st.s) != spaceWord || table == nil || !table.inRow {
+		if kind != xmlscan.Start || st.names.space(st.s) != spaceWord || table == nil || !table.inRow {
 			continue
 		}
 		switch st.s.Name() {
 		case "tblHeader":
-			table.grid.rows[len(table.grid.rows)-1].header = toggled(st.s)
+			table.grid.rows[len(table.grid.rows)-1].isHeader = isToggled(st.s)
 		case "gridBefore":
 			if columns, err := strconv.Atoi(st.s.Attr("val")); err == nil {
 				columns = min(max(columns, 0), maxSpan)
-				table.grid.skip(columns)
-				st.word.cost += cellCost * columns
+				table.grid.skipColumns(columns)
+				st.word.Cost += cellCost * columns
 			}
 		case "del":
-			table.dropped = true
+			table.isRowDeleted = true
 		}
 	}
 	return nil
@@ -201,7 +199,7 @@ func (st *story) cellProperties() error {
 		if err != nil {
 			return err
 		}
-		if kind != xmlscan.Start || st.names.of(st.s) != spaceWord || table == nil || !table.inCell {
+		if kind != xmlscan.Start || st.names.space(st.s) != spaceWord || table == nil || !table.inCell {
 			continue
 		}
 		switch st.s.Name() {
@@ -210,7 +208,7 @@ func (st *story) cellProperties() error {
 				table.cell.span = span
 			}
 		case "vMerge":
-			table.cell.below = st.s.Attr("val") != "restart"
+			table.cell.continuesAbove = st.s.Attr("val") != "restart"
 		case "tcPrChange":
 			if err := st.s.Skip(); err != nil {
 				return err
@@ -220,7 +218,7 @@ func (st *story) cellProperties() error {
 	return nil
 }
 
-// runProperties reads how the text of a run looks.
+// runProperties reads the properties of a run.
 func (st *story) runProperties() error {
 	r := &st.run
 	for depth := st.s.Depth(); st.s.Depth() >= depth; {
@@ -228,22 +226,22 @@ func (st *story) runProperties() error {
 		if err != nil {
 			return err
 		}
-		if kind != xmlscan.Start || st.names.of(st.s) != spaceWord {
+		if kind != xmlscan.Start || st.names.space(st.s) != spaceWord {
 			continue
 		}
 		switch st.s.Name() {
 		case "rStyle":
 			if style := st.word.styles.character(st.s.Attr("val")); style != nil {
-				r.look.bold, r.look.italic = style.bold, style.italic
-				r.look.code = style.role == roleCode
-				r.hidden = r.hidden || style.hidden
+				r.look.Bold, r.look.Italic = style.bold, style.italic
+				r.look.Code = style.role == wordmodel.RoleCode
+				r.isHidden = r.isHidden || style.isHidden
 			}
 		case "b":
-			r.look.bold = toggled(st.s)
+			r.look.Bold = isToggled(st.s)
 		case "i":
-			r.look.italic = toggled(st.s)
+			r.look.Italic = isToggled(st.s)
 		case "vanish":
-			r.hidden = toggled(st.s)
+			r.isHidden = isToggled(st.s)
 		case "rFonts":
 			r.font = st.s.Attr("ascii")
 		case "rPrChange":
@@ -255,7 +253,7 @@ func (st *story) runProperties() error {
 	return nil
 }
 
-// controlProperties reads what kind of content control has begun: the text of a table of contents repeats headings.
+// controlProperties reads whether a content control is a table of contents.
 func (st *story) controlProperties() error {
 	for depth := st.s.Depth(); st.s.Depth() >= depth; {
 		kind, err := st.s.Next()
@@ -265,48 +263,48 @@ func (st *story) controlProperties() error {
 		if kind != xmlscan.Start || st.s.Name() != "docPartGallery" || st.s.Attr("val") != "Table of Contents" {
 			continue
 		}
-		if n := len(st.frames); n > 0 && st.frames[n-1].kind == frameControl && !st.frames[n-1].contents {
-			st.frames[n-1].contents = true
-			st.contents++
+		if n := len(st.frames); n > 0 && st.frames[n-1].kind == frameControl && !st.frames[n-1].isContents {
+			st.frames[n-1].isContents = true
+			st.openContents++
 		}
 	}
 	return nil
 }
 
-// fieldMark handles the beginning, the middle and the end of a field, and what a form field in it shows.
-func (st *story) fieldMark() error {
+// fieldChar handles the begin, separate and end marks of a field, and the value of a form field.
+func (st *story) fieldChar() error {
 	switch st.s.Attr("fldCharType") {
 	case "begin":
-		form, err := st.form()
-		st.fields.begin(form)
+		form, err := st.formValue()
+		st.fields.Begin(form)
 		return err
 	case "separate":
-		st.fields.separate(st.written)
+		st.fields.Separate(st.written)
 	case "end":
-		st.put(oneLine(st.fields.end(st.written)))
+		st.put(oneLine(st.fields.End(st.written)))
 	}
 	return nil
 }
 
-// hyperlink returns the address of the link that has begun, "" for one inside of the document.
+// hyperlink returns the address of the hyperlink element, "" for a link inside the document.
 func (st *story) hyperlink() string {
-	target := st.relations[relationID(st.s, "id")].Target
+	target := st.relations[relationshipID(st.s, "id")].Target
 	if anchor := st.s.Attr("anchor"); anchor != "" && target != "" && !strings.Contains(target, "#") {
 		target += "#" + anchor
 	}
-	return webLink(target)
+	return wordmodel.WebLink(target)
 }
 
-// form returns what a form field shows that has no text: a box that is or is not checked, the entry that was chosen.
-func (st *story) form() (text string, err error) {
+// formValue returns the value of a form field that has no text: a check box, or the selected entry of a list.
+func (st *story) formValue() (text string, err error) {
 	var entries []string
-	chosen := 0
+	selected := 0
 	for depth := st.s.Depth(); st.s.Depth() >= depth; {
 		kind, err := st.s.Next()
 		if err != nil {
 			return text, err
 		}
-		if kind != xmlscan.Start || st.names.of(st.s) != spaceWord {
+		if kind != xmlscan.Start || st.names.space(st.s) != spaceWord {
 			continue
 		}
 		switch name := st.s.Name(); {
@@ -314,61 +312,55 @@ func (st *story) form() (text string, err error) {
 			text = "☐"
 		case text != "" && (name == "checked" || name == "default"):
 			text = "☐"
-			if toggled(st.s) {
+			if isToggled(st.s) {
 				text = "☒"
 			}
 		case name == "listEntry" && len(entries) < 100:
 			entries = append(entries, st.s.Attr("val"))
 		case name == "result":
-			chosen, _ = strconv.Atoi(st.s.Attr("val")) // without a number, the first
+			selected, _ = strconv.Atoi(st.s.Attr("val")) // 0, the first entry, if it is not a number
 		}
 	}
-	if chosen >= 0 && chosen < len(entries) {
-		return entries[chosen], nil
+	if selected >= 0 && selected < len(entries) {
+		return entries[selected], nil
 	}
 	return text, nil
 }
 
-// readCode reads a part of the code of a field.
-func (st *story) readCode() error {
+// fieldCode reads a part of a field code.
+func (st *story) fieldCode() error {
 	for depth := st.s.Depth(); st.s.Depth() >= depth; {
 		kind, err := st.s.Next()
 		if err != nil {
 			return err
 		}
 		if kind == xmlscan.Text {
-			st.code(st.s.Bytes())
+			st.fields.AppendCode(st.s.Bytes())
 		}
 	}
 	return nil
 }
 
-func (st *story) code(text []byte) {
-	if last := st.fields.last(); last != nil && !last.result && len(last.code)+len(text) <= maxCode {
-		last.code = append(last.code, text...)
-	}
-}
-
-// reference puts the number of a note into the text.
-func (st *story) reference(notes *notes) {
-	label, text := notes.number(st.s.Attr("id"))
+// noteReference adds the number of a note to the text.
+func (st *story) noteReference(notes *notes) {
+	label, text := notes.reference(st.s.Attr("id"))
 	to := st.target()
 	if to == nil || label == "" {
 		return
 	}
-	as := st.look()
-	as.aside, as.link, as.bold, as.italic = true, "", false, false
-	before := len(to.text)
-	to.put("["+label+"]", as)
+	look := st.look()
+	look.Aside, look.Link, look.Bold, look.Italic = true, "", false, false
+	before := len(to.Text)
+	to.Append("["+label+"]", look)
 	st.count(to, before)
 	if text != "" {
 		st.notes = append(st.notes, "["+label+"] "+text)
-		st.word.cost += len(text)
+		st.word.Cost += len(text)
 	}
 }
 
-// comment keeps a comment to come after the paragraph.
-func (st *story) comment(id string) {
+// commentReference keeps a comment until the end of the paragraph.
+func (st *story) commentReference(id string) {
 	found, known := st.word.comments[id]
 	if !known || strings.TrimSpace(found.text) == "" {
 		return
@@ -378,6 +370,6 @@ func (st *story) comment(id string) {
 	if author := oneLine(found.author); author != "" {
 		text = author + ": " + text
 	}
-	st.word.cost += len(text) + blockCost
-	st.held = append(st.held, document.Block{Kind: document.Quote, Text: text, Page: st.word.page})
+	st.word.Cost += len(text) + blockCost
+	st.comments = append(st.comments, document.Block{Kind: document.Quote, Text: text, Page: st.word.page})
 }

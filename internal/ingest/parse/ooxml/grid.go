@@ -4,68 +4,62 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-const (
-	// maxSpan is how many columns a cell may reach over.
-	maxSpan = 64
-	// maxRepeat is how long the text of a cell may be, in bytes, to be repeated in the rows that it reaches over, so that
-	// each row can be understood by itself.
-	maxRepeat = 100
-	// maxHeaderRows is how many rows are joined into the header of a table.
-	maxHeaderRows = 4
-)
+// maxSpan is how many columns a cell may span.
+const maxSpan = 64
 
-// grid collects the cells of a table.
+// A grid collects the cells of a table.
 type grid struct {
 	rows []gridRow
 }
 
 type gridRow struct {
-	cells  []gridCell
-	next   int // column of the next cell
-	header bool
+	cells    []gridCell
+	next     int // column of the next cell
+	isHeader bool
 }
 
-// gridCell is a cell with what stands in it.
+// A gridCell is a cell and its content.
 type gridCell struct {
-	at, span int
-	below    bool // goes on from the cell above
-	beside   bool // goes on from the cell before it
-	blocks   []document.Block
+	column, span   int
+	continuesAbove bool // merged with the cell above
+	continuesLeft  bool // merged with the cell to the left
+	blocks         []document.Block
 }
 
-// row begins a row whose first columns are left out.
-func (g *grid) row() { g.rows = append(g.rows, gridRow{}) }
+// addRow starts a row.
+func (g *grid) addRow() { g.rows = append(g.rows, gridRow{}) }
 
-// skip leaves columns of the last row out.
-func (g *grid) skip(columns int) {
+// skipColumns leaves out columns of the last row.
+func (g *grid) skipColumns(columns int) {
 	row := &g.rows[len(g.rows)-1]
 	row.next = min(row.next+max(columns, 0), document.MaxColumns-1)
 }
 
-// cell appends a cell to the last row and returns how many columns that row now has. What stands beyond the columns that
-// a table may have goes into the last one.
-func (g *grid) cell(c gridCell) int {
+// addCell adds a cell to the last row and returns how many columns the row now has. The content of cells after
+// document.MaxColumns goes into the last cell.
+func (g *grid) addCell(c gridCell) int {
 	row := &g.rows[len(g.rows)-1]
 	if last := len(row.cells) - 1; row.next >= document.MaxColumns && last >= 0 {
 		row.cells[last].blocks = append(row.cells[last].blocks, c.blocks...)
 		return row.next
 	}
 	c.span = min(max(c.span, 1), maxSpan)
-	c.at = min(row.next, document.MaxColumns-1)
-	row.next = c.at + c.span
+	c.column = min(row.next, document.MaxColumns-1)
+	row.next = c.column + c.span
 	row.cells = append(row.cells, c)
 	return row.next
 }
 
-// drop takes the last row back.
-func (g *grid) drop() { g.rows = g.rows[:len(g.rows)-1] }
+// dropRow removes the last row.
+func (g *grid) dropRow() { g.rows = g.rows[:len(g.rows)-1] }
 
-// blocks returns the table, or what stands in its cells where it only arranges the page.
+// blocks returns the table. A table that only arranges the page is replaced by the content of its cells.
 func (g *grid) blocks() []document.Block {
 	var blocks []document.Block
-	for g.isCaptioned() {
+	for g.hasCaption() {
 		blocks = append(blocks, g.rows[0].cells[0].blocks...)
 		g.rows = g.rows[1:]
 	}
@@ -77,8 +71,7 @@ func (g *grid) blocks() []document.Block {
 		}
 		return blocks
 	}
-	rows := make([][]string, 0, len(g.rows))
-	headers := 0
+	var table wordmodel.TableBuilder
 	var above []string
 	for i := range g.rows {
 		row := &g.rows[i]
@@ -87,22 +80,21 @@ func (g *grid) blocks() []document.Block {
 		if blank {
 			continue
 		}
-		if len(rows) == 0 || (row.header || i == 1 && g.isSplit()) && headers == len(rows) && headers < maxHeaderRows {
-			headers++
-			row.spread(texts)
+		isMarked := row.isHeader || i == 1 && g.hasSplitHeader()
+		if table.NextIsHeader(isMarked) {
+			row.spreadSpans(texts)
 		}
-		rows = append(rows, texts)
+		table.Add(texts, isMarked)
 	}
-	if len(rows) == 0 {
-		return blocks
+	if block, ok := table.Build(g.page()); ok {
+		blocks = append(blocks, block)
 	}
-	table := document.NewTable(header(rows, &headers), rows[headers:])
-	table.Page = g.page()
-	return append(blocks, table)
+	return blocks
 }
 
-// isSplit recognises a header of two rows: each cell of the first goes on in the second or stands above several cells.
-func (g *grid) isSplit() bool {
+// hasSplitHeader reports whether the first two rows are the header: each cell of the first row either is merged with
+// the one below or spans several columns.
+func (g *grid) hasSplitHeader() bool {
 	if len(g.rows) < 3 {
 		return false
 	}
@@ -110,10 +102,10 @@ func (g *grid) isSplit() bool {
 	cells := g.rows[0].cells
 	for i := range cells {
 		switch {
-		case cells[i].beside:
-		case cells[i].span > 1 || i+1 < len(cells) && cells[i+1].beside:
+		case cells[i].continuesLeft:
+		case cells[i].span > 1 || i+1 < len(cells) && cells[i+1].continuesLeft:
 			across++
-		case g.rows[1].goesOn(cells[i].at):
+		case g.rows[1].continuesAbove(cells[i].column):
 			down++
 		default:
 			return false
@@ -122,17 +114,17 @@ func (g *grid) isSplit() bool {
 	return down > 0 && across > 0
 }
 
-// goesOn tells whether the cell in a column goes on from the cell above.
-func (r *gridRow) goesOn(at int) bool {
+// continuesAbove reports whether the cell in a column is merged with the cell above.
+func (r *gridRow) continuesAbove(column int) bool {
 	for i := range r.cells {
-		if r.cells[i].at == at {
-			return r.cells[i].below
+		if r.cells[i].column == column {
+			return r.cells[i].continuesAbove
 		}
 	}
 	return false
 }
 
-// page returns where the text of the table begins.
+// page returns the page on which the text of the table begins.
 func (g *grid) page() int {
 	for i := range g.rows {
 		for j := range g.rows[i].cells {
@@ -144,20 +136,21 @@ func (g *grid) page() int {
 	return 0
 }
 
-// isCaptioned recognises a first row that is a line above the table: one cell over all columns.
-func (g *grid) isCaptioned() bool {
+// hasCaption reports whether the first row is a caption: a single cell over all columns.
+func (g *grid) hasCaption() bool {
 	if len(g.rows) < 2 || len(g.rows[0].cells) != 1 || len(g.rows[1].cells) < 2 {
 		return false
 	}
 	c := &g.rows[0].cells[0]
-	return c.at == 0 && c.span >= g.rows[1].next
+	return c.column == 0 && c.span >= g.rows[1].next
 }
 
-// isLayout recognises tables that arrange a page: a single cell, cells that hold headings (save for a first row that is
-// written in a style of headings) or lines of code, and rows or columns of cells that hold more than a paragraph.
+// isLayout reports whether a table only arranges the page. Such a table is a single cell, or a cell contains a heading
+// (outside of a header of headings) or code of several lines, or the cells of a single row or column contain more than
+// a paragraph.
 func (g *grid) isLayout() bool {
-	columns, full := 0, false
-	titled := g.isTitled()
+	columns, hasMany := 0, false
+	hasHeadings := g.hasHeadings()
 	for i := range g.rows {
 		columns = max(columns, len(g.rows[i].cells))
 		for j := range g.rows[i].cells {
@@ -165,7 +158,7 @@ func (g *grid) isLayout() bool {
 			for k := range blocks {
 				switch blocks[k].Kind {
 				case document.Heading:
-					if i > 0 || !titled {
+					if i > 0 || !hasHeadings {
 						return true
 					}
 				case document.Code:
@@ -173,19 +166,19 @@ func (g *grid) isLayout() bool {
 						return true
 					}
 				case document.List, document.Table, document.Quote:
-					full = true
+					hasMany = true
 				case document.Paragraph:
 				}
 			}
-			full = full || len(blocks) > 1
+			hasMany = hasMany || len(blocks) > 1
 		}
 	}
-	single := len(g.rows) == 1 || columns == 1
-	return len(g.rows) == 1 && columns == 1 || full && (single || titled)
+	isSingle := len(g.rows) == 1 || columns == 1
+	return len(g.rows) == 1 && columns == 1 || hasMany && (isSingle || hasHeadings)
 }
 
-// isTitled recognises a first row whose cells are all nothing but headings: those of columns.
-func (g *grid) isTitled() bool {
+// hasHeadings reports whether the cells of the first row are headings: the titles of the columns.
+func (g *grid) hasHeadings() bool {
 	if len(g.rows) < 2 || len(g.rows[0].cells) < 2 {
 		return false
 	}
@@ -203,107 +196,39 @@ func (g *grid) isTitled() bool {
 	return titles > 1
 }
 
-// texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
+// texts returns the cells of a row by column. A cell that is merged with the one above repeats its text if that is
+// short.
 func (r *gridRow) texts(above []string) (texts []string, blank bool) {
 	blank = true
 	for i := range r.cells {
 		c := &r.cells[i]
-		for len(texts) < min(c.at+c.span, document.MaxColumns) {
+		for len(texts) < min(c.column+c.span, document.MaxColumns) {
 			texts = append(texts, "")
 		}
-		text := flatText(c.blocks)
-		if c.below && text == "" && c.at < len(above) && len(above[c.at]) <= maxRepeat {
-			texts[c.at] = above[c.at]
+		text := wordmodel.Flatten(c.blocks)
+		if c.continuesAbove && text == "" && c.column < len(above) && len(above[c.column]) <= wordmodel.MaxRepeatedCell {
+			texts[c.column] = above[c.column]
 			continue
 		}
 		if text != "" {
 			blank = false
-			texts[c.at] = strings.TrimSpace(texts[c.at] + " " + text)
+			texts[c.column] = strings.TrimSpace(texts[c.column] + " " + text)
 		}
 	}
 	return texts, blank
 }
 
-// spread repeats the text of a cell of the header in all columns that it reaches over.
-func (r *gridRow) spread(texts []string) {
+// spreadSpans repeats the text of a header cell in all columns that it spans.
+func (r *gridRow) spreadSpans(texts []string) {
 	for i := range r.cells {
 		c := &r.cells[i]
-		if c.beside && c.at > 0 && texts[c.at] == "" {
-			texts[c.at] = texts[c.at-1]
+		if c.continuesLeft && c.column > 0 && texts[c.column] == "" {
+			texts[c.column] = texts[c.column-1]
 		}
-		for at := c.at + 1; at < min(c.at+c.span, len(texts)); at++ {
+		for at := c.column + 1; at < min(c.column+c.span, len(texts)); at++ {
 			if texts[at] == "" {
-				texts[at] = texts[c.at]
+				texts[at] = texts[c.column]
 			}
 		}
 	}
-}
-
-// header joins the rows that are marked as the header; without any, the first row is the header.
-func header(rows [][]string, headers *int) []string {
-	if *headers == len(rows) {
-		*headers = 1
-	}
-	var joined []string
-	for _, row := range rows[:*headers] {
-		for at, text := range row {
-			text = withoutMarks(text)
-			switch {
-			case at >= len(joined):
-				joined = append(joined, text)
-			case text != "" && joined[at] != text && !strings.HasSuffix(joined[at], " "+text):
-				joined[at] = strings.TrimSpace(joined[at] + " " + text)
-			}
-		}
-	}
-	return joined
-}
-
-// withoutMarks takes the marks of bold text off a cell that is all bold, as headers are.
-func withoutMarks(text string) string {
-	inner, opened := strings.CutPrefix(text, "**")
-	inner, closed := strings.CutSuffix(inner, "**")
-	if opened && closed && inner != "" && !strings.Contains(inner, "*") {
-		return inner
-	}
-	return text
-}
-
-// flatText puts blocks on one line: that of a cell, a note, a comment.
-func flatText(blocks []document.Block) string {
-	if len(blocks) == 1 && blocks[0].Kind == document.Paragraph {
-		return blocks[0].Text
-	}
-	var parts []string
-	for i := range blocks {
-		block := &blocks[i]
-		if block.Kind != document.Table {
-			text := strings.TrimSpace(block.Text)
-			if block.Kind == document.Code && text != "" {
-				text = codeSpan(text)
-			}
-			if text != "" {
-				parts = append(parts, text)
-			}
-			continue
-		}
-		rows := make([]string, 0, len(block.Rows)+1)
-		for at := -1; at < len(block.Rows); at++ {
-			cells := block.Header
-			if at >= 0 {
-				cells = block.Rows[at]
-			}
-			kept := make([]string, 0, len(cells))
-			for _, cell := range cells {
-				if cell != "" {
-					kept = append(kept, cell)
-				}
-			}
-			if len(kept) > 0 {
-				rows = append(rows, strings.Join(kept, ", "))
-			}
-		}
-		parts = append(parts, strings.Join(rows, "; "))
-	}
-	return strings.Join(parts, "\n")
 }

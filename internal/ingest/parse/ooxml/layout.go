@@ -4,17 +4,17 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// layout is what the placeholders of a slide take over from its layout, and that from its master.
+// A layout is what the placeholders of a slide inherit from a slide layout and its master.
 type layout struct {
-	holders []*shape
-	titles  bullets
-	bodies  bullets
-	others  bullets
-	master  *layout
+	placeholders []*shape
+	titles       bullets
+	bodies       bullets
+	others       bullets
+	master       *layout
 }
 
-// layout reads the layout that a slide refers to, or with "slideMaster" the master of a layout, once. Without one it is
-// nil: slides are then read as they are.
+// layout reads the layout (with "slideLayout") or master ("slideMaster") of a slide or layout, once. It returns nil if
+// there is none.
 func (r *slides) layout(relations map[string]Relationship, kind string) (*layout, error) {
 	part := ""
 	if parts := targets(relations, kind); len(parts) > 0 {
@@ -23,67 +23,68 @@ func (r *slides) layout(relations map[string]Relationship, kind string) (*layout
 	if known, read := r.layouts[part]; read || part == "" {
 		return known, nil
 	}
-	found := &layout{}
-	r.layouts[part] = found
+	l := &layout{}
+	r.layouts[part] = l
 	root := &shape{}
 	err := r.pkg.Scan(part, func(s *xmlscan.Scanner) error {
 		d := r.drawing(s, nil)
 		for {
-			kind, in, open, err := d.next(0)
-			if err != nil || !open {
+			kind, ns, isOpen, err := d.next(0)
+			if err != nil || !isOpen {
 				return err
 			}
 			if kind != xmlscan.Start {
 				continue
 			}
 			switch name := s.Name(); {
-			case in == spaceSlide && name == "spTree":
+			case ns == spaceSlide && name == "spTree":
 				err = r.shapes(d, root, maxGroups)
 			case name == "titleStyle":
-				found.titles, err = d.levels()
+				l.titles, err = d.levels()
 			case name == "bodyStyle":
-				found.bodies, err = d.levels()
+				l.bodies, err = d.levels()
 			case name == "otherStyle":
-				found.others, err = d.levels()
+				l.others, err = d.levels()
 			}
 			if err != nil {
 				return err
 			}
 		}
 	})
-	if err := r.tolerate("a layout", absent(err)); err != nil {
+	if err := r.Tolerate("a layout", ignoreMissing(err)); err != nil {
 		return nil, err
 	}
 	for _, s := range root.children {
-		if s.holder && len(found.holders) < maxOrdered {
-			found.holders = append(found.holders, s)
+		if s.isPlaceholder && len(l.placeholders) < maxOrdered {
+			l.placeholders = append(l.placeholders, s)
 		}
 	}
 	if kind == "slideMaster" {
-		return found, nil
+		return l, nil
 	}
 	above, err := r.pkg.Relationships(part)
-	if err := r.tolerate("links of a layout", err); err != nil {
+	if err := r.Tolerate("links of a layout", err); err != nil {
 		return nil, err
 	}
-	found.master, err = r.layout(above, "slideMaster")
-	return found, err
+	l.master, err = r.layout(above, "slideMaster")
+	return l, err
 }
 
-// holder finds the placeholder that one of a slide or of a layout takes over from: by its index, else by its kind.
-func (l *layout) holder(s *shape) *shape {
-	if l == nil || !s.holder {
+// placeholder returns the placeholder of the layout from which a shape inherits: the one with the same index, or the
+// first of the same kind.
+func (l *layout) placeholder(s *shape) *shape {
+	if l == nil || !s.isPlaceholder {
 		return nil
 	}
 	if s.index != "" {
-		for _, candidate := range l.holders {
+		for _, candidate := range l.placeholders {
 			if candidate.index == s.index {
 				return candidate
 			}
 		}
 	}
 	kind := masterKind(s.kind)
-	for _, candidate := range l.holders {
+	for _, candidate := range l.placeholders {
 		if masterKind(candidate.kind) == kind {
 			return candidate
 		}
@@ -91,7 +92,7 @@ func (l *layout) holder(s *shape) *shape {
 	return nil
 }
 
-// masterKind returns the kind of placeholder of a master that one of a kind takes over from.
+// masterKind returns the kind of the master's placeholder from which a placeholder inherits.
 func masterKind(kind string) string {
 	switch kind {
 	case "ctrTitle":
@@ -102,26 +103,26 @@ func masterKind(kind string) string {
 	return "body"
 }
 
-// settle gives a shape of a slide its place, and returns the bullets that it takes over.
-func (l *layout) settle(s *shape) func(level int) bullet {
+// inherit gives a shape of a slide the position that it inherits, and returns its bullets by level.
+func (l *layout) inherit(s *shape) func(level int) bullet {
 	var chain []bullets
-	chain = append(chain, s.own)
-	if l != nil && s.holder {
-		above := l.holder(s)
+	chain = append(chain, s.bullets)
+	if l != nil && s.isPlaceholder {
+		above := l.placeholder(s)
 		var over *shape
 		if above != nil {
-			chain = append(chain, above.own)
-			over = l.master.holder(&shape{holder: true, kind: above.kind})
+			chain = append(chain, above.bullets)
+			over = l.master.placeholder(&shape{isPlaceholder: true, kind: above.kind})
 		} else {
-			over = l.master.holder(&shape{holder: true, kind: s.kind})
+			over = l.master.placeholder(&shape{isPlaceholder: true, kind: s.kind})
 		}
 		for _, from := range []*shape{above, over} {
-			if from != nil && from.placed && !s.placed {
-				s.box, s.placed = from.box, true
+			if from != nil && from.isPlaced && !s.isPlaced {
+				s.box, s.isPlaced = from.box, true
 			}
 		}
 		if over != nil {
-			chain = append(chain, over.own)
+			chain = append(chain, over.bullets)
 		}
 	}
 	chain = append(chain, l.style(s))
@@ -135,19 +136,19 @@ func (l *layout) settle(s *shape) func(level int) bullet {
 	}
 }
 
-// style returns the bullets that the master gives to all texts of a sort.
+// style returns the bullets of the master's text style for a shape.
 func (l *layout) style(s *shape) bullets {
 	body := masterKind(s.kind) == "body"
 	switch {
 	case l == nil || l.master == nil:
 		var fallback bullets
-		if s.holder && body && s.kind != "subTitle" {
+		if s.isPlaceholder && body && s.kind != "subTitle" {
 			for i := range fallback {
 				fallback[i].kind = bulletSign
 			}
 		}
 		return fallback
-	case !s.holder:
+	case !s.isPlaceholder:
 		return l.master.others
 	case body:
 		return l.master.bodies

@@ -4,20 +4,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const (
-	// maxMath is how deep formulas keep their structure.
-	maxMath = 40
-	// maxFormula is how long a formula may be, in bytes; what is beyond it is left out.
+	// maxMathDepth is how deep the structure of formulas is read. Deeper parts become plain text.
+	maxMathDepth = 40
+	// maxFormula is the longest formula, in bytes. The rest is left out.
 	maxFormula = 16 << 10
 )
 
-// mathText returns a formula (Office Math, ECMA-376 part 1, 22.1) on one line, in the notation that people type: a/b,
-// x^2, √(x), ∑_(i=1)^n. The scanner stands at the Start of its element and then behind its End.
+// mathText returns a formula (Office Math, ECMA-376 part 1, 22.1) on one line, as people type it: a/b, x^2, √(x),
+// ∑_(i=1)^n. The scanner must be at the Start of the formula, and is then behind its End.
 func mathText(s *xmlscan.Scanner) (string, error) {
-	text, err := mathElement(s, maxMath)
+	text, err := mathElement(s, maxMathDepth)
 	return oneLine(text), err
 }
 
@@ -60,15 +61,15 @@ func mathElement(s *xmlscan.Scanner, depth int) (string, error) {
 	return m.String(), nil
 }
 
-// formula is one element of a formula with the text of those in it.
+// A formula is an element of a formula with the text of its children.
 type formula struct {
 	name  string
 	parts []formulaPart
-	// What its properties say: a sign, brackets and what stands between them.
-	sign                    string
-	begin, end, between     string
-	hasBegin, hasEnd, bared bool
-	size                    int
+	// sign, begin, end and separator are the characters that the properties set.
+	sign                          string
+	begin, end, separator         string
+	hasBegin, hasEnd, hasNoDegree bool
+	size                          int
 }
 
 type formulaPart struct{ name, text string }
@@ -91,16 +92,16 @@ func (m *formula) properties(s *xmlscan.Scanner) error {
 		case "endChr":
 			m.end, m.hasEnd = value, true
 		case "sepChr":
-			m.between = value
+			m.separator = value
 		case "degHide":
-			m.bared = toggled(s)
+			m.hasNoDegree = isToggled(s)
 		}
 	}
 	return nil
 }
 
-// of returns the text of the part of a name.
-func (m *formula) of(name string) string {
+// part returns the text of the child with a name.
+func (m *formula) part(name string) string {
 	for i := range m.parts {
 		if m.parts[i].name == name {
 			return strings.TrimSpace(m.parts[i].text)
@@ -110,57 +111,57 @@ func (m *formula) of(name string) string {
 }
 
 func (m *formula) String() string {
-	base := m.of("e")
+	base := m.part("e")
 	switch m.name {
 	case "f":
-		return grouped(m.of("num")) + "/" + grouped(m.of("den"))
+		return group(m.part("num")) + "/" + group(m.part("den"))
 	case "sSup":
-		return grouped(base) + "^" + grouped(m.of("sup"))
+		return group(base) + "^" + group(m.part("sup"))
 	case "sSub":
-		return grouped(base) + "_" + grouped(m.of("sub"))
+		return group(base) + "_" + group(m.part("sub"))
 	case "sSubSup":
-		return grouped(base) + "_" + grouped(m.of("sub")) + "^" + grouped(m.of("sup"))
+		return group(base) + "_" + group(m.part("sub")) + "^" + group(m.part("sup"))
 	case "sPre":
-		return "_" + grouped(m.of("sub")) + "^" + grouped(m.of("sup")) + base
+		return "_" + group(m.part("sub")) + "^" + group(m.part("sup")) + base
 	case "rad":
-		if degree := m.of("deg"); degree != "" && !m.bared {
+		if degree := m.part("deg"); degree != "" && !m.hasNoDegree {
 			return degree + "√(" + base + ")"
 		}
 		return "√(" + base + ")"
 	case "nary":
-		return m.large() + " " + base
+		return m.operator() + " " + base
 	case "d":
-		return m.delimited()
+		return m.delimit()
 	case "func":
-		return m.of("fName") + " " + base
+		return m.part("fName") + " " + base
 	case "acc":
-		return grouped(base) + m.sign
+		return group(base) + m.sign
 	case "limLow":
-		return base + "_" + grouped(m.of("lim"))
+		return base + "_" + group(m.part("lim"))
 	case "limUpp":
-		return base + "^" + grouped(m.of("lim"))
+		return base + "^" + group(m.part("lim"))
 	case "mr":
-		return m.joined(", ")
+		return m.join(", ")
 	case "m":
-		return "[" + m.joined("; ") + "]"
+		return "[" + m.join("; ") + "]"
 	case "eqArr":
-		return m.joined("; ")
+		return m.join("; ")
 	}
-	return m.joined("")
+	return m.join("")
 }
 
-func (m *formula) joined(between string) string {
+func (m *formula) join(separator string) string {
 	var b strings.Builder
 	for i := range m.parts {
 		if i > 0 {
-			b.WriteString(between)
+			b.WriteString(separator)
 		}
-		apart := between == "" && isApart(m.parts[i].name)
-		if apart || between == "" && strings.HasPrefix(m.parts[i].name, "sS") && endsInWord(b.String()) {
+		isSpaced := separator == "" && needsBlanks(m.parts[i].name)
+		if isSpaced || separator == "" && strings.HasPrefix(m.parts[i].name, "sS") && endsInWord(b.String()) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(m.parts[i].text)
-		if apart {
+		if isSpaced {
 			b.WriteByte(' ')
 		}
 	}
@@ -169,11 +170,11 @@ func (m *formula) joined(between string) string {
 
 func endsInWord(text string) bool {
 	r, _ := utf8.DecodeLastRuneInString(text)
-	return isWordRune(r)
+	return wordmodel.IsWordRune(r)
 }
 
-// isApart tells which parts of a formula could run into what stands before and after them.
-func isApart(name string) bool {
+// needsBlanks reports whether a part could be mistaken together with the text around it.
+func needsBlanks(name string) bool {
 	switch name {
 	case "f", "rad", "nary", "func", "limLow", "limUpp":
 		return true
@@ -181,39 +182,39 @@ func isApart(name string) bool {
 	return false
 }
 
-// large writes the sign of a sum, product or integral with its limits.
-func (m *formula) large() string {
+// operator returns the sign of a sum, product or integral with its limits.
+func (m *formula) operator() string {
 	text := m.sign
 	if text == "" {
 		text = "∫"
 	}
-	if low := m.of("sub"); low != "" {
-		text += "_" + grouped(low)
+	if low := m.part("sub"); low != "" {
+		text += "_" + group(low)
 	}
-	if high := m.of("sup"); high != "" {
-		text += "^" + grouped(high)
+	if high := m.part("sup"); high != "" {
+		text += "^" + group(high)
 	}
 	return text
 }
 
-func (m *formula) delimited() string {
-	begin, end, between := "(", ")", m.between
+func (m *formula) delimit() string {
+	begin, end, separator := "(", ")", m.separator
 	if m.hasBegin {
 		begin = m.begin
 	}
 	if m.hasEnd {
 		end = m.end
 	}
-	if between == "" {
-		between = "|"
+	if separator == "" {
+		separator = "|"
 	}
-	return begin + m.joined(between) + end
+	return begin + m.join(separator) + end
 }
 
-// grouped puts text in parentheses that is more than one number, name or group.
-func grouped(text string) string {
+// group puts a text in parentheses, unless it is a single number, name or group.
+func group(text string) string {
 	text = strings.TrimSpace(text)
-	if strings.ContainsFunc(text, func(r rune) bool { return !isWordRune(r) && r != '.' && r != '′' }) &&
+	if strings.ContainsFunc(text, func(r rune) bool { return !wordmodel.IsWordRune(r) && r != '.' && r != '′' }) &&
 		(!strings.HasPrefix(text, "(") || !strings.HasSuffix(text, ")")) {
 		return "(" + text + ")"
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// space is a namespace, as far as its elements mean something to a reader.
+// space is a namespace that the readers know.
 type space uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 	spaceVector
 )
 
-// names knows which prefix stands for which namespace. Declarations hold until the same prefix is declared again: files
-// that give one prefix two meanings are made by nobody but testers, and lose no more than structure.
+// names are the prefixes of namespaces. A declaration is valid until its prefix is declared again, not only inside its
+// element. Only test files give a prefix two meanings, and those lose no text.
 type names struct {
 	prefixes []prefixSpace
 }
@@ -32,7 +32,7 @@ type prefixSpace struct {
 	space  space
 }
 
-// maxPrefixes bounds what is remembered of a file that declares new prefixes without end.
+// maxPrefixes is how many prefixes are remembered.
 const maxPrefixes = 64
 
 func newNames() names {
@@ -42,8 +42,8 @@ func newNames() names {
 	}}
 }
 
-// of returns the namespace of the element of the last Start, whose declarations count.
-func (n *names) of(s *xmlscan.Scanner) space {
+// space returns the namespace of the element of the last Start, and reads its declarations.
+func (n *names) space(s *xmlscan.Scanner) space {
 	attrs := s.Attrs()
 	for i := range attrs {
 		switch {
@@ -75,7 +75,8 @@ func (n *names) declare(prefix, address string) {
 	}
 }
 
-// spaceOf recognises the namespaces of the transitional and of the strict form of the standard.
+// spaceOf returns the namespace of an address. Each has an address in the transitional and one in the strict form of
+// the standard.
 func spaceOf(address string) space {
 	switch {
 	case strings.HasSuffix(address, "vml"):
@@ -103,8 +104,8 @@ func spaceOf(address string) space {
 	return spaceOther
 }
 
-// relationID returns the attribute that names a relationship: one with a prefix, since elements have ids of their own.
-func relationID(s *xmlscan.Scanner, name string) string {
+// relationshipID returns the attribute that names a relationship. It has a prefix, unlike the id of the element.
+func relationshipID(s *xmlscan.Scanner, name string) string {
 	attrs := s.Attrs()
 	for i := range attrs {
 		if attrs[i].Name == name && attrs[i].Prefix != "" && attrs[i].Prefix != "xmlns" {
@@ -114,19 +115,19 @@ func relationID(s *xmlscan.Scanner, name string) string {
 	return ""
 }
 
-// alternates follows mc:AlternateContent: of its branches the first that gives anything is read.
+// alternates follow mc:AlternateContent. Of its branches, the first that produces text is read.
 type alternates struct {
 	open []alternate
 }
 
 type alternate struct {
-	depth  int  // of mc:AlternateContent
-	branch int  // depth of the branch that is open, 0 for none
-	before int  // what had been written when it began
-	given  bool // a branch has given something
+	depth   int  // of mc:AlternateContent
+	branch  int  // depth of the open branch, 0 for none
+	written int  // how much text had been written when the branch began
+	hasText bool // a branch has produced text
 }
 
-// start looks at an element of the compatibility namespace; skip tells to pass over it.
+// start handles the Start of an element of the compatibility namespace. It reports whether the element must be skipped.
 func (a *alternates) start(s *xmlscan.Scanner, written int) (skip bool) {
 	switch s.Name() {
 	case "AlternateContent":
@@ -136,15 +137,15 @@ func (a *alternates) start(s *xmlscan.Scanner, written int) (skip bool) {
 			return false
 		}
 		last := &a.open[len(a.open)-1]
-		if last.given {
+		if last.hasText {
 			return true
 		}
-		last.branch, last.before = s.Depth(), written
+		last.branch, last.written = s.Depth(), written
 	}
 	return false
 }
 
-// end looks at every End.
+// end handles an End.
 func (a *alternates) end(s *xmlscan.Scanner, written int) {
 	if len(a.open) == 0 {
 		return
@@ -152,7 +153,7 @@ func (a *alternates) end(s *xmlscan.Scanner, written int) {
 	last, depth := &a.open[len(a.open)-1], s.Depth()+1
 	switch {
 	case last.branch == depth:
-		last.given = written > last.before
+		last.hasText = written > last.written
 		last.branch = 0
 	case last.depth == depth:
 		a.open = a.open[:len(a.open)-1]

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// box is where a shape stands on a slide, in the units of the file.
+// box is the position and size of a shape on a slide, in EMU.
 type box struct{ x, y, w, h int64 }
 
 const (
-	// maxOrdered is how many shapes are looked at for rows and columns, maxCuts how often a part of a slide is cut further.
+	// maxOrdered is how many shapes are cut into rows and columns, maxCuts how often an area is cut.
 	maxOrdered = 1000
 	maxCuts    = 24
 )
 
-// inReadingOrder sorts shapes as they are read: the slide is cut into rows where nothing stands across, rows into columns,
-// and so on; what cannot be cut is read from top to bottom and from left to right.
+// inReadingOrder sorts shapes by the recursive XY-cut: the slide is cut into rows at horizontal gaps, rows into columns
+// at vertical gaps, and so on. Shapes without gaps between them are read from top to bottom and from left to right.
 func inReadingOrder(shapes []*shape, cuts int) {
 	if len(shapes) < 2 {
 		return
@@ -24,7 +24,7 @@ func inReadingOrder(shapes []*shape, cuts int) {
 		vertical := func(s *shape) (from, to int64) { return s.box.y, s.box.y + s.box.h }
 		horizontal := func(s *shape) (from, to int64) { return s.box.x, s.box.x + s.box.w }
 		for _, extent := range []func(*shape) (int64, int64){vertical, horizontal} {
-			if bands := cutApart(shapes, extent); len(bands) > 1 {
+			if bands := cutAtGaps(shapes, extent); len(bands) > 1 {
 				for _, band := range bands {
 					inReadingOrder(band, cuts-1)
 				}
@@ -37,8 +37,8 @@ func inReadingOrder(shapes []*shape, cuts int) {
 	})
 }
 
-// cutApart sorts shapes by where they begin and parts them where none of them stands. Shapes may overlap a little.
-func cutApart(shapes []*shape, extent func(*shape) (from, to int64)) [][]*shape {
+// cutAtGaps sorts shapes along an axis and splits them at gaps. Shapes may overlap a little.
+func cutAtGaps(shapes []*shape, extent func(*shape) (from, to int64)) [][]*shape {
 	slices.SortStableFunc(shapes, func(a, b *shape) int {
 		fromA, _ := extent(a)
 		fromB, _ := extent(b)

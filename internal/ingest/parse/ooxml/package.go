@@ -16,25 +16,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
-// Package is an Office Open XML file: parts and the relationships between them. It is for one goroutine.
+// A Package is an Office Open XML file: parts and the relationships between them. It is not safe for concurrent use.
 type Package struct {
-	// Format is what the file is called in errors: "Word document".
+	// Format is the name of the format in errors: "Word document".
 	Format string
 
 	archive *zipfile.Archive
 }
 
-// Relationship is a link from one part to another, or to an address outside.
+// A Relationship is a link from a part to another part or to an outside address.
 type Relationship struct {
-	// Type is the last word of the relationship's type: "hyperlink", "styles", "notesSlide".
+	// Type is the last segment of the relationship's type: "hyperlink", "styles", "notesSlide".
 	Type string
-	// Target is the path of the part, or the address of what is outside.
+	// Target is the path of a part, or an outside address.
 	Target string
-	// External tells that the target is outside of the file.
+	// External is set if the target is outside the file.
 	External bool
 }
 
-// Open opens a package. The errors are those of zipfile.Open.
+// Open opens a package. Errors are those of zipfile.Open.
 func Open(in document.Source, format string) (*Package, error) {
 	archive, err := zipfile.Open(in.Content, format, in.Limits, in.Budget)
 	if err != nil {
@@ -43,22 +43,23 @@ func Open(in document.Source, format string) (*Package, error) {
 	return &Package{Format: format, archive: archive}, nil
 }
 
-// Damaged makes the error of a package that lacks something.
+// Damaged returns a *document.DamagedError for the package.
 func (p *Package) Damaged(detail string, cause error) error {
 	return &document.DamagedError{Format: p.Format, Detail: detail, Cause: cause}
 }
 
-// Has reports whether there is such a part.
+// Has reports whether the package has a part.
 func (p *Package) Has(part string) bool { return p.archive.Has(part) }
 
-// Read returns a whole part; fs.ErrNotExist when it is not there.
+// Read returns the content of a part. The error is fs.ErrNotExist if there is no such part.
 func (p *Package) Read(part string) ([]byte, error) { return p.archive.Read(part) }
 
-// Open opens a part to be read as a stream; fs.ErrNotExist when it is not there.
+// Open opens a part. The error is fs.ErrNotExist if there is no such part.
 func (p *Package) Open(part string) (io.ReadCloser, error) { return p.archive.Open(part) }
 
-// Scan reads a part as XML and hands the scanner to a function. A part that is no XML is a *document.DamagedError, one
-// that is not there fs.ErrNotExist; other errors are the function's. That the function ends with io.EOF is no error.
+// Scan calls a function with a scanner of a part. The function may return io.EOF at the end. The error is
+// fs.ErrNotExist if there is no such part, a *document.DamagedError if it is not well-formed XML, or that of the
+// function.
 func (p *Package) Scan(part string, read func(*xmlscan.Scanner) error) error {
 	r, err := p.archive.Open(part)
 	if err != nil {
@@ -75,11 +76,11 @@ func (p *Package) Scan(part string, read func(*xmlscan.Scanner) error) error {
 	return nil
 }
 
-// maxRelationships bounds how many relationships of a part count.
+// maxRelationships is how many relationships of a part are read.
 const maxRelationships = 100_000
 
-// Relationships returns the relationships of a part by their ids, those of the package for "". There are none where the
-// file has no such part. With an error it returns those that could be read.
+// Relationships returns the relationships of a part by id, those of the package for "". A part may have none. With an
+// error it returns those that it has read.
 func (p *Package) Relationships(part string) (map[string]Relationship, error) {
 	folder, base := path.Split(part)
 	found := make(map[string]Relationship)
@@ -107,7 +108,7 @@ func (p *Package) Relationships(part string) (map[string]Relationship, error) {
 	return found, nil
 }
 
-// resolve makes the path of a part out of a target as it is written in a part of the folder.
+// resolve returns the path of a part from a target that a part in the folder names.
 func (p *Package) resolve(folder, target string) string {
 	target = strings.ReplaceAll(target, "\\", "/")
 	if !strings.HasPrefix(target, "/") {
@@ -122,11 +123,11 @@ func (p *Package) resolve(folder, target string) string {
 	return target
 }
 
-// MainPart returns the path of the part that the package is about. The error is a *document.DamagedError when there is none.
+// MainPart returns the path of the main part. The error is a *document.DamagedError if there is none.
 func (p *Package) MainPart() (string, error) {
 	relationships, err := p.Relationships("")
 	if _, isDamage := errors.AsType[*document.DamagedError](err); err != nil && !isDamage {
-		return "", err // a limit; without relationships, parts are where they are by custom
+		return "", err // a limit; without relationships, the main part has a usual path
 	}
 	for _, id := range slices.Sorted(maps.Keys(relationships)) {
 		if r := relationships[id]; r.Type == "officeDocument" && !r.External && p.Has(r.Target) {
@@ -141,8 +142,7 @@ func (p *Package) MainPart() (string, error) {
 	return "", p.Damaged("its main part is missing", nil)
 }
 
-// Properties returns what the file says about itself, by the keys of document.Draft.Meta. Properties that cannot be read
-// are left out: a file is not lost for them.
+// Properties returns the properties of the file by the keys of document.Draft.Meta. Unreadable properties are left out.
 func (p *Package) Properties() map[string]any {
 	meta := make(map[string]any)
 	keys := map[string]string{
@@ -151,7 +151,7 @@ func (p *Package) Properties() map[string]any {
 		"lastModifiedBy": "last_modified_by", "Company": "company", "Application": "application",
 	}
 	for _, part := range p.propertyParts() {
-		_ = p.Scan(part, func(s *xmlscan.Scanner) error { // a file is not lost for its properties
+		_ = p.Scan(part, func(s *xmlscan.Scanner) error { // a damaged part has no properties
 			for {
 				kind, err := s.Next()
 				if err != nil {
@@ -173,15 +173,15 @@ func (p *Package) Properties() map[string]any {
 	}
 	application, _ := meta["application"].(string)
 	if strings.HasPrefix(application, "LibreOffice") && meta["language"] == "en-US" {
-		delete(meta, "language") // what the program puts in where nothing else is set
+		delete(meta, "language") // the default of the program
 	}
 	return meta
 }
 
-// maxProperty is how much of a property is kept, in bytes.
+// maxProperty is the longest property, in bytes.
 const maxProperty = 8 << 10
 
-// property returns the value of a property, "" for one that says nothing: the titles that programs put in by themselves.
+// property returns the value of a property. It is "" for the default titles and descriptions of programs.
 func property(key, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	switch key {

@@ -6,34 +6,32 @@ import (
 	"unicode"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
-
-// maxHeading is the longest text, in bytes, that is taken for a heading.
-const maxHeading = 1000
 
 func (st *story) beginParagraph() {
 	f := st.flow
 	p := &f.para
 	if p.open {
-		st.put("\n") // a text box nested too deep
+		st.put("\n") // a text box that is nested too deep
 		return
 	}
 	kept := p.line
-	if !f.carried {
-		kept.reset()
+	if !f.continues {
+		kept.Reset()
 	}
 	page := 0
-	if f.carried {
+	if f.continues {
 		page = p.page
 	}
-	*p = paragraph{open: true, style: st.word.styles.paragraph(""), level: -1, outline: -1, fields: len(st.fields.open), page: page, line: kept}
-	f.carried = false
+	*p = paragraph{open: true, style: st.word.styles.paragraph(""), level: -1, outline: -1, fields: st.fields.Depth(), page: page, line: kept}
+	f.continues = false
 	st.run = run{}
 	st.push(frame{kind: frameParagraph})
 }
 
-// paragraphProperties reads the properties of the paragraph that has begun.
+// paragraphProperties reads the properties of the open paragraph.
 func (st *story) paragraphProperties() error {
 	p := &st.flow.para
 	if !p.open {
@@ -44,26 +42,26 @@ func (st *story) paragraphProperties() error {
 		if err != nil {
 			return err
 		}
-		if kind != xmlscan.Start || st.names.of(st.s) != spaceWord {
+		if kind != xmlscan.Start || st.names.space(st.s) != spaceWord {
 			continue
 		}
 		switch st.s.Name() {
 		case "pStyle":
 			p.style = st.word.styles.paragraph(st.s.Attr("val"))
 		case "numId":
-			p.number, p.numbered = st.s.Attr("val"), true
+			p.list, p.hasList = st.s.Attr("val"), true
 		case "ilvl":
-			p.level = number(st.s, p.level, maxLevels-1)
+			p.level = number(st.s, p.level, wordmodel.MaxListLevels-1)
 		case "outlineLvl":
-			p.outline = number(st.s, p.outline, bodyLevel)
+			p.outline = number(st.s, p.outline, wordmodel.BodyLevel)
 		case "pageBreakBefore":
-			if toggled(st.s) {
+			if isToggled(st.s) {
 				st.pageBreak(true)
 			}
 		case "framePr":
-			p.joined = p.joined || st.s.Attr("dropCap") == "drop" || st.s.Attr("dropCap") == "margin"
+			p.isPartial = p.isPartial || st.s.Attr("dropCap") == "drop" || st.s.Attr("dropCap") == "margin"
 		case "del", "moveFrom":
-			p.joined = true
+			p.isPartial = true
 		case "sectPr":
 			err = st.section()
 		case "pPrChange", "rPrChange":
@@ -76,11 +74,11 @@ func (st *story) paragraphProperties() error {
 	return nil
 }
 
-// number reads a value from 0 to a limit; what is none leaves the number as it was.
-func number(s *xmlscan.Scanner, was, limit int) int {
+// number returns the value of an element if it is from 0 to a limit, else the fallback.
+func number(s *xmlscan.Scanner, fallback, limit int) int {
 	value, err := strconv.Atoi(s.Attr("val"))
 	if err != nil || value < 0 || value > limit {
-		return was
+		return fallback
 	}
 	return value
 }
@@ -89,185 +87,149 @@ func (st *story) endParagraph() {
 	f := st.flow
 	p := &f.para
 	p.open = false
-	st.fields.settle(p.fields)
+	st.fields.EndParagraph(p.fields)
 	switch {
 	case st.header:
-		st.headerLine(&p.line)
-	case p.joined:
-		f.carried = true
+		st.addHeaderLines(&p.line)
+	case p.isPartial:
+		f.continues = true
 	default:
 		st.emit(f)
 	}
-	if len(f.after) > 0 && !f.carried {
-		f.flush()
-		f.blocks = append(f.blocks, f.after...)
-		f.after = nil
+	if len(f.attached) > 0 && !f.continues {
+		f.addAttached()
 	}
-	st.settle()
+	st.addReferenced()
 }
 
-// settle puts the comments that a paragraph or table of the root referred to after it, and keeps its notes for the end of
-// the section.
-func (st *story) settle() {
-	if st.flow != st.root || len(st.held) == 0 && len(st.notes) == 0 {
+// addReferenced adds the comments to which a paragraph or table of the root refers after it, and keeps its notes until
+// the end of the section.
+func (st *story) addReferenced() {
+	if st.flow != st.root || len(st.comments) == 0 && len(st.notes) == 0 {
 		return
 	}
-	st.root.quotes = append(st.root.quotes, st.held...)
-	st.held = nil
-	st.word.pending = append(st.word.pending, st.notes...)
-	st.notes = nil
-	if !st.root.joining || st.root.pending != document.List {
-		st.root.flush()
-	}
+	st.root.AddLater(st.comments...)
+	st.word.pendingNotes = append(st.word.pendingNotes, st.notes...)
+	st.comments, st.notes = nil, nil
 }
 
-// emit makes a block of the paragraph of a flow.
+// emit adds the paragraph of a flow as a block.
 func (st *story) emit(f *flow) {
 	p := &f.para
 	style := p.style
-	st.word.cost += blockCost
-	if style.code() && p.outline < 0 {
-		f.join(document.Code, "\n", p.line.verbatim(), p.page)
+	st.word.Cost += blockCost
+	if style.isCode() && p.outline < 0 {
+		f.Join(document.Block{Kind: document.Code, Text: p.line.Verbatim(), Page: p.page}, "\n")
 		return
 	}
 	m, label, item := st.marker(p)
 	if level, is := headingLevel(p); is && st.heading(f, level, label) {
 		return
 	}
-	text := p.line.markdown()
+	text := p.line.Markdown()
 	switch {
 	case text == "":
-		f.gap()
+		f.Gap(false)
 	case item:
-		level := st.level(p)
-		if !p.numbered {
+		level := st.listLevel(p)
+		if !p.hasList {
 			level = max(level, style.nesting)
 		}
-		f.item(level, m, text, p.page)
-	case style.role == roleQuote:
-		f.join(document.Quote, "\n\n", text, p.page)
+		f.Item(level, m, text, p.page)
+	case style.role == wordmodel.RoleQuote:
+		f.Join(document.Block{Kind: document.Quote, Text: text, Page: p.page}, "\n\n")
 	default:
-		f.flush()
+		f.Flush()
 		if f == st.root && st.word.body == st && st.isContents(style) {
-			text = p.line.plain()
-			st.word.contents = append(st.word.contents, len(f.blocks))
+			text = p.line.Plain()
+			st.word.contents = append(st.word.contents, len(f.Blocks))
 		}
-		f.blocks = append(f.blocks, document.Block{Kind: document.Paragraph, Text: text, Page: p.page})
+		f.Blocks = append(f.Blocks, document.Block{Kind: document.Paragraph, Text: text, Page: p.page})
 	}
 }
 
-// isContents tells whether a paragraph is an entry of a table of contents, or the line above one.
+// isContents reports whether a paragraph belongs to a table of contents.
 func (st *story) isContents(style *style) bool {
-	return style.role == roleContents || st.contents > 0 || st.fields.toc()
+	return style.role == wordmodel.RoleContents || st.openContents > 0 || st.fields.InContents()
 }
 
-// headingLevel returns the level of a heading, counted from 1.
+// headingLevel returns the level of a heading, from 1.
 func headingLevel(p *paragraph) (level int, is bool) {
 	outline := p.style.outline
 	if p.outline >= 0 {
 		outline = p.outline
 	}
 	switch {
-	case outline < bodyLevel:
+	case outline < wordmodel.BodyLevel:
 		return min(outline+1, 6), true
-	case p.style.title:
+	case p.style.isTitle:
 		return 1, true
 	}
 	return 0, false
 }
 
-// heading adds a heading, where the text is one: not empty, and no longer than headings are.
+// heading adds the paragraph as a heading. It is false if the text is empty or too long for one.
 func (st *story) heading(f *flow, level int, label string) bool {
 	p := &f.para
-	text := p.line.plain()
-	if text == "" || len(text) > maxHeading || !strings.ContainsFunc(text, unicode.IsPrint) {
+	text := p.line.Plain()
+	if text == "" || len(text) > wordmodel.MaxHeading || !strings.ContainsFunc(text, unicode.IsPrint) {
 		return false
 	}
-	if p.style.title && st.word.title == "" && st.word.body == st {
+	if p.style.isTitle && st.word.title == "" && st.word.body == st {
 		st.word.title = text
 	}
 	if label != "" && !strings.HasPrefix(text, label) {
 		text = label + " " + text
 	}
 	if f == st.root && st.word.body == st {
-		f.flush()
-		st.word.placeNotes(f)
+		f.Flush()
+		st.word.addNotes(f)
 	}
-	f.add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: p.page})
+	f.Add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: p.page})
 	return true
 }
 
-// marker counts the paragraph in its list. It returns what stands before it as an item, and its number as text.
-func (st *story) marker(p *paragraph) (m marker, label string, item bool) {
-	id := p.style.number
-	if p.numbered {
-		id = p.number
+// marker counts the paragraph in its list. It returns the marker of the item and its number as text.
+func (st *story) marker(p *paragraph) (m wordmodel.Marker, label string, item bool) {
+	id := p.style.list
+	if p.hasList {
+		id = p.list
 	}
-	none := p.numbered && id == "0"
+	none := p.hasList && id == "0"
 	if id == "" || id == "0" {
 		return p.style.fallback, "", p.style.isItem && !none
 	}
 	if st.word.body != st {
-		return marker{}, "", st.entries != nil // what is counted in notes must not be missing in the text
+		return wordmodel.Marker{}, "", st.entries != nil // the numbers of notes must not count in the lists of the text
 	}
-	m, label, found := st.word.numbers.next(id, st.level(p))
+	m, label, found := st.word.lists.next(id, st.listLevel(p))
 	switch {
 	case found:
-		return m, label, !m.ordered || label != ""
+		return m, label, !m.Ordered || label != ""
 	case p.style.isItem:
 		return p.style.fallback, "", true
 	}
-	return marker{}, "", !st.word.numbered
+	return wordmodel.Marker{}, "", !st.word.hasNumbering
 }
 
-// level returns on which level of its list a paragraph stands.
-func (st *story) level(p *paragraph) int {
+// listLevel returns the level of a paragraph in its list.
+func (st *story) listLevel(p *paragraph) int {
 	if p.level >= 0 {
 		return p.level
 	}
-	if !p.numbered && p.style.number != "" {
-		if level := st.word.numbers.levelOfStyle(p.style.number, p.style.id); level >= 0 {
+	if !p.hasList && p.style.list != "" {
+		if level := st.word.lists.levelOfStyle(p.style.list, p.style.id); level >= 0 {
 			return level
 		}
 	}
-	if p.numbered && p.style.number == "" && !p.style.isItem {
+	if p.hasList && p.style.list == "" && !p.style.isItem {
 		return 0
 	}
 	return max(p.style.level, 0)
 }
 
-// headerLine keeps a line of a header or footer: what stands between its tabs, without page numbers and the words around
-// them.
-func (st *story) headerLine(l *line) {
-	for text := range strings.SplitSeq(string(l.text), "\n") {
-		var kept []string
-		for part := range strings.SplitSeq(text, "\t") {
-			if strings.Contains(part, pageMark) {
-				part = strings.ReplaceAll(part, pageMark, " ")
-				if countLetters(part) <= maxPageWords {
-					continue
-				}
-			}
-			if part = strings.Join(strings.Fields(part), " "); part != "" {
-				kept = append(kept, part)
-			}
-		}
-		if len(kept) > 0 {
-			st.lines = append(st.lines, strings.Join(kept, " "))
-		}
-	}
-	l.reset()
-}
-
-// maxPageWords is how many letters the words around a page number have: "Page of".
-const maxPageWords = 14
-
-func countLetters(text string) int {
-	n := 0
-	for _, r := range text {
-		if isWordRune(r) {
-			n++
-		}
-	}
-	return n
+// addHeaderLines keeps the lines of a paragraph of a header or footer.
+func (st *story) addHeaderLines(l *wordmodel.Line) {
+	st.lines = append(st.lines, wordmodel.HeaderLines(string(l.Text))...)
+	l.Reset()
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// remark is a comment on a slide, or an answer to one.
+// A remark is a comment on a slide, or an answer to one.
 type remark struct{ author, text string }
 
-// readAuthors reads who has written comments.
+// readAuthors reads the names of the authors of comments.
 func (r *slides) readAuthors(relations map[string]Relationship) error {
 	r.authors = make(map[string]string)
 	for _, relation := range relations {
@@ -24,7 +24,7 @@ func (r *slides) readAuthors(relations map[string]Relationship) error {
 				if err != nil {
 					return err
 				}
-				if err := r.step(); err != nil {
+				if err := r.Step(); err != nil {
 					return err
 				}
 				if kind == xmlscan.Start && (s.Name() == "cmAuthor" || s.Name() == "author") && len(r.authors) < maxEntries {
@@ -32,25 +32,25 @@ func (r *slides) readAuthors(relations map[string]Relationship) error {
 				}
 			}
 		})
-		if err := r.tolerate("the authors of comments", absent(err)); err != nil {
+		if err := r.Tolerate("the authors of comments", ignoreMissing(err)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// comments reads the comments on a slide, in the form of the standard or in the later one, where they have answers.
+// comments reads the comments on a slide, in the form of the standard or in the newer one with answers.
 func (r *slides) comments(part string) ([]document.Block, error) {
 	var found []remark
 	err := r.pkg.Scan(part, func(s *xmlscan.Scanner) error {
-		at := -1     // the comment that is read
-		answer := -1 // the answer to it that is read
+		at := -1     // index of the open comment
+		answer := -1 // index of the open answer
 		for {
 			kind, err := s.Next()
 			if err != nil {
 				return err
 			}
-			if err := r.step(); err != nil {
+			if err := r.Step(); err != nil {
 				return err
 			}
 			if kind == xmlscan.End && s.Name() == "reply" {
@@ -75,7 +75,7 @@ func (r *slides) comments(part string) ([]document.Block, error) {
 					continue
 				}
 				text, err := remarkText(s)
-				r.cost += len(text) + blockCost
+				r.Cost += len(text) + blockCost
 				found[to].text = text
 				if err != nil {
 					return err
@@ -83,7 +83,7 @@ func (r *slides) comments(part string) ([]document.Block, error) {
 			}
 		}
 	})
-	if err := r.tolerate("the comments on slide "+strconv.Itoa(r.page), absent(err)); err != nil {
+	if err := r.Tolerate("the comments on slide "+strconv.Itoa(r.page), ignoreMissing(err)); err != nil {
 		return nil, err
 	}
 	blocks := make([]document.Block, 0, len(found))

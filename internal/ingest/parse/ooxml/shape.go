@@ -8,40 +8,40 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxGroups is how deep shapes are grouped; deeper groups are read as if their shapes stood in the group around.
+// maxGroups is how deep groups of shapes are read. The shapes of deeper groups belong to the group above.
 const maxGroups = 32
 
-// shape is a shape of a slide, or a group of them.
+// A shape is a shape of a slide, or a group of shapes.
 type shape struct {
-	box    box
-	placed bool
-	// kind is that of a placeholder: "title", "body", "ftr"; holder tells that the shape is one.
-	kind, index string
-	holder      bool
-	hidden      bool
-	picture     string // its description
-	paragraphs  []drawnParagraph
-	own         bullets
-	dated       bool
-	blocks      []document.Block
-	children    []*shape
+	box      box
+	isPlaced bool
+	// kind and index are those of a placeholder. A kind is "title", "body", "ftr".
+	kind, index   string
+	isPlaceholder bool
+	isHidden      bool
+	picture       string // its description
+	paragraphs    []drawnParagraph
+	bullets       bullets
+	hasDate       bool
+	blocks        []document.Block
+	children      []*shape
 }
 
-// shapes reads the shapes in the element of the last Start, a tree or a group, as the children of a shape.
+// shapes reads the shapes in the element of the last Start, a tree or a group, as children of a shape.
 func (r *slides) shapes(d *drawing, parent *shape, groups int) error {
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
-		if kind != xmlscan.Start || in != spaceSlide {
+		if kind != xmlscan.Start || ns != spaceSlide {
 			continue
 		}
 		switch d.s.Name() {
 		case "sp", "cxnSp", "pic", "graphicFrame":
 			child := &shape{}
 			parent.children = append(parent.children, child)
-			r.cost += blockCost
+			r.Cost += blockCost
 			err = r.shape(d, child)
 		case "grpSp":
 			if groups == 0 {
@@ -51,9 +51,9 @@ func (r *slides) shapes(d *drawing, parent *shape, groups int) error {
 			parent.children = append(parent.children, group)
 			err = r.shapes(d, group, groups-1)
 		case "grpSpPr":
-			err = d.place(parent)
+			err = d.position(parent)
 		case "nvGrpSpPr":
-			err = d.facts(parent)
+			err = d.properties(parent)
 		case "extLst":
 			err = d.s.Skip()
 		}
@@ -65,29 +65,29 @@ func (r *slides) shapes(d *drawing, parent *shape, groups int) error {
 
 // shape reads the shape of the last Start.
 func (r *slides) shape(d *drawing, into *shape) error {
-	d.dated = false
-	defer func() { into.dated = d.dated }()
+	d.hasDate = false
+	defer func() { into.hasDate = d.hasDate }()
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
 		if kind != xmlscan.Start {
 			continue
 		}
 		switch name := d.s.Name(); {
-		case in == spaceSlide && strings.HasPrefix(name, "nv"):
-			err = d.facts(into)
-		case in == spaceSlide && name == "spPr", in == spaceSlide && name == "xfrm":
-			err = d.place(into)
-		case in == spaceSlide && name == "txBody":
-			into.paragraphs, into.own, err = d.textBody()
-		case in == spaceDrawing && name == "tbl":
+		case ns == spaceSlide && strings.HasPrefix(name, "nv"):
+			err = d.properties(into)
+		case ns == spaceSlide && name == "spPr", ns == spaceSlide && name == "xfrm":
+			err = d.position(into)
+		case ns == spaceSlide && name == "txBody":
+			into.paragraphs, into.bullets, err = d.textBody()
+		case ns == spaceDrawing && name == "tbl":
 			into.blocks, err = d.table(r.page)
-		case in == spaceChart && name == "chart":
-			err = r.drawn(d, into, relationID(d.s, "id"), "a chart", r.pkg.chart)
-		case in == spaceDiagram && name == "relIds":
-			err = r.drawn(d, into, relationID(d.s, "dm"), "a diagram", r.pkg.diagram)
+		case ns == spaceChart && name == "chart":
+			err = r.linked(d, into, relationshipID(d.s, "id"), "a chart", r.pkg.chart)
+		case ns == spaceDiagram && name == "relIds":
+			err = r.linked(d, into, relationshipID(d.s, "dm"), "a diagram", r.pkg.diagram)
 		case name == "oleObj" || name == "extLst":
 			err = d.s.Skip()
 		}
@@ -97,11 +97,11 @@ func (r *slides) shape(d *drawing, into *shape) error {
 	}
 }
 
-// facts reads the properties of the last Start: what a shape is called and which placeholder it fills.
-func (d *drawing) facts(into *shape) error {
+// properties reads the non-visual properties of a shape: whether it is hidden, its description, its placeholder.
+func (d *drawing) properties(s *shape) error {
 	for depth := d.s.Depth(); ; {
-		kind, _, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, _, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
 		if kind != xmlscan.Start {
@@ -109,38 +109,38 @@ func (d *drawing) facts(into *shape) error {
 		}
 		switch d.s.Name() {
 		case "cNvPr":
-			into.hidden = isOn(d.s.Attr("hidden"))
-			if into.picture = pictureText(d.s.Attr("descr")); into.picture != "" {
-				d.count(into.picture)
+			s.isHidden = isOn(d.s.Attr("hidden"))
+			if s.picture = pictureText(d.s.Attr("descr")); s.picture != "" {
+				d.count(s.picture)
 			}
 		case "ph":
-			into.holder, into.kind, into.index = true, d.s.Attr("type"), d.s.Attr("idx")
+			s.isPlaceholder, s.kind, s.index = true, d.s.Attr("type"), d.s.Attr("idx")
 		}
 	}
 }
 
-// place reads where a shape stands from the element of the last Start, a:xfrm or one that holds it.
-func (d *drawing) place(into *shape) error {
+// position reads the position of a shape from the element of the last Start, an a:xfrm or its parent.
+func (d *drawing) position(s *shape) error {
 	for depth := d.s.Depth(); ; {
-		kind, in, open, err := d.next(depth)
-		if err != nil || !open {
+		kind, ns, isOpen, err := d.next(depth)
+		if err != nil || !isOpen {
 			return err
 		}
-		if kind != xmlscan.Start || in != spaceDrawing {
+		if kind != xmlscan.Start || ns != spaceDrawing {
 			continue
 		}
 		switch d.s.Name() {
 		case "off":
-			into.box.x, into.box.y, into.placed = length(d.s.Attr("x")), length(d.s.Attr("y")), true
+			s.box.x, s.box.y, s.isPlaced = length(d.s.Attr("x")), length(d.s.Attr("y")), true
 		case "ext":
 			if d.s.Attr("uri") == "" {
-				into.box.w, into.box.h = max(length(d.s.Attr("cx")), 0), max(length(d.s.Attr("cy")), 0)
+				s.box.w, s.box.h = max(length(d.s.Attr("cx")), 0), max(length(d.s.Attr("cy")), 0)
 			}
 		}
 	}
 }
 
-// length reads a length; what is beyond any slide counts as that.
+// length parses a length. It limits the value so that sums cannot overflow.
 func length(text string) int64 {
 	const most = 1 << 40
 	value, err := strconv.ParseInt(text, 10, 64)
@@ -150,25 +150,25 @@ func length(text string) int64 {
 	return min(max(value, -most), most)
 }
 
-// drawn reads a part that a shape shows.
-func (r *slides) drawn(d *drawing, into *shape, id, what string, read func(string, func() error) ([]document.Block, error)) error {
+// linked reads a part that a shape shows.
+func (r *slides) linked(d *drawing, into *shape, id, what string, read func(string, func() error) ([]document.Block, error)) error {
 	relation, found := d.relations[id]
 	if r.parts++; !found || relation.External || r.parts > maxParts {
 		return nil
 	}
-	blocks, err := read(relation.Target, r.step)
+	blocks, err := read(relation.Target, r.Step)
 	for i := range blocks {
 		blocks[i].Page = r.page
-		r.cost += blocks[i].Size()
+		r.Cost += blocks[i].Size()
 		d.written += blocks[i].Size()
 	}
 	into.blocks = append(into.blocks, blocks...)
-	return r.tolerate(what+" of slide "+strconv.Itoa(r.page), absent(err))
+	return r.Tolerate(what+" of slide "+strconv.Itoa(r.page), ignoreMissing(err))
 }
 
-// leaves appends the shapes that are no groups, without those that are hidden.
+// leaves appends the visible shapes that are no groups.
 func (s *shape) leaves(to []*shape) []*shape {
-	if s.hidden {
+	if s.isHidden {
 		return to
 	}
 	if s.children == nil {
@@ -188,11 +188,11 @@ func (s *shape) arrange() {
 	inReadingOrder(s.children, maxCuts)
 }
 
-// surround gives groups without a place that of what is in them.
-func (s *shape) surround() {
+// fitGroups gives groups without a position that of their shapes.
+func (s *shape) fitGroups() {
 	for i, child := range s.children {
-		child.surround()
-		if s.placed && (s.box.w > 0 || s.box.h > 0) {
+		child.fitGroups()
+		if s.isPlaced && (s.box.w > 0 || s.box.h > 0) {
 			continue
 		}
 		b := child.box
@@ -210,7 +210,7 @@ func (s *shape) surround() {
 func (s *shape) text() string {
 	parts := make([]string, 0, len(s.paragraphs))
 	for i := range s.paragraphs {
-		if text := s.paragraphs[i].line.plain(); text != "" {
+		if text := s.paragraphs[i].line.Plain(); text != "" {
 			parts = append(parts, text)
 		}
 	}

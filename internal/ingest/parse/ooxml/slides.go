@@ -9,34 +9,34 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
 const slidesFormat = "PowerPoint presentation"
 
-// slides is a presentation that is being read.
+// slides reads a presentation.
 type slides struct {
-	effort
-	in      document.Source
-	pkg     *Package
-	layouts map[string]*layout
-	authors map[string]string
-	anchors document.Anchors
-	blocks  []document.Block
-	page    int
-	title   string
-	parts   int // how many charts and diagrams were read
-	footers []string
-	seen    map[string]bool // footers, in lower case
+	wordmodel.Work
+	in          document.Source
+	pkg         *Package
+	layouts     map[string]*layout
+	authors     map[string]string
+	anchors     document.Anchors
+	blocks      []document.Block
+	page        int
+	title       string
+	parts       int // how many charts and diagrams were read
+	footers     []string
+	seenFooters map[string]bool // footers, in lower case
 }
 
-// ReadSlides reads a PowerPoint presentation (PPTX, PPTM, PPSX; PresentationML of ECMA-376 part 1, 19, in its transitional
-// and its strict form): the slides in the order they are shown, hidden ones too, each with its title as a heading of level
-// two, the texts, tables, charts and diagrams of its shapes in reading order, its notes after "Notes:" and its comments as
-// quotations. Slides are the pages. What stands in footers comes once, at the end.
-//
-// The error is *document.DamagedError when the main part is missing or no slide has text that can be read,
-// *document.EncryptedError, *document.LimitError, or the context's. Parts that are broken are named in Extra["damaged"].
+// ReadSlides reads a PowerPoint presentation (PPTX, PPTM, PPSX; PresentationML of ECMA-376 part 1, 19, in its
+// transitional and strict form). Slides are read in the order of the presentation, including hidden ones. Each has its
+// title as a heading of level 2, then the texts, tables, charts and diagrams of its shapes in reading order, its notes
+// after "Notes:", and its comments as quotations. Slides are the pages. The text of footers comes once, at the end.
+// The error is a *document.DamagedError if the main part is missing or no slide has readable text, a
+// *document.EncryptedError, a *document.LimitError, or that of the context. Extra["damaged"] names the damaged parts.
 func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {
 	pkg, err := Open(in, slidesFormat)
 	if err != nil {
@@ -47,15 +47,15 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 		return nil, err
 	}
 	r := &slides{
-		effort: effort{ctx: ctx, maxText: in.Limits.MaxText}, in: in, pkg: pkg, layouts: make(map[string]*layout),
-		anchors: make(document.Anchors), seen: make(map[string]bool),
+		Work: wordmodel.NewWork(ctx, in.Limits.MaxText), in: in, pkg: pkg, layouts: make(map[string]*layout),
+		anchors: make(document.Anchors), seenFooters: make(map[string]bool),
 	}
 	relations, err := pkg.Relationships(main)
-	if err := r.tolerate("links between its parts", err); err != nil {
+	if err := r.Tolerate("links between its parts", err); err != nil {
 		return nil, err
 	}
 	parts, broken := r.order(main, relations)
-	if err := r.tolerate("the order of its slides", broken); err != nil {
+	if err := r.Tolerate("the order of its slides", broken); err != nil {
 		return nil, err
 	}
 	if len(parts) > in.Limits.MaxPages {
@@ -73,17 +73,17 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 	if len(r.footers) > 0 {
 		r.blocks = append(r.blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.footers, "\n")})
 	}
-	if len(r.blocks) == 0 && len(r.damage) > 0 {
-		return nil, pkg.Damaged(r.damage[0], broken)
+	if len(r.blocks) == 0 && len(r.Damage) > 0 {
+		return nil, pkg.Damaged(r.Damage[0], broken)
 	}
 	draft := &document.Draft{
 		Blocks: r.blocks, Meta: pkg.Properties(), Title: r.title, Prose: true, Pages: len(parts), Extra: make(map[string]any),
 	}
-	r.report(draft)
+	r.Report(draft)
 	return draft, nil
 }
 
-// order returns the parts of the slides in the order they are shown, "" for one that is missing.
+// order returns the parts of the slides in their order, "" for a missing one.
 func (r *slides) order(main string, relations map[string]Relationship) ([]string, error) {
 	var parts []string
 	err := r.pkg.Scan(main, func(s *xmlscan.Scanner) error {
@@ -93,14 +93,14 @@ func (r *slides) order(main string, relations map[string]Relationship) ([]string
 			if err != nil {
 				return err
 			}
-			if err := r.step(); err != nil {
+			if err := r.Step(); err != nil {
 				return err
 			}
-			if kind != xmlscan.Start || names.of(s) != spaceSlide || s.Name() != "sldId" {
+			if kind != xmlscan.Start || names.space(s) != spaceSlide || s.Name() != "sldId" {
 				continue
 			}
 			part := ""
-			if relation, found := relations[relationID(s, "id")]; found && !relation.External {
+			if relation, found := relations[relationshipID(s, "id")]; found && !relation.External {
 				part = relation.Target
 			}
 			if parts = append(parts, part); len(parts) > r.in.Limits.MaxPages {
@@ -111,7 +111,7 @@ func (r *slides) order(main string, relations map[string]Relationship) ([]string
 	if len(parts) > 0 && slices.ContainsFunc(parts, func(part string) bool { return part != "" }) {
 		return parts, err
 	}
-	// Without a list, the slides are taken in the order of their numbers.
+	// Without a list, slides are ordered by number.
 	parts = parts[:0]
 	for _, relation := range relations {
 		if relation.Type == "slide" && !relation.External {
@@ -130,7 +130,7 @@ func (r *slides) order(main string, relations map[string]Relationship) ([]string
 func slidePart(number int) string { return "ppt/slides/slide" + strconv.Itoa(number) + ".xml" }
 
 func (r *slides) drawing(s *xmlscan.Scanner, relations map[string]Relationship) *drawing {
-	return &drawing{effort: &r.effort, s: s, names: newNames(), relations: relations}
+	return &drawing{work: &r.Work, s: s, names: newNames(), relations: relations}
 }
 
 // tree reads the shapes of a part.
@@ -139,18 +139,18 @@ func (r *slides) tree(part string, relations map[string]Relationship) (*shape, e
 	err := r.pkg.Scan(part, func(s *xmlscan.Scanner) error {
 		d := r.drawing(s, relations)
 		for {
-			kind, in, open, err := d.next(0)
-			if err != nil || !open {
+			kind, ns, isOpen, err := d.next(0)
+			if err != nil || !isOpen {
 				return err
 			}
-			if kind == xmlscan.Start && in == spaceSlide && s.Name() == "spTree" {
+			if kind == xmlscan.Start && ns == spaceSlide && s.Name() == "spTree" {
 				if err := r.shapes(d, root, maxGroups); err != nil {
 					return err
 				}
 			}
 		}
 	})
-	root.hidden = false // the tree is no shape
+	root.isHidden = false // a property of the slide
 	return root, err
 }
 
@@ -158,22 +158,22 @@ func (r *slides) tree(part string, relations map[string]Relationship) (*shape, e
 func (r *slides) slide(part string) error {
 	name := "slide " + strconv.Itoa(r.page)
 	if part == "" || !r.pkg.Has(part) {
-		r.damage = append(r.damage, name+" (it is missing)")
+		r.Missing(name + " (it is missing)")
 		return nil
 	}
 	relations, err := r.pkg.Relationships(part)
-	if err := r.tolerate("links of "+name, err); err != nil {
+	if err := r.Tolerate("links of "+name, err); err != nil {
 		return err
 	}
-	above, err := r.layout(relations, "slideLayout")
+	l, err := r.layout(relations, "slideLayout")
 	if err != nil {
 		return err
 	}
 	root, err := r.tree(part, relations)
-	if err := r.tolerate(name, err); err != nil {
+	if err := r.Tolerate(name, err); err != nil {
 		return err
 	}
-	title, blocks := r.content(root, above)
+	title, blocks := r.content(root, l)
 	for _, read := range []struct {
 		kind string
 		with func(part string) ([]document.Block, error)
@@ -189,7 +189,7 @@ func (r *slides) slide(part string) error {
 	if title == "" && len(blocks) == 0 {
 		return nil
 	}
-	if title == "" || len(title) > maxHeading {
+	if title == "" || len(title) > wordmodel.MaxHeading {
 		if title != "" {
 			blocks = slices.Insert(blocks, 0, document.Block{Kind: document.Paragraph, Text: title, Page: r.page})
 		}
@@ -204,7 +204,7 @@ func (r *slides) slide(part string) error {
 	return nil
 }
 
-// targets returns the parts of a type that a part refers to.
+// targets returns the related parts of a type.
 func targets(relations map[string]Relationship, kind string) []string {
 	var found []string
 	for _, relation := range relations {
@@ -216,16 +216,16 @@ func targets(relations map[string]Relationship, kind string) []string {
 	return slices.Compact(found)
 }
 
-// content returns the title of a slide and what its shapes say, in reading order.
-func (r *slides) content(root *shape, above *layout) (title string, blocks []document.Block) {
+// content returns the title of a slide and the text of its shapes, in reading order.
+func (r *slides) content(root *shape, l *layout) (title string, blocks []document.Block) {
 	styles := make(map[*shape]func(int) bullet)
 	for _, s := range root.leaves(nil) {
-		styles[s] = above.settle(s)
+		styles[s] = l.inherit(s)
 	}
-	root.surround()
+	root.fitGroups()
 	root.arrange()
 	for _, s := range root.leaves(nil) {
-		if s.holder {
+		if s.isPlaceholder {
 			switch s.kind {
 			case "title", "ctrTitle":
 				if text := s.text(); title == "" && text != "" {
@@ -235,8 +235,8 @@ func (r *slides) content(root *shape, above *layout) (title string, blocks []doc
 			case "sldNum":
 				continue
 			case "dt", "ftr", "hdr":
-				if text := s.text(); !s.dated {
-					r.footer(text)
+				if text := s.text(); !s.hasDate {
+					r.addFooter(text)
 				}
 				continue
 			}
@@ -251,44 +251,44 @@ func (r *slides) content(root *shape, above *layout) (title string, blocks []doc
 	return title, blocks
 }
 
-func (r *slides) footer(text string) {
-	if key := strings.ToLower(text); text != "" && !r.seen[key] {
-		r.seen[key] = true
+func (r *slides) addFooter(text string) {
+	if key := strings.ToLower(text); text != "" && !r.seenFooters[key] {
+		r.seenFooters[key] = true
 		r.footers = append(r.footers, text)
 	}
 }
 
-// notes reads the notes of a slide: what the speaker wrote, and what stands in the header and footer of the page of notes.
+// notes reads the speaker notes of a slide. The headers and footers of the notes page count as footers.
 func (r *slides) notes(part string) ([]document.Block, error) {
 	relations, err := r.pkg.Relationships(part)
 	if err != nil {
-		relations = nil // links are lost, text is not
+		relations = nil // the links are lost, the text is not
 	}
 	root, err := r.tree(part, relations)
-	if err := r.tolerate("the notes of slide "+strconv.Itoa(r.page), absent(err)); err != nil {
+	if err := r.Tolerate("the notes of slide "+strconv.Itoa(r.page), ignoreMissing(err)); err != nil {
 		return nil, err
 	}
 	var texts []string
 	for _, s := range root.leaves(nil) {
 		switch {
-		case s.holder && (s.kind == "ftr" || s.kind == "hdr"):
-			r.footer(s.text())
+		case s.isPlaceholder && (s.kind == "ftr" || s.kind == "hdr"):
+			r.addFooter(s.text())
 			continue
-		case s.holder && s.kind != "body":
+		case s.isPlaceholder && s.kind != "body":
 			continue
 		}
-		blocks := drawnBlocks(s.paragraphs, func(level int) bullet { return s.own[level] }, r.page)
-		if text := flatText(blocks); text != "" {
+		blocks := drawnBlocks(s.paragraphs, func(level int) bullet { return s.bullets[level] }, r.page)
+		if text := wordmodel.Flatten(blocks); text != "" {
 			texts = append(texts, text)
 		}
 	}
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	between := " "
+	separator := " "
 	text := strings.Join(texts, "\n")
 	if strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "1. ") {
-		between = "\n"
+		separator = "\n"
 	}
-	return []document.Block{{Kind: document.Paragraph, Text: "Notes:" + between + text, Page: r.page}}, nil
+	return []document.Block{{Kind: document.Paragraph, Text: "Notes:" + separator + text, Page: r.page}}, nil
 }

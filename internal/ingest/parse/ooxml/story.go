@@ -4,51 +4,51 @@ import (
 	"bytes"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxNesting is how deep tables stand in tables and text boxes in text boxes; what is deeper loses its structure but not
-// its text.
+// maxNesting is how deep tables and text boxes are nested. Deeper ones lose their structure but not their text.
 const maxNesting = 8
 
-// story is one part of a Word document that is being read: its body, its notes, a header. It follows the stream of
-// elements without recursion; frames tell what the open elements are.
+// A story is a part of a Word document that contains paragraphs: the body, notes, a header. It reads the stream of
+// elements without recursion and keeps the open elements as frames.
 type story struct {
 	word      *word
 	s         *xmlscan.Scanner
 	names     names
 	relations map[string]Relationship
 
-	root, flow *flow
-	frames     []frame
-	tables     []*openTable
-	ignored    int // tables that are nested too deep
-	boxes      int
-	alternates alternates
-	fields     fields
-	links      []string
-	run        run
-	contents   int // how many tables of contents are open
-	written    int // bytes of text and blocks, to see whether something gave any
+	root, flow   *flow
+	frames       []frame
+	tables       []*openTable
+	openIgnored  int // open tables that are nested too deep
+	openBoxes    int
+	alternates   alternates
+	fields       wordmodel.Fields
+	links        []string
+	run          run
+	openContents int // open tables of contents
+	written      int // how much text has been written, to see whether a branch or field produced any
 
-	// entries collects the texts of a part that is made of notes or comments, by id.
+	// entries holds the notes or comments of a part, by id. It is nil for other parts.
 	entries map[string]entry
-	// header makes the story one of lines; lines are those found.
+	// header is set for a header or footer. Its text goes to lines.
 	header bool
 	lines  []string
-	// held are comments, notes those to which the paragraph or table that is read refers.
-	held  []document.Block
-	notes []string
+	// comments and notes are those to which the open paragraph or table refers.
+	comments []document.Block
+	notes    []string
 }
 
-// entry is a note or a comment.
+// An entry is a note or a comment.
 type entry struct{ author, text string }
 
-// run is a stretch of text with its properties.
+// run holds the properties of a run of text.
 type run struct {
-	look   look
-	hidden bool
-	font   string
+	look     wordmodel.Look
+	isHidden bool
+	font     string
 }
 
 type frameKind uint8
@@ -56,7 +56,7 @@ type frameKind uint8
 const (
 	frameParagraph frameKind = iota
 	frameTable
-	frameIgnored // a table nested too deep
+	frameIgnored // a table that is nested too deep
 	frameRow
 	frameCell
 	frameBox
@@ -66,21 +66,21 @@ const (
 	frameControl // a content control
 )
 
-// frame is an open element, and what stands again when it is closed.
+// A frame is an open element, and what must be restored at its end.
 type frame struct {
-	kind     frameKind
-	depth    int
-	flow     *flow
-	run      run
-	id       string
-	author   string
-	contents bool
+	kind       frameKind
+	depth      int
+	flow       *flow
+	run        run
+	id         string
+	author     string
+	isContents bool
 }
 
 type openTable struct {
 	grid          grid
 	inRow, inCell bool
-	dropped       bool // the row that is open is deleted
+	isRowDeleted  bool // the open row is deleted
 	cell          gridCell
 }
 
@@ -89,7 +89,7 @@ func (w *word) newStory(relations map[string]Relationship) *story {
 	return &story{word: w, names: newNames(), relations: relations, root: root, flow: root}
 }
 
-// read reads a part to its end, or as far as it can be read. What was read is there even with an error.
+// read reads a part. With an error it has read the part before the error.
 func (st *story) read(part string) error {
 	err := st.word.pkg.Scan(part, func(s *xmlscan.Scanner) error {
 		st.s = s
@@ -113,13 +113,13 @@ func (st *story) read(part string) error {
 		}
 	})
 	for len(st.frames) > 0 {
-		st.close()
+		st.closeFrame()
 	}
-	if st.root.carried {
-		st.root.carried = false
+	if st.root.continues {
+		st.root.continues = false
 		st.emit(st.root)
 	}
-	st.settle()
+	st.addReferenced()
 	st.root.finish()
 	return err
 }
@@ -132,12 +132,12 @@ func (st *story) push(f frame) {
 func (st *story) end() {
 	st.alternates.end(st.s, st.written)
 	if n := len(st.frames); n > 0 && st.frames[n-1].depth == st.s.Depth()+1 {
-		st.close()
+		st.closeFrame()
 	}
 }
 
-// close ends the innermost frame.
-func (st *story) close() {
+// closeFrame ends the innermost frame.
+func (st *story) closeFrame() {
 	f := st.frames[len(st.frames)-1]
 	st.frames = st.frames[:len(st.frames)-1]
 	switch f.kind {
@@ -146,38 +146,37 @@ func (st *story) close() {
 	case frameTable:
 		st.endTable()
 	case frameIgnored:
-		st.ignored--
+		st.openIgnored--
 	case frameRow:
 		st.endRow()
 	case frameCell:
 		st.endCell(f)
 	case frameBox:
 		blocks := st.endFlow()
-		st.boxes--
+		st.openBoxes--
 		st.flow, st.run = f.flow, f.run
-		st.flow.after = append(st.flow.after, blocks...)
+		st.flow.attached = append(st.flow.attached, blocks...)
 		if !st.flow.para.open {
-			st.flow.add(st.flow.after...)
-			st.flow.after = nil
+			st.flow.addAttached()
 		}
 	case frameLink:
 		st.links = st.links[:len(st.links)-1]
 	case frameField:
-		st.put(oneLine(st.fields.end(st.written)))
+		st.put(oneLine(st.fields.End(st.written)))
 	case frameEntry:
-		st.entries[f.id] = entry{author: f.author, text: flatText(st.endFlow())}
+		st.entries[f.id] = entry{author: f.author, text: wordmodel.Flatten(st.endFlow())}
 		st.flow = f.flow
 	case frameControl:
-		if f.contents {
-			st.contents--
+		if f.isContents {
+			st.openContents--
 		}
 	}
 }
 
-// endFlow ends the flow of a cell, a text box or an entry.
+// endFlow returns the blocks of a cell, a text box or an entry.
 func (st *story) endFlow() []document.Block {
-	if f := st.flow; f.carried {
-		f.carried = false
+	if f := st.flow; f.continues {
+		f.continues = false
 		st.emit(f)
 	}
 	return st.flow.finish()
@@ -185,9 +184,9 @@ func (st *story) endFlow() []document.Block {
 
 // start handles the start of an element.
 func (st *story) start() error {
-	switch st.names.of(st.s) {
+	switch st.names.space(st.s) {
 	case spaceWord:
-		return st.element()
+		return st.startElement()
 	case spaceMath:
 		if st.s.Name() == "oMath" {
 			text, err := mathText(st.s)
@@ -209,11 +208,11 @@ func (st *story) start() error {
 		}
 	case spaceChart:
 		if st.s.Name() == "chart" {
-			return st.drawn(relationID(st.s, "id"), (*word).chart)
+			return st.linked(relationshipID(st.s, "id"), (*word).chart)
 		}
 	case spaceDiagram:
 		if st.s.Name() == "relIds" {
-			return st.drawn(relationID(st.s, "dm"), (*word).diagram)
+			return st.linked(relationshipID(st.s, "dm"), (*word).diagram)
 		}
 	case spaceVector:
 		st.vector()
@@ -225,7 +224,7 @@ func (st *story) start() error {
 	return nil
 }
 
-// vector reads what the shapes of old documents say: text along a path, and descriptions.
+// vector handles a shape of VML: text along a path, and descriptions.
 func (st *story) vector() {
 	switch st.s.Name() {
 	case "textpath":
@@ -237,22 +236,22 @@ func (st *story) vector() {
 
 func (st *story) picture(description string) {
 	if st.header {
-		return // logos
+		return // a logo
 	}
 	text := pictureText(description)
 	to := st.target()
 	if to == nil || text == "" {
 		return
 	}
-	before := len(to.text)
-	to.put(" "+text+" ", look{aside: true})
+	before := len(to.Text)
+	to.Append(" "+text+" ", wordmodel.Look{Aside: true})
 	st.count(to, before)
 }
 
-// drawn reads a part that a drawing shows. It comes after the paragraph.
-func (st *story) drawn(id string, read func(*word, string) ([]document.Block, error)) error {
+// linked reads a part that a drawing shows. It comes after the paragraph.
+func (st *story) linked(id string, read func(*word, string) ([]document.Block, error)) error {
 	relation, found := st.relations[id]
-	if !found || relation.External || st.run.hidden || st.header {
+	if !found || relation.External || st.run.isHidden || st.header {
 		return nil
 	}
 	if st.word.parts++; st.word.parts > maxParts {
@@ -262,13 +261,13 @@ func (st *story) drawn(id string, read func(*word, string) ([]document.Block, er
 	for i := range blocks {
 		blocks[i].Page = st.word.page
 		st.written += blocks[i].Size()
-		st.word.cost += blocks[i].Size()
+		st.word.Cost += blocks[i].Size()
 	}
-	st.flow.after = append(st.flow.after, blocks...)
+	st.flow.attached = append(st.flow.attached, blocks...)
 	return err
 }
 
-// readText reads the characters of the element that has begun.
+// readText reads the text of the open element.
 func (st *story) readText() error {
 	for depth := st.s.Depth(); st.s.Depth() >= depth; {
 		kind, err := st.s.Next()
@@ -285,62 +284,62 @@ func (st *story) readText() error {
 	return nil
 }
 
-// target returns the line that text goes to, nil where it is not seen.
-func (st *story) target() *line {
+// target returns the line to which text is added. It is nil if the text is not visible.
+func (st *story) target() *wordmodel.Line {
 	p := &st.flow.para
-	if !p.open || st.run.hidden || st.fields.codes > 0 {
+	if !p.open || st.run.isHidden || st.fields.InCode() {
 		return nil
 	}
 	return &p.line
 }
 
-// look returns how text looks here.
-func (st *story) look() look {
-	as := st.run.look
+// look returns the look of text.
+func (st *story) look() wordmodel.Look {
+	look := st.run.look
 	switch {
 	case len(st.links) > 0:
-		as.link = st.links[len(st.links)-1]
-	case len(st.fields.open) > 0:
-		as.link = st.fields.link()
+		look.Link = st.links[len(st.links)-1]
+	case st.fields.Depth() > 0:
+		look.Link = st.fields.Link()
 	}
-	return as
+	return look
 }
 
-// addText appends text as it stands in the file.
+// addText adds text of the file.
 func (st *story) addText(text []byte) {
 	to := st.target()
 	switch {
 	case to == nil:
 		return
-	case st.header && st.fields.page():
-		to.put(pageMark, look{})
+	case st.header && st.fields.InPageNumber():
+		to.AppendRune(wordmodel.PageNumberMark, wordmodel.Look{})
 		return
 	}
-	before := len(to.text)
-	to.add(text, st.look(), st.run.font)
+	before := len(to.Text)
+	addText(to, text, st.look(), st.run.font)
 	st.count(to, before)
 }
 
-// put appends text of the reader's.
+// put adds text that the reader generates.
 func (st *story) put(text string) {
 	to := st.target()
 	if to == nil || text == "" {
 		return
 	}
-	before := len(to.text)
-	to.put(text, st.look())
+	before := len(to.Text)
+	to.Append(text, st.look())
 	st.count(to, before)
 }
 
-func (st *story) count(to *line, before int) {
-	n := len(to.text) - before
-	st.word.cost += n
-	if len(bytes.TrimSpace(to.text[before:])) == 0 {
+func (st *story) count(to *wordmodel.Line, before int) {
+	n := len(to.Text) - before
+	st.word.Cost += n
+	if len(bytes.TrimSpace(to.Text[before:])) == 0 {
 		return
 	}
 	st.written += n
 	if st.word.body == st {
-		st.word.fresh = false
+		st.word.isPageEmpty = false
 	}
 	if p := &st.flow.para; p.page == 0 {
 		p.page = st.word.page
