@@ -1,6 +1,10 @@
 package ole
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
+)
 
 // pageSize is how long a page of properties is (MS-DOC 2.9.33).
 const pageSize = 512
@@ -128,7 +132,7 @@ func (c *charFormat) apply(list view, old bool, style charFormat, styles *styles
 		case charSpecial:
 			c.special = value.u8(0) != 0
 		case charFont:
-			c.mono = styles.fonts.mono(value.u16(0))
+			c.mono = wordmodel.IsMonospaced(styles.fonts.name(value.u16(0)))
 		case charSymbol:
 			c.font, c.symbol = value.u16(0), rune(value.u16(2)) //nolint:gosec // 16 bits
 		case charStyle:
@@ -144,7 +148,7 @@ func (c *charFormat) apply(list view, old bool, style charFormat, styles *styles
 // paraFormat is what matters of a paragraph.
 type paraFormat struct {
 	style       *style
-	outline     int // level of a heading from 0, bodyLevel for text, -1 when it does not say
+	outline     int // level of a heading from 0, wordmodel.BodyLevel for text, -1 when it does not say
 	list, level int // number of its list from 1, -1 when it does not say
 	depth       int // of the table it stands in, 0 outside of tables
 	rowEnd      bool
@@ -152,9 +156,6 @@ type paraFormat struct {
 	numbered    bool // counted in the way of Word 6
 	row         rowFormat
 }
-
-// bodyLevel is the outline level of what is no heading.
-const bodyLevel = 9
 
 // rowFormat is what the end of a row says of it.
 type rowFormat struct {
@@ -188,13 +189,13 @@ func (p *paraFormat) apply(list view, f *fib, styles *styles, huge int) {
 		case paraStyle:
 			p.style = styles.at(value.u16(0))
 		case paraLevel:
-			p.level = min(value.u8(0), maxLevels-1)
+			p.level = min(value.u8(0), wordmodel.MaxListLevels-1)
 		case paraList:
 			p.list = value.u16(0)
 		case paraNumbered:
 			p.numbered = value.u8(0) != 0 && value.u8(0) != 12
 		case paraOutline:
-			p.outline = min(value.u8(0), bodyLevel)
+			p.outline = min(value.u8(0), wordmodel.BodyLevel)
 		case paraInTable:
 			inTable = value.u8(0) != 0
 		case paraRowEnd, paraInnerRowEnd:

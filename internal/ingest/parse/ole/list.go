@@ -3,40 +3,27 @@ package ole
 import (
 	"strconv"
 	"strings"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// maxLevels is how many levels a list has, and maxLists how many lists a document may.
-const (
-	maxLevels = 9
-	maxLists  = 1 << 16
-)
-
-// Formats of numbers (MS-DOC 2.2.1.3, MSONFC).
-const (
-	numberDecimal     = 0
-	numberUpperRoman  = 1
-	numberLowerRoman  = 2
-	numberUpperLetter = 3
-	numberLowerLetter = 4
-	numberOrdinal     = 5
-	numberZero        = 22
-	numberBullet      = 23
-	numberNone        = 255
-)
+// maxLists is how many lists a document may have.
+const maxLists = 1 << 16
 
 // levelFormat is how a level of a list is counted (MS-DOC 2.9.150).
 type levelFormat struct {
-	format, start int
-	legal         bool // all numbers are decimal
-	restart       int  // level whose items start this one again, maxLevels for all above
-	template      []uint16
+	format   wordmodel.NumberFormat
+	start    int
+	legal    bool // all numbers are decimal
+	restart  int  // level whose items start this one again, wordmodel.MaxListLevels for all above
+	template []uint16
 }
 
 // listFormat is a list: its levels, and what its last items were.
 type listFormat struct {
-	levels   [maxLevels]levelFormat
-	counters [maxLevels]int
-	counted  [maxLevels]bool
+	levels   [wordmodel.MaxListLevels]levelFormat
+	counters [wordmodel.MaxListLevels]int
+	counted  [wordmodel.MaxListLevels]bool
 }
 
 // override is a use of a list, in which levels may be counted in another way (MS-DOC 2.9.131).
@@ -69,7 +56,7 @@ func readNumbering(f *fib) *numbering {
 		if at+entry > len(source) {
 			break
 		}
-		levels := maxLevels
+		levels := wordmodel.MaxListLevels
 		if source.u8(at+26)&1 != 0 {
 			levels = 1
 		}
@@ -77,7 +64,7 @@ func readNumbering(f *fib) *numbering {
 		for level := range levels {
 			list.levels[level] = rest.next(level)
 		}
-		for level := levels; level < maxLevels; level++ {
+		for level := levels; level < wordmodel.MaxListLevels; level++ {
 			list.levels[level] = list.levels[0]
 		}
 		lists[source.u32(at)] = list
@@ -97,7 +84,7 @@ func (n *numbering) readOverrides(source view, lists map[int]*listFormat) {
 		at := 4 + i*entry
 		use := override{list: lists[source.u32(at)]}
 		rest.at += 4
-		for range min(source.u8(at+12), maxLevels) {
+		for range min(source.u8(at+12), wordmodel.MaxListLevels) {
 			start, flags := rest.content.u32(rest.at), rest.content.u32(rest.at+4)
 			rest.at += 8
 			level := levelOverride{start: start, starts: flags&0x10 != 0}
@@ -124,7 +111,7 @@ func (r *levelReader) ended() bool { return r.at >= len(r.content) }
 
 func (r *levelReader) next(level int) levelFormat {
 	c, at := r.content, r.at
-	l := levelFormat{format: c.u8(at + 4), start: c.u32(at), legal: c.u8(at+5)&4 != 0, restart: maxLevels}
+	l := levelFormat{format: wordmodel.NumberFormat(c.u8(at + 4)), start: c.u32(at), legal: c.u8(at+5)&4 != 0, restart: wordmodel.MaxListLevels}
 	if c.u8(at+5)&8 != 0 {
 		l.restart = min(c.u8(at+26), level)
 	}
@@ -135,7 +122,7 @@ func (r *levelReader) next(level int) levelFormat {
 	}
 	r.at = at + 2 + 2*length
 	if r.at > len(c) {
-		return levelFormat{format: numberNone, restart: maxLevels}
+		return levelFormat{format: wordmodel.NoNumber, restart: wordmodel.MaxListLevels}
 	}
 	return l
 }
@@ -149,13 +136,13 @@ func (n *numbering) known(use int) bool {
 }
 
 // next counts an item of a use of a list, from 1, and returns its marker and its number as text, which is empty for bullets.
-func (n *numbering) next(use, level int) (m marker, label string) {
+func (n *numbering) next(use, level int) (m wordmodel.Marker, label string) {
 	o := &n.overrides[use-1]
 	list := o.list
 	if !o.used {
 		o.used = true
 		for at, change := range o.levels {
-			if change.starts && at < maxLevels {
+			if change.starts && at < wordmodel.MaxListLevels {
 				list.counted[at] = false
 			}
 		}
@@ -166,26 +153,26 @@ func (n *numbering) next(use, level int) (m marker, label string) {
 	} else {
 		list.counters[level], list.counted[level] = o.start(level), true
 	}
-	for below := level + 1; below < maxLevels; below++ {
+	for below := level + 1; below < wordmodel.MaxListLevels; below++ {
 		if o.format(below).restart > level {
 			list.counted[below] = false
 		}
 	}
 	switch format.format {
-	case numberBullet, numberNone:
-		if format.format == numberNone {
+	case wordmodel.Bullet, wordmodel.NoNumber:
+		if format.format == wordmodel.NoNumber {
 			label = o.label(level)
 		}
-		if strings.ContainsFunc(label, isWordRune) {
-			return marker{label: label}, label
+		if strings.ContainsFunc(label, wordmodel.IsWordRune) {
+			return wordmodel.Marker{Label: label}, label
 		}
-		return marker{}, ""
+		return wordmodel.Marker{}, ""
 	}
 	label = o.label(level)
 	number := list.counters[level]
-	m = marker{ordered: true, number: number, label: label}
+	m = wordmodel.Marker{Ordered: true, Number: number, Label: label}
 	if plain := strconv.Itoa(number); label == plain+"." || label == plain+")" || label == plain {
-		m.label = ""
+		m.Label = ""
 	}
 	return m, label
 }
@@ -209,7 +196,7 @@ func (o *override) label(level int) string {
 	format := o.format(level)
 	var b strings.Builder
 	for _, unit := range format.template {
-		if unit >= maxLevels {
+		if unit >= wordmodel.MaxListLevels {
 			if unit >= ' ' && (unit < 0xD800 || unit > 0xF8FF) {
 				b.WriteRune(rune(unit))
 			}
@@ -222,77 +209,14 @@ func (o *override) label(level int) string {
 		}
 		kind := o.format(above).format
 		if format.legal {
-			kind = numberDecimal
+			kind = wordmodel.Decimal
 		}
-		b.WriteString(numberText(kind, number))
+		b.WriteString(kind.Text(number))
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// numberText writes a number in a format, those of other scripts as a decimal number.
-func numberText(format, n int) string {
-	switch format {
-	case numberLowerLetter, numberUpperLetter:
-		return cased(letters(n), format == numberUpperLetter)
-	case numberLowerRoman, numberUpperRoman:
-		return cased(roman(n), format == numberUpperRoman)
-	case numberOrdinal:
-		return strconv.Itoa(n) + ordinalSuffix(n)
-	case numberZero:
-		if n < 10 {
-			return "0" + strconv.Itoa(n)
-		}
-	case numberBullet, numberNone:
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-func cased(text string, upper bool) string {
-	if upper {
-		return strings.ToUpper(text)
-	}
-	return text
-}
-
-// letters counts a, b, … z, aa, bb, as word processors do.
-func letters(n int) string {
-	if n < 1 || n > 26*8 {
-		return strconv.Itoa(n)
-	}
-	return strings.Repeat(string(rune('a'+(n-1)%26)), (n-1)/26+1)
-}
-
-func roman(n int) string {
-	if n < 1 || n > 3999 {
-		return strconv.Itoa(n)
-	}
-	var b strings.Builder
-	for i, value := range [...]int{1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1} {
-		for n >= value {
-			b.WriteString([...]string{"m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i"}[i])
-			n -= value
-		}
-	}
-	return b.String()
-}
-
-func ordinalSuffix(n int) string {
-	if n%100 >= 11 && n%100 <= 13 {
-		return "th"
-	}
-	switch n % 10 {
-	case 1:
-		return "st"
-	case 2:
-		return "nd"
-	case 3:
-		return "rd"
-	}
-	return "th"
-}
-
 // silent tells whether the items of a level have neither a number nor a bullet.
 func (n *numbering) silent(use, level int) bool {
-	return n.overrides[use-1].format(level).format == numberNone
+	return n.overrides[use-1].format(level).format == wordmodel.NoNumber
 }

@@ -104,7 +104,7 @@ func (p *persist) directory(w *walk, offset int) error {
 		id, count := head&0xFFFFF, head>>20&0xFFF
 		at += 4
 		for range count {
-			if err := w.step(); err != nil {
+			if err := w.Step(); err != nil {
 				return err
 			}
 			if w.left--; at+4 > len(r.content) || w.left < 0 {

@@ -3,7 +3,6 @@ package ole
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
@@ -84,12 +83,12 @@ func readAuthors(f *fib) []string {
 	for at := 0; at < len(list) && len(found) < maxEntries; {
 		if f.old {
 			length := list.u8(at)
-			found = append(found, strings.Join(strings.Fields(clean(cfb.Decode(codePageOf(f.language), list.part(at+1, length)))), " "))
+			found = append(found, oneLine(cfb.Decode(codePageOf(f.language), list.part(at+1, length))))
 			at += 1 + length
 			continue
 		}
 		length := list.u16(at)
-		found = append(found, strings.Join(strings.Fields(clean(cfb.DecodeUTF16(list.part(at+2, 2*length)))), " "))
+		found = append(found, oneLine(cfb.DecodeUTF16(list.part(at+2, 2*length))))
 		at += 2 + 2*length
 	}
 	return found

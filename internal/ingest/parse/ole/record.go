@@ -2,6 +2,7 @@ package ole
 
 import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Kinds of records (MS-PPT 2.13.24, MS-ODRAW 2.2) that matter to the text.
@@ -75,7 +76,7 @@ func readRecord(v view, at int) (r record, next int, ok bool) {
 // walk is what all steps through records have in common: however often offsets lead to the same records, the steps are
 // bounded by the length of the file.
 type walk struct {
-	effort
+	wordmodel.Work
 	left int
 }
 
@@ -86,7 +87,7 @@ func (w *walk) each(v view, do func(record) error) error {
 		if !ok {
 			return nil
 		}
-		if err := w.step(); err != nil {
+		if err := w.Step(); err != nil {
 			return err
 		}
 		if w.left--; w.left < 0 {
@@ -109,3 +110,12 @@ func (w *walk) child(v view, kind int) (found record, ok bool, err error) {
 	})
 	return found, ok, err
 }
+
+// blockCost and cellCost are what a block and a cell add to the cost of a file.
+const (
+	blockCost = 32
+	cellCost  = 16
+)
+
+// maxEntries is how many notes, comments, authors or objects of a file are read.
+const maxEntries = 200_000

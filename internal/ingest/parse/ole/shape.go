@@ -6,6 +6,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Placeholders (MS-PPT 2.13.21): what a shape is for.
@@ -81,7 +82,7 @@ func (r *slides) shapes(content view, outline []*slideText, depth int) ([]*shape
 			s, err := r.shape(rec.content, outline)
 			if len(s.texts) > 0 || s.description != "" || s.table {
 				found = append(found, s)
-				r.cost += blockCost
+				r.Cost += blockCost
 			}
 			return err
 		}
@@ -151,7 +152,7 @@ func (s *shape) options(rec record) {
 
 // pictureText returns a description of a picture, "" where it is only the name of a file.
 func pictureText(description string) string {
-	text := strings.Join(strings.Fields(clean(description)), " ")
+	text := oneLine(description)
 	lower := strings.ToLower(text)
 	for _, extension := range []string{".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".bmp", ".tif", ".tiff"} {
 		if strings.HasSuffix(lower, extension) {
@@ -181,14 +182,14 @@ func (s *shape) plain() string {
 
 // blocks returns what the shape says.
 func (s *shape) blocks() []document.Block {
-	var f flow
+	var f wordmodel.Flow
 	if len(s.cells) > 0 {
 		return s.grid()
 	}
 	for _, t := range s.texts {
 		t.write(&f)
 	}
-	blocks := f.finish()
+	blocks := f.Finish()
 	if len(blocks) == 0 && s.description != "" {
 		return []document.Block{{Kind: document.Paragraph, Text: s.description}}
 	}
@@ -219,7 +220,7 @@ func (s *shape) grid() []document.Block {
 	}
 	for _, c := range cells {
 		at := &rows[place(tops, c.anchor[1])][place(lefts, c.anchor[0])]
-		*at = strings.TrimSpace(*at + " " + flatText(c.blocks()))
+		*at = strings.TrimSpace(*at + " " + wordmodel.Flatten(c.blocks()))
 	}
 	rows = slices.DeleteFunc(rows, func(row []string) bool { return strings.Join(row, "") == "" })
 	if len(rows) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Lists of slides (MS-PPT 2.4.14.3) by their instance.
@@ -56,18 +57,18 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 	}
 	limits := in.Limits.WithDefaults()
 	r := &slides{
-		walk:  walk{effort: effort{ctx: ctx, maxText: limits.MaxText}, left: maxSteps(len(content))},
+		walk:  walk{Work: wordmodel.NewWork(ctx, limits.MaxText), left: maxSteps(len(content))},
 		links: make(map[int]string), notes: make(map[int]int), anchors: make(document.Anchors),
 		seen: make(map[string]bool), read: make(map[int]bool),
 	}
 	meta := make(map[string]any)
 	pages := -1
 	if file == nil {
-		r.missing("the end of the file")
+		r.Missing("the end of the file")
 	} else {
 		meta = file.Properties()
 		if file.Size(slidesStream) > int64(len(content)) {
-			r.missing("the end of the file")
+			r.Missing("the end of the file")
 		}
 		if r.persist, err = readPersist(&r.walk, file, content); err != nil {
 			return nil, err
@@ -77,7 +78,7 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 		}
 	}
 	if pages < 0 {
-		r.missing("the order of its slides")
+		r.Missing("the order of its slides")
 		if err := r.scan(content); err != nil {
 			return nil, err
 		}
@@ -85,13 +86,13 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 	if len(r.footers) > 0 {
 		r.blocks = append(r.blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.footers, "\n")})
 	}
-	if len(r.blocks) == 0 && len(r.damage) > 0 {
+	if len(r.blocks) == 0 && len(r.Damage) > 0 {
 		return nil, &document.DamagedError{Format: slidesFormat, Detail: "it has no text that can be read"}
 	}
 	draft := &document.Draft{
 		Blocks: r.blocks, Meta: meta, Title: r.title, Prose: true, Pages: max(pages, 0), Extra: make(map[string]any),
 	}
-	r.report(draft)
+	r.Report(draft)
 	return draft, nil
 }
 
@@ -216,7 +217,7 @@ func (r *slides) externals(content view) error {
 			case part.kind == recordLinkAtom:
 				id = part.content.u32(0)
 			case part.kind == recordString && part.instance == 1:
-				target = webLink(cfb.DecodeUTF16(part.content.part(0, maxString)))
+				target = wordmodel.WebLink(cfb.DecodeUTF16(part.content.part(0, maxString)))
 			}
 			return nil
 		})
@@ -257,7 +258,7 @@ func (r *slides) object(id, kind int) (view, bool) {
 	}
 	r.read[id] = true
 	if rec.cut {
-		r.missing("a part of slide " + strconv.Itoa(r.page))
+		r.Missing("a part of slide " + strconv.Itoa(r.page))
 	}
 	return rec.content, true
 }
@@ -266,7 +267,7 @@ func (r *slides) object(id, kind int) (view, bool) {
 func (r *slides) slide(e *entry) error {
 	content, found := r.object(e.object, recordSlide)
 	if !found {
-		r.missing("the shapes of slide " + strconv.Itoa(r.page))
+		r.Missing("the shapes of slide " + strconv.Itoa(r.page))
 	}
 	shapes, err := r.drawing(content, e.texts)
 	if err != nil {
@@ -357,7 +358,7 @@ func (r *slides) notesOf(object int) ([]document.Block, error) {
 		case holderDate, holderNumber, holderNotesImage:
 			continue
 		}
-		if text := flatText(s.blocks()); text != "" && text != strconv.Itoa(r.page) {
+		if text := wordmodel.Flatten(s.blocks()); text != "" && text != strconv.Itoa(r.page) {
 			texts = append(texts, text)
 		}
 	}
@@ -389,12 +390,12 @@ func (r *slides) comments(tags view) ([]document.Block, error) {
 			var parts [3]string
 			err := r.each(rec.content, func(part record) error {
 				if part.kind == recordString && part.instance < len(parts) {
-					parts[part.instance] = strings.Join(strings.Fields(clean(stringOf(part))), " ")
+					parts[part.instance] = oneLine(stringOf(part))
 				}
 				return nil
 			})
 			author, text := parts[0], parts[1]
-			r.cost += len(text)
+			r.Cost += len(text)
 			if author != "" && text != "" {
 				text = author + ": " + text
 			}
@@ -412,7 +413,7 @@ func (r *slides) add(title string, blocks []document.Block) {
 	if title == "" && len(blocks) == 0 {
 		return
 	}
-	if len(title) > maxHeading {
+	if len(title) > wordmodel.MaxHeading {
 		blocks = slices.Insert(blocks, 0, document.Block{Kind: document.Paragraph, Text: title})
 		title = ""
 	}
@@ -426,21 +427,21 @@ func (r *slides) add(title string, blocks []document.Block) {
 	})
 	for i := range blocks {
 		blocks[i].Page = r.page
-		r.cost += blockCost
+		r.Cost += blockCost
 	}
 	r.blocks = append(r.blocks, blocks...)
 }
 
 // scan gives all texts of the stream in their order but those of masters, without asking what they belong to.
 func (r *slides) scan(stream view) error {
-	var f flow
+	var f wordmodel.Flow
 	kind := textOther
 	for at := 0; ; {
 		rec, next, ok := readRecord(stream, at)
 		if !ok {
 			break
 		}
-		if err := r.step(); err != nil {
+		if err := r.Step(); err != nil {
 			return err
 		}
 		if rec.nested && (rec.cut || rec.kind != recordMaster && rec.kind != recordHandout) {
@@ -467,13 +468,13 @@ func (r *slides) scan(stream view) error {
 			continue // stands for a number or a date
 		}
 		if t.isTitle() {
-			if text := t.plain(); text != "" && len(text) <= maxHeading {
-				f.add(document.Block{Kind: document.Heading, Level: 2, Text: text, Anchor: r.anchors.Take("", text)})
+			if text := t.plain(); text != "" && len(text) <= wordmodel.MaxHeading {
+				f.Add(document.Block{Kind: document.Heading, Level: 2, Text: text, Anchor: r.anchors.Take("", text)})
 				continue
 			}
 		}
 		t.write(&f)
 	}
-	r.blocks = f.finish()
+	r.blocks = f.Finish()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Kinds of texts on slides (MS-PPT 2.13.33).
@@ -106,13 +107,13 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 
 // count counts what a text costs, before it is made into blocks.
 func (r *slides) count(t *slideText) error {
-	r.cost += 2 * len(t.units)
+	r.Cost += 2 * len(t.units)
 	for _, unit := range t.units {
 		if unit == '\r' {
-			r.cost += blockCost
+			r.Cost += blockCost
 		}
 	}
-	return r.step()
+	return r.Step()
 }
 
 func wideUnits(content view) []uint16 {
@@ -191,34 +192,34 @@ func (t *slideText) isTitle() bool { return t.kind == textTitle || t.kind == tex
 
 // plain returns the text on one line.
 func (t *slideText) plain() string {
-	var l line
-	t.paragraphs(func(part *line, _ paraStyleRun) {
-		l.puts(part.plain()+" ", look{})
+	var l wordmodel.Line
+	t.paragraphs(func(part *wordmodel.Line, _ paraStyleRun) {
+		l.Append(part.Plain()+" ", wordmodel.Look{})
 	})
-	return l.plain()
+	return l.Plain()
 }
 
 // write adds the paragraphs of the text to a flow.
-func (t *slideText) write(f *flow) {
-	f.flush()
-	t.paragraphs(func(l *line, style paraStyleRun) {
-		text := l.markdown()
+func (t *slideText) write(f *wordmodel.Flow) {
+	f.Flush()
+	t.paragraphs(func(l *wordmodel.Line, style paraStyleRun) {
+		text := l.Markdown()
 		item := style.bullet == 1 || style.bullet < 0 && (t.isBody() || style.level > 0 && t.kind != textNotes)
 		switch {
 		case text == "":
-			f.gap()
+			f.Gap(false)
 		case item:
-			f.item(style.level, marker{}, text)
+			f.Item(style.level, wordmodel.Marker{}, text, 0)
 		default:
-			f.add(document.Block{Kind: document.Paragraph, Text: text})
+			f.Add(document.Block{Kind: document.Paragraph, Text: text})
 		}
 	})
-	f.flush()
+	f.Flush()
 }
 
 // paragraphs calls a function for each paragraph.
-func (t *slideText) paragraphs(do func(*line, paraStyleRun)) {
-	var l line
+func (t *slideText) paragraphs(do func(*wordmodel.Line, paraStyleRun)) {
+	var l wordmodel.Line
 	run, link, meta := 0, 0, 0
 	style := func(at int) paraStyleRun {
 		for run < len(t.styles) && t.styles[run].end <= at {
@@ -240,9 +241,9 @@ func (t *slideText) paragraphs(do func(*line, paraStyleRun)) {
 		if meta < len(t.metas) && t.metas[meta] == i {
 			continue
 		}
-		var as look
+		var look wordmodel.Look
 		if link < len(t.links) && t.links[link].from <= i {
-			as.link = t.links[link].address
+			look.Link = t.links[link].address
 		}
 		r := rune(t.units[i])
 		if utf16.IsSurrogate(r) && i+1 < len(t.units) {
@@ -252,11 +253,11 @@ func (t *slideText) paragraphs(do func(*line, paraStyleRun)) {
 		}
 		if r == '\r' {
 			do(&l, style(start))
-			l.reset()
+			l.Reset()
 			start = i + 1
 			continue
 		}
-		l.add(r, as)
+		addRune(&l, r, look)
 	}
 	do(&l, style(start))
 }

@@ -3,8 +3,10 @@ package ole
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Characters that are no text (MS-DOC 2.4.1 and 2.9.229).
@@ -23,24 +25,19 @@ const (
 	fieldEnd      = 0x15
 	hyphenHard    = 0x1E
 	hyphenSoft    = 0x1F
-	pageMark      = '\uE000' // where a header has the number of a page
-	maxHeading    = 1000     // bytes of the longest text that is taken for a heading
-	unknownList   = 0x7FF    // a list of Word 6 or 95
+	unknownList   = 0x7FF // a list of Word 6 or 95
 )
 
 // story is one part of a document that is being read: its body, its notes, a header.
 type story struct {
-	word   *word
-	main   bool
-	header bool // made of lines; lines are those found
-	root   flow
-	tables []*table
-	line   line
-	fields fields
-	// link, page and contents are what the open fields make of the text: a link, the number of a page, a table of contents.
-	link           string
-	page, contents bool
-	listed         bool // a part of the line is of a table of contents
+	word       *word
+	main       bool
+	header     bool // made of lines; lines are those found
+	root       wordmodel.Flow
+	tables     []*table
+	line       wordmodel.Line
+	fields     wordmodel.Fields
+	inContents bool // a part of the line belongs to a table of contents
 	// anchors are what characters of the body refer to; those before next are done.
 	anchors []anchor
 	next    int
@@ -62,7 +59,7 @@ func (st *story) read(from, to int) error {
 	style := &w.styles.plain
 	formatFrom, formatTo := 0, 0
 	for c.step() {
-		if err := w.step(); err != nil {
+		if err := w.Step(); err != nil {
 			return err
 		}
 		if fresh {
@@ -79,9 +76,9 @@ func (st *story) read(from, to int) error {
 			format.apply(c.piece().changes, w.fib.old, style.look, w.styles)
 			formatFrom, formatTo, piece = w.characters.from, w.characters.to, c.index
 		}
-		before := len(st.line.text)
+		before := len(st.line.Text)
 		ends := st.char(c, &format)
-		w.cost += len(st.line.text) - before
+		w.Cost += len(st.line.Text) - before
 		if ends {
 			st.endParagraph(c, &format)
 			fresh = true
@@ -95,12 +92,12 @@ func (st *story) read(from, to int) error {
 
 // finish ends the story and returns its blocks.
 func (st *story) finish() []document.Block {
-	if !st.line.blank() {
+	if !st.line.IsBlank() {
 		st.emit(st.flow(len(st.tables)), &paraFormat{style: &st.word.styles.plain, outline: -1, list: -1, level: -1})
 	}
 	st.closeTables(0)
 	st.settle()
-	return st.root.finish()
+	return st.root.Finish()
 }
 
 // char adds a character to the line. It tells whether it ends a paragraph.
@@ -117,48 +114,35 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 	case markParagraph, markPage, markCell:
 		return true
 	case fieldBegin:
-		st.fields.begin()
-		st.inFields()
+		st.fields.Begin("")
 		return false
 	case fieldSeparate:
-		st.fields.separate()
-		st.inFields()
+		st.fields.Separate(st.word.Cost)
+		st.inContents = st.inContents || st.fields.InContents()
 		return false
 	case fieldEnd:
-		shown := st.fields.end()
-		st.inFields()
+		text := clean(st.fields.End(st.word.Cost))
 		if !format.hidden {
-			st.line.puts(shown, st.look(format))
+			st.line.Append(text, st.look(format))
 		}
 		return false
 	}
 	switch {
-	case st.fields.inCode(r) || format.hidden:
-	case st.header && st.page:
-		st.line.put(pageMark, look{})
+	case st.fields.InCode():
+		st.fields.AppendCode(utf8.AppendRune(nil, r))
+	case format.hidden:
+	case st.header && st.fields.InPageNumber():
+		st.line.AppendRune(wordmodel.PageNumberMark, wordmodel.Look{})
 	case format.symbol != 0 && (format.special || r == '('):
-		st.line.puts(symbolText(st.word.styles.fonts.name(format.font), format.symbol), st.look(format))
+		st.line.Append(wordmodel.SymbolText(st.word.styles.fonts.name(format.font), format.symbol), st.look(format))
 	default:
-		st.line.add(r, st.look(format))
+		addRune(&st.line, r, st.look(format))
 	}
 	return false
 }
 
-// inFields keeps what the open fields make of the text.
-func (st *story) inFields() {
-	st.link, st.page, st.contents = "", false, false
-	for i := range st.fields.open {
-		f := &st.fields.open[i]
-		if f.link != "" {
-			st.link = f.link
-		}
-		st.page, st.contents = st.page || f.page, st.contents || f.toc
-	}
-	st.listed = st.listed || st.contents
-}
-
-func (st *story) look(format *charFormat) look {
-	return look{bold: format.bold, italic: format.italic, link: st.link}
+func (st *story) look(format *charFormat) wordmodel.Look {
+	return wordmodel.Look{Bold: format.bold, Italic: format.italic, Link: st.fields.Link()}
 }
 
 // endParagraph ends the paragraph at its mark.
@@ -170,7 +154,7 @@ func (st *story) endParagraph(c *cursor, format *charFormat) {
 	p.read(list, w.fib, w.styles)
 	p.apply(c.piece().changes, w.fib, w.styles, maxHuge)
 	p.depth = min(p.depth, maxNesting)
-	st.fields.settle()
+	st.fields.DropCodes()
 	switch {
 	case c.rune == markCell && p.depth == 0:
 		st.looseCell()
@@ -178,7 +162,7 @@ func (st *story) endParagraph(c *cursor, format *charFormat) {
 	case c.rune == markParagraph && format.hidden && p.depth == 0:
 		return // the next paragraph goes on with this one
 	case st.header && p.depth == 0:
-		st.headerLines()
+		st.addHeaderLines()
 		return
 	}
 	st.cells = false
@@ -193,37 +177,37 @@ func (st *story) endParagraph(c *cursor, format *charFormat) {
 	}
 	t := st.tables[p.depth-1]
 	if p.rowEnd {
-		st.line.reset()
+		st.line.Reset()
 		t.endRow(p.row)
-		w.cost += blockCost
+		w.Cost += blockCost
 		return
 	}
 	st.emit(&t.cell, &p)
 	if c.rune == markCell || p.innerCell {
 		t.endCell()
-		w.cost += cellCost
+		w.Cost += cellCost
 	}
 }
 
 // looseCell ends a cell of a table about which the file says nothing: cells are parted by tabs, and an empty one ends the
 // row.
 func (st *story) looseCell() {
-	if st.cells && bytes.HasSuffix(st.line.text, []byte{'\t'}) {
+	if st.cells && bytes.HasSuffix(st.line.Text, []byte{'\t'}) {
 		st.cells = false
 		st.closeTables(0)
-		text := strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimRight(string(st.line.text), "\t"), "\t", " | ")), " ")
+		text := strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimRight(string(st.line.Text), "\t"), "\t", " | ")), " ")
 		if text != "" {
-			st.root.add(document.Block{Kind: document.Paragraph, Text: text})
+			st.root.Add(document.Block{Kind: document.Paragraph, Text: text})
 		}
-		st.line.reset()
+		st.line.Reset()
 		return
 	}
 	st.cells = true
-	st.line.put('\t', look{})
+	st.line.AppendRune('\t', wordmodel.Look{})
 }
 
 // flow returns where paragraphs of a depth go.
-func (st *story) flow(depth int) *flow {
+func (st *story) flow(depth int) *wordmodel.Flow {
 	if depth == 0 {
 		return &st.root
 	}
@@ -236,7 +220,7 @@ func (st *story) closeTables(depth int) {
 		last := st.tables[len(st.tables)-1]
 		st.tables = st.tables[:len(st.tables)-1]
 		if blocks := last.blocks(); len(blocks) > 0 {
-			st.flow(len(st.tables)).add(blocks...)
+			st.flow(len(st.tables)).Add(blocks...)
 		}
 		if len(st.tables) == 0 {
 			st.settle()
@@ -251,7 +235,7 @@ func (st *story) settle() {
 		return
 	}
 	if len(st.held) > 0 {
-		st.root.later(st.held...)
+		st.root.AddLater(st.held...)
 		st.held = nil
 	}
 	st.word.pending = append(st.word.pending, st.notes...)
@@ -259,25 +243,25 @@ func (st *story) settle() {
 }
 
 // emit makes a block of the line.
-func (st *story) emit(f *flow, p *paraFormat) {
+func (st *story) emit(f *wordmodel.Flow, p *paraFormat) {
 	defer func() {
-		st.line.reset()
-		st.listed = st.contents
+		st.line.Reset()
+		st.inContents = st.fields.InContents()
 	}()
 	w, style := st.word, p.style
-	w.cost += blockCost
+	w.Cost += blockCost
 	m, label, item := st.marker(p)
-	if style.role == roleCode && p.outline < 0 && !item {
-		f.join(document.Code, "\n", st.line.verbatim())
+	if style.role == wordmodel.RoleCode && p.outline < 0 && !item {
+		f.Join(document.Block{Kind: document.Code, Text: st.line.Verbatim()}, "\n")
 		return
 	}
 	if level, is := headingLevel(p); is && st.heading(f, p, level, label) {
 		return
 	}
-	text := st.line.markdown()
+	text := st.line.Markdown()
 	switch {
 	case text == "":
-		f.gap()
+		f.Gap(false)
 	case item:
 		level := p.level
 		if level < 0 {
@@ -286,16 +270,16 @@ func (st *story) emit(f *flow, p *paraFormat) {
 		if p.list < 0 || p.list == style.list {
 			level = max(level, style.nesting)
 		}
-		f.item(level, m, text)
-	case style.role == roleQuote:
-		f.join(document.Quote, "\n\n", text)
+		f.Item(level, m, text, 0)
+	case style.role == wordmodel.RoleQuote:
+		f.Join(document.Block{Kind: document.Quote, Text: text}, "\n\n")
 	default:
-		f.flush()
-		if f == &st.root && st.main && (style.role == roleContents || style.role == roleContentsTitle || st.listed) {
-			text = st.line.plain()
-			w.contents = append(w.contents, len(f.blocks))
+		f.Flush()
+		if f == &st.root && st.main && (style.role == wordmodel.RoleContents || style.role == wordmodel.RoleContentsTitle || st.inContents) {
+			text = st.line.Plain()
+			w.contents = append(w.contents, len(f.Blocks))
 		}
-		f.blocks = append(f.blocks, document.Block{Kind: document.Paragraph, Text: text})
+		f.Blocks = append(f.Blocks, document.Block{Kind: document.Paragraph, Text: text})
 	}
 }
 
@@ -306,7 +290,7 @@ func headingLevel(p *paraFormat) (level int, is bool) {
 		outline = p.outline
 	}
 	switch {
-	case outline < bodyLevel:
+	case outline < wordmodel.BodyLevel:
 		return min(outline+1, 6), true
 	case p.style.title:
 		return 1, true
@@ -315,9 +299,9 @@ func headingLevel(p *paraFormat) (level int, is bool) {
 }
 
 // heading adds a heading, where the text is one: not empty, and no longer than headings are.
-func (st *story) heading(f *flow, p *paraFormat, level int, label string) bool {
-	text := st.line.plain()
-	if text == "" || len(text) > maxHeading {
+func (st *story) heading(f *wordmodel.Flow, p *paraFormat, level int, label string) bool {
+	text := st.line.Plain()
+	if text == "" || len(text) > wordmodel.MaxHeading {
 		return false
 	}
 	w := st.word
@@ -328,15 +312,15 @@ func (st *story) heading(f *flow, p *paraFormat, level int, label string) bool {
 		text = label + " " + text
 	}
 	if f == &st.root && st.main {
-		f.flush()
+		f.Flush()
 		w.placeNotes(f)
 	}
-	f.add(document.Block{Kind: document.Heading, Level: level, Text: text})
+	f.Add(document.Block{Kind: document.Heading, Level: level, Text: text})
 	return true
 }
 
 // marker counts the paragraph in its list. It returns what stands before it as an item, and its number as text.
-func (st *story) marker(p *paraFormat) (m marker, label string, item bool) {
+func (st *story) marker(p *paraFormat) (m wordmodel.Marker, label string, item bool) {
 	number, level := p.style.list, p.style.level
 	if p.list >= 0 {
 		number = p.list
@@ -350,45 +334,15 @@ func (st *story) marker(p *paraFormat) (m marker, label string, item bool) {
 		m, label = lists.next(number, level)
 		return m, label, !lists.silent(number, level) || label != ""
 	case p.numbered && (st.word.fib.old || number == unknownList):
-		return marker{}, "", true
+		return wordmodel.Marker{}, "", true
 	case p.style.bullet && p.list != 0:
-		return marker{}, "", true
+		return wordmodel.Marker{}, "", true
 	}
-	return marker{}, "", false
+	return wordmodel.Marker{}, "", false
 }
 
-// maxPageWords is how many letters the words around a page number have: "Page of".
-const maxPageWords = 14
-
-// headerLines keeps the lines of a header or footer: what stands between its tabs, without page numbers and the words
-// around them.
-func (st *story) headerLines() {
-	for text := range strings.SplitSeq(string(st.line.text), "\n") {
-		var kept []string
-		for part := range strings.SplitSeq(text, "\t") {
-			if strings.ContainsRune(part, pageMark) {
-				part = strings.ReplaceAll(part, string(pageMark), " ")
-				if countLetters(part) <= maxPageWords {
-					continue
-				}
-			}
-			if part = strings.Join(strings.Fields(part), " "); part != "" {
-				kept = append(kept, part)
-			}
-		}
-		if len(kept) > 0 {
-			st.lines = append(st.lines, strings.Join(kept, " "))
-		}
-	}
-	st.line.reset()
-}
-
-func countLetters(text string) int {
-	n := 0
-	for _, r := range text {
-		if isWordRune(r) {
-			n++
-		}
-	}
-	return n
+// addHeaderLines keeps the lines of a paragraph of a header or footer.
+func (st *story) addHeaderLines() {
+	st.lines = append(st.lines, wordmodel.HeaderLines(string(st.line.Text))...)
+	st.line.Reset()
 }

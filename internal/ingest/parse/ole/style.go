@@ -1,31 +1,19 @@
 package ole
 
 import (
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
-)
-
-// role is what a style of paragraphs is for, as its name tells.
-type role uint8
-
-const (
-	roleText role = iota
-	roleCode
-	roleQuote
-	roleContents      // an entry of a table of contents
-	roleContentsTitle // the line above it
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // style is a style of paragraphs or characters (MS-DOC 2.9.259), with what it has from those it is based on.
 type style struct {
 	characters bool // of characters, else of paragraphs
 	name       string
-	role       role
+	role       wordmodel.Role
 	title      bool
-	outline    int // level of a heading from 0, bodyLevel for text
+	outline    int // level of a heading from 0, wordmodel.BodyLevel for text
 	list       int // number of its list from 1, 0 for none
 	level      int
 	bullet     bool // an item by its name
@@ -57,7 +45,7 @@ func (s *styles) at(number int) *style {
 }
 
 func readStyles(f *fib) *styles {
-	s := &styles{plain: style{outline: bodyLevel}, fonts: readFonts(f.place(placeFonts), f.old)}
+	s := &styles{plain: style{outline: wordmodel.BodyLevel}, fonts: readFonts(f.place(placeFonts), f.old)}
 	sheet := f.place(placeStyles)
 	head := sheet.part(2, sheet.u16(0))
 	base := head.u16(2)
@@ -78,7 +66,7 @@ func readStyles(f *fib) *styles {
 
 // readStyle reads what stands about a style: numbers, its name, its properties.
 func readStyle(content view, base int, old bool) style {
-	s := style{outline: bodyLevel, based: content.u16(2) >> 4, characters: content.u16(2)&0xF == 2}
+	s := style{outline: wordmodel.BodyLevel, based: content.u16(2) >> 4, characters: content.u16(2)&0xF == 2}
 	if len(content) == 0 {
 		return s
 	}
@@ -145,14 +133,14 @@ func (s *styles) inherit(number int, f *fib) {
 }
 
 func (st *style) takeFrom(base *style) {
-	if st.outline == bodyLevel && st.role == roleText {
+	if st.outline == wordmodel.BodyLevel && st.role == wordmodel.RoleText {
 		st.outline = base.outline
 	}
 	st.list, st.level, st.look = base.list, base.level, base.look
 	if !st.bullet {
 		st.bullet, st.nesting = base.bullet, base.nesting
 	}
-	if st.role == roleText && st.outline == bodyLevel && base.role != roleContentsTitle {
+	if st.role == wordmodel.RoleText && st.outline == wordmodel.BodyLevel && base.role != wordmodel.RoleContentsTitle {
 		st.role = base.role
 	}
 }
@@ -163,8 +151,8 @@ func (s *styles) settleCode() {
 		return
 	}
 	for i := range s.list {
-		if st := &s.list[i]; !st.characters && st.look.mono && st.role == roleText && st.outline == bodyLevel && st.name != "plain text" {
-			st.role = roleCode
+		if st := &s.list[i]; !st.characters && st.look.mono && st.role == wordmodel.RoleText && st.outline == wordmodel.BodyLevel && st.name != "plain text" {
+			st.role = wordmodel.RoleCode
 		}
 	}
 }
@@ -176,56 +164,21 @@ func (st *style) classify(number int) {
 	case number >= 1 && number <= 9:
 		st.outline = number - 1
 	case number >= 19 && number <= 27:
-		st.role = roleContents
+		st.role = wordmodel.RoleContents
 	case number == 62:
 		st.title = true
 	}
-	name, digits := splitNumber(st.name)
-	switch name {
-	case "heading", "überschrift", "titre", "título", "titolo", "kop", "rubrik", "заголовок", "标题", "見出し":
-		if st.outline == bodyLevel && digits >= 1 && digits <= 9 {
-			st.outline = digits - 1
-		}
-	case "title", "titel":
-		st.title = digits == 0
-	case "toc", "contents":
-		if digits >= 1 && digits <= 9 {
-			st.role = roleContents
-		}
-	case "toc heading", "contents heading":
-		st.role = roleContentsTitle
-	case "list bullet", "listbullet", "list number", "listnumber":
-		st.bullet, st.nesting = true, min(max(digits-1, 0), maxLevels-1)
-	case "quote", "intense quote", "block text", "quotations", "block quotation", "zitat":
-		st.role = roleQuote
+	meaning := wordmodel.MeaningOf(st.name)
+	if meaning.HeadingLevel > 0 && st.outline == wordmodel.BodyLevel {
+		st.outline = meaning.HeadingLevel - 1
 	}
-	if st.role == roleText && isCodeName(st.name) {
-		st.role = roleCode
+	st.title = st.title || meaning.IsTitle
+	if meaning.IsItem {
+		st.bullet, st.nesting = true, meaning.Nesting
 	}
-}
-
-// splitNumber parts a name from the number at its end.
-func splitNumber(name string) (string, int) {
-	text := strings.TrimRight(name, "0123456789")
-	number, err := strconv.Atoi(name[len(text):])
-	if err != nil {
-		return name, 0
+	if meaning.Role != wordmodel.RoleText {
+		st.role = meaning.Role
 	}
-	return strings.TrimSpace(text), number
-}
-
-// isCodeName recognises the names of styles for code.
-func isCodeName(name string) bool {
-	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) })
-	for i, word := range words {
-		switch word {
-		case "preformatted", "verbatim", "sourcecode", "codeblock", "quellcode", "programlisting", "listing":
-			return true
-		case "code":
-			return i == 0 || words[i-1] == "source" || words[i-1] == "program"
-		}
-	}
-	return false
 }
 
 // fonts are the names of a document's fonts, in lower case.
@@ -270,15 +223,4 @@ func (f fonts) name(number int) string {
 		return ""
 	}
 	return f[number]
-}
-
-// mono tells whether all characters of a font are of one width, as those of code are.
-func (f fonts) mono(number int) bool {
-	name := f.name(number)
-	for _, part := range []string{"courier", "consolas", "menlo", "monaco", "monospace", "lucida console", " mono", "source code", "typewriter"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }

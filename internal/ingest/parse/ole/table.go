@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 const (
@@ -12,18 +13,13 @@ const (
 	maxNesting = 8
 	// sameEdge is how far the edges of one column may be apart, in twentieths of a point.
 	sameEdge = 60
-	// maxRepeat is how long the text of a cell may be, in bytes, to be repeated in the rows that it reaches over, so that
-	// each row can be understood by itself.
-	maxRepeat = 100
-	// maxHeaderRows is how many rows are joined into the header of a table.
-	maxHeaderRows = 4
 )
 
 // table is a table that is being read.
 type table struct {
 	rows  []tableRow
 	cells [][]document.Block // of the row that is open
-	cell  flow
+	cell  wordmodel.Flow
 }
 
 type tableRow struct {
@@ -33,16 +29,16 @@ type tableRow struct {
 
 // endCell ends the cell that is open.
 func (t *table) endCell() {
-	t.cells = append(t.cells, t.cell.finish())
-	t.cell = flow{}
+	t.cells = append(t.cells, t.cell.Finish())
+	t.cell = wordmodel.Flow{}
 }
 
 // endRow ends the row that is open.
 func (t *table) endRow(format rowFormat) {
-	if blocks := t.cell.finish(); len(blocks) > 0 {
+	if blocks := t.cell.Finish(); len(blocks) > 0 {
 		t.cells = append(t.cells, blocks)
 	}
-	t.cell = flow{}
+	t.cell = wordmodel.Flow{}
 	if len(t.cells) > 0 {
 		t.rows = append(t.rows, tableRow{cells: t.cells, format: format})
 	}
@@ -62,8 +58,7 @@ func (t *table) blocks() []document.Block {
 		return blocks
 	}
 	columns := t.columns()
-	var rows [][]string
-	headers := 0
+	var table wordmodel.TableBuilder
 	var above []string
 	for i := range t.rows {
 		row := &t.rows[i]
@@ -72,18 +67,12 @@ func (t *table) blocks() []document.Block {
 		if blank {
 			continue
 		}
-		if len(rows) == 0 || row.format.header && headers == len(rows) && headers < maxHeaderRows {
-			headers++
-		}
-		rows = append(rows, texts)
+		table.Add(texts, row.format.header)
 	}
-	if len(rows) == 0 {
-		return nil
+	if block, ok := table.Build(0); ok {
+		return []document.Block{block}
 	}
-	if headers == len(rows) {
-		headers = 1
-	}
-	return []document.Block{document.NewTable(joinHeader(rows[:headers]), rows[headers:])}
+	return nil
 }
 
 // isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code save for the first row,
@@ -157,8 +146,8 @@ func (r *tableRow) texts(columns []int, above []string) (texts []string, blank b
 		for len(texts) <= at {
 			texts = append(texts, "")
 		}
-		text := flatText(cell)
-		if r.format.below(i) && text == "" && at < len(above) && len(above[at]) <= maxRepeat {
+		text := wordmodel.Flatten(cell)
+		if r.format.below(i) && text == "" && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell {
 			texts[at] = above[at]
 			continue
 		}
@@ -168,31 +157,4 @@ func (r *tableRow) texts(columns []int, above []string) (texts []string, blank b
 		}
 	}
 	return texts, blank
-}
-
-// joinHeader joins the rows of a header.
-func joinHeader(rows [][]string) []string {
-	var joined []string
-	for _, row := range rows {
-		for at, text := range row {
-			text = withoutMarks(text)
-			switch {
-			case at >= len(joined):
-				joined = append(joined, text)
-			case text != "" && joined[at] != text:
-				joined[at] = strings.TrimSpace(joined[at] + " " + text)
-			}
-		}
-	}
-	return joined
-}
-
-// withoutMarks takes the marks of bold text off a cell that is all bold, as headers are.
-func withoutMarks(text string) string {
-	inner, opened := strings.CutPrefix(text, "**")
-	inner, closed := strings.CutSuffix(inner, "**")
-	if opened && closed && inner != "" && !strings.Contains(inner, "*") {
-		return inner
-	}
-	return text
 }

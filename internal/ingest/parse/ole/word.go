@@ -8,11 +8,12 @@ import (
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // word is a document that is being read.
 type word struct {
-	effort
+	wordmodel.Work
 	fib        *fib
 	pieces     pieceTable
 	chars      *charset
@@ -55,17 +56,17 @@ func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &word{effort: effort{ctx: ctx, maxText: in.Limits.WithDefaults().MaxText}, fib: f, pieces: readPieces(f)}
+	w := &word{Work: wordmodel.NewWork(ctx, in.Limits.WithDefaults().MaxText), fib: f, pieces: readPieces(f)}
 	w.prepare()
 	if err := w.read(); err != nil {
 		return nil, err
 	}
 	blocks := w.assemble()
-	if len(blocks) == 0 && len(w.damage) > 0 {
+	if len(blocks) == 0 && len(w.Damage) > 0 {
 		return nil, damagedWord("it has no text that can be read", nil)
 	}
 	draft := &document.Draft{Blocks: blocks, Meta: meta, Title: w.title, Prose: true, Extra: make(map[string]any)}
-	w.report(draft)
+	w.Report(draft)
 	return draft, nil
 }
 
@@ -103,10 +104,10 @@ func (w *word) prepare() {
 		w.lists = readNumbering(f)
 	}
 	if !w.pieces.whole {
-		w.missing("a part of the text")
+		w.Missing("a part of the text")
 	}
 	if len(w.styles.list) == 0 {
-		w.missing("styles")
+		w.Missing("styles")
 	}
 	total := w.pieces.end()
 	if f.counts[storyMain] == 0 && f.from(stories) == 0 {
@@ -158,7 +159,7 @@ func (w *word) read() error {
 		return err
 	}
 	if w.unknown*4 > w.known {
-		w.missing("formatting")
+		w.Missing("formatting")
 	}
 	return nil
 }
@@ -192,8 +193,8 @@ func (w *word) readRest(t *texts) error {
 		if err != nil {
 			return err
 		}
-		if flatText(blocks) != "" {
-			w.body.root.add(blocks...)
+		if wordmodel.Flatten(blocks) != "" {
+			w.body.root.Add(blocks...)
 		}
 	}
 	return nil
@@ -202,18 +203,18 @@ func (w *word) readRest(t *texts) error {
 // anchored puts in what a character refers to. It tells whether that stands in place of the character.
 func (st *story) anchored(a *anchor) bool {
 	w := st.word
-	if st.fields.codes > 0 || st.err != nil {
+	if st.fields.InCode() || st.err != nil {
 		return false
 	}
 	switch a.kind {
 	case anchorNote:
 		return st.note(&w.notes, a.index, strconv.Itoa)
 	case anchorEndnote:
-		return st.note(&w.endnotes, a.index, roman)
+		return st.note(&w.endnotes, a.index, wordmodel.Roman)
 	case anchorComment:
 		blocks, err := w.text(&w.comments, a.index)
 		st.err = err
-		text := flatText(blocks)
+		text := wordmodel.Flatten(blocks)
 		if text == "" {
 			return true
 		}
@@ -236,21 +237,21 @@ func (st *story) anchored(a *anchor) bool {
 func (st *story) note(notes *texts, index int, number func(int) string) bool {
 	blocks, err := st.word.text(notes, index)
 	st.err = err
-	text := flatText(blocks)
+	text := wordmodel.Flatten(blocks)
 	if text == "" {
 		return false
 	}
 	notes.numbers++
 	label := "[" + number(notes.numbers) + "]"
-	st.line.puts(label, look{aside: true})
+	st.line.Append(label, wordmodel.Look{Aside: true})
 	st.notes = append(st.notes, label+" "+strings.ReplaceAll(text, "\n", "\n  "))
 	return true
 }
 
 // placeNotes adds the notes of a section.
-func (w *word) placeNotes(to *flow) {
+func (w *word) placeNotes(to *wordmodel.Flow) {
 	if len(w.pending) > 0 {
-		to.add(document.Block{Kind: document.List, Text: "- " + strings.Join(w.pending, "\n- ")})
+		to.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(w.pending, "\n- ")})
 		w.pending = nil
 	}
 }
@@ -280,8 +281,8 @@ func (w *word) readHeaders() error {
 		if err := st.read(header.from, header.to); err != nil {
 			return err
 		}
-		st.headerLines()
-		if text := flatText(st.finish()); text != "" {
+		st.addHeaderLines()
+		if text := wordmodel.Flatten(st.finish()); text != "" {
 			st.lines = append(st.lines, strings.Split(text, "\n")...)
 		}
 		for _, text := range st.lines {
@@ -292,7 +293,7 @@ func (w *word) readHeaders() error {
 		}
 	}
 	if len(lines) > 0 {
-		w.body.root.add(document.Block{Kind: document.Paragraph, Text: strings.Join(lines, "\n")})
+		w.body.root.Add(document.Block{Kind: document.Paragraph, Text: strings.Join(lines, "\n")})
 	}
 	return nil
 }
@@ -300,7 +301,7 @@ func (w *word) readHeaders() error {
 // assemble gives the blocks of the body their anchors, without those that are empty or repeat headings as entries of a
 // table of contents.
 func (w *word) assemble() []document.Block {
-	blocks := w.body.root.blocks
+	blocks := w.body.root.Blocks
 	repeated := w.repeated(blocks)
 	kept := make([]document.Block, 0, len(blocks))
 	anchors := make(document.Anchors)
@@ -322,13 +323,13 @@ func (w *word) repeated(blocks []document.Block) map[int]bool {
 	headings := make(map[string]bool)
 	for i := range blocks {
 		if len(w.contents) > 0 && blocks[i].Kind == document.Heading {
-			headings[withoutNumber(blocks[i].Text)] = true
+			headings[wordmodel.HeadingKey(blocks[i].Text)] = true
 		}
 	}
 	repeated := make(map[int]bool)
 	for _, at := range w.contents {
-		text := withoutNumber(blocks[at].Text)
-		if headings[text] || headings[withoutPage(text)] {
+		text := wordmodel.HeadingKey(blocks[at].Text)
+		if headings[text] || headings[wordmodel.TrimPageNumber(text)] {
 			repeated[at] = true
 		}
 	}
@@ -336,22 +337,4 @@ func (w *word) repeated(blocks []document.Block) map[int]bool {
 		repeated[w.contents[0]] = true
 	}
 	return repeated
-}
-
-// withoutPage takes the number of a page off the end of an entry, as in "storage 17".
-func withoutPage(text string) string {
-	at := strings.LastIndexByte(text, ' ')
-	if at < 0 || strings.Trim(text[at+1:], "0123456789ivxlc") != "" {
-		return text
-	}
-	return strings.TrimRight(text[:at], " .…")
-}
-
-// withoutNumber takes the number off the beginning of a heading, as in "3.2 Storage".
-func withoutNumber(text string) string {
-	first, rest, found := strings.Cut(text, " ")
-	if _, err := strconv.Atoi(strings.ReplaceAll(strings.TrimRight(first, ".)"), ".", "")); err == nil && found {
-		text = rest
-	}
-	return strings.ToLower(strings.TrimSpace(text))
 }

@@ -85,8 +85,7 @@ func (p *Package) diagram(part string, step func() error) ([]document.Block, err
 	for _, id := range order {
 		list.add(id, 0) // a node of a cycle
 	}
-	list.flow.Flush()
-	return list.flow.Blocks, err
+	return list.flow.Finish(), err
 }
 
 // nodeText returns the text in the element of the last Start.

@@ -42,6 +42,12 @@ func (f *Flow) Flush() {
 	f.later = nil
 }
 
+// Finish finishes the joined block and returns all blocks.
+func (f *Flow) Finish() []document.Block {
+	f.Flush()
+	return f.Blocks
+}
+
 // IsEmpty reports whether the flow has no blocks.
 func (f *Flow) IsEmpty() bool { return len(f.Blocks) == 0 && !f.isJoining }
 

@@ -68,7 +68,7 @@ func wingdings(code rune) string {
 		return "☺"
 	case 0x4C:
 		return "☹"
-	case 0x6C, 0x9F:
+	case 0x6C, 0x9F, 0xB7:
 		return "•"
 	case 0x6E, 0xA7:
 		return "▪"
