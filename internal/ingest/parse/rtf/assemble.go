@@ -4,20 +4,21 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // assemble gives the blocks of the body their anchors and pages, without those that are empty or that repeat headings as
 // entries of a table of contents.
 func (r *reader) assemble() []document.Block {
-	r.root.main.flush()
-	blocks := r.root.main.blocks
+	r.root.main.Flush()
+	blocks := r.root.main.Blocks
 	if len(r.headers) > 0 {
 		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.headers, "\n")})
 	}
 	headings := make(map[string]bool)
 	for i := range blocks {
 		if blocks[i].Kind == document.Heading {
-			headings[withoutNumber(blocks[i].Text)] = true
+			headings[wordmodel.HeadingKey(blocks[i].Text)] = true
 		}
 	}
 	prose := r.monoText*2 > r.allText
@@ -33,7 +34,7 @@ func (r *reader) assemble() []document.Block {
 		switch {
 		case block.Blank():
 			continue
-		case mark == byContents && (headings[withoutNumber(block.Text)] || headings[withoutNumber(withoutPage(block.Text))]):
+		case mark == byContents && (headings[wordmodel.HeadingKey(block.Text)] || headings[wordmodel.HeadingKey(wordmodel.TrimPageNumber(block.Text))]):
 			if entries >= 0 && len(kept) == entries+1 {
 				kept = kept[:entries]
 			}
@@ -79,18 +80,4 @@ func paragraphs(code document.Block) []document.Block {
 		}
 	}
 	return made
-}
-
-// withoutPage takes the number of a page off the end of an entry, as in "3.2 Storage 17".
-func withoutPage(text string) string {
-	return strings.TrimRight(strings.TrimRight(text, "0123456789ivxlcIVXLC"), " .…\t")
-}
-
-// withoutNumber takes the number off the beginning of a heading, as in "3.2 Storage".
-func withoutNumber(text string) string {
-	first, rest, found := strings.Cut(text, " ")
-	if found && first != "" && strings.Trim(first, "0123456789.)") == "" {
-		text = rest
-	}
-	return strings.ToLower(strings.TrimSpace(text))
 }

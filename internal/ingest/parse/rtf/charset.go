@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // Code pages beside those that Windows has numbers for.
@@ -78,17 +79,6 @@ type font struct {
 
 func newFont() *font { return &font{charset: charsetDefault} }
 
-// isMonospaced recognises the names of fonts of even width.
-func isMonospaced(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"courier", "consolas", "menlo", "monaco", "monospace", "lucida console", "inconsolata", "cascadia", " mono"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
-
 // codePage returns the code page of a font of the document.
 func (r *reader) codePage(number int) int {
 	f := r.fonts[number]
@@ -139,13 +129,9 @@ func (r *reader) declares(page int) bool {
 func decode(page int, text []byte, raw bool) string {
 	switch page {
 	case pageSymbol:
-		return symbols(text)
+		return symbols("symbol", text)
 	case pageDingbats:
-		var b strings.Builder
-		for _, c := range text {
-			b.WriteString(dingbat(c))
-		}
-		return b.String()
+		return symbols("wingdings", text)
 	}
 	if isASCII(text) {
 		return string(text)
@@ -165,57 +151,11 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// The characters that the Symbol font draws at 0x21 and on, and at 0xA0 and on, by the mapping table that Unicode keeps of
-// it; a blank where Unicode has none.
-const (
-	symbolsLow  = "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
-	symbolsHigh = "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭"
-)
-
-// symbols makes text of what is written in the Symbol font.
-func symbols(text []byte) string {
-	low, high := []rune(symbolsLow), []rune(symbolsHigh)
+// symbols returns the text of characters in a symbol font.
+func symbols(font string, text []byte) string {
 	var b strings.Builder
 	for _, c := range text {
-		switch {
-		case c >= 0x21 && int(c)-0x21 < len(low):
-			b.WriteRune(low[c-0x21])
-		case c >= 0xA0 && int(c)-0xA0 < len(high):
-			b.WriteRune(high[c-0xA0])
-		default:
-			b.WriteByte(' ')
-		}
+		b.WriteString(wordmodel.SymbolText(font, rune(c)))
 	}
 	return b.String()
-}
-
-// dingbat returns what the fonts of pictures draw, as far as it stands in prose: bullets, arrows, boxes and check marks.
-func dingbat(c byte) string {
-	switch c {
-	case ' ':
-		return " "
-	case 0x6C, 0x9F, 0xB7:
-		return "•"
-	case 0x6E, 0xA7:
-		return "▪"
-	case 0x6F, 0xA8:
-		return "☐"
-	case 0x71, 0x72:
-		return "❑"
-	case 0x75, 0x76:
-		return "◆"
-	case 0xD8, 0xE8, 0xE0:
-		return "→"
-	case 0xDF, 0xE7:
-		return "←"
-	case 0xFB:
-		return "✗"
-	case 0xFC:
-		return "✓"
-	case 0xFD:
-		return "☒"
-	case 0xFE:
-		return "☑"
-	}
-	return ""
 }

@@ -128,11 +128,10 @@ func (r *reader) fieldResult() {
 		return
 	}
 	r.flush()
-	link, page := s.field.parse()
-	if link != "" {
+	if link := s.field.link(); link != "" {
 		s.link = link
 	}
-	if page && s.flow.framed {
+	if s.flow.framed && s.field.isPageNumber() {
 		s.flow.paged = true
 		s.hidden = true
 	}

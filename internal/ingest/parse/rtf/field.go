@@ -2,6 +2,8 @@ package rtf
 
 import (
 	"strings"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // maxInstruction is how much of the instruction of a field is kept.
@@ -10,58 +12,22 @@ const maxInstruction = 4000
 // field is a field: what it should show, and the instruction that it was made by.
 type field struct{ instruction []byte }
 
-// parse returns the address of a link, and whether the field is the number of a page.
-func (f *field) parse() (link string, page bool) {
-	words := instructionWords(string(f.instruction))
-	if len(words) == 0 {
-		return "", false
+// link returns the address of a link, "" for other fields.
+func (f *field) link() string {
+	addresses, place := wordmodel.ParseFieldCode(string(f.instruction)).Hyperlink()
+	if len(addresses) == 0 {
+		return ""
 	}
-	switch strings.ToUpper(words[0]) {
-	case "PAGE", "NUMPAGES", "SECTIONPAGES":
-		return "", true
-	case "HYPERLINK":
-	default:
-		return "", false
-	}
-	address, place := "", ""
-	for i := 1; i < len(words); i++ {
-		switch word := words[i]; {
-		case word == `\l` && i+1 < len(words):
-			i++
-			place = words[i]
-		case (word == `\o` || word == `\t`) && i+1 < len(words):
-			i++
-		case strings.HasPrefix(word, `\`):
-		case address == "":
-			address = word
-		}
-	}
-	if address != "" && place != "" && !strings.Contains(address, "#") {
+	address := addresses[0]
+	if place != "" && !strings.Contains(address, "#") {
 		address += "#" + place
 	}
-	return webLink(address), false
+	return wordmodel.WebLink(address)
 }
 
-// instructionWords parts an instruction at its blanks, save for those between quotation marks.
-func instructionWords(text string) []string {
-	var words []string
-	for len(words) < 20 {
-		text = strings.TrimLeft(text, " \t\n\u00A0")
-		if text == "" {
-			break
-		}
-		if rest, quoted := strings.CutPrefix(text, `"`); quoted {
-			word, after, _ := strings.Cut(rest, `"`)
-			words, text = append(words, word), after
-			continue
-		}
-		end := strings.IndexAny(text, " \t\n\"")
-		if end < 0 {
-			end = len(text)
-		}
-		words, text = append(words, text[:end]), text[end:]
-	}
-	return words
+// isPageNumber reports whether the field is the number of a page.
+func (f *field) isPageNumber() bool {
+	return wordmodel.ParseFieldCode(string(f.instruction)).IsPageNumber()
 }
 
 // shape is a property of a picture or drawing.
@@ -81,7 +47,7 @@ func (s *shape) description() string {
 	if strings.TrimSpace(string(s.name)) != "wzDescription" {
 		return ""
 	}
-	text := words(string(s.value))
+	text := oneLine(string(s.value))
 	lower := strings.ToLower(text)
 	for _, ending := range []string{".png", ".jpg", ".jpeg", ".gif", ".emf", ".wmf", ".bmp", ".tif", ".tiff", ".svg"} {
 		if strings.HasSuffix(lower, ending) {
@@ -103,7 +69,7 @@ func (r *reader) describe() {
 	if !s.flow.started {
 		r.startParagraph(s.flow)
 	}
-	s.flow.line.add(" "+text+" ", look{})
+	s.flow.line.add(" "+text+" ", wordmodel.Look{})
 	s.flow.line.other += len(text)
 	r.cost += len(text)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // flowKind says what the paragraphs of a flow are.
@@ -21,7 +22,7 @@ const (
 type flow struct {
 	kind   flowKind
 	framed bool // it is a header or footer, or a text box in one
-	main   stream
+	main   wordmodel.Flow
 	table  table
 	nested table // of all depths below the first
 
@@ -43,14 +44,11 @@ type flow struct {
 	header      bool
 }
 
-// maxHeading is the longest text, in bytes, that is taken for a heading.
-const maxHeading = 1000
-
 // startParagraph notes on which page a paragraph begins.
 func (r *reader) startParagraph(f *flow) {
 	f.started = true
 	if f == r.root {
-		if r.state.paragraph.breaks && (len(f.main.blocks) > 0 || f.main.joining) || r.section {
+		if r.state.paragraph.breaks && !f.main.IsEmpty() || r.section {
 			r.breaks++
 		}
 		r.section = false
@@ -72,7 +70,7 @@ func (r *reader) endParagraph(f *flow) {
 func (r *reader) endParagraphAt(f *flow, depth int) {
 	r.flush()
 	if depth < 2 && f.nested.begun() {
-		f.table.cell.add(f.nested.finish()...)
+		f.table.cell.Add(f.nested.finish()...)
 	}
 	if depth == 0 && f.table.begun() {
 		r.endTable(f)
@@ -85,11 +83,11 @@ func (r *reader) endParagraphAt(f *flow, depth int) {
 	default:
 		s = &f.nested.cell
 	}
-	if f.paged && countWordRunes(f.line.text) <= maxPageWords {
-		f.line.reset()
+	if f.paged && wordmodel.CountLetters(string(f.line.Text)) <= wordmodel.MaxPageLabelLetters {
+		f.line.Reset()
 	}
 	r.emit(f, s)
-	f.line.reset()
+	f.line.Reset()
 	f.started, f.marked, f.marker, f.paged = false, false, "", false
 	if s == &f.main {
 		r.release(f)
@@ -101,123 +99,114 @@ func (r *reader) release(f *flow) {
 	if len(f.held) == 0 {
 		return
 	}
-	f.main.after = append(f.main.after, f.held...)
+	f.main.AddLater(f.held...)
 	f.held = nil
-	if !f.main.joining || f.main.pending != document.List {
-		f.main.flush()
-	}
-}
-
-// maxPageWords is how many letters and digits the words around the number of a page have: "Page of".
-const maxPageWords = 14
-
-func countWordRunes(text []byte) int {
-	n := 0
-	for _, c := range string(text) {
-		if isWordRune(c) {
-			n++
-		}
-	}
-	return n
 }
 
 // emit makes a block of the paragraph of a flow.
-func (r *reader) emit(f *flow, s *stream) {
+func (r *reader) emit(f *flow, s *wordmodel.Flow) {
 	p := &r.state.paragraph
-	level, as := r.meaning(p.style)
+	style := r.meaning(p.style)
+	level := style.HeadingLevel
 	if p.outline >= 0 {
 		level = 0
-		if p.outline < bodyLevel {
+		if p.outline < wordmodel.BodyLevel {
 			level = min(p.outline+1, 6)
 		}
 	}
-	if f.line.blank() {
-		s.gap()
+	if f.line.IsBlank() {
+		s.Gap(true)
 		return
 	}
 	r.cost += blockCost
-	r.allText += len(f.line.text)
-	byFont := level == 0 && s == &f.main && f.line.mono > 0 && f.line.other == 0
+	r.allText += len(f.line.Text)
+	isMono := level == 0 && s == &f.main && f.line.mono > 0 && f.line.other == 0
 	m, item := r.marker(f)
 	nesting := max(p.level, 0)
 	if !item && level == 0 && p.first < 0 {
-		if typed, size, found := typedMarker(f.line.text); found {
+		if typed, size, found := typedMarker(f.line.Text); found {
 			m, item, nesting = typed, true, max(p.indent, 0)
-			f.line.cut(size)
+			f.line.Cut(size)
 		}
 	}
 	switch {
-	case as == roleCode && level == 0:
-		s.join(document.Code, "\n", f.line.verbatim(), f.page, false)
+	case style.Role == wordmodel.RoleCode && level == 0:
+		s.Join(document.Block{Kind: document.Code, Text: f.line.Verbatim(), Page: f.page}, "\n")
 		return
-	case byFont && !item:
-		r.monoText += len(f.line.text)
-		s.join(document.Code, "\n", f.line.verbatim(), f.page, true)
+	case isMono && !item:
+		r.monoText += len(f.line.Text)
+		s.Join(document.Block{Kind: document.Code, Text: f.line.Verbatim(), Language: byFont, Page: f.page}, "\n")
 		return
-	case as == roleTitle && level == 0:
+	case style.IsTitle && level == 0:
 		level = 1
 	}
-	if level > 0 && (f.kind == flowBody || f.kind == flowBox) && r.heading(f, s, level, as, m) {
+	if level > 0 && (f.kind == flowBody || f.kind == flowBox) && r.heading(f, s, level, style.IsTitle, m) {
 		return
 	}
-	text := f.line.markdown()
+	text := f.line.Markdown()
 	switch {
 	case text == "":
-		s.gap()
+		s.Gap(true)
 	case item && level == 0:
-		s.item(nesting, m, text, f.page)
-	case as == roleQuote:
-		s.join(document.Quote, "\n\n", text, f.page, false)
+		s.Item(nesting, m, text, f.page)
+	case style.Role == wordmodel.RoleQuote:
+		s.Join(document.Block{Kind: document.Quote, Text: text, Page: f.page}, "\n\n")
 	default:
 		f.counted = 0
 		block := document.Block{Kind: document.Paragraph, Text: text, Page: f.page}
-		if as == roleContents && s == &r.root.main {
+		if (style.Role == wordmodel.RoleContents || style.Role == wordmodel.RoleContentsTitle) && s == &r.root.main {
 			block.Language = byContents
 		}
-		s.add(block)
+		s.Add(block)
 	}
 }
+
+// blockCost is what a block, a cell or a change of the look adds to the cost of a file.
+const blockCost = 48
+
+// byFont marks code that is recognized by its font only, until all of the text is read.
+const byFont = "\x00"
 
 // byContents marks the entries of a table of contents until all of the text is read.
 const byContents = "\x01"
 
-func (r *reader) heading(f *flow, s *stream, level int, as role, m marker) bool {
-	text := f.line.plain()
-	if text == "" || len(text) > maxHeading {
+func (r *reader) heading(f *flow, s *wordmodel.Flow, level int, isTitle bool, m wordmodel.Marker) bool {
+	text := f.line.Plain()
+	if text == "" || len(text) > wordmodel.MaxHeading {
 		return false
 	}
-	if as == roleTitle && r.title == "" {
+	if isTitle && r.title == "" {
 		r.title = text
 	}
-	if label := strings.TrimSpace(strings.TrimPrefix(m.String(), "- ")); f.marked && m.ordered && !strings.HasPrefix(text, label) {
+	if label := strings.TrimSpace(strings.TrimPrefix(m.String(), "- ")); f.marked && m.Ordered && !strings.HasPrefix(text, label) {
 		text = label + " " + text
 	}
 	if s == &r.root.main {
 		r.placeNotes(r.settled)
 	}
-	s.add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: f.page})
+	s.Add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: f.page})
 	return true
 }
 
 // marker tells whether a paragraph is an item of a list, and what stands before it.
-func (r *reader) marker(f *flow) (m marker, item bool) {
+func (r *reader) marker(f *flow) (m wordmodel.Marker, item bool) {
 	p := &r.state.paragraph
 	defined := r.overrides[p.list]
-	text := words(f.marker)
+	text := oneLine(f.marker)
 	switch {
-	case f.marked && text == "" && defined != nil && defined.levels[min(max(p.level, 0), maxLevels-1)].format == formatNone:
-		return marker{}, false
+	case f.marked && text == "" && defined != nil && defined.levels[min(max(p.level, 0), wordmodel.MaxListLevels-1)].format == wordmodel.NoNumber:
+		return wordmodel.Marker{}, false
 	case f.marked:
 		return markerOf(text), true
 	case p.list > 0 && defined != nil:
 		return defined.next(p.level)
 	case p.list > 0, p.numbering == 'b':
-		return marker{}, true
+		return wordmodel.Marker{}, true
 	case p.numbering == 'n':
 		f.counted++
-		return marker{ordered: true, number: f.counted}, true
+		return wordmodel.Marker{Ordered: true, Number: f.counted}, true
 	}
-	return marker{}, false
+	return wordmodel.Marker{}, false
 }
 
 // endCell ends a cell of the table, or of the tables in it.
@@ -236,9 +225,9 @@ func (r *reader) endCell(f *flow, nested bool) {
 func (r *reader) endRow(f *flow, nested bool) {
 	r.flush()
 	switch {
-	case nested && !f.line.blank():
+	case nested && !f.line.IsBlank():
 		r.endParagraphAt(f, 2)
-	case !nested && (!f.line.blank() || f.nested.begun()):
+	case !nested && (!f.line.IsBlank() || f.nested.begun()):
 		r.endParagraphAt(f, 1)
 	}
 	if nested {
@@ -251,10 +240,10 @@ func (r *reader) endRow(f *flow, nested bool) {
 // endTable ends the table of a flow. What belongs after a paragraph in it comes after it.
 func (r *reader) endTable(f *flow) {
 	if f.nested.begun() {
-		f.table.cell.add(f.nested.finish()...)
+		f.table.cell.Add(f.nested.finish()...)
 	}
 	if f.table.begun() {
-		f.main.add(f.table.finish()...)
+		f.main.Add(f.table.finish()...)
 	}
 	r.release(f)
 }
@@ -272,14 +261,14 @@ func (r *reader) enter(kind flowKind) {
 // leave takes in what a flow of its own held, when its group has ended.
 func (r *reader) leave(f *flow) {
 	outer := r.state.flow
-	switch blocks := f.main.blocks; f.kind {
+	switch blocks := f.main.Blocks; f.kind {
 	case flowNote:
-		if text := flat(blocks); text != "" {
+		if text := wordmodel.Flatten(blocks); text != "" {
 			r.notes = append(r.notes, noteNumber(f.number)+" "+strings.ReplaceAll(text, "\n", "\n  "))
 		}
 	case flowComment:
-		text := flat(blocks)
-		if author := words(r.author); author != "" && text != "" {
+		text := wordmodel.Flatten(blocks)
+		if author := oneLine(r.author); author != "" && text != "" {
 			text = author + ": " + text
 		}
 		r.author = ""
@@ -287,7 +276,7 @@ func (r *reader) leave(f *flow) {
 			outer.held = append(outer.held, document.Block{Kind: document.Quote, Text: text, Page: r.breaks + 1})
 		}
 	case flowHeader:
-		for line := range strings.SplitSeq(flat(blocks), "\n") {
+		for line := range strings.SplitSeq(wordmodel.Flatten(blocks), "\n") {
 			r.addHeader(strings.TrimSpace(line))
 		}
 	case flowBox:
@@ -316,7 +305,7 @@ func (r *reader) placeNotes(n int) {
 	if n = min(n, len(r.notes)); n == 0 {
 		return
 	}
-	r.root.main.add(document.Block{Kind: document.List, Text: "- " + strings.Join(r.notes[:n], "\n- "), Page: r.breaks + 1})
+	r.root.main.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(r.notes[:n], "\n- "), Page: r.breaks + 1})
 	r.notes = r.notes[n:]
 	r.settled = 0
 }

@@ -77,7 +77,7 @@ func (n *info) keep(dest destination) {
 		}
 		return
 	}
-	if text := words(string(n.text)); text != "" {
+	if text := oneLine(string(n.text)); text != "" {
 		n.meta[n.key] = text
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 const formatName = "RTF document"
@@ -151,7 +152,7 @@ type place struct {
 	instruction *field
 	page        int
 	mono        bool
-	look        look
+	look        wordmodel.Look
 	dropped     bool
 }
 
@@ -407,7 +408,7 @@ func (r *reader) here() place {
 		p.mono = f != nil && f.mono
 	}
 	if s.dest == destText {
-		p.look = look{bold: s.bold, italic: s.italic, link: s.link, note: s.reference}
+		p.look = wordmodel.Look{Bold: s.bold, Italic: s.italic, Link: s.link, Aside: s.reference}
 		p.dropped = s.hidden || s.deleted || r.html != nil && s.htmlHidden
 	}
 	return p
@@ -470,9 +471,9 @@ func (r *reader) writeText(text string) {
 		if !f.started {
 			r.startParagraph(f)
 		}
-		runs := len(f.line.runs)
+		runs := f.line.Runs()
 		f.line.add(text, r.place.look)
-		r.cost += (len(f.line.runs) - runs) * blockCost
+		r.cost += (f.line.Runs() - runs) * blockCost
 		if n := len(text) - strings.Count(text, " "); r.place.mono {
 			f.line.mono += n
 		} else {

@@ -2,20 +2,13 @@ package rtf
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/magpie-search/magpie/internal/ingest/document"
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-const (
-	// maxRepeat is how long the text of a cell may be, in bytes, to be repeated in the rows that it reaches over, so that
-	// each row can be understood by itself.
-	maxRepeat = 100
-	// maxHeaderRows is how many rows are joined into the header of a table.
-	maxHeaderRows = 4
-	// tolerance is how far apart two edges of cells, in twips, may be to be the same column's.
-	tolerance = 30
-)
+// tolerance is how far apart two edges of cells, in twips, may be to be the same column's.
+const tolerance = 30
 
 // cellDefinition is what a row's definition says of a cell.
 type cellDefinition struct {
@@ -26,8 +19,8 @@ type cellDefinition struct {
 // table collects the rows of one table. The zero value is empty.
 type table struct {
 	rows []tableRow
-	open []cell // of the row that is read
-	cell stream // the cell that is read
+	open []cell         // of the row that is read
+	cell wordmodel.Flow // the cell that is read
 }
 
 type cell struct{ blocks []document.Block }
@@ -41,19 +34,19 @@ type tableRow struct {
 
 // begun tells that something was read that belongs to the table.
 func (t *table) begun() bool {
-	return len(t.rows) > 0 || len(t.open) > 0 || t.cell.joining || len(t.cell.blocks) > 0
+	return len(t.rows) > 0 || len(t.open) > 0 || !t.cell.IsEmpty()
 }
 
 // endCell ends the cell that is open.
 func (t *table) endCell() {
-	t.cell.flush()
-	t.open = append(t.open, cell{blocks: t.cell.blocks})
-	t.cell = stream{}
+	t.cell.Flush()
+	t.open = append(t.open, cell{blocks: t.cell.Blocks})
+	t.cell = wordmodel.Flow{}
 }
 
 // endRow ends the row that is open, which is defined by definitions.
 func (t *table) endRow(definitions []cellDefinition, left int, header bool) {
-	if t.cell.joining || len(t.cell.blocks) > 0 {
+	if !t.cell.IsEmpty() {
 		t.endCell()
 	}
 	if len(t.open) == 0 {
@@ -82,9 +75,9 @@ func (t *table) finish() []document.Block {
 		return blocks
 	}
 	edges := columnEdges(rows)
-	var texts [][]string
+	var made wordmodel.TableBuilder
 	var above []string
-	page, headers := 0, 0
+	page := 0
 	for i := range rows {
 		row, blank := rows[i].texts(edges, above)
 		above = row
@@ -96,20 +89,12 @@ func (t *table) finish() []document.Block {
 		if blank {
 			continue
 		}
-		if rows[i].header && headers == len(texts) && headers < maxHeaderRows {
-			headers++
-		}
-		texts = append(texts, row)
+		made.Add(row, rows[i].header)
 	}
-	if len(texts) == 0 {
-		return nil
+	if block, ok := made.Build(page); ok {
+		return []document.Block{block}
 	}
-	if headers == 0 || headers == len(texts) {
-		headers = 1
-	}
-	made := document.NewTable(joinHeader(texts[:headers]), texts[headers:])
-	made.Page = page
-	return []document.Block{made}
+	return nil
 }
 
 // isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code, and a single row or
@@ -174,14 +159,14 @@ func (r *tableRow) texts(edges []int, above []string) (texts []string, blank boo
 		for len(texts) <= at {
 			texts = append(texts, "")
 		}
-		text := flat(c.blocks)
+		text := wordmodel.Flatten(c.blocks)
 		var definition cellDefinition
 		if i < len(r.definitions) {
 			definition = r.definitions[i]
 			left = definition.right
 		}
 		switch {
-		case text == "" && definition.below && at < len(above) && len(above[at]) <= maxRepeat:
+		case text == "" && definition.below && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell:
 			texts[at] = above[at]
 		case text == "":
 		default:
@@ -190,31 +175,4 @@ func (r *tableRow) texts(edges []int, above []string) (texts []string, blank boo
 		}
 	}
 	return texts, blank
-}
-
-// joinHeader makes one header of several rows.
-func joinHeader(rows [][]string) []string {
-	var joined []string
-	for _, row := range rows {
-		for at, text := range row {
-			text = withoutMarks(text)
-			switch {
-			case at >= len(joined):
-				joined = append(joined, text)
-			case text != "" && joined[at] != text:
-				joined[at] = strings.TrimSpace(joined[at] + " " + text)
-			}
-		}
-	}
-	return joined
-}
-
-// withoutMarks takes the marks of bold text off a cell that is all bold, as headers are.
-func withoutMarks(text string) string {
-	inner, opened := strings.CutPrefix(text, "**")
-	inner, closed := strings.CutSuffix(inner, "**")
-	if opened && closed && inner != "" && !strings.Contains(inner, "*") {
-		return inner
-	}
-	return text
 }

@@ -1,23 +1,13 @@
 package rtf
 
 import (
-	"strconv"
 	"strings"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
 // maxEntries bounds how many fonts, styles and lists of a file count.
 const maxEntries = 20_000
-
-// role is what the paragraphs of a style are.
-type role uint8
-
-const (
-	roleText role = iota
-	roleCode
-	roleQuote
-	roleContents // an entry of a table of contents
-	roleTitle
-)
 
 // style is a style of paragraphs.
 type style struct {
@@ -27,31 +17,29 @@ type style struct {
 	outline int  // -1 where it does not say
 	other   bool // it is one of characters or tables
 
-	// What it means, once it is resolved.
-	level    int
-	role     role
+	// meaning is set once the style is resolved.
+	meaning  wordmodel.StyleMeaning
 	resolved bool
 }
 
-// bodyLevel is the outline level of text that is no heading.
-const bodyLevel = 9
-
-// meaning follows what a style is based on until one says what its paragraphs are: the level of a heading, counted from 1, or
-// 0, and a role.
-func (r *reader) meaning(number int) (level int, as role) {
-	if s := r.styles[number]; s != nil {
-		if !s.resolved {
-			s.level, s.role = r.resolveStyle(number)
-			s.resolved = true
-		}
-		return s.level, s.role
+// meaning returns the meaning of a style, including that of the styles on which it is based.
+func (r *reader) meaning(number int) wordmodel.StyleMeaning {
+	s := r.styles[number]
+	if s == nil {
+		return wordmodel.StyleMeaning{}
 	}
-	return 0, roleText
+	if !s.resolved {
+		s.meaning, s.resolved = r.resolveStyle(number), true
+	}
+	return s.meaning
 }
 
-func (r *reader) resolveStyle(number int) (level int, as role) {
+// maxBased is how long a chain of styles may be that are based on each other.
+const maxBased = 20
+
+func (r *reader) resolveStyle(number int) (meaning wordmodel.StyleMeaning) {
 	outline := -1
-	for range 20 {
+	for range maxBased {
 		s := r.styles[number]
 		if s == nil {
 			break
@@ -59,65 +47,22 @@ func (r *reader) resolveStyle(number int) (level int, as role) {
 		if outline < 0 {
 			outline = s.outline
 		}
-		named, found := roleOf(string(s.name))
+		named := wordmodel.MeaningOf(string(s.name))
 		if outline < 0 {
-			outline = named - 1
+			outline = named.HeadingLevel - 1
 		}
-		if as == roleText {
-			as = found
+		if meaning.Role == wordmodel.RoleText && !meaning.IsTitle {
+			meaning.Role, meaning.IsTitle = named.Role, named.IsTitle
 		}
 		if s.based < 0 || s.based == number {
 			break
 		}
 		number = s.based
 	}
-	if outline >= 0 && outline < bodyLevel {
-		level = min(outline+1, 6)
+	if outline >= 0 && outline < wordmodel.BodyLevel {
+		meaning.HeadingLevel = min(outline+1, 6)
 	}
-	return level, as
-}
-
-// roleOf reads the name of a style: the level of a heading, or 0, and a role.
-func roleOf(name string) (level int, as role) {
-	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
-	switch name {
-	case "title", "titel", "titre", "título", "titolo", "doc title", "document title":
-		return 0, roleTitle
-	case "html preformatted", "preformatted text", "source code", "code", "code block", "verbatim", "listing", "program listing",
-		"macro text", "htmlvorformatiert", "html vorformatiert", "html préformaté":
-		return 0, roleCode
-	case "quote", "intense quote", "quotations", "quotation", "block quote", "blockquote", "block text", "zitat", "intensives zitat", "citation":
-		return 0, roleQuote
-	case "contents heading", "toc heading":
-		return 0, roleContents
-	}
-	word, number, found := cutLast(name)
-	if !found {
-		return 0, roleText
-	}
-	switch word {
-	case "heading", "überschrift", "titre", "título", "titolo", "kop", "rubrik", "overskrift", "otsikko", "nagłówek", "nadpis",
-		"заголовок", "見出し", "标题", "標題", "제목":
-		if number <= bodyLevel {
-			return number, roleText
-		}
-	case "toc", "contents", "verzeichnis", "tm", "tdc":
-		return 0, roleContents
-	}
-	return 0, roleText
-}
-
-// cutLast parts a name such as "heading 1" from its number.
-func cutLast(name string) (word string, number int, found bool) {
-	at := len(name)
-	for at > 0 && isDigit(name[at-1]) {
-		at--
-	}
-	number, err := strconv.Atoi(name[at:])
-	if err != nil || number < 1 {
-		return "", 0, false
-	}
-	return strings.TrimSpace(name[:at]), number, true
+	return meaning
 }
 
 // tableWord handles a word in the tables at the head of a file.
@@ -173,7 +118,7 @@ func (r *reader) fontName(text string) {
 	name, _, ended := strings.Cut(text, ";")
 	r.font.name = append(r.font.name, strings.TrimLeft(name, " ")...)
 	r.font.named = ended
-	r.font.mono = isMonospaced(string(r.font.name))
+	r.font.mono = wordmodel.IsMonospaced(string(r.font.name))
 }
 
 // styleName adds to the name of the style that is read.
@@ -197,12 +142,12 @@ func (r *reader) listWord(t *token) {
 	case "list", "listoverride":
 		r.list = &listDefinition{}
 	case "listlevel":
-		if r.list != nil && r.list.known < maxLevels {
+		if r.list != nil && r.list.known < wordmodel.MaxListLevels {
 			r.list.known++
 		}
 	case "levelnfc", "levelnfcn":
 		if level := r.listLevel(); level != nil {
-			level.format = t.value
+			level.format = wordmodel.NumberFormat(t.value)
 		}
 	case "levelstartat":
 		if level := r.listLevel(); level != nil && t.value < 1e6 {

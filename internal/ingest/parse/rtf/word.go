@@ -1,6 +1,10 @@
 package rtf
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
+)
 
 func noteNumber(n int) string { return "[" + strconv.Itoa(n) + "]" }
 
@@ -93,7 +97,7 @@ func (r *reader) special(name string) {
 		r.endParagraph(f)
 	case "sect":
 		r.flush()
-		if !f.line.blank() {
+		if !f.line.IsBlank() {
 			r.endParagraph(f)
 		}
 		r.section = f == r.root
@@ -103,7 +107,7 @@ func (r *reader) special(name string) {
 		r.flush()
 		if f == r.root && !r.state.hidden && !r.state.deleted {
 			r.breaks++
-			if f.line.blank() {
+			if f.line.IsBlank() {
 				f.page = r.breaks + 1
 			}
 		}
@@ -183,7 +187,7 @@ func (r *reader) paragraphWord(name string, t *token) {
 	case "ls":
 		p.list = t.value
 	case "ilvl":
-		p.level = min(max(t.value, 0), maxLevels-1)
+		p.level = min(max(t.value, 0), wordmodel.MaxListLevels-1)
 	case "intbl":
 		p.inTable = t.on()
 	case "itap":

@@ -67,6 +67,9 @@ func (l *Line) Cut(n int) {
 	l.runs = kept
 }
 
+// Runs returns how many times the look changes.
+func (l *Line) Runs() int { return len(l.runs) }
+
 // IsBlank reports whether the line has only white space.
 func (l *Line) IsBlank() bool { return len(bytes.TrimSpace(l.Text)) == 0 }
 
