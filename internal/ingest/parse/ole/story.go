@@ -289,13 +289,7 @@ func headingLevel(p *paraFormat) (level int, is bool) {
 	if p.outline >= 0 {
 		outline = p.outline
 	}
-	switch {
-	case outline < wordmodel.BodyLevel:
-		return min(outline+1, 6), true
-	case p.style.title:
-		return 1, true
-	}
-	return 0, false
+	return wordmodel.HeadingLevel(outline, p.style.title)
 }
 
 // heading adds a heading, where the text is one: not empty, and no longer than headings are.

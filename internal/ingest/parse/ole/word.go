@@ -2,7 +2,6 @@ package ole
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -302,7 +301,7 @@ func (w *word) readHeaders() error {
 // table of contents.
 func (w *word) assemble() []document.Block {
 	blocks := w.body.root.Blocks
-	repeated := w.repeated(blocks)
+	repeated := wordmodel.RepeatedContents(blocks, w.contents)
 	kept := make([]document.Block, 0, len(blocks))
 	anchors := make(document.Anchors)
 	for i := range blocks {
@@ -316,25 +315,4 @@ func (w *word) assemble() []document.Block {
 		kept = append(kept, block)
 	}
 	return kept
-}
-
-// repeated tells which entries of a table of contents repeat a heading, by their place. The line above them goes with them.
-func (w *word) repeated(blocks []document.Block) map[int]bool {
-	headings := make(map[string]bool)
-	for i := range blocks {
-		if len(w.contents) > 0 && blocks[i].Kind == document.Heading {
-			headings[wordmodel.HeadingKey(blocks[i].Text)] = true
-		}
-	}
-	repeated := make(map[int]bool)
-	for _, at := range w.contents {
-		text := wordmodel.HeadingKey(blocks[at].Text)
-		if headings[text] || headings[wordmodel.TrimPageNumber(text)] {
-			repeated[at] = true
-		}
-	}
-	if len(repeated) > 0 && !repeated[w.contents[0]] && len(blocks[w.contents[0]].Text) < 60 && slices.Contains(w.contents, w.contents[0]+1) {
-		repeated[w.contents[0]] = true
-	}
-	return repeated
 }

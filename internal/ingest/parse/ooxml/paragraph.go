@@ -159,13 +159,7 @@ func headingLevel(p *paragraph) (level int, is bool) {
 	if p.outline >= 0 {
 		outline = p.outline
 	}
-	switch {
-	case outline < wordmodel.BodyLevel:
-		return min(outline+1, 6), true
-	case p.style.isTitle:
-		return 1, true
-	}
-	return 0, false
+	return wordmodel.HeadingLevel(outline, p.style.isTitle)
 }
 
 // heading adds the paragraph as a heading. It is false if the text is empty or too long for one.

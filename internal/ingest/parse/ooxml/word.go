@@ -313,7 +313,7 @@ func (st *story) insertedFile(id string) error {
 // of contents.
 func (w *word) assemble() []document.Block {
 	blocks := w.body.root.Blocks
-	repeated := w.repeatedContents(blocks)
+	repeated := wordmodel.RepeatedContents(blocks, w.contents)
 	kept := make([]document.Block, 0, len(blocks))
 	anchors := make(document.Anchors)
 	for i := range blocks {
@@ -330,33 +330,4 @@ func (w *word) assemble() []document.Block {
 		kept = append(kept, block)
 	}
 	return kept
-}
-
-// repeatedContents returns the indexes of entries of a table of contents that repeat a heading, and of the title above
-// them.
-func (w *word) repeatedContents(blocks []document.Block) map[int]bool {
-	if len(w.contents) == 0 {
-		return nil
-	}
-	headings := make(map[string]bool)
-	for i := range blocks {
-		if blocks[i].Kind == document.Heading {
-			headings[wordmodel.HeadingKey(blocks[i].Text)] = true
-		}
-	}
-	repeated := make(map[int]bool)
-	other := -1 // the first entry that repeats no heading, which may be the title
-	for _, at := range w.contents {
-		text := blocks[at].Text
-		switch {
-		case headings[wordmodel.HeadingKey(text)], headings[wordmodel.HeadingKey(wordmodel.TrimPageNumber(text))]:
-			repeated[at] = true
-		case other < 0 && len(repeated) == 0:
-			other = at
-		}
-	}
-	if other >= 0 && repeated[other+1] && len(blocks[other].Text) < 60 {
-		repeated[other] = true
-	}
-	return repeated
 }

@@ -15,33 +15,19 @@ func (r *reader) assemble() []document.Block {
 	if len(r.headers) > 0 {
 		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.headers, "\n")})
 	}
-	headings := make(map[string]bool)
-	for i := range blocks {
-		if blocks[i].Kind == document.Heading {
-			headings[wordmodel.HeadingKey(blocks[i].Text)] = true
-		}
-	}
+	repeated := wordmodel.RepeatedContents(blocks, r.contents)
 	prose := r.monoText*2 > r.allText
 	kept := make([]document.Block, 0, len(blocks))
 	anchors := make(document.Anchors)
-	entries := -1 // where the line above a table of contents may stand
-	for _, block := range blocks {
+	for i, block := range blocks {
 		mark := block.Language
 		block.Language = ""
 		if !r.paged() {
 			block.Page = 0
 		}
 		switch {
-		case block.Blank():
+		case repeated[i] || block.Blank():
 			continue
-		case mark == byContents && (headings[wordmodel.HeadingKey(block.Text)] || headings[wordmodel.HeadingKey(wordmodel.TrimPageNumber(block.Text))]):
-			if entries >= 0 && len(kept) == entries+1 {
-				kept = kept[:entries]
-			}
-			entries = -1
-			continue
-		case mark == byContents:
-			entries = len(kept)
 		case mark == byFont && prose:
 			kept = append(kept, paragraphs(block)...)
 			continue

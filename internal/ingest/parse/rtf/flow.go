@@ -109,10 +109,7 @@ func (r *reader) emit(f *flow, s *wordmodel.Flow) {
 	style := r.meaning(p.style)
 	level := style.HeadingLevel
 	if p.outline >= 0 {
-		level = 0
-		if p.outline < wordmodel.BodyLevel {
-			level = min(p.outline+1, 6)
-		}
+		level, _ = wordmodel.HeadingLevel(p.outline, false)
 	}
 	if f.line.IsBlank() {
 		s.Gap(true)
@@ -153,11 +150,10 @@ func (r *reader) emit(f *flow, s *wordmodel.Flow) {
 		s.Join(document.Block{Kind: document.Quote, Text: text, Page: f.page}, "\n\n")
 	default:
 		f.counted = 0
-		block := document.Block{Kind: document.Paragraph, Text: text, Page: f.page}
+		s.Add(document.Block{Kind: document.Paragraph, Text: text, Page: f.page})
 		if (style.Role == wordmodel.RoleContents || style.Role == wordmodel.RoleContentsTitle) && s == &r.root.main {
-			block.Language = byContents
+			r.contents = append(r.contents, len(s.Blocks)-1)
 		}
-		s.Add(block)
 	}
 }
 
@@ -166,9 +162,6 @@ const blockCost = 48
 
 // byFont marks code that is recognized by its font only, until all of the text is read.
 const byFont = "\x00"
-
-// byContents marks the entries of a table of contents until all of the text is read.
-const byContents = "\x01"
 
 func (r *reader) heading(f *flow, s *wordmodel.Flow, level int, isTitle bool, m wordmodel.Marker) bool {
 	text := f.line.Plain()

@@ -138,6 +138,7 @@ type reader struct {
 	settled   int      // how many of them were there when the paragraph began
 	noted     int
 	headers   []string
+	contents  []int // blocks of the body that are entries of a table of contents
 	breaks    int
 	section   bool // a section has ended, so that the next one begins on a new page
 	broken    []string

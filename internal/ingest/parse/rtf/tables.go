@@ -59,8 +59,8 @@ func (r *reader) resolveStyle(number int) (meaning wordmodel.StyleMeaning) {
 		}
 		number = s.based
 	}
-	if outline >= 0 && outline < wordmodel.BodyLevel {
-		meaning.HeadingLevel = min(outline+1, 6)
+	if outline >= 0 {
+		meaning.HeadingLevel, _ = wordmodel.HeadingLevel(outline, false)
 	}
 	return meaning
 }

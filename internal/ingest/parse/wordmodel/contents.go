@@ -3,6 +3,8 @@ package wordmodel
 import (
 	"strconv"
 	"strings"
+
+	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
 // HeadingKey returns a heading in the form by which entries of a table of contents are compared with it: without its number, in
@@ -22,6 +24,36 @@ func TrimPageNumber(text string) string {
 		return text
 	}
 	return strings.TrimRight(text[:at], " .…")
+}
+
+// RepeatedContents returns the indexes of the blocks that only repeat a heading. The argument is the indexes of the blocks of a table
+// of contents. Its title is among the result if the entry after it is.
+func RepeatedContents(blocks []document.Block, contents []int) map[int]bool {
+	const maxTitle = 60
+	if len(contents) == 0 {
+		return nil
+	}
+	headings := make(map[string]bool)
+	for i := range blocks {
+		if blocks[i].Kind == document.Heading {
+			headings[HeadingKey(blocks[i].Text)] = true
+		}
+	}
+	repeated := make(map[int]bool)
+	title := -1 // the first entry that repeats no heading
+	for _, i := range contents {
+		text := blocks[i].Text
+		switch {
+		case headings[HeadingKey(text)], headings[HeadingKey(TrimPageNumber(text))]:
+			repeated[i] = true
+		case title < 0 && len(repeated) == 0:
+			title = i
+		}
+	}
+	if title >= 0 && repeated[title+1] && len(blocks[title].Text) < maxTitle {
+		repeated[title] = true
+	}
+	return repeated
 }
 
 // PageNumberMark stands for a page number in the text of a header or footer.

@@ -66,6 +66,19 @@ func MeaningOf(name string) StyleMeaning {
 	return m
 }
 
+// HeadingLevel returns the level, from 1, of a heading with an outline level, or of the title of the document. It is false for other
+// text.
+func HeadingLevel(outline int, isTitle bool) (level int, ok bool) {
+	const maxLevel = 6
+	switch {
+	case outline < BodyLevel:
+		return min(outline+1, maxLevel), true
+	case isTitle:
+		return 1, true
+	}
+	return 0, false
+}
+
 // splitNumber splits the number off the end of a name.
 func splitNumber(name string) (base string, number int) {
 	base = strings.TrimRight(name, "0123456789")
