@@ -1,6 +1,7 @@
 package ole
 
-// codePageOf returns the Windows code page of a language id (MS-LCID), by its primary language but where scripts differ.
+// codePageOf returns the Windows code page of a language id (MS-LCID). It depends on the primary language, and for
+// languages with several scripts on the whole id.
 func codePageOf(language int) int {
 	switch language {
 	case 0x0404, 0x0C04, 0x1404:

@@ -18,29 +18,29 @@ const (
 	firstNew   = 105
 )
 
-// Structures by their place in the list of the file information block (MS-DOC 2.5.6), which Word 6 has in the same order.
+// Indexes of structures in the list of the file information block (MS-DOC 2.5.6). Word 6 has the same order.
 const (
-	placeStyles        = 1
-	placeNoteRefs      = 2
-	placeNoteTexts     = 3
-	placeCommentRefs   = 4
-	placeCommentTexts  = 5
-	placeHeaders       = 11
-	placeCharacters    = 12
-	placeParagraphs    = 13
-	placeFonts         = 15
-	placePieces        = 33
-	placeAuthors       = 36
-	placeShapes        = 40
-	placeEndnoteRefs   = 46
-	placeEndnoteTexts  = 47
-	placeTextBoxes     = 56
-	placeHeaderBoxes   = 58
-	placeListFormats   = 73
-	placeListOverrides = 74
+	atStyles       = 1
+	atNoteRefs     = 2
+	atNoteTexts    = 3
+	atCommentRefs  = 4
+	atCommentTexts = 5
+	atHeaders      = 11
+	atCharacters   = 12
+	atParagraphs   = 13
+	atFonts        = 15
+	atPieces       = 33
+	atAuthors      = 36
+	atShapes       = 40
+	atEndnoteRefs  = 46
+	atEndnoteTexts = 47
+	atTextBoxes    = 56
+	atHeaderBoxes  = 58
+	atListFormats  = 73
+	atListUses     = 74
 )
 
-// The stories of a document in the order of their characters (MS-DOC 2.3).
+// The stories of a document, in the order of their text (MS-DOC 2.3).
 const (
 	storyMain = iota
 	storyNotes
@@ -53,21 +53,21 @@ const (
 	stories
 )
 
-// fib is the file information block (MS-DOC 2.5.1): where everything is.
+// fib is the file information block (MS-DOC 2.5.1), which locates the parts of the file.
 type fib struct {
-	old      bool // Word 6 or 95
-	wide     bool // of Word 95: characters have two bytes
+	isOld    bool // Word 6 or 95
+	isWide   bool // characters have two bytes, which Word 95 allows
 	language int
-	// first and last are where the text is in a file of Word 6 or 95 that has no pieces.
+	// first and last are the offsets of the text in a file of Word 6 or 95 without a piece table.
 	first, last int
-	// counts are the characters of the stories.
+	// counts are the numbers of characters of the stories.
 	counts [stories]int
-	// main is the stream of the text, tables the one of the structures, data that of large properties.
+	// main is the stream with the text, tables the one with the structures, data the one with large properties.
 	main, tables, data view
-	places             int // offset of the list of structures
+	structures         int // offset of the list of structures
 }
 
-// readFIB opens the streams of a document. The error is *document.DamagedError, *document.EncryptedError or
+// readFIB reads the streams of a document. The error is a *document.DamagedError, *document.EncryptedError or
 // *document.LimitError.
 func readFIB(file *cfb.File) (*fib, error) {
 	content, err := file.Read("WordDocument")
@@ -75,7 +75,7 @@ func readFIB(file *cfb.File) (*fib, error) {
 		return nil, streamError(wordFormat, "its text is missing", err)
 	}
 	f, err := parseFIB(content)
-	if err != nil || f.old {
+	if err != nil || f.isOld {
 		return f, err
 	}
 	name := "0Table"
@@ -91,9 +91,9 @@ func readFIB(file *cfb.File) (*fib, error) {
 	return f, nil
 }
 
-// lostFIB finds the text of a file that has lost the directory of its storage with its end: most programs write the text
-// first, behind the header of the storage.
-func lostFIB(content view) (*fib, bool) {
+// recoverFIB reads the file information block of a file that has lost its end, and with it the directory of streams.
+// Most programs write the main stream directly after the header.
+func recoverFIB(content view) (*fib, bool) {
 	if !bytes.HasPrefix(content, []byte(cfb.Magic)) {
 		return nil, false
 	}
@@ -101,7 +101,7 @@ func lostFIB(content view) (*fib, bool) {
 	return f, err == nil
 }
 
-// parseFIB reads the file information block. The error is *document.DamagedError or *document.EncryptedError.
+// parseFIB parses the file information block. The error is a *document.DamagedError or *document.EncryptedError.
 func parseFIB(main view) (*fib, error) {
 	if mark := main.u16(0); len(main) < 96 || mark != 0xA5EC && mark != 0xA5DC {
 		return nil, damagedWord("it has no file information block", nil)
@@ -116,13 +116,13 @@ func parseFIB(main view) (*fib, error) {
 	f := &fib{main: main, language: main.u16(6), first: main.u32(24), last: main.u32(28)}
 	var counts int
 	if version < firstNew {
-		f.old, f.wide = true, version >= word95 && flags&0x1000 != 0
-		f.tables, f.places, counts = main, 0x58, 0x34
+		f.isOld, f.isWide = true, version >= word95 && flags&0x1000 != 0
+		f.tables, f.structures, counts = main, 0x58, 0x34
 	} else {
 		words := 34 + 2*main.u16(32)
 		longs := words + 2
 		counts = longs + 12
-		f.places = longs + 4*main.u16(words) + 2
+		f.structures = longs + 4*main.u16(words) + 2
 	}
 	for i := range f.counts {
 		f.counts[i] = main.u32(counts + 4*i)
@@ -130,8 +130,8 @@ func parseFIB(main view) (*fib, error) {
 	return f, nil
 }
 
-// tableStream returns the stream of structures, the other one where the one that is named is missing, and nothing where
-// there is none: text can be read without.
+// tableStream returns the table stream with a name, or the other one if it is missing. Without both it returns an empty
+// view: the text is readable without.
 func tableStream(file *cfb.File, name string) (view, error) {
 	for _, name := range []string{name, "1Table", "0Table"} {
 		content, err := file.Read(name)
@@ -145,26 +145,26 @@ func tableStream(file *cfb.File, name string) (view, error) {
 	return view{}, nil
 }
 
-// place returns a structure by its place in the list.
-func (f *fib) place(index int) view {
-	at := f.places + 8*index
-	if f.old && index >= placeShapes {
-		at = 0x192 + 8*(index-placeShapes)
+// structure returns the structure at an index of the list.
+func (f *fib) structure(index int) view {
+	at := f.structures + 8*index
+	if f.isOld && index >= atShapes {
+		at = 0x192 + 8*(index-atShapes)
 	}
-	if f.old && index > placeHeaderBoxes {
+	if f.isOld && index > atHeaderBoxes {
 		return nil
 	}
 	return f.tables.part(f.main.u32(at), f.main.u32(at+4))
 }
 
-// after returns what follows a structure.
+// after returns the bytes after a structure.
 func (f *fib) after(index int) view {
-	at := f.places + 8*index
+	at := f.structures + 8*index
 	return f.tables.from(f.main.u32(at) + f.main.u32(at+4))
 }
 
-// from returns the first character of a story.
-func (f *fib) from(story int) int {
+// firstChar returns the first character of a story.
+func (f *fib) firstChar(story int) int {
 	sum := 0
 	for i := range story {
 		sum += f.counts[i]
@@ -176,7 +176,7 @@ func damagedWord(detail string, cause error) error {
 	return &document.DamagedError{Format: wordFormat, Detail: detail, Cause: cause}
 }
 
-// streamError is the error of a stream that cannot be read: when it is not there, that of a damaged file.
+// streamError returns the error of a stream that cannot be read. A missing stream is a *document.DamagedError.
 func streamError(format, detail string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &document.DamagedError{Format: format, Detail: detail, Cause: err}

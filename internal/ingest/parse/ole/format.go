@@ -6,58 +6,58 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// pageSize is how long a page of properties is (MS-DOC 2.9.33).
+// pageSize is the size of a formatted disk page (MS-DOC 2.9.33).
 const pageSize = 512
 
-// binTable finds the properties of characters or paragraphs by their place in the main stream (MS-DOC 2.8.5, 2.8.6).
+// A binTable finds the properties of characters or paragraphs by their offset in the main stream (MS-DOC 2.8.5, 2.8.6).
 type binTable struct {
-	main       view
-	list       view
-	count      int  // of pages
-	paragraphs bool // pages of paragraphs, no characters
-	old        bool
+	main         view
+	list         view
+	count        int  // of pages
+	isParagraphs bool // the pages are those of paragraphs, not characters
+	isOld        bool
 
-	// What was found last, and for which places it is good.
+	// The result of the last call of at, which is valid for the offsets from … to.
 	from, to   int
 	properties view
-	found      bool
+	isFound    bool
 }
 
-func newBinTable(f *fib, place int) *binTable {
-	b := &binTable{main: f.main, list: f.place(place), paragraphs: place == placeParagraphs, old: f.old}
-	b.count = max(len(b.list)-4, 0) / (4 + b.entry())
+func newBinTable(f *fib, index int) *binTable {
+	b := &binTable{main: f.main, list: f.structure(index), isParagraphs: index == atParagraphs, isOld: f.isOld}
+	b.count = max(len(b.list)-4, 0) / (4 + b.entrySize())
 	return b
 }
 
-// entry is how long the number of a page is.
-func (b *binTable) entry() int {
-	if b.old {
+// entrySize returns the size of a page number.
+func (b *binTable) entrySize() int {
+	if b.isOld {
 		return 2
 	}
 	return 4
 }
 
 func (b *binTable) page(i int) view {
-	at := 4*(b.count+1) + i*b.entry()
-	if b.old {
+	at := 4*(b.count+1) + i*b.entrySize()
+	if b.isOld {
 		return b.main.part(b.list.u16(at)*pageSize, pageSize)
 	}
 	return b.main.part(b.list.u32(at)&0x3FFFFF*pageSize, pageSize)
 }
 
-// at returns the properties of the place in the main stream; false when the table does not know it. They begin with the
-// style for paragraphs.
+// at returns the properties at an offset in the main stream. Those of paragraphs begin with the number of the style. It
+// is false if the table has no entry for the offset.
 func (b *binTable) at(offset int) (view, bool) {
 	if offset >= b.from && offset < b.to {
-		return b.properties, b.found
+		return b.properties, b.isFound
 	}
-	b.from, b.to, b.properties, b.found = offset, offset+1, nil, false
+	b.from, b.to, b.properties, b.isFound = offset, offset+1, nil, false
 	i := sort.Search(b.count, func(i int) bool { return b.list.u32(4*(i+1)) > offset })
 	page := b.page(i)
 	if i >= b.count || len(page) < pageSize {
 		return nil, false
 	}
-	runs, width := page.u8(pageSize-1), b.width()
+	runs, width := page.u8(pageSize-1), b.runSize()
 	if 4*(runs+1)+width*runs > pageSize-1 {
 		return nil, false
 	}
@@ -65,31 +65,31 @@ func (b *binTable) at(offset int) (view, bool) {
 	if run >= runs || page.u32(4*run) > offset {
 		return nil, false
 	}
-	b.from, b.to, b.found = page.u32(4*run), page.u32(4*run+4), true
+	b.from, b.to, b.isFound = page.u32(4*run), page.u32(4*run+4), true
 	if at := 2 * page.u8(4*(runs+1)+width*run); at > 0 {
 		b.properties = b.propertiesAt(page[:pageSize-1], at)
 	}
 	return b.properties, true
 }
 
-// width is how much a page tells of each run: where its properties are, and for paragraphs how high they were.
-func (b *binTable) width() int {
+// runSize returns the size of the entry of a run in a page.
+func (b *binTable) runSize() int {
 	switch {
-	case !b.paragraphs:
+	case !b.isParagraphs:
 		return 1
-	case b.old:
+	case b.isOld:
 		return 7
 	}
 	return 13
 }
 
-// propertiesAt returns the properties that begin at a place of a page with their length.
+// propertiesAt returns the properties at an offset of a page. They begin with their length.
 func (b *binTable) propertiesAt(page view, at int) view {
 	length := page.u8(at)
 	switch {
-	case !b.paragraphs:
+	case !b.isParagraphs:
 		return page.part(at+1, length)
-	case b.old:
+	case b.isOld:
 		return page.part(at+1, 2*length)
 	case length == 0:
 		return page.part(at+2, 2*page.u8(at+1))
@@ -97,70 +97,71 @@ func (b *binTable) propertiesAt(page view, at int) view {
 	return page.part(at+1, 2*length-1)
 }
 
-// charFormat is how characters look.
+// charFormat is the formatting of characters.
 type charFormat struct {
-	hidden, special    bool
-	bold, italic, mono bool
-	// font and symbol are those of a character that stands for one of another font; symbol is 0 without.
+	isHidden, isSpecial  bool
+	bold, italic, isMono bool
+	// symbol is the code of a character of another font, or 0.
 	font   int
 	symbol rune
 }
 
-// apply changes a format by properties. Those that can be switched may refer to what the style says.
+// apply changes the formatting by a list of properties. Toggle properties may refer to the style.
 func (c *charFormat) apply(list view, old bool, style charFormat, styles *styles) {
-	toggle := func(value view, styled bool) bool {
+	toggle := func(value view, inStyle bool) bool {
 		switch value.u8(0) {
 		case 0:
 			return false
 		case 0x80:
-			return styled
+			return inStyle
 		case 0x81:
-			return !styled
+			return !inStyle
 		}
 		return true
 	}
 	eachProperty(list, old, func(property int, value view) {
 		switch property {
 		case charDeleted:
-			c.hidden = c.hidden || value.u8(0) == 1
+			c.isHidden = c.isHidden || value.u8(0) == 1
 		case charVanish:
-			c.hidden = toggle(value, style.hidden)
+			c.isHidden = toggle(value, style.isHidden)
 		case charBold:
 			c.bold = toggle(value, style.bold)
 		case charItalic:
 			c.italic = toggle(value, style.italic)
 		case charSpecial:
-			c.special = value.u8(0) != 0
+			c.isSpecial = value.u8(0) != 0
 		case charFont:
-			c.mono = wordmodel.IsMonospaced(styles.fonts.name(value.u16(0)))
+			c.isMono = wordmodel.IsMonospaced(styles.fonts.name(value.u16(0)))
 		case charSymbol:
 			c.font, c.symbol = value.u16(0), rune(value.u16(2)) //nolint:gosec // 16 bits
 		case charStyle:
-			if s := styles.at(value.u16(0)); s.characters {
-				c.hidden = c.hidden || s.look.hidden
+			if s := styles.at(value.u16(0)); s.isCharacter {
+				c.isHidden = c.isHidden || s.look.isHidden
 				c.bold, c.italic = c.bold || s.look.bold, c.italic || s.look.italic
-				c.mono = c.mono || s.look.mono
+				c.isMono = c.isMono || s.look.isMono
 			}
 		}
 	})
 }
 
-// paraFormat is what matters of a paragraph.
+// paraFormat is the formatting of a paragraph.
 type paraFormat struct {
-	style       *style
-	outline     int // level of a heading from 0, wordmodel.BodyLevel for text, -1 when it does not say
-	list, level int // number of its list from 1, -1 when it does not say
-	depth       int // of the table it stands in, 0 outside of tables
-	rowEnd      bool
-	innerCell   bool // ends a cell of a table in a table
-	numbered    bool // counted in the way of Word 6
-	row         rowFormat
+	style         *style
+	outline       int // outline level, -1 if not given
+	list, level   int // number of its list from 1, and its level in it, -1 if not given
+	depth         int // how many tables it is nested in
+	endsRow       bool
+	endsInnerCell bool // it ends a cell of a nested table
+	hasOldNumber  bool // it has a number of Word 6
+	row           rowFormat
 }
 
-// rowFormat is what the end of a row says of it.
+// rowFormat is the formatting of a row, given at its end.
 type rowFormat struct {
-	header bool
-	// definition tells where cells begin (MS-DOC 2.9.325), count how many there are, size how much it tells of each.
+	isHeader bool
+	// definition holds the edges of the cells (MS-DOC 2.9.325). count is the number of cells, size the size of a cell's
+	// entry.
 	definition  view
 	count, size int
 }
@@ -168,15 +169,15 @@ type rowFormat struct {
 // maxCells is how many cells a row may have.
 const maxCells = 64
 
-// edge returns where a cell begins, in twentieths of a point.
+// edge returns the left edge of a cell, in twentieths of a point.
 func (r *rowFormat) edge(cell int) int { return r.definition.i16(3 + 2*cell) }
 
-// below tells a cell that goes on from the one above (MS-DOC 2.9.317).
-func (r *rowFormat) below(cell int) bool {
+// continuesAbove reports whether a cell is merged with the one above (MS-DOC 2.9.317).
+func (r *rowFormat) continuesAbove(cell int) bool {
 	return cell < r.count && r.definition.u16(3+2*(r.count+1)+r.size*cell)>>5&3 == 1
 }
 
-// read reads properties of a paragraph, style in front.
+// read reads the properties of a paragraph, which begin with the number of its style.
 func (p *paraFormat) read(list view, f *fib, styles *styles) {
 	*p = paraFormat{style: styles.at(list.u16(0)), outline: -1, list: -1, level: -1}
 	p.apply(list.from(2), f, styles, maxHuge)
@@ -184,7 +185,7 @@ func (p *paraFormat) read(list view, f *fib, styles *styles) {
 
 func (p *paraFormat) apply(list view, f *fib, styles *styles, huge int) {
 	inTable, depth := false, -1
-	eachProperty(list, f.old, func(property int, value view) {
+	eachProperty(list, f.isOld, func(property int, value view) {
 		switch property {
 		case paraStyle:
 			p.style = styles.at(value.u16(0))
@@ -193,15 +194,15 @@ func (p *paraFormat) apply(list view, f *fib, styles *styles, huge int) {
 		case paraList:
 			p.list = value.u16(0)
 		case paraNumbered:
-			p.numbered = value.u8(0) != 0 && value.u8(0) != 12
+			p.hasOldNumber = value.u8(0) != 0 && value.u8(0) != 12
 		case paraOutline:
 			p.outline = min(value.u8(0), wordmodel.BodyLevel)
 		case paraInTable:
 			inTable = value.u8(0) != 0
 		case paraRowEnd, paraInnerRowEnd:
-			p.rowEnd = value.u8(0) != 0
+			p.endsRow = value.u8(0) != 0
 		case paraInnerCell:
-			p.innerCell = value.u8(0) != 0
+			p.endsInnerCell = value.u8(0) != 0
 		case paraDepth:
 			depth = value.u32(0)
 		case paraDeeper:
@@ -211,7 +212,7 @@ func (p *paraFormat) apply(list view, f *fib, styles *styles, huge int) {
 				p.apply(f.data.part(at+2, f.data.u16(at)), f, styles, huge-1)
 			}
 		case tableHeader:
-			p.row.header = value.u8(0) != 0
+			p.row.isHeader = value.u8(0) != 0
 		case tableDefinition, tableDefinition6:
 			p.row.define(value, property == tableDefinition6)
 		}

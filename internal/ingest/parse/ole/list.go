@@ -10,84 +10,84 @@ import (
 // maxLists is how many lists a document may have.
 const maxLists = 1 << 16
 
-// levelFormat is how a level of a list is counted (MS-DOC 2.9.150).
+// levelFormat is the format of a list level (MS-DOC 2.9.150).
 type levelFormat struct {
-	format   wordmodel.NumberFormat
-	start    int
-	legal    bool // all numbers are decimal
-	restart  int  // level whose items start this one again, wordmodel.MaxListLevels for all above
-	template []uint16
+	format       wordmodel.NumberFormat
+	start        int
+	isLegal      bool // show all numbers as decimal
+	restartAfter int  // the level after which the numbers restart, wordmodel.MaxListLevels for any level above
+	template     []uint16
 }
 
-// listFormat is a list: its levels, and what its last items were.
+// listFormat is a list with its levels and counters.
 type listFormat struct {
-	levels   [wordmodel.MaxListLevels]levelFormat
-	counters [wordmodel.MaxListLevels]int
-	counted  [wordmodel.MaxListLevels]bool
+	levels    [wordmodel.MaxListLevels]levelFormat
+	counters  [wordmodel.MaxListLevels]int
+	isCounted [wordmodel.MaxListLevels]bool
 }
 
-// override is a use of a list, in which levels may be counted in another way (MS-DOC 2.9.131).
-type override struct {
+// listUse is a reference to a list that may override its levels (MS-DOC 2.9.131). Paragraphs refer to it.
+type listUse struct {
 	list   *listFormat
 	levels map[int]levelOverride
-	used   bool
+	isUsed bool
 }
 
 type levelOverride struct {
-	start  int
-	starts bool
-	format *levelFormat
+	start    int
+	hasStart bool
+	format   *levelFormat
 }
 
-// numbering is all lists of a document.
+// numbering holds the lists of a document.
 type numbering struct {
-	overrides []override
+	uses []listUse
 }
 
-// readNumbering reads the lists (MS-DOC 2.9.149 to 2.9.151) and their uses.
+// readNumbering reads the lists and their uses (MS-DOC 2.9.149 to 2.9.151).
 func readNumbering(f *fib) *numbering {
 	n := &numbering{}
-	lists := make(map[int]*listFormat)
-	source := f.place(placeListFormats)
+	byID := make(map[int]*listFormat)
+	lists := f.structure(atListFormats)
 	const entry = 28
-	rest := levelReader{content: f.after(placeListFormats)}
-	for i := range min(source.u16(0), maxLists) {
+	levels := levelReader{content: f.after(atListFormats)}
+	for i := range min(lists.u16(0), maxLists) {
 		at := 2 + i*entry
-		if at+entry > len(source) {
+		if at+entry > len(lists) {
 			break
 		}
-		levels := wordmodel.MaxListLevels
-		if source.u8(at+26)&1 != 0 {
-			levels = 1
+		count := wordmodel.MaxListLevels
+		if lists.u8(at+26)&1 != 0 {
+			count = 1
 		}
 		list := &listFormat{}
-		for level := range levels {
-			list.levels[level] = rest.next(level)
+		for level := range count {
+			list.levels[level] = levels.next(level)
 		}
-		for level := levels; level < wordmodel.MaxListLevels; level++ {
+		for level := count; level < wordmodel.MaxListLevels; level++ {
 			list.levels[level] = list.levels[0]
 		}
-		lists[source.u32(at)] = list
-		if rest.ended() {
+		byID[lists.u32(at)] = list
+		if levels.atEnd() {
 			break
 		}
 	}
-	n.readOverrides(f.place(placeListOverrides), lists)
+	n.readUses(f.structure(atListUses), byID)
 	return n
 }
 
-func (n *numbering) readOverrides(source view, lists map[int]*listFormat) {
+func (n *numbering) readUses(source view, lists map[int]*listFormat) {
 	const entry = 16
 	count := min(source.u32(0), maxLists, len(source)/entry)
 	rest := levelReader{content: source.from(4 + count*entry)}
 	for i := range count {
 		at := 4 + i*entry
-		use := override{list: lists[source.u32(at)]}
+		use := listUse{list: lists[source.u32(at)]}
 		rest.at += 4
 		for range min(source.u8(at+12), wordmodel.MaxListLevels) {
 			start, flags := rest.content.u32(rest.at), rest.content.u32(rest.at+4)
 			rest.at += 8
-			level := levelOverride{start: start, starts: flags&0x10 != 0}
+			level := levelOverride{start: start, hasStart: flags&0x10 != 0}
 			if flags&0x20 != 0 {
 				format := rest.next(flags & 0xF)
 				level.format, level.start = &format, format.start
@@ -97,23 +97,23 @@ func (n *numbering) readOverrides(source view, lists map[int]*listFormat) {
 			}
 			use.levels[flags&0xF] = level
 		}
-		n.overrides = append(n.overrides, use)
+		n.uses = append(n.uses, use)
 	}
 }
 
-// levelReader reads levels that follow each other.
+// A levelReader reads consecutive levels.
 type levelReader struct {
 	content view
 	at      int
 }
 
-func (r *levelReader) ended() bool { return r.at >= len(r.content) }
+func (r *levelReader) atEnd() bool { return r.at >= len(r.content) }
 
 func (r *levelReader) next(level int) levelFormat {
 	c, at := r.content, r.at
-	l := levelFormat{format: wordmodel.NumberFormat(c.u8(at + 4)), start: c.u32(at), legal: c.u8(at+5)&4 != 0, restart: wordmodel.MaxListLevels}
+	l := levelFormat{format: wordmodel.NumberFormat(c.u8(at + 4)), start: c.u32(at), isLegal: c.u8(at+5)&4 != 0, restartAfter: wordmodel.MaxListLevels}
 	if c.u8(at+5)&8 != 0 {
-		l.restart = min(c.u8(at+26), level)
+		l.restartAfter = min(c.u8(at+26), level)
 	}
 	at += 28 + c.u8(at+24) + c.u8(at+25)
 	length := c.u16(at)
@@ -122,40 +122,40 @@ func (r *levelReader) next(level int) levelFormat {
 	}
 	r.at = at + 2 + 2*length
 	if r.at > len(c) {
-		return levelFormat{format: wordmodel.NoNumber, restart: wordmodel.MaxListLevels}
+		return levelFormat{format: wordmodel.NoNumber, restartAfter: wordmodel.MaxListLevels}
 	}
 	return l
 }
 
-// maxTemplate is how long the text around a number may be.
+// maxTemplate is the longest text of a level, in characters.
 const maxTemplate = 64
 
-// known tells whether there is such a list.
-func (n *numbering) known(use int) bool {
-	return use >= 1 && use <= len(n.overrides) && n.overrides[use-1].list != nil
+// isKnown reports whether a use of a list exists.
+func (n *numbering) isKnown(use int) bool {
+	return use >= 1 && use <= len(n.uses) && n.uses[use-1].list != nil
 }
 
-// next counts an item of a use of a list, from 1, and returns its marker and its number as text, which is empty for bullets.
+// next counts an item of a list use, from 1. It returns the marker and the number as text, "" for bullets.
 func (n *numbering) next(use, level int) (m wordmodel.Marker, label string) {
-	o := &n.overrides[use-1]
+	o := &n.uses[use-1]
 	list := o.list
-	if !o.used {
-		o.used = true
+	if !o.isUsed {
+		o.isUsed = true
 		for at, change := range o.levels {
-			if change.starts && at < wordmodel.MaxListLevels {
-				list.counted[at] = false
+			if change.hasStart && at < wordmodel.MaxListLevels {
+				list.isCounted[at] = false
 			}
 		}
 	}
 	format := o.format(level)
-	if list.counted[level] {
+	if list.isCounted[level] {
 		list.counters[level]++
 	} else {
-		list.counters[level], list.counted[level] = o.start(level), true
+		list.counters[level], list.isCounted[level] = o.start(level), true
 	}
 	for below := level + 1; below < wordmodel.MaxListLevels; below++ {
-		if o.format(below).restart > level {
-			list.counted[below] = false
+		if o.format(below).restartAfter > level {
+			list.isCounted[below] = false
 		}
 	}
 	switch format.format {
@@ -177,22 +177,22 @@ func (n *numbering) next(use, level int) (m wordmodel.Marker, label string) {
 	return m, label
 }
 
-func (o *override) format(level int) *levelFormat {
+func (o *listUse) format(level int) *levelFormat {
 	if change, found := o.levels[level]; found && change.format != nil {
 		return change.format
 	}
 	return &o.list.levels[level]
 }
 
-func (o *override) start(level int) int {
-	if change, found := o.levels[level]; found && (change.starts || change.format != nil) {
+func (o *listUse) start(level int) int {
+	if change, found := o.levels[level]; found && (change.hasStart || change.format != nil) {
 		return change.start
 	}
 	return o.list.levels[level].start
 }
 
-// label writes the number of the last item of a level, with what stands around it and the numbers of the levels above.
-func (o *override) label(level int) string {
+// label returns the text of a level with the current numbers.
+func (o *listUse) label(level int) string {
 	format := o.format(level)
 	var b strings.Builder
 	for _, unit := range format.template {
@@ -204,11 +204,11 @@ func (o *override) label(level int) string {
 		}
 		above := int(unit)
 		number := o.list.counters[above]
-		if !o.list.counted[above] {
+		if !o.list.isCounted[above] {
 			number = o.start(above)
 		}
 		kind := o.format(above).format
-		if format.legal {
+		if format.isLegal {
 			kind = wordmodel.Decimal
 		}
 		b.WriteString(kind.Text(number))
@@ -216,7 +216,7 @@ func (o *override) label(level int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// silent tells whether the items of a level have neither a number nor a bullet.
-func (n *numbering) silent(use, level int) bool {
-	return n.overrides[use-1].format(level).format == wordmodel.NoNumber
+// isUnmarked reports whether the items of a level have neither a number nor a bullet.
+func (n *numbering) isUnmarked(use, level int) bool {
+	return n.uses[use-1].format(level).format == wordmodel.NoNumber
 }

@@ -9,31 +9,31 @@ import (
 
 const slidesFormat = "PowerPoint presentation"
 
-// Marks in the stream of the current user (MS-PPT 2.3.2) of presentations that are encrypted.
+// encryptedToken marks an encrypted presentation in the stream of the current user (MS-PPT 2.3.2).
 const encryptedToken = 0xF3D1C4DF
 
-// maxEdits is how many saved edits are followed back.
+// maxEdits is how many saved edits are read.
 const maxEdits = 10_000
 
-// persist is where the objects of a presentation are, by their ids (MS-PPT 2.3.4).
+// persist is the directory of a presentation's objects by id (MS-PPT 2.3.4).
 type persist struct {
 	stream   view
 	offsets  map[int]int
-	document int // id
+	document int // id of the document, -1 if it is unknown
 }
 
-// at returns the object with an id, where it is of the kind.
+// at returns the object with an id. It is false if there is none of the kind.
 func (p *persist) at(id, kind int) (record, bool) {
-	offset, found := p.offsets[id]
-	if !found {
+	offset, isKnown := p.offsets[id]
+	if !isKnown {
 		return record{}, false
 	}
 	r, _, ok := readRecord(p.stream, offset)
 	return r, ok && r.kind == kind
 }
 
-// readPersist follows the saved edits from the last one back. The error is *document.EncryptedError or *document.LimitError;
-// without an error and with no document the file does not say where its objects are.
+// readPersist reads the saved edits, from the last one back. The error is a *document.EncryptedError or
+// *document.LimitError.
 func readPersist(w *walk, file *cfb.File, stream view) (*persist, error) {
 	p := &persist{stream: stream, offsets: make(map[int]int), document: -1}
 	edit := -1
@@ -80,7 +80,7 @@ func readPersist(w *walk, file *cfb.File, stream view) (*persist, error) {
 	return p, nil
 }
 
-// lastEdit finds the last saved edit among the records of the stream.
+// lastEdit returns the offset of the last saved edit in the stream, or -1.
 func lastEdit(w *walk, stream view) (int, error) {
 	last, at := -1, 0
 	err := w.each(stream, func(r record) error {
@@ -93,7 +93,7 @@ func lastEdit(w *walk, stream view) (int, error) {
 	return last, err
 }
 
-// directory reads one list of objects. What later edits have said of an object goes first.
+// directory reads a list of objects. Offsets of later edits, which are read before, take precedence.
 func (p *persist) directory(w *walk, offset int) error {
 	r, _, ok := readRecord(p.stream, offset)
 	if !ok || r.kind != recordPersist {
@@ -107,7 +107,7 @@ func (p *persist) directory(w *walk, offset int) error {
 			if err := w.Step(); err != nil {
 				return err
 			}
-			if w.left--; at+4 > len(r.content) || w.left < 0 {
+			if w.stepsLeft--; at+4 > len(r.content) || w.stepsLeft < 0 {
 				return nil
 			}
 			if _, taken := p.offsets[id]; !taken && len(p.offsets) < maxEntries {

@@ -8,18 +8,18 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
-// piece is a stretch of the text (MS-DOC 2.4.1): which characters, and where they are in the main stream.
+// A piece is a range of characters that is stored in one place of the main stream (MS-DOC 2.4.1).
 type piece struct {
 	from, to int
 	offset   int
-	wide     bool // characters of two bytes
-	// changes are properties that apply to all of it, after those of its characters and paragraphs.
+	isWide   bool // characters have two bytes
+	// changes are properties of the whole piece. They apply after those of its characters and paragraphs.
 	changes view
 }
 
 // at returns the offset of a character.
 func (p *piece) at(char int) int {
-	if p.wide {
+	if p.isWide {
 		return p.offset + 2*(char-p.from)
 	}
 	return p.offset + char - p.from
@@ -28,26 +28,26 @@ func (p *piece) at(char int) int {
 // pieceTable is the text of a document.
 type pieceTable struct {
 	pieces []piece
-	// whole tells that the file has said where the text is.
-	whole bool
+	// isComplete is set if the file locates all of the text.
+	isComplete bool
 }
 
-// maxCopies is how often the same bytes may be text: saved edits may refer to a stretch twice, but not without end.
+// maxCopies is how often the same bytes may be text. Fast saves may refer to a range twice.
 const maxCopies = 4
 
-// readPieces finds the text of a document.
+// readPieces returns the text of a document.
 func readPieces(f *fib) pieceTable {
-	pieces, changes := pieceList(f.place(placePieces))
-	if t, found := placed(f, pieces, changes); found {
+	pieces, changes := pieceList(f.structure(atPieces))
+	if t, found := parsePieces(f, pieces, changes); found {
 		return t
 	}
-	if f.old {
+	if f.isOld {
 		return f.onePiece()
 	}
 	return f.guessedPieces()
 }
 
-// pieceList returns the list of pieces, and the properties that they refer to (MS-DOC 2.9.38).
+// pieceList returns the list of pieces and the properties to which they refer (MS-DOC 2.9.38).
 func pieceList(list view) (pieces view, changes []view) {
 	for at := 0; at < len(list); {
 		switch list.u8(at) {
@@ -64,32 +64,32 @@ func pieceList(list view) (pieces view, changes []view) {
 	return nil, nil
 }
 
-func placed(f *fib, list view, changes []view) (pieceTable, bool) {
+func parsePieces(f *fib, list view, changes []view) (pieceTable, bool) {
 	const position, entry = 4, 8
 	count := (len(list) - position) / (position + entry)
-	t := pieceTable{whole: true}
+	t := pieceTable{isComplete: true}
 	total := 0
 	for i := range count {
 		at := (count+1)*position + i*entry
-		p := piece{from: list.u32(i * position), to: list.u32((i + 1) * position), offset: list.u32(at + 2), wide: true}
+		p := piece{from: list.u32(i * position), to: list.u32((i + 1) * position), offset: list.u32(at + 2), isWide: true}
 		switch compressed := 1 << 30; {
-		case f.old:
-			p.wide = f.wide
+		case f.isOld:
+			p.isWide = f.isWide
 		case p.offset&compressed != 0:
-			p.offset, p.wide = p.offset&^compressed/2, false
+			p.offset, p.isWide = p.offset&^compressed/2, false
 		}
 		if p.to <= p.from || i > 0 && p.from < t.end() {
-			t.whole = t.whole && p.to == p.from
+			t.isComplete = t.isComplete && p.to == p.from
 			continue
 		}
-		if room := f.room(&p); p.to-p.from > room {
-			t.whole = false
-			if p.to = p.from + room; room == 0 {
+		if capacity := f.capacity(&p); p.to-p.from > capacity {
+			t.isComplete = false
+			if p.to = p.from + capacity; capacity == 0 {
 				continue
 			}
 		}
 		if total += p.to - p.from; total > maxCopies*len(f.main) {
-			t.whole = false
+			t.isComplete = false
 			break
 		}
 		if change := list.u16(at + 6); change&1 != 0 && change>>1 < len(changes) {
@@ -102,40 +102,40 @@ func placed(f *fib, list view, changes []view) (pieceTable, bool) {
 	return t, len(t.pieces) > 0
 }
 
-// room is how many characters of a piece are in the main stream.
-func (f *fib) room(p *piece) int {
+// capacity returns how many characters at the offset of a piece are in the main stream.
+func (f *fib) capacity(p *piece) int {
 	room := max(len(f.main)-p.offset, 0)
-	if p.wide {
+	if p.isWide {
 		room /= 2
 	}
 	return room
 }
 
-// onePiece is the text of a document of Word 6 or 95 that was saved as a whole.
+// onePiece returns the text of a document of Word 6 or 95 without a piece table.
 func (f *fib) onePiece() pieceTable {
-	p := piece{offset: f.first, wide: f.wide}
+	p := piece{offset: f.first, isWide: f.isWide}
 	chars := f.last - f.first
-	if f.wide {
+	if f.isWide {
 		chars /= 2
 	}
-	if p.to = min(chars, f.room(&p)); p.to <= 0 {
+	if p.to = min(chars, f.capacity(&p)); p.to <= 0 {
 		return pieceTable{}
 	}
-	return pieceTable{pieces: []piece{p}, whole: p.to == chars}
+	return pieceTable{pieces: []piece{p}, isComplete: p.to == chars}
 }
 
-// guessedPieces is the text where there is no list of its pieces. It most often stands together behind the header of the
-// file, and changes between one and two bytes a character only where a page of the file begins.
+// guessedPieces returns the text of a document without a piece table. The text usually follows the header. The size of
+// its characters changes only at page boundaries.
 func (f *fib) guessedPieces() pieceTable {
 	var t pieceTable
-	left := f.from(stories)
+	left := f.firstChar(stories)
 	if left <= 0 {
 		left = len(f.main)
 	}
 	for at := f.first; at < len(f.main) && left > 0; at += pageSize {
-		p := piece{from: t.end(), offset: at, wide: looksWide(f.main.part(at, pageSize))}
-		p.to = p.from + min(left, f.room(&p), pageSize)
-		if p.wide {
+		p := piece{from: t.end(), offset: at, isWide: isWide(f.main.part(at, pageSize))}
+		p.to = p.from + min(left, f.capacity(&p), pageSize)
+		if p.isWide {
 			p.to = min(p.to, p.from+pageSize/2)
 		}
 		if left -= p.to - p.from; p.to > p.from {
@@ -145,8 +145,8 @@ func (f *fib) guessedPieces() pieceTable {
 	return t
 }
 
-// looksWide tells text of two bytes a character by its zeros, which no other text has.
-func looksWide(text view) bool {
+// isWide reports whether text has two bytes a character. Such text contains zeros.
+func isWide(text view) bool {
 	zeros := [2]int{}
 	for i, b := range bytes.TrimRight(text, "\x00") {
 		if b == 0 {
@@ -164,21 +164,21 @@ func (t *pieceTable) end() int {
 	return t.pieces[len(t.pieces)-1].to
 }
 
-// cursor goes through a stretch of the text character by character.
+// A cursor reads a range of characters.
 type cursor struct {
 	table *pieceTable
 	fib   *fib
 	chars *charset
 	index int // of the piece
-	next  int // character that is to come
+	next  int // character to read next
 	to    int
 
-	// What was read last: which character it is, where it is in the main stream, and where its piece is read up to.
+	// The last character: its number, offset and value.
 	char, offset int
 	rune         rune
 }
 
-// charset tells what the bytes of a code page are.
+// charset decodes the bytes of a code page.
 type charset struct {
 	codePage int
 	single   [256]rune
@@ -192,8 +192,8 @@ func newCharset(codePage int) *charset {
 	return c
 }
 
-// double tells code pages in which characters may have two bytes.
-func (c *charset) double() bool {
+// isDouble reports whether characters of the code page may have two bytes.
+func (c *charset) isDouble() bool {
 	switch c.codePage {
 	case 932, 936, 949, 950:
 		return true
@@ -207,10 +207,10 @@ func newCursor(t *pieceTable, f *fib, chars *charset, from, to int) *cursor {
 	return c
 }
 
-// piece returns the piece of the character that was read last.
+// piece returns the piece of the last character.
 func (c *cursor) piece() *piece { return &c.table.pieces[c.index] }
 
-// step reads a character; false at the end.
+// step reads the next character. It is false at the end.
 func (c *cursor) step() bool {
 	for c.index < len(c.table.pieces) && c.next >= c.piece().to {
 		c.index++
@@ -226,7 +226,7 @@ func (c *cursor) step() bool {
 	c.char, c.offset = c.next, p.at(c.next)
 	c.next++
 	last := c.next >= min(p.to, c.to)
-	if p.wide {
+	if p.isWide {
 		c.rune = rune(c.fib.main.u16(c.offset)) //nolint:gosec // 16 bits
 		if utf16.IsSurrogate(c.rune) {
 			low := rune(0)
@@ -241,7 +241,7 @@ func (c *cursor) step() bool {
 	}
 	b := c.fib.main.u8(c.offset)
 	c.rune = c.chars.single[b]
-	if c.rune == '\uFFFD' && b >= 0x80 && !last && c.chars.double() {
+	if c.rune == '\uFFFD' && b >= 0x80 && !last && c.chars.isDouble() {
 		if both := []rune(cfb.Decode(c.chars.codePage, c.fib.main.part(c.offset, 2))); len(both) == 1 {
 			c.rune = both[0]
 			c.next++

@@ -7,11 +7,10 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
-// span is a stretch of characters of the document.
+// span is a range of characters.
 type span struct{ from, to int }
 
-// spans reads where the texts of a story are, the first numbers of a list. They never overlap: a text begins where the one
-// before it ends, or later.
+// spans reads the ranges of the texts of a story from the first numbers of a list. The ranges do not overlap.
 func spans(list view, count, base, length int) []span {
 	var found []span
 	last := 0
@@ -24,7 +23,7 @@ func spans(list view, count, base, length int) []span {
 	return found
 }
 
-// anchorKind is what an anchor refers to.
+// anchorKind is the kind of thing to which an anchor refers.
 type anchorKind uint8
 
 const (
@@ -34,7 +33,7 @@ const (
 	anchorShape
 )
 
-// anchor is a character of the body that refers to something.
+// An anchor is a character of the body that refers to a note, comment or shape.
 type anchor struct {
 	char int
 	kind anchorKind
@@ -43,21 +42,21 @@ type anchor struct {
 	author int
 }
 
-// readAnchors finds the characters that refer to notes, comments and shapes (MS-DOC 2.8.7 to 2.8.37).
+// readAnchors reads the anchors of notes, comments and shapes (MS-DOC 2.8.7 to 2.8.37), in the order of the text.
 func readAnchors(f *fib) []anchor {
 	var found []anchor
 	comment := 30
-	if f.old {
+	if f.isOld {
 		comment = 20
 	}
 	for _, source := range []struct {
 		place, entry int
 		kind         anchorKind
-	}{{placeNoteRefs, 2, anchorNote}, {placeEndnoteRefs, 2, anchorEndnote}, {placeCommentRefs, comment, anchorComment}, {placeShapes, 26, anchorShape}} {
-		if f.old && source.kind == anchorShape {
+	}{{atNoteRefs, 2, anchorNote}, {atEndnoteRefs, 2, anchorEndnote}, {atCommentRefs, comment, anchorComment}, {atShapes, 26, anchorShape}} {
+		if f.isOld && source.kind == anchorShape {
 			continue
 		}
-		list := f.place(source.place)
+		list := f.structure(source.place)
 		count := max(len(list)-4, 0) / (4 + source.entry)
 		for i := range min(count, maxEntries) {
 			a := anchor{char: list.u32(4 * i), kind: source.kind, index: i}
@@ -76,12 +75,12 @@ func readAnchors(f *fib) []anchor {
 	return found
 }
 
-// readAuthors reads who has written comments (MS-DOC 2.5.6, fcGrpXstAtnOwners).
+// readAuthors reads the names of the authors of comments (MS-DOC 2.5.6, fcGrpXstAtnOwners).
 func readAuthors(f *fib) []string {
-	list := f.place(placeAuthors)
+	list := f.structure(atAuthors)
 	var found []string
 	for at := 0; at < len(list) && len(found) < maxEntries; {
-		if f.old {
+		if f.isOld {
 			length := list.u8(at)
 			found = append(found, oneLine(cfb.Decode(codePageOf(f.language), list.part(at+1, length))))
 			at += 1 + length

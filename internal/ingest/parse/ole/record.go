@@ -5,7 +5,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// Kinds of records (MS-PPT 2.13.24, MS-ODRAW 2.2) that matter to the text.
+// Kinds of records (MS-PPT 2.13.24, MS-ODRAW 2.2).
 const (
 	recordDocument       = 0x03E8
 	recordSlide          = 0x03EE
@@ -53,34 +53,33 @@ const (
 
 const recordHead = 8
 
-// record is one record of a presentation (MS-PPT 2.3.1).
+// A record is a record of a presentation (MS-PPT 2.3.1).
 type record struct {
-	kind     int
-	instance int
-	nested   bool // records stand in it
-	cut      bool // its length goes beyond the end of what it stands in
-	content  view
+	kind        int
+	instance    int
+	isContainer bool // it contains records
+	isTruncated bool // its length exceeds that of its container
+	content     view
 }
 
-// readRecord reads the record at an offset; false at the end.
+// readRecord reads the record at an offset and returns the offset of the next one. It is false at the end.
 func readRecord(v view, at int) (r record, next int, ok bool) {
 	if at < 0 || at+recordHead > len(v) {
 		return record{}, len(v), false
 	}
 	length := v.u32(at + 4)
-	r = record{kind: v.u16(at + 2), instance: v.u16(at) >> 4, nested: v.u16(at)&0xF == 0xF, content: v.part(at+recordHead, length)}
-	r.cut = length > len(r.content)
+	r = record{kind: v.u16(at + 2), instance: v.u16(at) >> 4, isContainer: v.u16(at)&0xF == 0xF, content: v.part(at+recordHead, length)}
+	r.isTruncated = length > len(r.content)
 	return r, at + recordHead + len(r.content), true
 }
 
-// walk is what all steps through records have in common: however often offsets lead to the same records, the steps are
-// bounded by the length of the file.
+// walk reads records. The number of reads is bounded, since offsets may lead to the same records again.
 type walk struct {
 	wordmodel.Work
-	left int
+	stepsLeft int
 }
 
-// each calls a function for each of the records that stand one after the other, which ends with its error.
+// each calls a function for each record of a sequence. An error of the function ends it.
 func (w *walk) each(v view, do func(record) error) error {
 	for at := 0; ; {
 		r, next, ok := readRecord(v, at)
@@ -90,7 +89,7 @@ func (w *walk) each(v view, do func(record) error) error {
 		if err := w.Step(); err != nil {
 			return err
 		}
-		if w.left--; w.left < 0 {
+		if w.stepsLeft--; w.stepsLeft < 0 {
 			return &document.LimitError{Detail: "the presentation refers to the same parts again and again"}
 		}
 		if err := do(r); err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// Placeholders (MS-PPT 2.13.21): what a shape is for.
+// Kinds of placeholders (MS-PPT 2.13.21).
 const (
-	holderDate       = 7
-	holderNumber     = 8
-	holderFooter     = 9
-	holderHeader     = 10
-	holderNotesImage = 11
-	holderTitle      = 13
-	holderCenter     = 15
-	holderUpright    = 17
+	placeholderDate          = 7
+	placeholderNumber        = 8
+	placeholderFooter        = 9
+	placeholderHeader        = 10
+	placeholderNotesImage    = 11
+	placeholderTitle         = 13
+	placeholderCenterTitle   = 15
+	placeholderVerticalTitle = 17
 )
 
 // Properties of shapes (MS-ODRAW 2.3).
@@ -28,21 +28,21 @@ const (
 	propertyTable       = 0x039F
 )
 
-// maxGroups is how deep groups of shapes stand in groups; what is deeper is left out.
+// maxGroups is how deep groups of shapes are read.
 const maxGroups = 32
 
-// shape is something on a slide that has text.
+// A shape is a shape of a slide with text.
 type shape struct {
-	holder      int
+	placeholder int
 	texts       []*slideText
-	description string // of a picture, or the text of word art
-	anchor      [4]int // left, top, right, bottom within its group
-	table       bool
+	description string // of a picture, or the text of WordArt
+	bounds      [4]int // left, top, right, bottom within its group
+	isTable     bool
 	cells       []*shape // of a table
 }
 
-// drawing reads the shapes of a slide, in the order in which they are drawn. The outline is the texts of the slide that
-// stand in the list of slides, to which its shapes refer.
+// drawing reads the shapes of a slide in drawing order. The outline is the texts of the slide in the list of slides, to
+// which shapes refer.
 func (r *slides) drawing(content view, outline []*slideText) ([]*shape, error) {
 	var found []*shape
 	err := r.each(content, func(rec record) error {
@@ -71,7 +71,7 @@ func (r *slides) shapes(content view, outline []*slideText, depth int) ([]*shape
 				return nil
 			}
 			inner, err := r.shapes(rec.content, outline, depth+1)
-			if len(inner) > 1 && inner[0].table {
+			if len(inner) > 1 && inner[0].isTable {
 				table := inner[0]
 				table.cells = inner[1:]
 				inner = []*shape{table}
@@ -80,7 +80,7 @@ func (r *slides) shapes(content view, outline []*slideText, depth int) ([]*shape
 			return err
 		case recordShape:
 			s, err := r.shape(rec.content, outline)
-			if len(s.texts) > 0 || s.description != "" || s.table {
+			if len(s.texts) > 0 || s.description != "" || s.isTable {
 				found = append(found, s)
 				r.Cost += blockCost
 			}
@@ -98,20 +98,20 @@ func (r *slides) shape(content view, outline []*slideText) (*shape, error) {
 		case recordOptions, recordMoreOptions:
 			s.options(rec)
 		case recordChildAnchor:
-			for i := range s.anchor {
-				s.anchor[i] = rec.content.i32(4 * i)
+			for i := range s.bounds {
+				s.bounds[i] = rec.content.i32(4 * i)
 			}
 		case recordClientData:
 			holder, ok, err := r.child(rec.content, recordPlaceholder)
 			if ok {
-				s.holder = holder.content.u8(4)
+				s.placeholder = holder.content.u8(4)
 			}
 			return err
 		case recordTextBox:
 			texts, err := r.texts(rec.content, func(inner record) error {
 				if inner.kind == recordOutlineRef {
-					if at := inner.content.u32(0); at < len(outline) && !outline[at].used {
-						outline[at].used = true
+					if at := inner.content.u32(0); at < len(outline) && !outline[at].isUsed {
+						outline[at].isUsed = true
 						s.texts = append(s.texts, outline[at])
 					}
 				}
@@ -125,7 +125,7 @@ func (r *slides) shape(content view, outline []*slideText) (*shape, error) {
 	return s, err
 }
 
-// options reads the properties of a shape (MS-ODRAW 2.2.9): those that are longer than four bytes follow all others.
+// options reads the properties of a shape (MS-ODRAW 2.2.9). The values of long properties follow the list.
 func (s *shape) options(rec record) {
 	const entry = 6
 	at := rec.instance * entry
@@ -139,7 +139,7 @@ func (s *shape) options(rec record) {
 				s.description = pictureText(text)
 			}
 		case propertyTable:
-			s.table = s.table || value&1 != 0
+			s.isTable = s.isTable || value&1 != 0
 		}
 		if long {
 			at += value
@@ -150,7 +150,7 @@ func (s *shape) options(rec record) {
 	}
 }
 
-// pictureText returns a description of a picture, "" where it is only the name of a file.
+// pictureText returns the description of a picture. It is "" if that is only the name of a file.
 func pictureText(description string) string {
 	text := oneLine(description)
 	lower := strings.ToLower(text)
@@ -163,8 +163,8 @@ func pictureText(description string) string {
 }
 
 func (s *shape) isTitle() bool {
-	switch s.holder {
-	case holderTitle, holderCenter, holderUpright:
+	switch s.placeholder {
+	case placeholderTitle, placeholderCenterTitle, placeholderVerticalTitle:
 		return true
 	}
 	return len(s.texts) == 1 && s.texts[0].isTitle()
@@ -180,7 +180,7 @@ func (s *shape) plain() string {
 	return strings.Join(parts, " ")
 }
 
-// blocks returns what the shape says.
+// blocks returns the text of the shape.
 func (s *shape) blocks() []document.Block {
 	var f wordmodel.Flow
 	if len(s.cells) > 0 {
@@ -196,17 +196,17 @@ func (s *shape) blocks() []document.Block {
 	return blocks
 }
 
-// grid makes a table of the shapes that are its cells, by where they stand.
+// grid returns the cells of a table by their positions.
 func (s *shape) grid() []document.Block {
 	var cells []*shape
 	var tops, lefts []int
 	for _, c := range s.cells {
 		if len(c.texts) > 0 || c.description != "" {
 			cells = append(cells, c)
-			lefts, tops = append(lefts, c.anchor[0]), append(tops, c.anchor[1])
+			lefts, tops = append(lefts, c.bounds[0]), append(tops, c.bounds[1])
 		}
 	}
-	lefts, tops = apart(lefts), apart(tops)
+	lefts, tops = distinct(lefts), distinct(tops)
 	if len(lefts) > document.MaxColumns || len(lefts)*len(tops) > 4*len(cells)+16 {
 		var blocks []document.Block
 		for _, c := range cells {
@@ -219,7 +219,7 @@ func (s *shape) grid() []document.Block {
 		rows[i] = make([]string, len(lefts))
 	}
 	for _, c := range cells {
-		at := &rows[place(tops, c.anchor[1])][place(lefts, c.anchor[0])]
+		at := &rows[position(tops, c.bounds[1])][position(lefts, c.bounds[0])]
 		*at = strings.TrimSpace(*at + " " + wordmodel.Flatten(c.blocks()))
 	}
 	rows = slices.DeleteFunc(rows, func(row []string) bool { return strings.Join(row, "") == "" })
@@ -229,13 +229,13 @@ func (s *shape) grid() []document.Block {
 	return []document.Block{document.NewTable(rows[0], rows[1:])}
 }
 
-// apart returns the places, each but once, in order.
-func apart(places []int) []int {
+// distinct sorts positions and removes duplicates.
+func distinct(places []int) []int {
 	slices.Sort(places)
 	return slices.Compact(places)
 }
 
-func place(places []int, at int) int {
+func position(places []int, at int) int {
 	i, _ := slices.BinarySearch(places, at)
 	return i
 }

@@ -13,43 +13,42 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// Lists of slides (MS-PPT 2.4.14.3) by their instance.
+// Lists of slides by their instance (MS-PPT 2.4.14.3).
 const (
 	listSlides = 0
 	listNotes  = 2
 )
 
-// slides is a presentation that is being read.
+// slides reads a presentation.
 type slides struct {
 	walk
 	persist *persist
-	links   map[int]string // addresses by their ids
-	notes   map[int]int    // objects of notes by the ids that slides have for them
+	links   map[int]string // addresses by id
+	notes   map[int]int    // objects of notes by id
 
-	anchors document.Anchors
-	blocks  []document.Block
-	page    int
-	title   string
-	footers []string
-	seen    map[string]bool // footers, in lower case
-	read    map[int]bool    // objects that were read
+	anchors     document.Anchors
+	blocks      []document.Block
+	page        int
+	title       string
+	footers     []string
+	seenFooters map[string]bool // footers, in lower case
+	isRead      map[int]bool    // objects that were read
 }
 
-// entry is a slide in the list of slides.
+// An entry is a slide in the list of slides.
 type entry struct {
 	object int
 	texts  []*slideText
 }
 
-// ReadSlides reads a binary PowerPoint presentation (PPT, PPS, POT) of PowerPoint 97 to 2003 (MS-PPT): the slides in the
-// order they are shown, hidden ones too, each with its title as a heading of level two, the texts and tables of its shapes
-// in the order in which they are drawn, its notes after "Notes:" and its comments as quotations. Slides are the pages. What
-// stands in headers and footers comes once, at the end. Where a presentation does not say where its slides are, all texts of
-// the file are given in their order.
-//
-// The error is *document.DamagedError when there is no text that can be read, *document.EncryptedError,
-// *document.UnsupportedError for presentations of earlier versions, *document.LimitError, or the context's. What is missing
-// of a broken file is named in Extra["damaged"].
+// ReadSlides reads a binary PowerPoint presentation (PPT, PPS, POT) of PowerPoint 97 to 2003 (MS-PPT). Slides are read
+// in the order of the presentation, including hidden ones. Each has its title as a heading of level 2, then the texts
+// and tables of its shapes in drawing order, its notes after "Notes:", and its comments as quotations. Slides are the
+// pages. The text of headers and footers comes once, at the end. If the presentation does not locate its slides, all
+// texts of the file are returned in their order.
+// The error is a *document.DamagedError if there is no readable text, a *document.EncryptedError, a
+// *document.UnsupportedError for earlier versions, a *document.LimitError, or that of the context. Extra["damaged"]
+// names the missing parts.
 func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {
 	file, content, err := openSlides(in)
 	if err != nil {
@@ -57,9 +56,9 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 	}
 	limits := in.Limits.WithDefaults()
 	r := &slides{
-		walk:  walk{Work: wordmodel.NewWork(ctx, limits.MaxText), left: maxSteps(len(content))},
+		walk:  walk{Work: wordmodel.NewWork(ctx, limits.MaxText), stepsLeft: maxSteps(len(content))},
 		links: make(map[int]string), notes: make(map[int]int), anchors: make(document.Anchors),
-		seen: make(map[string]bool), read: make(map[int]bool),
+		seenFooters: make(map[string]bool), isRead: make(map[int]bool),
 	}
 	meta := make(map[string]any)
 	pages := -1
@@ -98,8 +97,8 @@ func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error
 
 const slidesStream = "PowerPoint Document"
 
-// openSlides opens the stream of slides. There is no file where the directory of its storage was lost with its end: then
-// the stream is taken to begin where a sector begins as a presentation does.
+// openSlides returns the stream of slides. The file is nil if the directory of streams is lost. The stream then begins
+// at the first sector that looks like one.
 func openSlides(in document.Source) (*cfb.File, view, error) {
 	file, err := cfb.Open(in.Content, slidesFormat, in.Budget)
 	if err == nil && file.Has(slidesStream) {
@@ -113,7 +112,7 @@ func openSlides(in document.Source) (*cfb.File, view, error) {
 	if bytes.HasPrefix(in.Content, []byte(cfb.Magic)) {
 		for at := sector; at < len(in.Content); at += sector {
 			r, _, ok := readRecord(in.Content, at)
-			if ok && r.nested && r.instance == 0 && (r.kind == recordDocument || r.kind == recordSlide || r.kind == recordMaster) {
+			if ok && r.isContainer && r.instance == 0 && (r.kind == recordDocument || r.kind == recordSlide || r.kind == recordMaster) {
 				return nil, in.Content[at:], nil
 			}
 		}
@@ -124,10 +123,10 @@ func openSlides(in document.Source) (*cfb.File, view, error) {
 	return nil, nil, err
 }
 
-// maxSteps is how many records are looked at in a stream: each some times over.
+// maxSteps returns how many records of a stream may be read.
 func maxSteps(length int) int { return length + 100_000 }
 
-// document reads the slides and returns how many there are, -1 when the file does not say.
+// document reads the slides and returns their number, -1 if the file does not locate them.
 func (r *slides) document(maxPages int) (int, error) {
 	doc, found := r.persist.at(r.persist.document, recordDocument)
 	if !found {
@@ -176,7 +175,7 @@ func (r *slides) document(maxPages int) (int, error) {
 	return len(entries), nil
 }
 
-// entries reads the list of slides with the texts that stand in it.
+// entries reads the list of slides with the texts that it contains.
 func (r *slides) entries(list view) ([]entry, error) {
 	var found []entry
 	start, at := -1, 0
@@ -205,7 +204,7 @@ func (r *slides) entries(list view) ([]entry, error) {
 	return found, collect(len(list))
 }
 
-// externals reads the addresses that links lead to.
+// externals reads the addresses of links.
 func (r *slides) externals(content view) error {
 	return r.each(content, func(rec record) error {
 		if rec.kind != recordLink {
@@ -228,7 +227,7 @@ func (r *slides) externals(content view) error {
 	})
 }
 
-// headersFooters keeps the texts of a header and a footer that are shown.
+// headersFooters keeps the visible texts of headers and footers.
 func (r *slides) headersFooters(content view) error {
 	flags := 0
 	return r.each(content, func(rec record) error {
@@ -236,28 +235,28 @@ func (r *slides) headersFooters(content view) error {
 		case rec.kind == recordHeadersAtom:
 			flags = rec.content.u16(2)
 		case rec.kind == recordString && (rec.instance == 1 && flags&0x10 != 0 || rec.instance == 2 && flags&0x20 != 0):
-			r.footer(clean(stringOf(rec)))
+			r.addFooter(clean(stringOf(rec)))
 		}
 		return nil
 	})
 }
 
-func (r *slides) footer(text string) {
+func (r *slides) addFooter(text string) {
 	text = strings.Join(strings.Fields(text), " ")
-	if key := strings.ToLower(text); text != "" && text != "*" && !r.seen[key] {
-		r.seen[key] = true
+	if key := strings.ToLower(text); text != "" && text != "*" && !r.seenFooters[key] {
+		r.seenFooters[key] = true
 		r.footers = append(r.footers, text)
 	}
 }
 
-// object returns the content of a slide or its notes, each once.
+// object returns the content of a slide or of its notes, once.
 func (r *slides) object(id, kind int) (view, bool) {
 	rec, found := r.persist.at(id, kind)
-	if !found || r.read[id] {
+	if !found || r.isRead[id] {
 		return nil, false
 	}
-	r.read[id] = true
-	if rec.cut {
+	r.isRead[id] = true
+	if rec.isTruncated {
 		r.Missing("a part of slide " + strconv.Itoa(r.page))
 	}
 	return rec.content, true
@@ -276,14 +275,14 @@ func (r *slides) slide(e *entry) error {
 	title, blocks := r.content(shapes)
 	for _, t := range e.texts {
 		switch {
-		case t.used:
+		case t.isUsed:
 		case t.isTitle() && title == "":
 			title = t.plain()
 		default:
 			blocks = append(blocks, (&shape{texts: []*slideText{t}}).blocks()...)
 		}
 	}
-	more, err := r.beside(content)
+	more, err := r.related(content)
 	if err != nil {
 		return err
 	}
@@ -291,14 +290,14 @@ func (r *slides) slide(e *entry) error {
 	return nil
 }
 
-// content returns the title of a slide and what its shapes say.
+// content returns the title of a slide and the text of its shapes.
 func (r *slides) content(shapes []*shape) (title string, blocks []document.Block) {
 	for _, s := range shapes {
-		switch s.holder {
-		case holderDate, holderNumber:
+		switch s.placeholder {
+		case placeholderDate, placeholderNumber:
 			continue
-		case holderFooter, holderHeader:
-			r.footer(s.plain())
+		case placeholderFooter, placeholderHeader:
+			r.addFooter(s.plain())
 			continue
 		}
 		if title == "" && s.isTitle() {
@@ -311,8 +310,8 @@ func (r *slides) content(shapes []*shape) (title string, blocks []document.Block
 	return title, blocks
 }
 
-// beside reads what belongs to a slide: its notes, its comments, its footer.
-func (r *slides) beside(content view) (blocks []document.Block, err error) {
+// related reads the notes, comments and footer of a slide.
+func (r *slides) related(content view) (blocks []document.Block, err error) {
 	notes := 0
 	var comments []document.Block
 	err = r.each(content, func(rec record) error {
@@ -351,11 +350,11 @@ func (r *slides) notesOf(object int) ([]document.Block, error) {
 	}
 	var texts []string
 	for _, s := range shapes {
-		switch s.holder {
-		case holderFooter, holderHeader:
-			r.footer(s.plain())
+		switch s.placeholder {
+		case placeholderFooter, placeholderHeader:
+			r.addFooter(s.plain())
 			continue
-		case holderDate, holderNumber, holderNotesImage:
+		case placeholderDate, placeholderNumber, placeholderNotesImage:
 			continue
 		}
 		if text := wordmodel.Flatten(s.blocks()); text != "" && text != strconv.Itoa(r.page) {
@@ -372,7 +371,7 @@ func (r *slides) notesOf(object int) ([]document.Block, error) {
 	return []document.Block{{Kind: document.Paragraph, Text: "Notes:" + between + text}}, nil
 }
 
-// comments reads the comments on a slide, which stand among what later versions have added.
+// comments reads the comments on a slide. They are in the tags of later versions.
 func (r *slides) comments(tags view) ([]document.Block, error) {
 	var blocks []document.Block
 	err := r.each(tags, func(tag record) error {
@@ -432,7 +431,7 @@ func (r *slides) add(title string, blocks []document.Block) {
 	r.blocks = append(r.blocks, blocks...)
 }
 
-// scan gives all texts of the stream in their order but those of masters, without asking what they belong to.
+// scan returns all texts of the stream in their order, except those of masters.
 func (r *slides) scan(stream view) error {
 	var f wordmodel.Flow
 	kind := textOther
@@ -444,7 +443,7 @@ func (r *slides) scan(stream view) error {
 		if err := r.Step(); err != nil {
 			return err
 		}
-		if rec.nested && (rec.cut || rec.kind != recordMaster && rec.kind != recordHandout) {
+		if rec.isContainer && (rec.isTruncated || rec.kind != recordMaster && rec.kind != recordHandout) {
 			at += recordHead
 			continue
 		}
@@ -465,7 +464,7 @@ func (r *slides) scan(stream view) error {
 			return err
 		}
 		if t.plain() == "*" {
-			continue // stands for a number or a date
+			continue // a placeholder of a number or date
 		}
 		if t.isTitle() {
 			if text := t.plain(); text != "" && len(text) <= wordmodel.MaxHeading {

@@ -20,24 +20,24 @@ const (
 	textQuarterBody = 8
 )
 
-// maxIndent is how deep items of a list may be.
+// maxIndent is how deep list items may be nested.
 const maxIndent = 8
 
-// slideText is a text on a slide with what is said about it.
+// A slideText is a text on a slide with its formatting.
 type slideText struct {
-	kind   int
-	units  []uint16 // UTF-16, \r between paragraphs
-	styles []paraStyleRun
-	links  []textLink
-	metas  []int // places of characters that stand for a number or a date
-	used   bool
+	kind         int
+	units        []uint16 // UTF-16, with \\r between paragraphs
+	styles       []paraStyleRun
+	links        []textLink
+	placeholders []int // positions of placeholders of numbers and dates
+	isUsed       bool
 }
 
-// paraStyleRun is what is said of the paragraphs up to a place.
+// A paraStyleRun is the formatting of the paragraphs up to a position.
 type paraStyleRun struct {
 	end    int
 	level  int
-	bullet int // 1 with a bullet, 0 without, -1 where it is not said
+	bullet int // 1 with a bullet, 0 without, -1 if not given
 }
 
 type textLink struct {
@@ -45,8 +45,8 @@ type textLink struct {
 	address  string
 }
 
-// texts reads the texts that stand in a list of slides or in a text box, one after the other.
-func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
+// texts reads the texts of a list of slides or of a text box. It calls a function for other records.
+func (r *slides) texts(v view, other func(record) error) ([]*slideText, error) {
 	var found []*slideText
 	current := func() *slideText {
 		if len(found) == 0 {
@@ -80,7 +80,7 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 			t.styles = paragraphStyles(rec.content, len(t.units))
 		case recordNumberChar, recordDateChar, recordRTFDateChar:
 			t := current()
-			t.metas = append(t.metas, rec.content.u32(0))
+			t.placeholders = append(t.placeholders, rec.content.u32(0))
 		case recordInteractive:
 			atom, ok, err := r.child(rec.content, recordInteraction)
 			if err != nil {
@@ -96,8 +96,8 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 				link = ""
 			}
 		default:
-			if each != nil {
-				return each(rec)
+			if other != nil {
+				return other(rec)
 			}
 		}
 		return nil
@@ -105,7 +105,7 @@ func (r *slides) texts(v view, each func(record) error) ([]*slideText, error) {
 	return found, err
 }
 
-// count counts what a text costs, before it is made into blocks.
+// count adds the cost of a text.
 func (r *slides) count(t *slideText) error {
 	r.Cost += 2 * len(t.units)
 	for _, unit := range t.units {
@@ -132,7 +132,7 @@ func narrowUnits(content view) []uint16 {
 	return units
 }
 
-// paragraphStyles reads the part of a text's style that is about paragraphs (MS-PPT 2.9.44): as many runs as cover it.
+// paragraphStyles reads the paragraph formatting of a text (MS-PPT 2.9.44).
 func paragraphStyles(content view, length int) []paraStyleRun {
 	var runs []paraStyleRun
 	at, end := 0, 0
@@ -157,7 +157,7 @@ func paragraphStyles(content view, length int) []paraStyleRun {
 	return runs
 }
 
-// paragraphStyleSize returns how long the fields after the first one are (MS-PPT 2.9.20), by the mask of those there are.
+// paragraphStyleSize returns the size of the fields after the first one that a mask selects (MS-PPT 2.9.20).
 func paragraphStyleSize(mask int, rest view) int {
 	size := 0
 	for _, bit := range []uint{7, 4, 6, 5, 11, 12, 13, 14, 8, 10, 15} {
@@ -183,7 +183,7 @@ func paragraphStyleSize(mask int, rest view) int {
 	return size
 }
 
-// isBody tells texts that are lists on most slides.
+// isBody reports whether the text is a list on most slides.
 func (t *slideText) isBody() bool {
 	return t.kind == textBody || t.kind == textHalfBody || t.kind == textQuarterBody
 }
@@ -220,7 +220,7 @@ func (t *slideText) write(f *wordmodel.Flow) {
 // paragraphs calls a function for each paragraph.
 func (t *slideText) paragraphs(do func(*wordmodel.Line, paraStyleRun)) {
 	var l wordmodel.Line
-	run, link, meta := 0, 0, 0
+	run, link, placeholder := 0, 0, 0
 	style := func(at int) paraStyleRun {
 		for run < len(t.styles) && t.styles[run].end <= at {
 			run++
@@ -235,10 +235,10 @@ func (t *slideText) paragraphs(do func(*wordmodel.Line, paraStyleRun)) {
 		for link < len(t.links) && t.links[link].to <= i {
 			link++
 		}
-		for meta < len(t.metas) && t.metas[meta] < i {
-			meta++
+		for placeholder < len(t.placeholders) && t.placeholders[placeholder] < i {
+			placeholder++
 		}
-		if meta < len(t.metas) && t.metas[meta] == i {
+		if placeholder < len(t.placeholders) && t.placeholders[placeholder] == i {
 			continue
 		}
 		var look wordmodel.Look
@@ -267,5 +267,5 @@ func stringOf(r record) string {
 	return strings.Join(strings.Fields(cfb.DecodeUTF16(r.content.part(0, maxString))), " ")
 }
 
-// maxString is how long a string record is that is read, in bytes.
+// maxString is the longest string record that is read, in bytes.
 const maxString = 1 << 16

@@ -1,7 +1,6 @@
 package ole
 
-// Properties (MS-DOC 2.6) that matter to the text. Those of Word 6 and 95 have numbers of one byte; their counterparts
-// here have others, so that one list does for both.
+// Properties, or sprms (MS-DOC 2.6). The one-byte properties of Word 6 and 95 are mapped to these.
 const (
 	charDeleted      = 0x0800
 	charVanish       = 0x083C
@@ -14,7 +13,7 @@ const (
 	paraStyle        = 0x4600
 	paraLevel        = 0x260A
 	paraList         = 0x460B
-	paraNumbered     = 0xC63E // counted in the way of Word 6 and 95
+	paraNumbered     = 0xC63E // a number of Word 6 and 95
 	paraInTable      = 0x2416
 	paraRowEnd       = 0x2417
 	paraDepth        = 0x6649
@@ -29,11 +28,10 @@ const (
 	tableHeader      = 0x3404
 )
 
-// maxHuge is how often properties may go on in the data stream.
+// maxHuge is how often a property list may continue in the data stream.
 const maxHuge = 4
 
-// eachProperty calls a function for each property of a list with its value, which may be shorter than it should be. It
-// reads as many as there are.
+// eachProperty calls a function for each property of a list with its value, which may be too short.
 func eachProperty(list view, old bool, do func(property int, value view)) {
 	for at := 0; at < len(list); {
 		property, size := 0, 0
@@ -52,7 +50,7 @@ func eachProperty(list view, old bool, do func(property int, value view)) {
 	}
 }
 
-// propertySize returns how long the value of a property is (MS-DOC 2.2.5.1).
+// propertySize returns the size of a property's value (MS-DOC 2.2.5.1).
 func propertySize(property int, value view) int {
 	switch property >> 13 {
 	case 0, 1:
@@ -67,7 +65,7 @@ func propertySize(property int, value view) int {
 	switch property {
 	case tableDefinition, tableDefinition6:
 		return value.u16(0) + 1
-	case 0xC615: // tab stops, whose length may be told by their numbers
+	case 0xC615: // tab stops, whose size may follow from their numbers
 		if value.u8(0) == 255 {
 			deleted := value.u8(1)
 			return 1 + 1 + 4*deleted + 1 + 3*value.u8(2+4*deleted)
@@ -76,7 +74,7 @@ func propertySize(property int, value view) int {
 	return 1 + value.u8(0)
 }
 
-// shortChange makes a property list of one that a piece holds itself (MS-DOC 2.9.215), of those that matter here.
+// shortChange returns the property list of a piece that contains its property (MS-DOC 2.9.215).
 func shortChange(change int) view {
 	property := 0
 	switch change >> 1 & 0x7F {
@@ -100,8 +98,7 @@ func shortChange(change int) view {
 	return view{byte(property & 0xFF), byte(property >> 8), byte(change >> 8)} //nolint:gosec // of 16 bits
 }
 
-// oldProperty returns the counterpart of a property of Word 6 or 95, 0 for one that does not matter, and the length of
-// its value.
+// oldProperty returns the property to which one of Word 6 or 95 is mapped, or 0, and the size of its value.
 func oldProperty(list view) (property, size int) {
 	number := list.u8(0)
 	size = oldSize(list)
@@ -134,7 +131,7 @@ func oldProperty(list view) (property, size int) {
 	return 0, size
 }
 
-// oldSize returns how long the value of a property of Word 6 or 95 is.
+// oldSize returns the size of the value of a property of Word 6 or 95.
 func oldSize(list view) int {
 	switch number := list.u8(0); number {
 	case 0, 83:
@@ -165,5 +162,5 @@ func oldSize(list view) int {
 	return 1
 }
 
-// oldPairs has a bit set for each property of Word 6 and 95 whose value has two bytes.
+// oldPairs has a bit for each property of Word 6 and 95. The bit is set if the value has two bytes.
 const oldPairs = "\x04\x00\x6F\xDC\xDF\xEF\x03\x00\x20\x01\x01\x20\x2B\x6E\x00\x1E\x00\x30\x33\x3C\xF3\x0F\xC0\x21\x68\x00\x00\x00\x00\x00\x00\x00"

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// Characters that are no text (MS-DOC 2.4.1 and 2.9.229).
+// Control characters (MS-DOC 2.4.1 and 2.9.229).
 const (
 	markPicture   = 0x01
 	markNote      = 0x02
@@ -28,60 +28,61 @@ const (
 	unknownList   = 0x7FF // a list of Word 6 or 95
 )
 
-// story is one part of a document that is being read: its body, its notes, a header.
+// A story is a part of a document that contains paragraphs: the body, a note, a header.
 type story struct {
 	word       *word
-	main       bool
-	header     bool // made of lines; lines are those found
+	isBody     bool
+	isHeader   bool // a header or footer, whose text goes to lines
 	root       wordmodel.Flow
 	tables     []*table
 	line       wordmodel.Line
 	fields     wordmodel.Fields
 	inContents bool // a part of the line belongs to a table of contents
-	// anchors are what characters of the body refer to; those before next are done.
+	// anchors are the anchors of the body. Those before next have been handled.
 	anchors []anchor
 	next    int
 
 	lines []string
-	// held are comments and text boxes to come after the paragraph or table, notes those it refers to.
-	held  []document.Block
-	notes []string
-	err   error // of a text that the body refers to
-	cells bool  // the line has cells of a table whose rows are not known
+	// held are the comments and text boxes that come after the open paragraph or table, notes the notes to which it
+	// refers.
+	held     []document.Block
+	notes    []string
+	err      error // of a text to which the body refers
+	hasCells bool  // the line contains cells of a table whose rows are unknown
 }
 
-// read reads a stretch of characters to its end.
+// read reads a range of characters.
 func (st *story) read(from, to int) error {
 	w := st.word
 	c := newCursor(&w.pieces, w.fib, w.chars, from, to)
 	var format charFormat
-	piece, fresh := -1, true
+	lastPiece, isNewParagraph := -1, true
 	style := &w.styles.plain
 	formatFrom, formatTo := 0, 0
 	for c.step() {
 		if err := w.Step(); err != nil {
 			return err
 		}
-		if fresh {
-			fresh = false
+		if isNewParagraph {
+			isNewParagraph = false
 			list, _ := w.paragraphs.at(c.offset)
 			if s := w.styles.at(list.u16(0)); s != style {
 				style, formatTo = s, 0
 			}
 		}
-		if c.offset < formatFrom || c.offset >= formatTo || c.index != piece {
+		if c.offset < formatFrom || c.offset >= formatTo || c.index != lastPiece {
 			list, _ := w.characters.at(c.offset)
 			format = style.look
-			format.apply(list, w.fib.old, style.look, w.styles)
-			format.apply(c.piece().changes, w.fib.old, style.look, w.styles)
-			formatFrom, formatTo, piece = w.characters.from, w.characters.to, c.index
+			format.apply(list, w.fib.isOld, style.look, w.styles)
+			format.apply(c.piece().changes, w.fib.isOld, style.look, w.styles)
+			formatFrom, formatTo, lastPiece = w.characters.from, w.characters.to, c.index
 		}
 		before := len(st.line.Text)
 		ends := st.char(c, &format)
 		w.Cost += len(st.line.Text) - before
 		if ends {
 			st.endParagraph(c, &format)
-			fresh = true
+			isNewParagraph = true
 		}
 		if st.err != nil {
 			return st.err
@@ -96,17 +97,17 @@ func (st *story) finish() []document.Block {
 		st.emit(st.flow(len(st.tables)), &paraFormat{style: &st.word.styles.plain, outline: -1, list: -1, level: -1})
 	}
 	st.closeTables(0)
-	st.settle()
+	st.addReferenced()
 	return st.root.Finish()
 }
 
-// char adds a character to the line. It tells whether it ends a paragraph.
+// char adds a character to the line. It reports whether the character ends a paragraph.
 func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 	r := c.rune
 	for st.next < len(st.anchors) && st.anchors[st.next].char <= c.char {
 		a := &st.anchors[st.next]
 		st.next++
-		if a.char == c.char && !format.hidden && st.anchored(a) {
+		if a.char == c.char && !format.isHidden && st.anchored(a) {
 			return false
 		}
 	}
@@ -122,7 +123,7 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 		return false
 	case fieldEnd:
 		text := clean(st.fields.End(st.word.Cost))
-		if !format.hidden {
+		if !format.isHidden {
 			st.line.Append(text, st.look(format))
 		}
 		return false
@@ -130,10 +131,10 @@ func (st *story) char(c *cursor, format *charFormat) (ends bool) {
 	switch {
 	case st.fields.InCode():
 		st.fields.AppendCode(utf8.AppendRune(nil, r))
-	case format.hidden:
-	case st.header && st.fields.InPageNumber():
+	case format.isHidden:
+	case st.isHeader && st.fields.InPageNumber():
 		st.line.AppendRune(wordmodel.PageNumberMark, wordmodel.Look{})
-	case format.symbol != 0 && (format.special || r == '('):
+	case format.symbol != 0 && (format.isSpecial || r == '('):
 		st.line.Append(wordmodel.SymbolText(st.word.styles.fonts.name(format.font), format.symbol), st.look(format))
 	default:
 		addRune(&st.line, r, st.look(format))
@@ -157,43 +158,43 @@ func (st *story) endParagraph(c *cursor, format *charFormat) {
 	st.fields.DropCodes()
 	switch {
 	case c.rune == markCell && p.depth == 0:
-		st.looseCell()
+		st.unknownCell()
 		return
-	case c.rune == markParagraph && format.hidden && p.depth == 0:
-		return // the next paragraph goes on with this one
-	case st.header && p.depth == 0:
+	case c.rune == markParagraph && format.isHidden && p.depth == 0:
+		return // the next paragraph continues it
+	case st.isHeader && p.depth == 0:
 		st.addHeaderLines()
 		return
 	}
-	st.cells = false
+	st.hasCells = false
 	st.closeTables(p.depth)
 	for len(st.tables) < p.depth {
 		st.tables = append(st.tables, &table{})
 	}
 	if p.depth == 0 {
 		st.emit(&st.root, &p)
-		st.settle()
+		st.addReferenced()
 		return
 	}
 	t := st.tables[p.depth-1]
-	if p.rowEnd {
+	if p.endsRow {
 		st.line.Reset()
 		t.endRow(p.row)
 		w.Cost += blockCost
 		return
 	}
 	st.emit(&t.cell, &p)
-	if c.rune == markCell || p.innerCell {
+	if c.rune == markCell || p.endsInnerCell {
 		t.endCell()
 		w.Cost += cellCost
 	}
 }
 
-// looseCell ends a cell of a table about which the file says nothing: cells are parted by tabs, and an empty one ends the
+// unknownCell ends a cell of a table without row properties. Cells are separated by tabs, and an empty cell ends the
 // row.
-func (st *story) looseCell() {
-	if st.cells && bytes.HasSuffix(st.line.Text, []byte{'\t'}) {
-		st.cells = false
+func (st *story) unknownCell() {
+	if st.hasCells && bytes.HasSuffix(st.line.Text, []byte{'\t'}) {
+		st.hasCells = false
 		st.closeTables(0)
 		text := strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimRight(string(st.line.Text), "\t"), "\t", " | ")), " ")
 		if text != "" {
@@ -202,11 +203,11 @@ func (st *story) looseCell() {
 		st.line.Reset()
 		return
 	}
-	st.cells = true
+	st.hasCells = true
 	st.line.AppendRune('\t', wordmodel.Look{})
 }
 
-// flow returns where paragraphs of a depth go.
+// flow returns the flow of paragraphs in a number of tables.
 func (st *story) flow(depth int) *wordmodel.Flow {
 	if depth == 0 {
 		return &st.root
@@ -214,7 +215,7 @@ func (st *story) flow(depth int) *wordmodel.Flow {
 	return &st.tables[depth-1].cell
 }
 
-// closeTables ends the tables that are deeper.
+// closeTables ends the tables deeper than a depth.
 func (st *story) closeTables(depth int) {
 	for len(st.tables) > depth {
 		last := st.tables[len(st.tables)-1]
@@ -223,14 +224,14 @@ func (st *story) closeTables(depth int) {
 			st.flow(len(st.tables)).Add(blocks...)
 		}
 		if len(st.tables) == 0 {
-			st.settle()
+			st.addReferenced()
 		}
 	}
 }
 
-// settle puts comments and text boxes after the paragraph or table that held them, and keeps its notes for the end of the
-// section.
-func (st *story) settle() {
+// addReferenced adds comments and text boxes after the paragraph or table that refers to them, and keeps its notes
+// until the end of the section.
+func (st *story) addReferenced() {
 	if len(st.tables) > 0 {
 		return
 	}
@@ -238,11 +239,11 @@ func (st *story) settle() {
 		st.root.AddLater(st.held...)
 		st.held = nil
 	}
-	st.word.pending = append(st.word.pending, st.notes...)
+	st.word.pendingNotes = append(st.word.pendingNotes, st.notes...)
 	st.notes = nil
 }
 
-// emit makes a block of the line.
+// emit adds the line as a block.
 func (st *story) emit(f *wordmodel.Flow, p *paraFormat) {
 	defer func() {
 		st.line.Reset()
@@ -275,7 +276,7 @@ func (st *story) emit(f *wordmodel.Flow, p *paraFormat) {
 		f.Join(document.Block{Kind: document.Quote, Text: text}, "\n\n")
 	default:
 		f.Flush()
-		if f == &st.root && st.main && (style.role == wordmodel.RoleContents || style.role == wordmodel.RoleContentsTitle || st.inContents) {
+		if f == &st.root && st.isBody && (style.role == wordmodel.RoleContents || style.role == wordmodel.RoleContentsTitle || st.inContents) {
 			text = st.line.Plain()
 			w.contents = append(w.contents, len(f.Blocks))
 		}
@@ -283,37 +284,37 @@ func (st *story) emit(f *wordmodel.Flow, p *paraFormat) {
 	}
 }
 
-// headingLevel returns the level of a heading, counted from 1.
+// headingLevel returns the level of a heading, from 1.
 func headingLevel(p *paraFormat) (level int, is bool) {
 	outline := p.style.outline
 	if p.outline >= 0 {
 		outline = p.outline
 	}
-	return wordmodel.HeadingLevel(outline, p.style.title)
+	return wordmodel.HeadingLevel(outline, p.style.isTitle)
 }
 
-// heading adds a heading, where the text is one: not empty, and no longer than headings are.
+// heading adds the line as a heading. It is false if the text is empty or too long for one.
 func (st *story) heading(f *wordmodel.Flow, p *paraFormat, level int, label string) bool {
 	text := st.line.Plain()
 	if text == "" || len(text) > wordmodel.MaxHeading {
 		return false
 	}
 	w := st.word
-	if p.style.title && w.title == "" && st.main {
+	if p.style.isTitle && w.title == "" && st.isBody {
 		w.title = text
 	}
 	if label != "" && !strings.HasPrefix(text, label) {
 		text = label + " " + text
 	}
-	if f == &st.root && st.main {
+	if f == &st.root && st.isBody {
 		f.Flush()
-		w.placeNotes(f)
+		w.addNotes(f)
 	}
 	f.Add(document.Block{Kind: document.Heading, Level: level, Text: text})
 	return true
 }
 
-// marker counts the paragraph in its list. It returns what stands before it as an item, and its number as text.
+// marker counts the paragraph in its list. It returns the marker of the item and its number as text.
 func (st *story) marker(p *paraFormat) (m wordmodel.Marker, label string, item bool) {
 	number, level := p.style.list, p.style.level
 	if p.list >= 0 {
@@ -324,12 +325,12 @@ func (st *story) marker(p *paraFormat) (m wordmodel.Marker, label string, item b
 	}
 	lists := st.word.lists
 	switch {
-	case lists.known(number):
+	case lists.isKnown(number):
 		m, label = lists.next(number, level)
-		return m, label, !lists.silent(number, level) || label != ""
-	case p.numbered && (st.word.fib.old || number == unknownList):
+		return m, label, !lists.isUnmarked(number, level) || label != ""
+	case p.hasOldNumber && (st.word.fib.isOld || number == unknownList):
 		return wordmodel.Marker{}, "", true
-	case p.style.bullet && p.list != 0:
+	case p.style.isItem && p.list != 0:
 		return wordmodel.Marker{}, "", true
 	}
 	return wordmodel.Marker{}, "", false

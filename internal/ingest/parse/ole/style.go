@@ -7,23 +7,24 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// style is a style of paragraphs or characters (MS-DOC 2.9.259), with what it has from those it is based on.
+// A style is a style of paragraphs or characters (MS-DOC 2.9.259), including the properties of the style on which it is
+// based.
 type style struct {
-	characters bool // of characters, else of paragraphs
-	name       string
-	role       wordmodel.Role
-	title      bool
-	outline    int // level of a heading from 0, wordmodel.BodyLevel for text
-	list       int // number of its list from 1, 0 for none
-	level      int
-	bullet     bool // an item by its name
-	nesting    int
-	look       charFormat
+	isCharacter bool // a style of characters, not paragraphs
+	name        string
+	role        wordmodel.Role
+	isTitle     bool
+	outline     int // outline level
+	list        int // number of its list from 1, 0 for none
+	level       int
+	isItem      bool // the name is that of list items
+	nesting     int
+	look        charFormat
 
-	own      view // its properties: of the paragraph with the style in front, of the characters
-	ownChars view
-	based    int
-	resolved bool
+	ownPara    view // own properties of paragraphs, which begin with the number of the style, and of characters
+	ownChars   view
+	basedOn    int
+	isResolved bool
 }
 
 // styles are the styles of a document.
@@ -33,10 +34,10 @@ type styles struct {
 	fonts fonts
 }
 
-// maxBased bounds how far styles are based on each other.
+// maxBased is how long a chain of styles may be that are based on each other.
 const maxBased = 40
 
-// at returns a style by its number, a plain one when there is none.
+// at returns the style with a number, or a plain one.
 func (s *styles) at(number int) *style {
 	if number < 0 || number >= len(s.list) {
 		return &s.plain
@@ -45,14 +46,14 @@ func (s *styles) at(number int) *style {
 }
 
 func readStyles(f *fib) *styles {
-	s := &styles{plain: style{outline: wordmodel.BodyLevel}, fonts: readFonts(f.place(placeFonts), f.old)}
-	sheet := f.place(placeStyles)
+	s := &styles{plain: style{outline: wordmodel.BodyLevel}, fonts: readFonts(f.structure(atFonts), f.isOld)}
+	sheet := f.structure(atStyles)
 	head := sheet.part(2, sheet.u16(0))
 	base := head.u16(2)
 	at := 2 + len(head)
 	for range min(head.u16(0), 1<<12) {
 		length := sheet.u16(at)
-		s.list = append(s.list, readStyle(sheet.part(at+2, length), base, f.old))
+		s.list = append(s.list, readStyle(sheet.part(at+2, length), base, f.isOld))
 		if at += 2 + length; at >= len(sheet) {
 			break
 		}
@@ -60,13 +61,13 @@ func readStyles(f *fib) *styles {
 	for i := range s.list {
 		s.inherit(i, f)
 	}
-	s.settleCode()
+	s.markCode()
 	return s
 }
 
-// readStyle reads what stands about a style: numbers, its name, its properties.
+// readStyle reads the definition of a style.
 func readStyle(content view, base int, old bool) style {
-	s := style{outline: wordmodel.BodyLevel, based: content.u16(2) >> 4, characters: content.u16(2)&0xF == 2}
+	s := style{outline: wordmodel.BodyLevel, basedOn: content.u16(2) >> 4, isCharacter: content.u16(2)&0xF == 2}
 	if len(content) == 0 {
 		return s
 	}
@@ -84,7 +85,7 @@ func readStyle(content view, base int, old bool) style {
 		s.name = cfb.DecodeUTF16(content.part(at+2, 2*length))
 		at += 2 + 2*length + 2
 	}
-	// Names may go on with others for the same style, after a comma.
+	// Aliases follow the name after a comma.
 	s.name, _, _ = strings.Cut(s.name, ",")
 	s.name = strings.ToLower(strings.TrimSpace(s.name))
 	for i := range min(sets, 3) {
@@ -92,10 +93,10 @@ func readStyle(content view, base int, old bool) style {
 		length := content.u16(at)
 		set := content.part(at+2, length)
 		switch {
-		case s.characters && i == 0, !s.characters && i == 1:
+		case s.isCharacter && i == 0, !s.isCharacter && i == 1:
 			s.ownChars = set
 		case i == 0:
-			s.own = set
+			s.ownPara = set
 		}
 		at += 2 + length
 	}
@@ -103,21 +104,21 @@ func readStyle(content view, base int, old bool) style {
 	return s
 }
 
-// inherit gives a style what it does not say itself from those it is based on, which ends where they go round in a circle.
+// inherit gives a style the missing properties of the styles on which it is based. A cycle ends it.
 func (s *styles) inherit(number int, f *fib) {
 	var chain []int
-	for next := number; next >= 0 && next < len(s.list) && !s.list[next].resolved && len(chain) < maxBased; next = s.list[next].based {
-		s.list[next].resolved = true
+	for next := number; next >= 0 && next < len(s.list) && !s.list[next].isResolved && len(chain) < maxBased; next = s.list[next].basedOn {
+		s.list[next].isResolved = true
 		chain = append(chain, next)
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
 		st := &s.list[chain[i]]
-		if st.based != chain[i] {
-			st.takeFrom(s.at(st.based))
+		if st.basedOn != chain[i] {
+			st.inheritFrom(s.at(st.basedOn))
 		}
-		if len(st.own) > 2 {
+		if len(st.ownPara) > 2 {
 			p := paraFormat{outline: -1, list: -1, level: -1, style: st}
-			p.apply(st.own.from(2), f, s, 0)
+			p.apply(st.ownPara.from(2), f, s, 0)
 			if p.outline >= 0 {
 				st.outline = p.outline
 			}
@@ -128,37 +129,37 @@ func (s *styles) inherit(number int, f *fib) {
 				st.level = p.level
 			}
 		}
-		st.look.apply(st.ownChars, f.old, st.look, s)
+		st.look.apply(st.ownChars, f.isOld, st.look, s)
 	}
 }
 
-func (st *style) takeFrom(base *style) {
+func (st *style) inheritFrom(base *style) {
 	if st.outline == wordmodel.BodyLevel && st.role == wordmodel.RoleText {
 		st.outline = base.outline
 	}
 	st.list, st.level, st.look = base.list, base.level, base.look
-	if !st.bullet {
-		st.bullet, st.nesting = base.bullet, base.nesting
+	if !st.isItem {
+		st.isItem, st.nesting = base.isItem, base.nesting
 	}
 	if st.role == wordmodel.RoleText && st.outline == wordmodel.BodyLevel && base.role != wordmodel.RoleContentsTitle {
 		st.role = base.role
 	}
 }
 
-// settleCode makes styles in a font of one width those of code, where the document is not written in such a font at all.
-func (s *styles) settleCode() {
-	if s.at(0).look.mono {
+// markCode makes styles with a monospaced font styles of code, unless the text of the document is monospaced.
+func (s *styles) markCode() {
+	if s.at(0).look.isMono {
 		return
 	}
 	for i := range s.list {
-		if st := &s.list[i]; !st.characters && st.look.mono && st.role == wordmodel.RoleText && st.outline == wordmodel.BodyLevel && st.name != "plain text" {
+		if st := &s.list[i]; !st.isCharacter && st.look.isMono && st.role == wordmodel.RoleText && st.outline == wordmodel.BodyLevel && st.name != "plain text" {
 			st.role = wordmodel.RoleCode
 		}
 	}
 }
 
-// classify tells what a style is for: by the number that the word processor's own styles have, which is the same in every
-// language (MS-DOC 2.9.260), or by its name.
+// classify sets the properties that follow from the number or name. Numbers of built-in styles are the same in every
+// language (MS-DOC 2.9.260).
 func (st *style) classify(number int) {
 	switch {
 	case number >= 1 && number <= 9:
@@ -166,15 +167,15 @@ func (st *style) classify(number int) {
 	case number >= 19 && number <= 27:
 		st.role = wordmodel.RoleContents
 	case number == 62:
-		st.title = true
+		st.isTitle = true
 	}
 	meaning := wordmodel.MeaningOf(st.name)
 	if meaning.HeadingLevel > 0 && st.outline == wordmodel.BodyLevel {
 		st.outline = meaning.HeadingLevel - 1
 	}
-	st.title = st.title || meaning.IsTitle
+	st.isTitle = st.isTitle || meaning.IsTitle
 	if meaning.IsItem {
-		st.bullet, st.nesting = true, meaning.Nesting
+		st.isItem, st.nesting = true, meaning.Nesting
 	}
 	if meaning.Role != wordmodel.RoleText {
 		st.role = meaning.Role

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxNesting is how deep tables stand in tables; what is deeper counts to the cell around it.
+	// maxNesting is how deep tables are nested. The text of deeper ones belongs to the cell around them.
 	maxNesting = 8
-	// sameEdge is how far the edges of one column may be apart, in twentieths of a point.
-	sameEdge = 60
+	// edgeTolerance is how far apart the edges of the cells of a column may be, in twentieths of a point.
+	edgeTolerance = 60
 )
 
 // table is a table that is being read.
 type table struct {
 	rows  []tableRow
-	cells [][]document.Block // of the row that is open
+	cells [][]document.Block // of the open row
 	cell  wordmodel.Flow
 }
 
@@ -27,13 +27,13 @@ type tableRow struct {
 	format rowFormat
 }
 
-// endCell ends the cell that is open.
+// endCell ends the open cell.
 func (t *table) endCell() {
 	t.cells = append(t.cells, t.cell.Finish())
 	t.cell = wordmodel.Flow{}
 }
 
-// endRow ends the row that is open.
+// endRow ends the open row.
 func (t *table) endRow(format rowFormat) {
 	if blocks := t.cell.Finish(); len(blocks) > 0 {
 		t.cells = append(t.cells, blocks)
@@ -45,7 +45,7 @@ func (t *table) endRow(format rowFormat) {
 	t.cells = nil
 }
 
-// blocks returns the table, or what stands in its cells where it only arranges the page.
+// blocks returns the table. A table that only arranges the page is replaced by the content of its cells.
 func (t *table) blocks() []document.Block {
 	t.endRow(rowFormat{})
 	if t.isLayout() {
@@ -67,7 +67,7 @@ func (t *table) blocks() []document.Block {
 		if blank {
 			continue
 		}
-		table.Add(texts, row.format.header)
+		table.Add(texts, row.format.isHeader)
 	}
 	if block, ok := table.Build(0); ok {
 		return []document.Block{block}
@@ -75,14 +75,15 @@ func (t *table) blocks() []document.Block {
 	return nil
 }
 
-// isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code save for the first row,
-// and one row or column of cells that hold more than a paragraph.
+// isLayout reports whether a table only arranges the page. Such a table is a single cell, or a cell outside of the
+// first row contains a heading, or a cell contains code of several lines, or the cells of a single row or column
+// contain more than a paragraph.
 func (t *table) isLayout() bool {
-	columns, full := 0, false
+	columns, hasMany := 0, false
 	for i := range t.rows {
 		columns = max(columns, len(t.rows[i].cells))
 		for _, cell := range t.rows[i].cells {
-			full = full || len(cell) > 1
+			hasMany = hasMany || len(cell) > 1
 			for k := range cell {
 				switch cell[k].Kind {
 				case document.Heading:
@@ -94,17 +95,17 @@ func (t *table) isLayout() bool {
 						return true
 					}
 				case document.List, document.Table, document.Quote:
-					full = true
+					hasMany = true
 				case document.Paragraph:
 				}
 			}
 		}
 	}
-	return columns <= 1 && len(t.rows) <= 1 || full && (columns <= 1 || len(t.rows) == 1)
+	return columns <= 1 && len(t.rows) <= 1 || hasMany && (columns <= 1 || len(t.rows) == 1)
 }
 
-// columns returns where the columns of the table begin, from the edges of all its cells; nothing where the rows have too
-// little in common, and cells are best counted.
+// columns returns the left edges of the columns, from the edges of all cells. It is nil if the rows are too different.
+// Cells are then counted.
 func (t *table) columns() []int {
 	var edges []int
 	widest := 0
@@ -121,7 +122,7 @@ func (t *table) columns() []int {
 	slices.Sort(edges)
 	var columns []int
 	for _, edge := range edges {
-		if n := len(columns); n == 0 || edge-columns[n-1] > sameEdge {
+		if n := len(columns); n == 0 || edge-columns[n-1] > edgeTolerance {
 			columns = append(columns, edge)
 		}
 	}
@@ -131,13 +132,14 @@ func (t *table) columns() []int {
 	return columns
 }
 
-// texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
+// texts returns the cells of a row by column. A cell that is merged with the one above repeats its text if that is
+// short.
 func (r *tableRow) texts(columns []int, above []string) (texts []string, blank bool) {
 	blank = true
 	for i, cell := range r.cells {
 		at := len(texts)
 		if columns != nil {
-			next, _ := slices.BinarySearch(columns, r.format.edge(i)-sameEdge)
+			next, _ := slices.BinarySearch(columns, r.format.edge(i)-edgeTolerance)
 			at = max(at, next)
 		}
 		if i >= document.MaxColumns {
@@ -147,7 +149,7 @@ func (r *tableRow) texts(columns []int, above []string) (texts []string, blank b
 			texts = append(texts, "")
 		}
 		text := wordmodel.Flatten(cell)
-		if r.format.below(i) && text == "" && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell {
+		if r.format.continuesAbove(i) && text == "" && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell {
 			texts[at] = above[at]
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// view is a part of a file whose numbers can be read without fear: what lies outside of it is zero or empty.
+// A view is a part of a file. Bytes outside of it read as zero or empty.
 type view []byte
 
 func (v view) u8(at int) int {
@@ -22,7 +22,7 @@ func (v view) u16(at int) int {
 	return int(binary.LittleEndian.Uint16(v[at:]))
 }
 
-// i16 is u16 for a number that may be negative.
+// i16 returns a signed number.
 func (v view) i16(at int) int {
 	n := v.u16(at)
 	if n > math.MaxInt16 {
@@ -31,7 +31,7 @@ func (v view) i16(at int) int {
 	return n
 }
 
-// u32 returns a number that is above the length of everything where it would be negative.
+// u32 returns an unsigned number. Numbers above math.MaxInt32 are returned as that.
 func (v view) u32(at int) int {
 	if at < 0 || at > len(v)-4 {
 		return 0
@@ -39,7 +39,7 @@ func (v view) u32(at int) int {
 	return int(min(binary.LittleEndian.Uint32(v[at:]), math.MaxInt32))
 }
 
-// part returns length bytes from an offset on, or what there is of them.
+// part returns length bytes at an offset, or as many as there are.
 func (v view) part(at, length int) view {
 	if at < 0 || at >= len(v) || length <= 0 {
 		return nil
@@ -47,10 +47,10 @@ func (v view) part(at, length int) view {
 	return v[at:][:min(length, len(v)-at)]
 }
 
-// from returns everything from an offset on.
+// from returns the bytes from an offset.
 func (v view) from(at int) view { return v.part(at, len(v)) }
 
-// i32 is u32 for a number that may be negative.
+// i32 returns a signed number.
 func (v view) i32(at int) int {
 	if at < 0 || at > len(v)-4 {
 		return 0

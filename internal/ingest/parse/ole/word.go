@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// word is a document that is being read.
+// word reads a Word document.
 type word struct {
 	wordmodel.Work
 	fib        *fib
@@ -25,31 +25,30 @@ type word struct {
 	notes, endnotes, comments, boxes texts
 	authors                          []string
 
-	// pending are the notes that are to come at the end of the section.
-	pending  []string
-	title    string // the first paragraph in the style of titles
-	contents []int  // those blocks of the body that are entries of a table of contents
+	// pendingNotes are the notes for the end of the section.
+	pendingNotes []string
+	title        string // the first paragraph in a title style
+	contents     []int  // indexes of blocks of the body that belong to a table of contents
 
-	known, unknown int // paragraphs of which the file says something, and of which not
+	formatted, unformatted int // numbers of paragraphs with and without formatting
 }
 
 // texts are the notes, comments or text boxes of a document.
 type texts struct {
-	spans []span
-	read  []bool
+	spans  []span
+	isRead []bool
 	// byShape is the number of a text box by the id of its shape.
 	byShape map[int]int
-	numbers int // of the notes that the text has referred to
+	numbers int // how many notes the text has referred to
 }
 
-// ReadWord reads a binary Word document (DOC, DOT) of Word 97 to 2003 (MS-DOC) and of Word 6 and 95, of which it reads
-// text, headings and tables: the body in order with headings, lists, tables, code and quotations, text boxes after the
-// paragraph that holds them, notes at the end of their section, comments as quotations, the text of headers and footers
-// once at the end. Deleted and hidden text and the codes of fields are left out, and so are entries of a table of contents
-// that repeat a heading. The format does not say where pages end.
-//
-// The error is *document.DamagedError when there is no text that can be read, *document.EncryptedError,
-// *document.LimitError, or the context's. What is missing of a broken file is named in Extra["damaged"].
+// ReadWord reads a binary Word document (DOC, DOT) of Word 97 to 2003 (MS-DOC), and text, headings and tables of
+// documents of Word 6 and 95: the body in order with headings, lists, tables, code and quotations, text boxes after
+// their paragraph, notes at the end of their section, comments as quotations, and the text of headers and footers once
+// at the end. Deleted and hidden text and field codes are left out, and so are entries of a table of contents that
+// repeat a heading. The format does not mark the ends of pages.
+// The error is a *document.DamagedError if there is no readable text, a *document.EncryptedError, a
+// *document.LimitError, or that of the context. Extra["damaged"] names the missing parts.
 func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) {
 	f, meta, err := openWord(in)
 	if err != nil {
@@ -69,7 +68,7 @@ func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) 
 	return draft, nil
 }
 
-// openWord opens the streams of a document, and what the file says about itself.
+// openWord reads the streams and the properties of a document.
 func openWord(in document.Source) (*fib, map[string]any, error) {
 	file, err := cfb.Open(in.Content, wordFormat, in.Budget)
 	if err == nil && file.Has("WordDocument") {
@@ -79,7 +78,7 @@ func openWord(in document.Source) (*fib, map[string]any, error) {
 		}
 		return f, file.Properties(), nil
 	}
-	if f, found := lostFIB(in.Content); found {
+	if f, found := recoverFIB(in.Content); found {
 		return f, make(map[string]any), nil
 	}
 	if err == nil {
@@ -88,48 +87,48 @@ func openWord(in document.Source) (*fib, map[string]any, error) {
 	return nil, nil, err
 }
 
-// prepare reads the structures that the text refers to.
+// prepare reads the structures to which the text refers.
 func (w *word) prepare() {
 	f := w.fib
 	codePage := 1252
-	if f.old {
+	if f.isOld {
 		codePage = codePageOf(f.language)
 	}
 	w.chars = newCharset(codePage)
-	w.characters, w.paragraphs = newBinTable(f, placeCharacters), newBinTable(f, placeParagraphs)
+	w.characters, w.paragraphs = newBinTable(f, atCharacters), newBinTable(f, atParagraphs)
 	w.styles = readStyles(f)
 	w.lists = &numbering{}
-	if !f.old {
+	if !f.isOld {
 		w.lists = readNumbering(f)
 	}
-	if !w.pieces.whole {
+	if !w.pieces.isComplete {
 		w.Missing("a part of the text")
 	}
 	if len(w.styles.list) == 0 {
 		w.Missing("styles")
 	}
 	total := w.pieces.end()
-	if f.counts[storyMain] == 0 && f.from(stories) == 0 {
+	if f.counts[storyMain] == 0 && f.firstChar(stories) == 0 {
 		f.counts[storyMain] = total
 	}
 	story := func(place, kind, extra int) texts {
-		list := f.place(place)
+		list := f.structure(place)
 		count := max(len(list)/4-extra, 0)
-		if place == placeTextBoxes || place == placeHeaderBoxes {
+		if place == atTextBoxes || place == atHeaderBoxes {
 			count = max(len(list)-4, 0) / (4 + boxEntry)
 		}
-		length := min(f.counts[kind], max(total-f.from(kind), 0))
+		length := min(f.counts[kind], max(total-f.firstChar(kind), 0))
 		if count == 0 && length > 0 {
-			return texts{spans: []span{{f.from(kind), f.from(kind) + length}}, read: make([]bool, 1)}
+			return texts{spans: []span{{f.firstChar(kind), f.firstChar(kind) + length}}, isRead: make([]bool, 1)}
 		}
-		found := spans(list, count, f.from(kind), length)
-		return texts{spans: found, read: make([]bool, len(found))}
+		found := spans(list, count, f.firstChar(kind), length)
+		return texts{spans: found, isRead: make([]bool, len(found))}
 	}
-	w.notes, w.endnotes = story(placeNoteTexts, storyNotes, 2), story(placeEndnoteTexts, storyEndnotes, 2)
-	w.comments, w.boxes = story(placeCommentTexts, storyComments, 2), story(placeTextBoxes, storyBoxes, 0)
+	w.notes, w.endnotes = story(atNoteTexts, storyNotes, 2), story(atEndnoteTexts, storyEndnotes, 2)
+	w.comments, w.boxes = story(atCommentTexts, storyComments, 2), story(atTextBoxes, storyBoxes, 0)
 	w.boxes.byShape = make(map[int]int)
 	for i := range w.boxes.spans {
-		shape := f.place(placeTextBoxes).u32(4*(len(w.boxes.spans)+1) + i*boxEntry + 14)
+		shape := f.structure(atTextBoxes).u32(4*(len(w.boxes.spans)+1) + i*boxEntry + 14)
 		if _, taken := w.boxes.byShape[shape]; !taken {
 			w.boxes.byShape[shape] = i
 		}
@@ -137,18 +136,18 @@ func (w *word) prepare() {
 	w.authors = readAuthors(f)
 }
 
-// boxEntry is how much the list of text boxes says of each (MS-DOC 2.9.105).
+// boxEntry is the size of an entry in the list of text boxes (MS-DOC 2.9.105).
 const boxEntry = 22
 
-// read reads all stories into the body.
+// read reads all stories.
 func (w *word) read() error {
 	f := w.fib
-	w.body = &story{word: w, main: true, anchors: readAnchors(f)}
+	w.body = &story{word: w, isBody: true, anchors: readAnchors(f)}
 	if err := w.body.read(0, f.counts[storyMain]); err != nil {
 		return err
 	}
 	w.body.finish()
-	w.placeNotes(&w.body.root)
+	w.addNotes(&w.body.root)
 	for _, rest := range []*texts{&w.notes, &w.endnotes, &w.boxes, &w.comments} {
 		if err := w.readRest(rest); err != nil {
 			return err
@@ -157,27 +156,27 @@ func (w *word) read() error {
 	if err := w.readHeaders(); err != nil {
 		return err
 	}
-	if w.unknown*4 > w.known {
+	if w.unformatted*4 > w.formatted {
 		w.Missing("formatting")
 	}
 	return nil
 }
 
-// count counts paragraphs of which the file says something.
-func (w *word) count(known bool) {
-	if known {
-		w.known++
+// count counts a paragraph with or without formatting.
+func (w *word) count(isFormatted bool) {
+	if isFormatted {
+		w.formatted++
 	} else {
-		w.unknown++
+		w.unformatted++
 	}
 }
 
-// text reads one of the texts beside the body, each once.
+// text reads a note, comment or text box, once.
 func (w *word) text(t *texts, number int) ([]document.Block, error) {
-	if number < 0 || number >= len(t.spans) || t.read[number] {
+	if number < 0 || number >= len(t.spans) || t.isRead[number] {
 		return nil, nil
 	}
-	t.read[number] = true
+	t.isRead[number] = true
 	st := &story{word: w}
 	if err := st.read(t.spans[number].from, t.spans[number].to); err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func (w *word) text(t *texts, number int) ([]document.Block, error) {
 	return st.finish(), nil
 }
 
-// readRest adds the texts to which nothing has referred.
+// readRest adds the texts to which no anchor refers.
 func (w *word) readRest(t *texts) error {
 	for i := range t.spans {
 		blocks, err := w.text(t, i)
@@ -199,7 +198,7 @@ func (w *word) readRest(t *texts) error {
 	return nil
 }
 
-// anchored puts in what a character refers to. It tells whether that stands in place of the character.
+// anchored adds the text to which an anchor refers. It reports whether the anchor's character must be left out.
 func (st *story) anchored(a *anchor) bool {
 	w := st.word
 	if st.fields.InCode() || st.err != nil {
@@ -232,7 +231,7 @@ func (st *story) anchored(a *anchor) bool {
 	return false
 }
 
-// note puts the number of a note into the line, and keeps the note.
+// note adds the number of a note to the line, and keeps the note.
 func (st *story) note(notes *texts, index int, number func(int) string) bool {
 	blocks, err := st.word.text(notes, index)
 	st.err = err
@@ -247,36 +246,36 @@ func (st *story) note(notes *texts, index int, number func(int) string) bool {
 	return true
 }
 
-// placeNotes adds the notes of a section.
-func (w *word) placeNotes(to *wordmodel.Flow) {
-	if len(w.pending) > 0 {
-		to.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(w.pending, "\n- ")})
-		w.pending = nil
+// addNotes adds the notes of a section.
+func (w *word) addNotes(to *wordmodel.Flow) {
+	if len(w.pendingNotes) > 0 {
+		to.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(w.pendingNotes, "\n- ")})
+		w.pendingNotes = nil
 	}
 }
 
-// firstHeader is the first text of the list of headers that is one; those before part notes from the text.
+// firstHeader is the index of the first header. The texts before it are separators of notes.
 const firstHeader = 6
 
-// readHeaders adds the lines of headers and footers, each once.
+// readHeaders adds the text of headers and footers, each line once.
 func (w *word) readHeaders() error {
 	f := w.fib
-	list := f.place(placeHeaders)
+	list := f.structure(atHeaders)
 	total := w.pieces.end()
-	headers := spans(list, max(len(list)/4-2, 0), f.from(storyHeaders), min(f.counts[storyHeaders], total))
+	headers := spans(list, max(len(list)/4-2, 0), f.firstChar(storyHeaders), min(f.counts[storyHeaders], total))
 	headers = headers[min(firstHeader, len(headers)):]
-	boxes := f.place(placeHeaderBoxes)
-	if f.old {
+	boxes := f.structure(atHeaderBoxes)
+	if f.isOld {
 		boxes = nil
 	}
-	headers = append(headers, spans(boxes, max(len(boxes)-4, 0)/(4+boxEntry), f.from(storyHeaderBoxes), min(f.counts[storyHeaderBoxes], total))...)
+	headers = append(headers, spans(boxes, max(len(boxes)-4, 0)/(4+boxEntry), f.firstChar(storyHeaderBoxes), min(f.counts[storyHeaderBoxes], total))...)
 	var lines []string
 	seen := make(map[string]bool)
 	for _, header := range headers {
 		if header.from == header.to {
 			continue
 		}
-		st := &story{word: w, header: true}
+		st := &story{word: w, isHeader: true}
 		if err := st.read(header.from, header.to); err != nil {
 			return err
 		}
@@ -297,8 +296,8 @@ func (w *word) readHeaders() error {
 	return nil
 }
 
-// assemble gives the blocks of the body their anchors, without those that are empty or repeat headings as entries of a
-// table of contents.
+// assemble returns the blocks of the body with anchors, without empty blocks and repeated entries of a table of
+// contents.
 func (w *word) assemble() []document.Block {
 	blocks := w.body.root.Blocks
 	repeated := wordmodel.RepeatedContents(blocks, w.contents)
