@@ -26,7 +26,7 @@ const maxIndent = 8
 // A slideText is a text on a slide with its formatting.
 type slideText struct {
 	kind         int
-	units        []uint16 // UTF-16, with \\r between paragraphs
+	units        []uint16 // UTF-16, with \r between paragraphs
 	styles       []paraStyleRun
 	links        []textLink
 	placeholders []int // positions of placeholders of numbers and dates

@@ -129,7 +129,7 @@ func (w *word) step() error {
 	if w.page > w.in.Limits.MaxPages {
 		return &document.LimitError{Detail: fmt.Sprintf("document has more than %d pages", w.in.Limits.MaxPages)}
 	}
-	return w.Work.Step()
+	return w.Step()
 }
 
 // readParts reads the related parts. Styles and lists come first, since notes use them.

@@ -7,8 +7,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// assemble gives the blocks of the body their anchors and pages, without those that are empty or that repeat headings as
-// entries of a table of contents.
+// assemble returns the blocks of the body with anchors and pages, without empty blocks and repeated entries of a table
+// of contents.
 func (r *reader) assemble() []document.Block {
 	r.root.main.Flush()
 	blocks := r.root.main.Blocks
@@ -16,19 +16,19 @@ func (r *reader) assemble() []document.Block {
 		blocks = append(blocks, document.Block{Kind: document.Paragraph, Text: strings.Join(r.headers, "\n")})
 	}
 	repeated := wordmodel.RepeatedContents(blocks, r.contents)
-	prose := r.monoText*2 > r.allText
+	isMono := r.monoText*2 > r.allText
 	kept := make([]document.Block, 0, len(blocks))
 	anchors := make(document.Anchors)
 	for i, block := range blocks {
 		mark := block.Language
 		block.Language = ""
-		if !r.paged() {
+		if !r.hasPages() {
 			block.Page = 0
 		}
 		switch {
 		case repeated[i] || block.Blank():
 			continue
-		case mark == byFont && prose:
+		case mark == byFont && isMono:
 			kept = append(kept, paragraphs(block)...)
 			continue
 		case block.Kind == document.Heading:
@@ -39,10 +39,11 @@ func (r *reader) assemble() []document.Block {
 	return kept
 }
 
-// longLine is from how many bytes on a line was not broken to fit a page.
+// longLine is the length, in bytes, of lines that were not broken to fit a page.
 const longLine = 120
 
-// paragraphs makes prose of what was taken for code, in a file that is written in one such font.
+// paragraphs splits code into paragraphs. The code is only recognized by its font, and most text of the file has that
+// font.
 func paragraphs(code document.Block) []document.Block {
 	var made []document.Block
 	add := func(text string) {

@@ -8,23 +8,23 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// Code pages beside those that Windows has numbers for.
+// Code pages that Windows does not number, and UTF-8.
 const (
 	pageWestern = 1252
 	pageUTF8    = 65001
-	// pageSymbol and pageDingbats are fonts whose characters are pictures.
+	// pageSymbol and pageDingbats are symbol fonts.
 	pageSymbol   = -1
 	pageDingbats = -2
 )
 
-// Values of \fcharset that say nothing of a code page of their own.
+// Values of \fcharset without a code page of their own.
 const (
 	charsetANSI    = 0
 	charsetDefault = 1
 	charsetSymbol  = 2
 )
 
-// pageOfCharset returns the code page of a value of \fcharset, 0 where it has none.
+// pageOfCharset returns the code page of a value of \fcharset, or 0.
 func pageOfCharset(charset int) int {
 	switch charset {
 	case 77:
@@ -65,30 +65,29 @@ func pageOfCharset(charset int) int {
 	return 0
 }
 
-// font is an entry of the table of fonts.
+// font is an entry of the font table.
 type font struct {
-	name    []byte
-	named   bool // the name has come to its end
-	charset int
-	page    int // of \cpg, 0 for none
-	mono    bool
-	// read is the code page of text in the font, once it is known.
-	read     int
-	resolved bool
+	name       []byte
+	isComplete bool // the name is complete
+	charset    int
+	page       int // of \cpg, 0 for none
+	isMono     bool
+	// textPage is the code page of text in the font, if isResolved is set.
+	textPage   int
+	isResolved bool
 }
 
 func newFont() *font { return &font{charset: charsetDefault} }
 
-// codePage returns the code page of a font of the document.
-func (r *reader) codePage(number int) int {
-	f := r.fonts[number]
+// codePage returns the code page of a font, which may be nil.
+func (r *reader) codePage(f *font) int {
 	switch {
 	case f == nil:
 		return r.page
-	case !f.resolved:
-		f.read, f.resolved = r.resolvePage(f), true
+	case !f.isResolved:
+		f.textPage, f.isResolved = r.resolvePage(f), true
 	}
-	return f.read
+	return f.textPage
 }
 
 func (r *reader) resolvePage(f *font) int {
@@ -112,8 +111,8 @@ func (r *reader) resolvePage(f *font) int {
 	return r.page
 }
 
-// declares tells whether a font says that its text is in a code page. Where none does, fonts that say no more than ANSI are
-// taken to mean the document's page, since simple programs write all fonts that way.
+// declares reports whether a font has the charset of a code page. Simple programs write all fonts as ANSI. If no font
+// declares the code page of the document, ANSI fonts have that.
 func (r *reader) declares(page int) bool {
 	if r.declared == nil {
 		r.declared = make(map[int]bool)
@@ -124,8 +123,8 @@ func (r *reader) declares(page int) bool {
 	return r.declared[page]
 }
 
-// decode makes text of bytes in a code page. Bytes that stand in the file as they are, which no program should write, are
-// UTF-8 where they can be.
+// decode returns text in a code page as UTF-8. Raw bytes, which are not escaped as they should be, are read as UTF-8 if
+// they are valid.
 func decode(page int, text []byte, raw bool) string {
 	switch page {
 	case pageSymbol:

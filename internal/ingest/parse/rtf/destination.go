@@ -2,16 +2,16 @@ package rtf
 
 import "strings"
 
-// destinationWord handles words that say what the text of the group is for. It is false for others.
+// destinationWord handles words that set the destination of a group. It is false for others.
 func (r *reader) destinationWord(name string, ignorable bool) bool {
 	dest := r.state.dest
 	if isSkipped(name) {
 		r.scanner.skipGroup()
 		return true
 	}
-	if r.deeper > 0 {
-		// The groups are not told apart here: a text that is not the document's is left out.
-		if isApart(name) {
+	if r.openDeeper > 0 {
+		// These groups are not kept separate: text that is not the document's is skipped.
+		if isSeparate(name) {
 			r.scanner.skipGroup()
 			return true
 		}
@@ -42,7 +42,7 @@ func (r *reader) destinationWord(name string, ignorable bool) bool {
 		r.shape = shape{}
 	case "listtext", "pntext":
 		r.become(destMarker)
-		r.state.flow.marked, r.state.flow.marker = true, ""
+		r.state.flow.hasMarker, r.state.flow.marker = true, ""
 	case "pn":
 		r.become(destNumbering)
 	case "atnauthor":
@@ -62,14 +62,14 @@ func (r *reader) destinationWord(name string, ignorable bool) bool {
 		}
 		r.become(destHTMLTag)
 	case "nesttableprops":
-		r.state.nested = true
+		r.state.isNestedRow = true
 	default:
 		return r.flowWord(name, ignorable) || r.upr(name)
 	}
 	return true
 }
 
-// flowWord handles destinations with paragraphs of their own.
+// flowWord handles destinations that contain paragraphs.
 func (r *reader) flowWord(name string, ignorable bool) bool {
 	s := &r.state
 	if s.dest != destText {
@@ -77,17 +77,17 @@ func (r *reader) flowWord(name string, ignorable bool) bool {
 	}
 	switch name {
 	case "footnote":
-		if s.hidden || s.deleted || r.html != nil {
+		if s.isHidden || s.isDeleted || r.html != nil {
 			r.scanner.skipGroup()
 			return true
 		}
-		r.noted++
-		s.reference = true
-		r.text(noteNumber(r.noted))
+		r.noteCount++
+		s.isNoteNumber = true
+		r.text(noteNumber(r.noteCount))
 		r.enter(flowNote)
-		s.flow.number = r.noted
+		s.flow.number = r.noteCount
 	case "annotation":
-		if s.deleted || r.html != nil {
+		if s.isDeleted || r.html != nil {
 			r.scanner.skipGroup()
 			return true
 		}
@@ -99,18 +99,18 @@ func (r *reader) flowWord(name string, ignorable bool) bool {
 		}
 		r.enter(flowHeader)
 	case "shptxt", "dptxbxtext":
-		if s.deleted {
+		if s.isDeleted {
 			r.scanner.skipGroup()
 			return true
 		}
 		r.enter(flowBox)
 	default:
-		return ignorable && isPassed(name)
+		return ignorable && isTransparent(name)
 	}
 	return true
 }
 
-// upr handles a text that stands twice, the second time in Unicode.
+// upr handles a text with two representations, of which the second is Unicode.
 func (r *reader) upr(name string) bool {
 	if name != "upr" {
 		return false
@@ -131,13 +131,13 @@ func (r *reader) fieldResult() {
 	if link := s.field.link(); link != "" {
 		s.link = link
 	}
-	if s.flow.framed && s.field.isPageNumber() {
-		s.flow.paged = true
-		s.hidden = true
+	if s.flow.isFramed && s.field.isPageNumber() {
+		s.flow.hasPageNumber = true
+		s.isHidden = true
 	}
 }
 
-// endDestination takes in what a group held that was for another kind of text.
+// endDestination handles the end of a group with a destination.
 func (r *reader) endDestination(closed *state) {
 	if closed.flow != r.state.flow {
 		r.leave(closed.flow)
@@ -155,8 +155,8 @@ func (r *reader) endDestination(closed *state) {
 	}
 }
 
-// isApart reports destinations whose text is not the document's.
-func isApart(name string) bool {
+// isSeparate reports whether the text of a destination is not the document's.
+func isSeparate(name string) bool {
 	switch name {
 	case "fonttbl", "stylesheet", "listtable", "listoverridetable", "info", "pict", "sn", "sv", "listtext", "pntext", "pn", "atnauthor",
 		"fldinst", "htmltag", "annotation", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf":
@@ -165,7 +165,7 @@ func isApart(name string) bool {
 	return false
 }
 
-// isSkipped reports destinations that are left out whether or not they are marked as ignorable.
+// isSkipped reports whether a destination is left out, even if it is not marked as ignorable.
 func isSkipped(name string) bool {
 	switch name {
 	case "colortbl", "filetbl", "themedata", "colorschememapping", "datastore", "latentstyles", "rsidtbl", "generator", "xmlnstbl",
@@ -181,8 +181,8 @@ func isSkipped(name string) bool {
 	return false
 }
 
-// isPassed reports ignorable destinations whose text is read as if they were not there.
-func isPassed(name string) bool {
+// isTransparent reports whether an ignorable destination is read as if it were not there.
+func isTransparent(name string) bool {
 	switch name {
 	case "ud", "shpinst", "shppict", "picprop", "do", "company", "shpgrp", "result":
 		return true
@@ -190,10 +190,10 @@ func isPassed(name string) bool {
 	return strings.HasPrefix(name, "m") && isMath(name)
 }
 
-// isKnown reports words that may stand behind \* and mean what they mean elsewhere.
-func isKnown(name string) bool { return infoKey(name) != "" || isPassed(name) }
+// isKnown reports whether a word has its usual meaning after \*.
+func isKnown(name string) bool { return infoKey(name) != "" || isTransparent(name) }
 
-// isMath reports the groups of formulas that have text in them.
+// isMath reports whether a group of a formula contains text.
 func isMath(name string) bool {
 	switch name {
 	case "moMath", "moMathPara", "mr", "mf", "mnum", "mden", "me", "msup", "msub", "msSup", "msSub", "msSubSup", "mrad", "mdeg",

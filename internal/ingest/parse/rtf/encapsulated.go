@@ -3,18 +3,16 @@ package rtf
 import (
 	"bytes"
 	"context"
-
-	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Encapsulated returns the HTML that a message was made of and that Outlook keeps inside its RTF (MS-OXRTFEX), in UTF-8
-// whatever the HTML says of its encoding. It is false for RTF that holds no HTML. The HTML is shorter than the RTF.
+// Encapsulated returns the HTML of a message that Outlook stored inside its RTF (MS-OXRTFEX). It is UTF-8, even if the
+// HTML declares another encoding, and shorter than the RTF. It is false if there is none.
 func Encapsulated(content []byte) (html []byte, ok bool) {
-	content, found := begin(content)
+	content, found := trimStart(content)
 	if !found || !hasHTML(content) {
 		return nil, false
 	}
-	r := newReader(context.Background(), content, document.Limits{MaxText: 4*len(content) + 1}.WithDefaults())
+	r := newReader(context.Background(), content, 4*len(content)+1)
 	r.html = &bytes.Buffer{}
 	if err := r.read(); err != nil || len(bytes.TrimSpace(r.html.Bytes())) == 0 {
 		return nil, false
@@ -22,7 +20,7 @@ func Encapsulated(content []byte) (html []byte, ok bool) {
 	return r.html.Bytes(), true
 }
 
-// headTokens is within how many tokens the mark of HTML stands.
+// headTokens is how many tokens are searched for the mark of encapsulated HTML.
 const headTokens = 100
 
 func hasHTML(content []byte) bool {
@@ -41,9 +39,9 @@ func hasHTML(content []byte) bool {
 	return false
 }
 
-// htmlWord handles words that stand for blanks of the HTML. It is false for others.
+// htmlWord handles words that stand for white space of the HTML. It is false for others.
 func (r *reader) htmlWord(name string) bool {
-	if r.state.dest == destText && r.state.htmlHidden || r.state.dest != destText && r.state.dest != destHTMLTag {
+	if r.state.dest == destText && r.state.isHTMLHidden || r.state.dest != destText && r.state.dest != destHTMLTag {
 		return false
 	}
 	switch name {

@@ -6,10 +6,10 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// maxInstruction is how much of the instruction of a field is kept.
+// maxInstruction is the longest field instruction that is kept.
 const maxInstruction = 4000
 
-// field is a field: what it should show, and the instruction that it was made by.
+// field is a field with the instruction that computes it.
 type field struct{ instruction []byte }
 
 // link returns the address of a link, "" for other fields.
@@ -25,7 +25,7 @@ func (f *field) link() string {
 	return wordmodel.WebLink(address)
 }
 
-// isPageNumber reports whether the field is the number of a page.
+// isPageNumber reports whether the field is a page number.
 func (f *field) isPageNumber() bool {
 	return wordmodel.ParseFieldCode(string(f.instruction)).IsPageNumber()
 }
@@ -42,7 +42,7 @@ func (s *shape) add(dest destination, text string) {
 	}
 }
 
-// description returns what stands for a picture in the text, "" where there is nothing that a person wrote.
+// description returns the description of a picture, "" if there is none.
 func (s *shape) description() string {
 	if strings.TrimSpace(string(s.name)) != "wzDescription" {
 		return ""
@@ -57,19 +57,19 @@ func (s *shape) description() string {
 	return text
 }
 
-// describe puts the description of a picture in its place.
+// describe adds the description of a picture to the text.
 func (r *reader) describe() {
 	text := r.shape.description()
 	s := &r.state
-	if text == "" || text == r.described || s.hidden || s.deleted || r.html != nil {
+	if text == "" || text == r.described || s.isHidden || s.isDeleted || r.html != nil {
 		return
 	}
-	r.described = text // the parts of one drawing have the same
+	r.described = text // the parts of a drawing have the same description
 	r.flush()
-	if !s.flow.started {
+	if !s.flow.hasText {
 		r.startParagraph(s.flow)
 	}
 	s.flow.line.add(" "+text+" ", wordmodel.Look{})
 	s.flow.line.other += len(text)
-	r.cost += len(text)
+	r.Cost += len(text)
 }

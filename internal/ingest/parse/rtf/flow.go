@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// flowKind says what the paragraphs of a flow are.
+// flowKind is the kind of text that a flow contains.
 type flowKind uint8
 
 const (
@@ -18,46 +18,46 @@ const (
 	flowBox
 )
 
-// flow is where paragraphs go: the body, a note, a header, a text box. The zero value is an empty body.
+// A flow contains paragraphs: the body, a note, a header, a text box. The zero value is an empty body.
 type flow struct {
-	kind   flowKind
-	framed bool // it is a header or footer, or a text box in one
-	main   wordmodel.Flow
-	table  table
-	nested table // of all depths below the first
+	kind     flowKind
+	isFramed bool // it is a header or footer, or a text box in one
+	main     wordmodel.Flow
+	table    table
+	nested   table // of all deeper levels
 
-	line    line
-	started bool // the paragraph has text
-	page    int  // where it began
-	marker  string
-	marked  bool // it has a text for those that know no lists
-	counted int  // items of a list that has nothing but numbers
-	number  int  // of the note
-	paged   bool // it has the number of a page
-	// held comes after the paragraph, or after the table that it stands in.
+	line          line
+	hasText       bool // the paragraph has text
+	page          int  // on which it began
+	marker        string
+	hasMarker     bool // it has a marker, which the file repeats for simple readers
+	counted       int  // items of the open list of Word 6
+	number        int  // of the note
+	hasPageNumber bool // the paragraph has a page number
+	// held comes after the paragraph or its table.
 	held []document.Block
 
-	// The definition of rows.
+	// The definition of the next row.
 	definitions []cellDefinition
 	definition  cellDefinition
 	left        int
-	header      bool
+	isHeader    bool
 }
 
-// startParagraph notes on which page a paragraph begins.
+// startParagraph sets the page of a paragraph.
 func (r *reader) startParagraph(f *flow) {
-	f.started = true
+	f.hasText = true
 	if f == r.root {
-		if r.state.paragraph.breaks && !f.main.IsEmpty() || r.section {
-			r.breaks++
+		if r.state.paragraph.breaksPage && !f.main.IsEmpty() || r.startsSection {
+			r.pageBreaks++
 		}
-		r.section = false
-		r.settled = len(r.notes)
+		r.startsSection = false
+		r.notesBefore = len(r.notes)
 	}
-	f.page = r.breaks + 1
+	f.page = r.pageBreaks + 1
 }
 
-// endParagraph ends the paragraph of a flow, in a cell where it stands in one.
+// endParagraph ends the paragraph of a flow. In a table it belongs to a cell.
 func (r *reader) endParagraph(f *flow) {
 	depth := r.state.paragraph.depth
 	if r.state.paragraph.inTable {
@@ -66,13 +66,13 @@ func (r *reader) endParagraph(f *flow) {
 	r.endParagraphAt(f, depth)
 }
 
-// endParagraphAt ends the paragraph of a flow that stands in so many tables.
+// endParagraphAt ends the paragraph of a flow that is nested in a number of tables.
 func (r *reader) endParagraphAt(f *flow, depth int) {
 	r.flush()
-	if depth < 2 && f.nested.begun() {
+	if depth < 2 && f.nested.hasContent() {
 		f.table.cell.Add(f.nested.finish()...)
 	}
-	if depth == 0 && f.table.begun() {
+	if depth == 0 && f.table.hasContent() {
 		r.endTable(f)
 	}
 	s := &f.main
@@ -83,19 +83,19 @@ func (r *reader) endParagraphAt(f *flow, depth int) {
 	default:
 		s = &f.nested.cell
 	}
-	if f.paged && wordmodel.CountLetters(string(f.line.Text)) <= wordmodel.MaxPageLabelLetters {
+	if f.hasPageNumber && wordmodel.CountLetters(string(f.line.Text)) <= wordmodel.MaxPageLabelLetters {
 		f.line.Reset()
 	}
 	r.emit(f, s)
 	f.line.Reset()
-	f.started, f.marked, f.marker, f.paged = false, false, "", false
+	f.hasText, f.hasMarker, f.marker, f.hasPageNumber = false, false, "", false
 	if s == &f.main {
-		r.release(f)
+		r.addHeld(f)
 	}
 }
 
-// release puts what belongs after a paragraph there. A list is not parted by it.
-func (r *reader) release(f *flow) {
+// addHeld adds the blocks that come after a paragraph. They do not interrupt a list.
+func (r *reader) addHeld(f *flow) {
 	if len(f.held) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (r *reader) release(f *flow) {
 	f.held = nil
 }
 
-// emit makes a block of the paragraph of a flow.
+// emit adds the paragraph of a flow as a block.
 func (r *reader) emit(f *flow, s *wordmodel.Flow) {
 	p := &r.state.paragraph
 	style := r.meaning(p.style)
@@ -115,7 +115,7 @@ func (r *reader) emit(f *flow, s *wordmodel.Flow) {
 		s.Gap(true)
 		return
 	}
-	r.cost += blockCost
+	r.Cost += blockCost
 	r.allText += len(f.line.Text)
 	isMono := level == 0 && s == &f.main && f.line.mono > 0 && f.line.other == 0
 	m, item := r.marker(f)
@@ -171,25 +171,25 @@ func (r *reader) heading(f *flow, s *wordmodel.Flow, level int, isTitle bool, m 
 	if isTitle && r.title == "" {
 		r.title = text
 	}
-	if label := strings.TrimSpace(strings.TrimPrefix(m.String(), "- ")); f.marked && m.Ordered && !strings.HasPrefix(text, label) {
+	if label := strings.TrimSpace(strings.TrimPrefix(m.String(), "- ")); f.hasMarker && m.Ordered && !strings.HasPrefix(text, label) {
 		text = label + " " + text
 	}
 	if s == &r.root.main {
-		r.placeNotes(r.settled)
+		r.addNotes(r.notesBefore)
 	}
 	s.Add(document.Block{Kind: document.Heading, Level: level, Text: text, Page: f.page})
 	return true
 }
 
-// marker tells whether a paragraph is an item of a list, and what stands before it.
+// marker returns the marker of the paragraph. It is false if the paragraph is not a list item.
 func (r *reader) marker(f *flow) (m wordmodel.Marker, item bool) {
 	p := &r.state.paragraph
 	defined := r.overrides[p.list]
 	text := oneLine(f.marker)
 	switch {
-	case f.marked && text == "" && defined != nil && defined.levels[min(max(p.level, 0), wordmodel.MaxListLevels-1)].format == wordmodel.NoNumber:
+	case f.hasMarker && text == "" && defined != nil && defined.levels[min(max(p.level, 0), wordmodel.MaxListLevels-1)].format == wordmodel.NoNumber:
 		return wordmodel.Marker{}, false
-	case f.marked:
+	case f.hasMarker:
 		return markerOf(text), true
 	case p.list > 0 && defined != nil:
 		return defined.next(p.level)
@@ -202,9 +202,9 @@ func (r *reader) marker(f *flow) (m wordmodel.Marker, item bool) {
 	return wordmodel.Marker{}, false
 }
 
-// endCell ends a cell of the table, or of the tables in it.
+// endCell ends a cell of the table or of a nested table.
 func (r *reader) endCell(f *flow, nested bool) {
-	r.cost += blockCost
+	r.Cost += blockCost
 	if nested {
 		r.endParagraphAt(f, 2)
 		f.nested.endCell()
@@ -214,44 +214,44 @@ func (r *reader) endCell(f *flow, nested bool) {
 	f.table.endCell()
 }
 
-// endRow ends a row of the table, or of the tables in it.
+// endRow ends a row of the table or of a nested table.
 func (r *reader) endRow(f *flow, nested bool) {
 	r.flush()
 	switch {
 	case nested && !f.line.IsBlank():
 		r.endParagraphAt(f, 2)
-	case !nested && (!f.line.IsBlank() || f.nested.begun()):
+	case !nested && (!f.line.IsBlank() || f.nested.hasContent()):
 		r.endParagraphAt(f, 1)
 	}
 	if nested {
 		f.nested.endRow(nil, 0, false)
 		return
 	}
-	f.table.endRow(f.definitions, f.left, f.header)
+	f.table.endRow(f.definitions, f.left, f.isHeader)
 }
 
-// endTable ends the table of a flow. What belongs after a paragraph in it comes after it.
+// endTable ends the table of a flow.
 func (r *reader) endTable(f *flow) {
-	if f.nested.begun() {
+	if f.nested.hasContent() {
 		f.table.cell.Add(f.nested.finish()...)
 	}
-	if f.table.begun() {
+	if f.table.hasContent() {
 		f.main.Add(f.table.finish()...)
 	}
-	r.release(f)
+	r.addHeld(f)
 }
 
-// enter makes the group that is open a flow of its own.
+// enter gives the open group a flow of its own.
 func (r *reader) enter(kind flowKind) {
 	r.flush()
 	s := &r.state
-	s.flow = &flow{kind: kind, framed: kind == flowHeader || s.flow.framed}
-	s.dest, s.own = destText, true
+	s.flow = &flow{kind: kind, isFramed: kind == flowHeader || s.flow.isFramed}
+	s.dest, s.hasOwn = destText, true
 	s.paragraph = plainParagraph()
-	s.bold, s.italic, s.hidden, s.link, s.reference = false, false, false, "", false
+	s.bold, s.italic, s.isHidden, s.link, s.isNoteNumber = false, false, false, "", false
 }
 
-// leave takes in what a flow of its own held, when its group has ended.
+// leave handles the text of a flow at the end of its group.
 func (r *reader) leave(f *flow) {
 	outer := r.state.flow
 	switch blocks := f.main.Blocks; f.kind {
@@ -266,7 +266,7 @@ func (r *reader) leave(f *flow) {
 		}
 		r.author = ""
 		if text != "" {
-			outer.held = append(outer.held, document.Block{Kind: document.Quote, Text: text, Page: r.breaks + 1})
+			outer.held = append(outer.held, document.Block{Kind: document.Quote, Text: text, Page: r.pageBreaks + 1})
 		}
 	case flowHeader:
 		for line := range strings.SplitSeq(wordmodel.Flatten(blocks), "\n") {
@@ -293,12 +293,12 @@ func (r *reader) addHeader(line string) {
 	r.headers = append(r.headers, line)
 }
 
-// placeNotes adds the first n notes of a section to the body.
-func (r *reader) placeNotes(n int) {
+// addNotes adds the first n notes of a section to the body.
+func (r *reader) addNotes(n int) {
 	if n = min(n, len(r.notes)); n == 0 {
 		return
 	}
-	r.root.main.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(r.notes[:n], "\n- "), Page: r.breaks + 1})
+	r.root.main.Add(document.Block{Kind: document.List, Text: "- " + strings.Join(r.notes[:n], "\n- "), Page: r.pageBreaks + 1})
 	r.notes = r.notes[n:]
-	r.settled = 0
+	r.notesBefore = 0
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// info is what a file says about itself.
+// info holds the properties of a file.
 type info struct {
 	meta  map[string]any
 	key   string
@@ -33,7 +33,7 @@ func infoKey(word string) string {
 	return ""
 }
 
-// maxInfo is how long a text of the information group may be.
+// maxInfo is the longest text of the information group that is kept.
 const maxInfo = 4000
 
 func (n *info) add(text string) {
@@ -42,7 +42,7 @@ func (n *info) add(text string) {
 	}
 }
 
-// infoWord handles a word in the information group.
+// infoWord handles a word of the information group.
 func (r *reader) infoWord(t *token) {
 	word := string(t.text)
 	if r.state.dest == destInfoTime {
@@ -65,7 +65,7 @@ func (r *reader) infoWord(t *token) {
 	}
 }
 
-// keepInfo keeps the text or time that was read, unless there is one already.
+// keep stores the text or time of a property, unless it has a value.
 func (n *info) keep(dest destination) {
 	if n.key == "" || n.meta[n.key] != nil {
 		return

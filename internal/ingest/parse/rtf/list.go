@@ -8,12 +8,11 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// markerOf reads the text that a word processor left for those that know no lists: a bullet, or a number with what stands
-// around it.
+// markerOf parses the marker that the file repeats for simple readers: a bullet or a formatted number.
 func markerOf(text string) wordmodel.Marker {
 	text = oneLine(text)
 	if text == "o" || !strings.ContainsFunc(text, wordmodel.IsWordRune) {
-		return wordmodel.Marker{} // o is how Courier draws a circle
+		return wordmodel.Marker{} // a circle in Courier
 	}
 	bare := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, "("), "."), ")")
 	if number, err := strconv.Atoi(bare); err == nil && number >= 0 && number < 1e6 && len(text)-len(bare) <= 1 {
@@ -22,8 +21,8 @@ func markerOf(text string) wordmodel.Marker {
 	return wordmodel.Marker{Ordered: true, Number: -1, Label: text}
 }
 
-// typedMarker reads a marker that stands in the text of a paragraph, with a tab behind it, and returns how many bytes they
-// take: programs that know no lists write them so.
+// typedMarker parses a marker that was typed into the text of a paragraph, with a tab after it. It returns the size of
+// both.
 func typedMarker(text []byte) (m wordmodel.Marker, size int, found bool) {
 	tab := bytes.IndexByte(text, '\t')
 	if tab < 0 || tab > maxTypedMarker {
@@ -39,14 +38,14 @@ func typedMarker(text []byte) (m wordmodel.Marker, size int, found bool) {
 	}
 }
 
-// maxTypedMarker is how long a marker in the text may be, in bytes.
+// maxTypedMarker is the longest marker in the text, in bytes.
 const maxTypedMarker = 10
 
-// listDefinition is an entry of the table of lists.
+// listDefinition is an entry of the list table.
 type listDefinition struct {
-	levels [wordmodel.MaxListLevels]listLevel
-	known  int // how many levels are defined
-	counts [wordmodel.MaxListLevels]int
+	levels  [wordmodel.MaxListLevels]listLevel
+	defined int // how many levels are defined
+	counts  [wordmodel.MaxListLevels]int
 }
 
 type listLevel struct {
@@ -54,13 +53,12 @@ type listLevel struct {
 	start  int
 }
 
-// next counts an item of a level, for files whose items have no text of their own. It is false where the level has no
-// marker.
+// next counts an item of a level, for files without repeated markers. It is false if the level has no marker.
 func (d *listDefinition) next(level int) (wordmodel.Marker, bool) {
 	level = min(max(level, 0), wordmodel.MaxListLevels-1)
 	of := d.levels[level]
 	switch {
-	case level >= d.known || of.format == wordmodel.Bullet:
+	case level >= d.defined || of.format == wordmodel.Bullet:
 		return wordmodel.Marker{}, true
 	case of.format == wordmodel.NoNumber:
 		return wordmodel.Marker{}, false
@@ -83,7 +81,7 @@ func (d *listDefinition) next(level int) (wordmodel.Marker, bool) {
 	return wordmodel.Marker{Ordered: true, Number: number}, true
 }
 
-// labelled returns the marker of a number that is shown in a format of its own.
+// labelled returns the marker of a number in a format that Markdown does not have.
 func labelled(format wordmodel.NumberFormat, number int) wordmodel.Marker {
 	return wordmodel.Marker{Ordered: true, Number: -1, Label: format.Text(number) + "."}
 }

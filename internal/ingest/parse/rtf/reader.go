@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -15,33 +14,33 @@ import (
 
 const formatName = "RTF document"
 
-// maxGroups is how deep groups are told apart. What stands deeper is read as if it stood there.
+// maxGroups is how deep groups are nested. Deeper groups are read as part of the group around them.
 const maxGroups = 10_000
 
-// Read reads a document: headings by their styles or outline levels, lists, tables, code and quotations by their styles or
-// fonts, links, footnotes at the end of their section, comments after their paragraph, headers and footers once at the end.
-// Deleted and hidden text is left out. Blocks have pages only where the breaks in the file are as many as the file says
-// that it has pages. Extra "damaged" says what is missing of a file that is broken; one without any text is a
-// *document.DamagedError.
+// Read reads an RTF document: headings by style or outline level, lists, tables, code and quotations by style or font,
+// links, footnotes at the end of their section, comments after their paragraph, and headers and footers once at the
+// end. Deleted and hidden text is left out. Blocks have pages only if the file has as many page breaks as it declares.
+// Extra["damaged"] names the damage of a broken file.
+// The error is a *document.DamagedError if there is no text, a *document.LimitError, or that of the context.
 func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
-	content, found := begin(in.Content)
+	content, found := trimStart(in.Content)
 	if !found {
 		return nil, &document.DamagedError{Format: formatName, Detail: "it does not begin as RTF does"}
 	}
-	r := newReader(ctx, content, in.Limits.WithDefaults())
+	r := newReader(ctx, content, in.Limits.WithDefaults().MaxText)
 	if err := r.read(); err != nil {
 		return nil, err
 	}
 	return r.draft()
 }
 
-// begin finds where a file begins, after a mark of its encoding and blanks.
-func begin(content []byte) ([]byte, bool) {
+// trimStart removes a byte order mark and white space before the file. It is false if the file is not RTF.
+func trimStart(content []byte) ([]byte, bool) {
 	content = bytes.TrimLeft(bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF")), " \t\r\n\x00")
 	return content, bytes.HasPrefix(content, []byte(`{\rtf`))
 }
 
-// destination is what the text of a group is for.
+// destination is what the text of a group is.
 type destination uint8
 
 const (
@@ -56,7 +55,7 @@ const (
 	destInfoTime
 	destInstruction
 	destMarker
-	destNumbering // properties of numbers, as files of before 1997 have them
+	destNumbering // numbering properties of Word 6
 	destAuthor
 	destPicture
 	destShapeName
@@ -64,58 +63,55 @@ const (
 	destHTMLTag
 )
 
-// state is what a group sets and its end takes back.
+// state is the state that a group inherits, and that its end restores.
 type state struct {
-	dest destination
-	own  bool // the group itself set its destination or flow
-	flow *flow
-	// field is the innermost field, instruction the one whose instruction the text is.
+	dest   destination
+	hasOwn bool // the group has its own destination or flow
+	flow   *flow
+	// field is the innermost field, instruction the one to whose instruction the text belongs.
 	field, instruction *field
 
-	font, otherFont int // otherFont is that of text from right to left
-	rightToLeft     bool
-	bold, italic    bool
-	hidden, deleted bool
-	fallback        int // how many characters follow \u for those who do not know it
-	link            string
-	htmlHidden      bool
-	paragraph       paragraph
-	reference       bool // a number that refers to a note
-	nested          bool // the definition of a row of a table in a table
+	font, otherFont     int // otherFont is that of text from right to left
+	rightToLeft         bool
+	bold, italic        bool
+	isHidden, isDeleted bool
+	fallback            int // how many characters follow \u for readers without Unicode
+	link                string
+	isHTMLHidden        bool
+	paragraph           paragraph
+	isNoteNumber        bool // the number of a note
+	isNestedRow         bool // the definition of a row of a nested table
 }
 
-// paragraph is what is known of the paragraph that is read.
+// paragraph holds the properties of a paragraph.
 type paragraph struct {
-	style, outline int // outline is -1 where it does not say
+	style, outline int // outline is -1 if not given
 	list, level    int
-	indent, first  int // in twips; first is that of the first line, below 0 where it hangs out
+	indent, first  int // in twips; first is the indent of the first line, negative for a hanging one
 	inTable        bool
-	depth          int // of tables in tables
-	breaks         bool
-	numbering      byte // 0, b for bullets or n for numbers, as files of before 1997 have them
+	depth          int // of nested tables
+	breaksPage     bool
+	numbering      byte // 0, b for bullets or n for numbers of Word 6
 }
 
 func plainParagraph() paragraph { return paragraph{outline: -1} }
 
-// reader reads one file.
+// A reader reads a file.
 type reader struct {
-	ctx       context.Context
-	limits    document.Limits
-	scanner   scanner
-	state     state
-	stack     []state
-	deeper    int // groups that are open beyond the greatest depth
-	steps     int
-	cost      int
-	ignorable bool          // \* was read
-	skip      int           // characters to leave out after \u
-	high      rune          // first half of a pair
-	html      *bytes.Buffer // where HTML goes, for Encapsulated
+	wordmodel.Work
+	scanner     scanner
+	state       state
+	stack       []state
+	openDeeper  int           // open groups beyond maxGroups
+	isIgnorable bool          // the last token was \*
+	skip        int           // characters to skip after \u
+	surrogate   rune          // high surrogate
+	html        *bytes.Buffer // the output of Encapsulated
 
-	// Text in the same place, code page and look is collected before it is decoded.
-	pending []byte
-	high8   byte // how bytes above 0x7F among it were written: 0 for none, r as they are, e escaped
-	place   place
+	// pending is text of one place that is not yet decoded.
+	pending     []byte
+	pendingHigh byte // how its bytes above 0x7F are written: 0 for none, r for raw, e for escaped
+	place       place
 
 	page, defaultFont int // of the document
 	fonts             map[int]*font
@@ -130,52 +126,47 @@ type reader struct {
 	info   info
 	author string
 	shape  shape
-	// described is the description of the last picture that has one.
-	described string
-	title     string
-	root      *flow
-	notes     []string // of the section
-	settled   int      // how many of them were there when the paragraph began
-	noted     int
-	headers   []string
-	contents  []int // blocks of the body that are entries of a table of contents
-	breaks    int
-	section   bool // a section has ended, so that the next one begins on a new page
-	broken    []string
-	monoText  int
-	allText   int
+	// described is the description of the last picture.
+	described     string
+	title         string
+	root          *flow
+	notes         []string // of the section
+	notesBefore   int      // how many notes there were at the start of the paragraph
+	noteCount     int
+	headers       []string
+	contents      []int // indexes of blocks of the body that belong to a table of contents
+	pageBreaks    int
+	startsSection bool // a section has ended: the next one starts on a new page
+	monoText      int
+	allText       int
 }
 
-// place is where text goes, and what it looks like.
+// place is the destination, code page and look of text.
 type place struct {
 	dest        destination
 	flow        *flow
 	instruction *field
 	page        int
-	mono        bool
+	isMono      bool
 	look        wordmodel.Look
-	dropped     bool
+	isDropped   bool
 }
 
-func newReader(ctx context.Context, content []byte, limits document.Limits) *reader {
+func newReader(ctx context.Context, content []byte, maxText int) *reader {
 	root := &flow{}
 	return &reader{
-		ctx: ctx, limits: limits, scanner: scanner{content: content}, page: pageWestern, root: root,
+		Work: wordmodel.NewWork(ctx, maxText), scanner: scanner{content: content}, page: pageWestern, root: root,
 		state: state{flow: root, fallback: 1, paragraph: plainParagraph()},
 		fonts: make(map[int]*font), styles: make(map[int]*style), lists: make(map[int]*listDefinition),
 		overrides: make(map[int]*listDefinition), info: newInfo(),
 	}
 }
 
-// read goes through the whole file. What is open at its end is closed.
+// read reads the file. At its end, all groups are closed.
 func (r *reader) read() error {
 	for {
-		r.steps++
-		if r.steps%1024 == 0 && r.ctx.Err() != nil {
-			return fmt.Errorf("parse RTF: %w", r.ctx.Err())
-		}
-		if r.cost > r.limits.MaxText {
-			return &document.LimitError{Detail: fmt.Sprintf("text has more than %d bytes", r.limits.MaxText)}
+		if err := r.Step(); err != nil {
+			return err
 		}
 		t := r.scanner.next()
 		if t.kind == tokenEnd {
@@ -185,10 +176,10 @@ func (r *reader) read() error {
 	}
 	r.endParagraph(r.state.flow)
 	if len(r.stack) > 0 {
-		r.damage("the file ends before its last group does")
+		r.Missing("the file ends before its last group does")
 	}
 	for len(r.stack) > 0 {
-		r.deeper = 0
+		r.openDeeper = 0
 		r.closeGroup()
 	}
 	if f := r.state.flow; f != r.root {
@@ -199,22 +190,13 @@ func (r *reader) read() error {
 	}
 	r.endParagraph(r.root)
 	r.endTable(r.root)
-	r.placeNotes(len(r.notes))
+	r.addNotes(len(r.notes))
 	return nil
 }
 
-func (r *reader) damage(what string) {
-	for _, known := range r.broken {
-		if known == what {
-			return
-		}
-	}
-	r.broken = append(r.broken, what)
-}
-
 func (r *reader) token(t *token) {
-	ignorable := r.ignorable
-	r.ignorable = false
+	ignorable := r.isIgnorable
+	r.isIgnorable = false
 	switch t.kind {
 	case tokenOpen:
 		r.skip = 0
@@ -248,37 +230,37 @@ func (r *reader) token(t *token) {
 
 func (r *reader) openGroup() {
 	if len(r.stack) >= maxGroups {
-		r.deeper++
-		r.damage("groups are nested too deep")
+		r.openDeeper++
+		r.Missing("groups are nested too deep")
 		return
 	}
 	r.stack = append(r.stack, r.state)
-	r.state.own = false
+	r.state.hasOwn = false
 	if r.state.dest == destStyles {
 		r.become(destStyle)
-		r.style = style{based: -1, outline: -1}
+		r.style = style{basedOn: -1, outline: -1}
 	}
 }
 
-// become makes the group that is open one for another kind of text.
+// become sets the destination of the open group.
 func (r *reader) become(dest destination) {
 	r.flush()
-	r.state.dest, r.state.own = dest, true
+	r.state.dest, r.state.hasOwn = dest, true
 }
 
 func (r *reader) closeGroup() {
-	if r.deeper > 0 {
-		r.deeper--
+	if r.openDeeper > 0 {
+		r.openDeeper--
 		return
 	}
 	if len(r.stack) == 0 {
-		r.damage("braces do not match")
+		r.Missing("braces do not match")
 		return
 	}
 	if len(r.stack) == 1 && r.state.flow == r.root {
 		r.endParagraph(r.root)
 	}
-	if r.state.own {
+	if r.state.hasOwn {
 		r.flush()
 		if r.state.flow != r.stack[len(r.stack)-1].flow {
 			r.endParagraph(r.state.flow)
@@ -288,23 +270,23 @@ func (r *reader) closeGroup() {
 	closed := r.state
 	r.state = r.stack[len(r.stack)-1]
 	r.stack = r.stack[:len(r.stack)-1]
-	if closed.own {
+	if closed.hasOwn {
 		r.endDestination(&closed)
 	}
 	if len(r.stack) > 0 {
 		return
 	}
 	if len(bytes.Trim(r.scanner.content[r.scanner.at:], "\x00\x1A \t\r\n}")) == 0 {
-		r.scanner.at = len(r.scanner.content) // the end, and what programs leave behind it
+		r.scanner.at = len(r.scanner.content) // the end, except for padding
 	} else {
-		r.damage("braces do not match")
+		r.Missing("braces do not match")
 	}
 }
 
-// symbol handles a backslash and a character that is no letter.
+// symbol handles a control symbol: a backslash and a character that is no letter.
 func (r *reader) symbol(c byte) {
 	if c == '*' {
-		r.ignorable = true
+		r.isIgnorable = true
 		return
 	}
 	if r.skip > 0 {
@@ -325,28 +307,28 @@ func (r *reader) symbol(c byte) {
 	}
 }
 
-// put takes bytes of text. Raw ones stand in the file as they are.
+// put adds bytes of text. Raw bytes are not escaped.
 func (r *reader) put(text []byte, raw bool) {
 	if len(text) == 0 || r.state.dest == destPicture || r.state.dest == destNumbering {
 		return
 	}
-	written := byte(0)
+	high := byte(0)
 	switch {
 	case isASCII(text):
 	case raw:
-		written = 'r'
+		high = 'r'
 	default:
-		written = 'e'
+		high = 'e'
 	}
-	if here := r.here(); here != r.place || written != 0 && r.high8 != 0 && written != r.high8 {
+	if here := r.here(); here != r.place || high != 0 && r.pendingHigh != 0 && high != r.pendingHigh {
 		r.flush()
 		r.place = here
 	}
 	r.pending = append(r.pending, text...)
-	r.high8 = max(r.high8, written)
+	r.pendingHigh = max(r.pendingHigh, high)
 }
 
-// rune takes a character.
+// rune adds a character.
 func (r *reader) rune(c rune) {
 	r.flush()
 	if r.state.dest == destPicture || r.state.dest == destNumbering {
@@ -356,7 +338,7 @@ func (r *reader) rune(c rune) {
 	r.write(string(c))
 }
 
-// unicode takes the number after \u, half of a pair perhaps.
+// unicode adds the character of a \u word, which may be half of a surrogate pair.
 func (r *reader) unicode(value int) {
 	c := rune(value) //nolint:gosec // bounded by the scanner
 	if value < 0 {
@@ -365,69 +347,69 @@ func (r *reader) unicode(value int) {
 	r.skip = r.state.fallback
 	switch {
 	case c >= 0xD800 && c < 0xDC00:
-		r.high = c
+		r.surrogate = c
 		return
 	case c >= 0xDC00 && c < 0xE000:
-		c = utf16.DecodeRune(r.high, c)
+		c = utf16.DecodeRune(r.surrogate, c)
 	case c >= 0xF020 && c <= 0xF0FF:
-		// Fonts of symbols have their characters in the range for private use.
-		if page := r.codePage(r.fontNumber()); page < 0 {
+		// Symbol fonts have their characters in a private range.
+		if page := r.codePage(r.openFont()); page < 0 {
 			r.text(decode(page, []byte{byte(c)}, false)) //nolint:gosec // the low byte is meant
 			return
 		}
 	}
-	r.high = 0
+	r.surrogate = 0
 	if c <= 0 || c == 0xFFFF || c == 0xFFFE || !utf8.ValidRune(c) || c == utf8.RuneError {
 		return
 	}
 	r.rune(c)
 }
 
-// text takes text that is decoded.
+// text adds decoded text.
 func (r *reader) text(text string) {
 	r.flush()
 	r.place = r.here()
 	r.write(text)
 }
 
-func (r *reader) fontNumber() int {
+// openFont returns the font of the text that is read. It is nil if the font is not defined.
+func (r *reader) openFont() *font {
 	if r.state.rightToLeft && r.state.otherFont >= 0 {
-		return r.state.otherFont
+		return r.fonts[r.state.otherFont]
 	}
-	return r.state.font
+	return r.fonts[r.state.font]
 }
 
-// here tells where text goes now.
+// here returns the current place.
 func (r *reader) here() place {
 	s := &r.state
 	p := place{dest: s.dest, flow: s.flow, instruction: s.instruction, page: r.page}
 	switch s.dest {
 	case destText, destMarker, destHTMLTag:
-		number := r.fontNumber()
-		p.page = r.codePage(number)
-		f := r.fonts[number]
-		p.mono = f != nil && f.mono
+		f := r.openFont()
+		p.page = r.codePage(f)
+		p.isMono = f != nil && f.isMono
 	}
 	if s.dest == destText {
-		p.look = wordmodel.Look{Bold: s.bold, Italic: s.italic, Link: s.link, Aside: s.reference}
-		p.dropped = s.hidden || s.deleted || r.html != nil && s.htmlHidden
+		p.look = wordmodel.Look{Bold: s.bold, Italic: s.italic, Link: s.link, Aside: s.isNoteNumber}
+		p.isDropped = s.isHidden || s.isDeleted || r.html != nil && s.isHTMLHidden
 	}
 	return p
 }
 
-// flush decodes the text that was collected and hands it on.
+// flush decodes the pending text.
 func (r *reader) flush() {
 	if len(r.pending) == 0 {
 		return
 	}
-	text := decode(r.place.page, r.pending, r.high8 == 'r')
-	r.pending, r.high8 = r.pending[:0], 0
+	text := decode(r.place.page, r.pending, r.pendingHigh == 'r')
+	r.pending, r.pendingHigh = r.pending[:0], 0
 	r.write(text)
 }
 
-// write hands text on to its place.
+// write adds text to its place.
 func (r *reader) write(text string) {
-	r.cost += len(text)
+	r.Cost += len(text)
 	switch r.place.dest {
 	case destText:
 		r.writeText(text)
@@ -459,23 +441,23 @@ func (r *reader) write(text string) {
 	}
 }
 
-// maxMarker is how long the text before an item of a list, or a name, may be.
+// maxMarker is the longest marker or name that is kept.
 const maxMarker = 200
 
 func (r *reader) writeText(text string) {
 	switch {
-	case r.place.dropped:
+	case r.place.isDropped:
 	case r.html != nil:
 		r.html.WriteString(text)
 	default:
 		f := r.place.flow
-		if !f.started {
+		if !f.hasText {
 			r.startParagraph(f)
 		}
 		runs := f.line.Runs()
 		f.line.add(text, r.place.look)
-		r.cost += (f.line.Runs() - runs) * blockCost
-		if n := len(text) - strings.Count(text, " "); r.place.mono {
+		r.Cost += (f.line.Runs() - runs) * blockCost
+		if n := len(text) - strings.Count(text, " "); r.place.isMono {
 			f.line.mono += n
 		} else {
 			f.line.other += n
@@ -483,21 +465,19 @@ func (r *reader) writeText(text string) {
 	}
 }
 
-// draft makes the document of what was read.
+// draft returns the document.
 func (r *reader) draft() (*document.Draft, error) {
 	blocks := r.assemble()
-	if len(blocks) == 0 && len(r.broken) > 0 {
-		return nil, &document.DamagedError{Format: formatName, Detail: strings.Join(r.broken, "; "), Cause: errors.New("no text was found")}
+	if len(blocks) == 0 && len(r.Damage) > 0 {
+		return nil, &document.DamagedError{Format: formatName, Detail: strings.Join(r.Damage, "; "), Cause: errors.New("no text was found")}
 	}
 	found := &document.Draft{Blocks: blocks, Meta: r.info.meta, Title: r.title, Prose: true, Extra: make(map[string]any)}
-	if r.paged() {
-		found.Pages = r.breaks + 1
+	if r.hasPages() {
+		found.Pages = r.pageBreaks + 1
 	}
-	if len(r.broken) > 0 {
-		found.Extra["damaged"] = strings.Join(r.broken, "; ")
-	}
+	r.Report(found)
 	return found, nil
 }
 
-// paged tells whether the breaks in the file are all that parts its pages.
-func (r *reader) paged() bool { return r.info.pages > 0 && r.info.pages == r.breaks+1 }
+// hasPages reports whether the page breaks of the file are complete.
+func (r *reader) hasPages() bool { return r.info.pages > 0 && r.info.pages == r.pageBreaks+1 }

@@ -7,20 +7,20 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// tolerance is how far apart two edges of cells, in twips, may be to be the same column's.
-const tolerance = 30
+// edgeTolerance is how far apart the edges of the cells of a column may be, in twips.
+const edgeTolerance = 30
 
-// cellDefinition is what a row's definition says of a cell.
+// cellDefinition is the definition of a cell in that of a row.
 type cellDefinition struct {
-	right int  // its right edge in twips
-	below bool // goes on from the cell above
+	right          int  // right edge in twips
+	continuesAbove bool // merged with the cell above
 }
 
-// table collects the rows of one table. The zero value is empty.
+// A table collects the rows of a table. The zero value is empty.
 type table struct {
 	rows []tableRow
-	open []cell         // of the row that is read
-	cell wordmodel.Flow // the cell that is read
+	open []cell         // of the open row
+	cell wordmodel.Flow // the open cell
 }
 
 type cell struct{ blocks []document.Block }
@@ -29,22 +29,22 @@ type tableRow struct {
 	cells       []cell
 	definitions []cellDefinition
 	left        int
-	header      bool
+	isHeader    bool
 }
 
-// begun tells that something was read that belongs to the table.
-func (t *table) begun() bool {
+// hasContent reports whether the table contains anything.
+func (t *table) hasContent() bool {
 	return len(t.rows) > 0 || len(t.open) > 0 || !t.cell.IsEmpty()
 }
 
-// endCell ends the cell that is open.
+// endCell ends the open cell.
 func (t *table) endCell() {
 	t.cell.Flush()
 	t.open = append(t.open, cell{blocks: t.cell.Blocks})
 	t.cell = wordmodel.Flow{}
 }
 
-// endRow ends the row that is open, which is defined by definitions.
+// endRow ends the open row.
 func (t *table) endRow(definitions []cellDefinition, left int, header bool) {
 	if !t.cell.IsEmpty() {
 		t.endCell()
@@ -52,7 +52,7 @@ func (t *table) endRow(definitions []cellDefinition, left int, header bool) {
 	if len(t.open) == 0 {
 		return
 	}
-	row := tableRow{cells: t.open, left: left, header: header}
+	row := tableRow{cells: t.open, left: left, isHeader: header}
 	if len(definitions) == len(t.open) {
 		row.definitions = slices.Clone(definitions)
 	}
@@ -60,7 +60,7 @@ func (t *table) endRow(definitions []cellDefinition, left int, header bool) {
 	t.open = nil
 }
 
-// finish returns the table, or what stands in its cells where it only arranges the page, and empties it.
+// finish returns the table and empties it. A table that only arranges the page is replaced by the content of its cells.
 func (t *table) finish() []document.Block {
 	t.endRow(nil, 0, false)
 	rows := t.rows
@@ -89,7 +89,7 @@ func (t *table) finish() []document.Block {
 		if blank {
 			continue
 		}
-		made.Add(row, rows[i].header)
+		made.Add(row, rows[i].isHeader)
 	}
 	if block, ok := made.Build(page); ok {
 		return []document.Block{block}
@@ -97,10 +97,10 @@ func (t *table) finish() []document.Block {
 	return nil
 }
 
-// isLayout recognises tables that arrange a page: a single cell, cells that hold headings or code, and a single row or
-// column of cells that hold more than a paragraph.
+// isLayout reports whether a table only arranges the page. Such a table is a single cell, or a cell contains a heading
+// or code, or the cells of a single row or column contain more than a paragraph.
 func isLayout(rows []tableRow) bool {
-	columns, full := 0, false
+	columns, hasMany := 0, false
 	for i := range rows {
 		columns = max(columns, len(rows[i].cells))
 		for _, c := range rows[i].cells {
@@ -109,14 +109,14 @@ func isLayout(rows []tableRow) bool {
 					return true
 				}
 			}
-			full = full || len(c.blocks) > 1 || len(c.blocks) == 1 && c.blocks[0].Kind != document.Paragraph
+			hasMany = hasMany || len(c.blocks) > 1 || len(c.blocks) == 1 && c.blocks[0].Kind != document.Paragraph
 		}
 	}
-	single := len(rows) == 1 || columns == 1
-	return len(rows) == 1 && columns == 1 || single && full
+	isSingle := len(rows) == 1 || columns == 1
+	return len(rows) == 1 && columns == 1 || isSingle && hasMany
 }
 
-// columnEdges returns the left edges of the columns, by the edges of the cells of all rows; nil where rows do not tell.
+// columnEdges returns the left edges of the columns, from the edges of all cells. It is nil if they are unknown.
 func columnEdges(rows []tableRow) []int {
 	var all []int
 	for i := range rows {
@@ -136,7 +136,7 @@ func columnEdges(rows []tableRow) []int {
 	slices.Sort(all)
 	edges := all[:0]
 	for _, edge := range all {
-		if len(edges) == 0 || edge-edges[len(edges)-1] > tolerance {
+		if len(edges) == 0 || edge-edges[len(edges)-1] > edgeTolerance {
 			edges = append(edges, edge)
 		}
 	}
@@ -146,7 +146,8 @@ func columnEdges(rows []tableRow) []int {
 	return edges
 }
 
-// texts returns the cells of a row by their columns. A cell that goes on from above repeats a short text.
+// texts returns the cells of a row by column. A cell that is merged with the one above repeats its text if that is
+// short.
 func (r *tableRow) texts(edges []int, above []string) (texts []string, blank bool) {
 	blank = true
 	left := r.left
@@ -166,7 +167,7 @@ func (r *tableRow) texts(edges []int, above []string) (texts []string, blank boo
 			left = definition.right
 		}
 		switch {
-		case text == "" && definition.below && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell:
+		case text == "" && definition.continuesAbove && at < len(above) && len(above[at]) <= wordmodel.MaxRepeatedCell:
 			texts[at] = above[at]
 		case text == "":
 		default:

@@ -6,20 +6,20 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 )
 
-// maxEntries bounds how many fonts, styles and lists of a file count.
+// maxEntries is how many fonts, styles and lists of a file are read.
 const maxEntries = 20_000
 
-// style is a style of paragraphs.
+// A style is a style of paragraphs.
 type style struct {
 	number  int
 	name    []byte
-	based   int  // -1 for none
-	outline int  // -1 where it does not say
-	other   bool // it is one of characters or tables
+	basedOn int  // -1 for none
+	outline int  // -1 if not given
+	isOther bool // a style of characters or tables
 
-	// meaning is set once the style is resolved.
-	meaning  wordmodel.StyleMeaning
-	resolved bool
+	// meaning is set if isResolved is.
+	meaning    wordmodel.StyleMeaning
+	isResolved bool
 }
 
 // meaning returns the meaning of a style, including that of the styles on which it is based.
@@ -28,8 +28,8 @@ func (r *reader) meaning(number int) wordmodel.StyleMeaning {
 	if s == nil {
 		return wordmodel.StyleMeaning{}
 	}
-	if !s.resolved {
-		s.meaning, s.resolved = r.resolveStyle(number), true
+	if !s.isResolved {
+		s.meaning, s.isResolved = r.resolveStyle(number), true
 	}
 	return s.meaning
 }
@@ -54,10 +54,10 @@ func (r *reader) resolveStyle(number int) (meaning wordmodel.StyleMeaning) {
 		if meaning.Role == wordmodel.RoleText && !meaning.IsTitle {
 			meaning.Role, meaning.IsTitle = named.Role, named.IsTitle
 		}
-		if s.based < 0 || s.based == number {
+		if s.basedOn < 0 || s.basedOn == number {
 			break
 		}
-		number = s.based
+		number = s.basedOn
 	}
 	if outline >= 0 {
 		meaning.HeadingLevel, _ = wordmodel.HeadingLevel(outline, false)
@@ -65,7 +65,7 @@ func (r *reader) resolveStyle(number int) (meaning wordmodel.StyleMeaning) {
 	return meaning
 }
 
-// tableWord handles a word in the tables at the head of a file.
+// tableWord handles a word of the tables at the start of a file.
 func (r *reader) tableWord(t *token) {
 	switch r.state.dest {
 	case destFonts:
@@ -75,9 +75,9 @@ func (r *reader) tableWord(t *token) {
 		case "s":
 			r.style.number = t.value
 		case "cs", "ds", "ts":
-			r.style.other = true
+			r.style.isOther = true
 		case "sbasedon":
-			r.style.based = t.value
+			r.style.basedOn = t.value
 		case "outlinelevel":
 			r.style.outline = t.value
 		}
@@ -86,14 +86,14 @@ func (r *reader) tableWord(t *token) {
 	}
 }
 
-// fontWord handles a word in the table of fonts.
+// fontWord handles a word of the font table.
 func (r *reader) fontWord(t *token) {
 	if r.font != nil {
-		r.font.resolved = false
+		r.font.isResolved = false
 	}
 	switch string(t.text) {
 	case "f":
-		r.flush() // the name of the one before
+		r.flush() // the name of the previous font
 		if r.fonts[t.value] == nil && len(r.fonts) < maxEntries {
 			r.fonts[t.value] = newFont()
 		}
@@ -110,18 +110,18 @@ func (r *reader) fontWord(t *token) {
 	}
 }
 
-// fontName adds to the name of the font that is read; a semicolon ends it.
+// fontName appends to the name of the open font. A semicolon ends it.
 func (r *reader) fontName(text string) {
-	if r.font == nil || r.font.named || len(r.font.name) > 200 {
+	if r.font == nil || r.font.isComplete || len(r.font.name) > 200 {
 		return
 	}
 	name, _, ended := strings.Cut(text, ";")
 	r.font.name = append(r.font.name, strings.TrimLeft(name, " ")...)
-	r.font.named = ended
-	r.font.mono = wordmodel.IsMonospaced(string(r.font.name))
+	r.font.isComplete = ended
+	r.font.isMono = wordmodel.IsMonospaced(string(r.font.name))
 }
 
-// styleName adds to the name of the style that is read.
+// styleName appends to the name of the open style.
 func (r *reader) styleName(text string) {
 	name, _, _ := strings.Cut(text, ";")
 	if len(r.style.name) < 200 {
@@ -130,20 +130,19 @@ func (r *reader) styleName(text string) {
 }
 
 func (r *reader) keepStyle() {
-	if s := r.style; !s.other && len(r.styles) < maxEntries && r.styles[s.number] == nil {
+	if s := r.style; !s.isOther && len(r.styles) < maxEntries && r.styles[s.number] == nil {
 		r.styles[s.number] = &s
 	}
 }
 
-// listWord handles a word in the tables of lists and of what stands for them in paragraphs. Files with levels in the second
-// table, where only the number of a list should be, are read as they are meant.
+// listWord handles a word of the list table or list override table. Some files define levels in the override table.
 func (r *reader) listWord(t *token) {
 	switch string(t.text) {
 	case "list", "listoverride":
 		r.list = &listDefinition{}
 	case "listlevel":
-		if r.list != nil && r.list.known < wordmodel.MaxListLevels {
-			r.list.known++
+		if r.list != nil && r.list.defined < wordmodel.MaxListLevels {
+			r.list.defined++
 		}
 	case "levelnfc", "levelnfcn":
 		if level := r.listLevel(); level != nil {
@@ -176,8 +175,8 @@ func (r *reader) listLevel() *listLevel {
 	if r.list == nil {
 		return nil
 	}
-	if r.list.known == 0 {
-		r.list.known = 1 // a simple list has its level in itself
+	if r.list.defined == 0 {
+		r.list.defined = 1 // a simple list has no group for its level
 	}
-	return &r.list.levels[r.list.known-1]
+	return &r.list.levels[r.list.defined-1]
 }

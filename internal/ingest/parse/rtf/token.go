@@ -2,7 +2,7 @@ package rtf
 
 import "bytes"
 
-// tokenKind says what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -12,32 +12,32 @@ const (
 	tokenWord             // \name or \name123
 	tokenSymbol           // \ and a character that is no letter
 	tokenByte             // \'hh
-	tokenText             // bytes up to the next of the others, without line ends
-	tokenBinary           // the bytes after \bin, which are skipped
+	tokenText             // bytes without line ends
+	tokenBinary           // \bin and its data, which is skipped
 )
 
-// token is one piece of a file. Its text is a part of the file.
+// A token is a token of a file. Its text refers to the content of the file.
 type token struct {
 	kind tokenKind
-	// text is the name of a word, or bytes in some code page.
+	// text is the name of a word, or bytes in a code page.
 	text []byte
-	// value is the number after a word, given tells that there is one.
-	value int
-	given bool
-	// char is the character of a symbol, or a byte in some code page.
+	// value is the number after a word, if hasValue is set.
+	value    int
+	hasValue bool
+	// char is the character of a symbol, or a byte in a code page.
 	char byte
 }
 
-// on tells whether a property that a word without a number, or with one that is not 0, sets is set.
-func (t *token) on() bool { return !t.given || t.value != 0 }
+// isOn reports whether a word turns its property on, as it does without a number.
+func (t *token) isOn() bool { return !t.hasValue || t.value != 0 }
 
-// Bounds of words.
+// Limits of words.
 const (
 	maxWord  = 64
 	maxValue = 1 << 30
 )
 
-// scanner cuts a file into tokens.
+// A scanner splits a file into tokens.
 type scanner struct {
 	content []byte
 	at      int
@@ -74,7 +74,7 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// control reads what follows a backslash.
+// control scans a control word or symbol after its backslash.
 func (s *scanner) control() token {
 	if s.at >= len(s.content) {
 		return token{kind: tokenEnd}
@@ -99,12 +99,12 @@ func (s *scanner) control() token {
 		s.at++
 	}
 	t := token{kind: tokenWord, text: s.content[start:s.at]}
-	t.value, t.given = s.number()
+	t.value, t.hasValue = s.number()
 	if s.at < len(s.content) && s.content[s.at] == ' ' {
 		s.at++
 	}
-	if t.given && string(t.text) == "bin" {
-		// A length that goes beyond the end is not believed: what follows is read as if it were not there.
+	if t.hasValue && string(t.text) == "bin" {
+		// Data that exceeds the file is read as text.
 		if t.value > 0 && t.value <= len(s.content)-s.at {
 			s.at += t.value
 		}
@@ -113,7 +113,7 @@ func (s *scanner) control() token {
 	return t
 }
 
-// number reads the number after a word.
+// number scans the number after a word.
 func (s *scanner) number() (value int, given bool) {
 	at := s.at
 	negative := at < len(s.content) && s.content[at] == '-'
@@ -146,7 +146,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// skipGroup goes to the brace that closes the group which the scanner stands in, and stays before it.
+// skipGroup moves the scanner to the brace that closes the open group.
 func (s *scanner) skipGroup() {
 	depth := 0
 	for s.at < len(s.content) {

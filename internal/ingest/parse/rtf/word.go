@@ -8,7 +8,7 @@ import (
 
 func noteNumber(n int) string { return "[" + strconv.Itoa(n) + "]" }
 
-// word handles a control word. One that is ignorable opens a group to be left out by those that do not know it.
+// word handles a control word. An ignorable one starts a group that readers skip unless they know the word.
 func (r *reader) word(t *token, ignorable bool) {
 	name := string(t.text)
 	if text, found := specialText(name); found {
@@ -20,7 +20,7 @@ func (r *reader) word(t *token, ignorable bool) {
 		}
 		return
 	}
-	if name == "u" && t.given {
+	if name == "u" && t.hasValue {
 		r.unicode(t.value)
 		return
 	}
@@ -29,7 +29,7 @@ func (r *reader) word(t *token, ignorable bool) {
 		return
 	}
 	if ignorable && !isKnown(name) {
-		r.style.other = true // where it is one: of characters or tables
+		r.style.isOther = true // a style of characters or tables
 		r.scanner.skipGroup()
 		return
 	}
@@ -55,7 +55,7 @@ func (r *reader) word(t *token, ignorable bool) {
 	}
 }
 
-// specialText returns the text of words that stand for a character.
+// specialText returns the text of a word that stands for characters.
 func specialText(name string) (string, bool) {
 	switch name {
 	case "tab":
@@ -86,13 +86,13 @@ func specialText(name string) (string, bool) {
 	return "", false
 }
 
-// special handles words that end something.
+// special handles words that end a paragraph, cell, row, page or section, and page numbers.
 func (r *reader) special(name string) {
 	f := r.state.flow
 	switch name {
 	case "par":
-		if r.state.deleted {
-			return // the end of the paragraph is deleted: the next one goes on with it
+		if r.state.isDeleted {
+			return // the paragraph mark is deleted: the next paragraph continues this one
 		}
 		r.endParagraph(f)
 	case "sect":
@@ -100,15 +100,15 @@ func (r *reader) special(name string) {
 		if !f.line.IsBlank() {
 			r.endParagraph(f)
 		}
-		r.section = f == r.root
+		r.startsSection = f == r.root
 	case "sbknone", "sbkcol":
-		r.section = false
+		r.startsSection = false
 	case "page", "softpage":
 		r.flush()
-		if f == r.root && !r.state.hidden && !r.state.deleted {
-			r.breaks++
+		if f == r.root && !r.state.isHidden && !r.state.isDeleted {
+			r.pageBreaks++
 			if f.line.IsBlank() {
-				f.page = r.breaks + 1
+				f.page = r.pageBreaks + 1
 			}
 		}
 	case "cell":
@@ -120,17 +120,17 @@ func (r *reader) special(name string) {
 	case "nestrow":
 		r.endRow(f, true)
 	case "chpgn":
-		f.paged = f.framed
+		f.hasPageNumber = f.isFramed
 	}
 }
 
-// characterWord handles properties of text.
+// characterWord handles properties of text. It is false for other words.
 func (r *reader) characterWord(name string, t *token) bool {
 	s := &r.state
 	switch name {
 	case "plain":
 		s.font, s.otherFont, s.rightToLeft = r.defaultFont, -1, false
-		s.bold, s.italic, s.hidden, s.deleted, s.reference = false, false, false, false, false
+		s.bold, s.italic, s.isHidden, s.isDeleted, s.isNoteNumber = false, false, false, false, false
 	case "f":
 		s.font = t.value
 	case "af":
@@ -140,18 +140,18 @@ func (r *reader) characterWord(name string, t *token) bool {
 	case "ltrch":
 		s.rightToLeft = false
 	case "b":
-		s.bold = t.on()
+		s.bold = t.isOn()
 	case "i":
-		s.italic = t.on()
+		s.italic = t.isOn()
 	case "v":
-		s.hidden = t.on()
+		s.isHidden = t.isOn()
 	case "deleted":
-		s.deleted = t.on()
+		s.isDeleted = t.isOn()
 	case "uc":
 		s.fallback = min(max(t.value, 0), 8)
 	case "htmlrtf":
 		r.flush()
-		s.htmlHidden = t.on()
+		s.isHTMLHidden = t.isOn()
 	case "ansicpg":
 		if t.value > 0 {
 			r.page = t.value
@@ -189,16 +189,16 @@ func (r *reader) paragraphWord(name string, t *token) {
 	case "ilvl":
 		p.level = min(max(t.value, 0), wordmodel.MaxListLevels-1)
 	case "intbl":
-		p.inTable = t.on()
+		p.inTable = t.isOn()
 	case "itap":
 		p.depth = min(max(t.value, 0), 2)
 		p.inTable = p.depth > 0
 	case "pagebb":
-		p.breaks = t.on()
+		p.breaksPage = t.isOn()
 	}
 }
 
-// numberingWord handles the properties of numbers in files of before 1997, which are the paragraph's.
+// numberingWord handles numbering properties of Word 6, which apply to the paragraph.
 func (r *reader) numberingWord(name string) {
 	if len(r.stack) == 0 {
 		return
@@ -214,24 +214,24 @@ func (r *reader) numberingWord(name string) {
 	}
 }
 
-// maxDefinitions is how many cells a row may be defined to have.
+// maxDefinitions is how many cells a row may have.
 const maxDefinitions = 1000
 
 // tableDefinition handles the definition of a row.
 func (r *reader) tableDefinition(name string, t *token) {
 	f := r.state.flow
-	if r.state.nested {
+	if r.state.isNestedRow {
 		return
 	}
 	switch name {
 	case "trowd":
-		f.definitions, f.definition, f.left, f.header = f.definitions[:0], cellDefinition{}, 0, false
+		f.definitions, f.definition, f.left, f.isHeader = f.definitions[:0], cellDefinition{}, 0, false
 	case "trleft":
 		f.left = t.value
 	case "trhdr":
-		f.header = true
+		f.isHeader = true
 	case "clvmrg":
-		f.definition.below = true
+		f.definition.continuesAbove = true
 	case "cellx":
 		f.definition.right = t.value
 		if len(f.definitions) < maxDefinitions {

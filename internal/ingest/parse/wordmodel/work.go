@@ -30,10 +30,17 @@ func NewWork(ctx context.Context, maxText int) Work { return Work{ctx: ctx, maxT
 func (w *Work) Context() context.Context { return w.ctx }
 
 // Step returns an error if the context has ended, or a *document.LimitError if the text has become too large. Readers call it
-// for each piece of a file; it looks at the context once in 512 calls.
+// for each piece of a file. It looks at the context once in 512 calls.
 func (w *Work) Step() error {
 	w.steps++
-	if w.steps%512 == 0 && w.ctx.Err() != nil {
+	if w.steps&511 == 0 || w.Cost > w.maxText {
+		return w.check()
+	}
+	return nil
+}
+
+func (w *Work) check() error {
+	if w.ctx.Err() != nil {
 		return fmt.Errorf("parse: %w", w.ctx.Err())
 	}
 	if w.Cost > w.maxText {
