@@ -33,7 +33,7 @@ func (d drive) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !d.server.Works(token) {
+	if !d.server.ValidToken(token) {
 		return errors.New("the token does not work")
 	}
 	return nil

@@ -166,7 +166,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	case input["error"] == "access_denied" && c.field == "answerOIDCSignIn":
 		return nil, apierr.New(apierr.Forbidden, "Example ID refused the sign-in: access_denied (No)")
 	case input["error"] == "access_denied":
-		return nil, apierr.New(apierr.InvalidRequest, "Google did not grant access: access_denied (The person refused)")
+		return nil, apierr.New(apierr.InvalidRequest, "Google did not grant access: access_denied (The user denied access)")
 	}
 	switch input["state"] {
 	case "unknown":

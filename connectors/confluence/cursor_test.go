@@ -25,10 +25,10 @@ func TestWalkNeedsFewRequests(t *testing.T) {
 		source := s.open(t, s.settings(map[string]any{"includeComments": true, "include_permissions": true}))
 		found, _ := walk(t, source)
 		readersOf(t, source, slices.Collect(maps.Values(found))...)
-		asked := s.Asked("")
-		t.Logf("%d requests for %d items", asked, len(found))
-		if len(found) != 2001 || asked > 60 {
-			t.Errorf("%d requests for %d items", asked, len(found))
+		requests := s.Requests("")
+		t.Logf("%d requests for %d items", requests, len(found))
+		if len(found) != 2001 || requests > 60 {
+			t.Errorf("%d requests for %d items", requests, len(found))
 		}
 	})
 }

@@ -152,9 +152,9 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 				}
 			}
 		}
-		asked := s.Asked("/restriction/")
+		asked := s.Requests("/restriction/")
 		readersOf(t, source, items...)
-		if more := s.Asked("/restriction/") - asked; more > 0 {
+		if more := s.Requests("/restriction/") - asked; more > 0 {
 			t.Errorf("%d questions for what the walk had told", more)
 		}
 		groups, warnings := allGroups(t, source)

@@ -380,7 +380,7 @@ func TestGrantUsesTheGateway(t *testing.T) {
 	if text := readContent(t, source, found["TST/P/f.txt"]); text != "file" {
 		t.Errorf("the file is %q", text)
 	}
-	if !slices.Equal(refusals, []string{"first"}) || s.Asked("/ex/confluence/"+CloudID) == 0 {
+	if !slices.Equal(refusals, []string{"first"}) || s.Requests("/ex/confluence/"+CloudID) == 0 {
 		t.Errorf("refused %q", refusals)
 	}
 	settings.Config = map[string]any{"instanceUrl": "https://elsewhere.atlassian.net"}

@@ -34,7 +34,7 @@ func keyPEM(key *rsa.PrivateKey) string {
 func (p testServer) asApp(t testing.TB, life time.Duration) connectors.Settings {
 	t.Helper()
 	p.AddApp(githubserver.App{
-		ID: "1234", Installation: "42", Key: &appKey().PublicKey, Life: life,
+		ID: "1234", Installation: "42", Key: &appKey().PublicKey, Lifetime: life,
 		Token: githubserver.Token{Repos: []string{"acme/handbook", "acme/second"}, Permissions: map[string]string{"contents": "read", "issues": "read", "pull_requests": "read", "discussions": "read"}},
 	})
 	s := p.settings(nil)
@@ -78,12 +78,12 @@ func TestAppUsesInstallationTokens(t *testing.T) {
 		t.Errorf("the app sees %v", pathsOf(items))
 	}
 	use()
-	if minted := p.Minted(); minted != 1 {
+	if minted := p.IssuedTokens(); minted != 1 {
 		t.Errorf("%d tokens were made for two sources", minted)
 	}
-	p.RevokeMinted()
+	p.RevokeIssuedTokens()
 	use()
-	if minted := p.Minted(); minted != 2 {
+	if minted := p.IssuedTokens(); minted != 2 {
 		t.Errorf("%d tokens were made after the first was revoked", minted)
 	}
 	// A token that expires soon is not used.
@@ -93,7 +93,7 @@ func TestAppUsesInstallationTokens(t *testing.T) {
 	for range 2 {
 		mustWalk(t, source)
 	}
-	if minted := p.Minted(); minted < 4 {
+	if minted := p.IssuedTokens(); minted < 4 {
 		t.Errorf("%d tokens were made of those that last a minute", minted)
 	}
 	other, err := rsa.GenerateKey(rand.Reader, 2048)

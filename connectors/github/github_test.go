@@ -213,7 +213,7 @@ func TestOptionsSelectContent(t *testing.T) {
 		}
 	}
 	// Switched off at GitHub.
-	p.Switch("acme/handbook", false, false, false)
+	p.SetFeatures("acme/handbook", false, false, false)
 	items, _ := mustWalk(t, open(t, p.settings(nil)))
 	expectPaths(t, items, "acme/handbook/README.md", "acme/handbook/docs/guide.md", "acme/handbook#2")
 }
@@ -374,7 +374,7 @@ func TestRateLimitErrorsHaveADelay(t *testing.T) {
 		if after, ok := connectors.RetryAfterOf(err); !ok || after != c.want {
 			t.Errorf("%s: %v after %v, want after %v", name, err, after, c.want)
 		}
-		p.Heal()
+		p.ClearFaults()
 	}
 	p.Fail(githubserver.Fault{Match: "POST /api/graphql", Status: 200, Header: http.Header{"X-Ratelimit-Reset": {fmt.Sprint(time.Now().Add(10 * time.Minute).Unix())}},
 		Body: `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`})
@@ -444,7 +444,7 @@ func TestTruncatedContentIsRetryable(t *testing.T) {
 		if _, retryable := connectors.RetryAfterOf(err); !retryable {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
-		p.Heal()
+		p.ClearFaults()
 	}
 	if text, err := readContent(t, source, items["acme/handbook/a.md"]); err != nil || len(text) != 500 {
 		t.Errorf("%d bytes, %v", len(text), err)

@@ -92,13 +92,13 @@ func TestUnreachableWikiIsNotEmpty(t *testing.T) {
 	if _, _, err := walk(t, open(t, p.settings(wiki))); !connectors.IsNeedsAuth(err) {
 		t.Errorf("a wiki that is not reached any more: %v", err)
 	}
-	p.Heal()
+	p.ClearFaults()
 	p.Fail(githubserver.Fault{Match: "POST /acme/handbook.wiki.git", Status: 200, Body: "0008NAK\n000e\x01PACK\x00\x00"})
 	p.PutPage("acme/handbook", "Home.md", []byte("new"))
 	if _, _, err := walk(t, open(t, p.settings(wiki))); err == nil || connectors.IsFatal(err) {
 		t.Errorf("a wiki that is cut off: %v", err)
 	}
-	p.Switch("acme/handbook", true, false, true)
+	p.SetFeatures("acme/handbook", true, false, true)
 	items, _ = mustWalk(t, open(t, p.settings(wiki)))
 	expectPaths(t, items)
 }

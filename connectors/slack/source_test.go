@@ -67,8 +67,8 @@ func TestChannelsAreSelected(t *testing.T) {
 	}
 	// The bot joins public channels.
 	items, _ := walk(t, openWith(t, w, settings(w, map[string]any{"joinPublic": true})))
-	if _, joined := items[ids["team-b"]+"/2024-05-01"]; !joined || w.Asked("conversations.join") != 1 {
-		t.Errorf("after joining: %q, %d joins", idsOf(items), w.Asked("conversations.join"))
+	if _, joined := items[ids["team-b"]+"/2024-05-01"]; !joined || w.Calls("conversations.join") != 1 {
+		t.Errorf("after joining: %q, %d joins", idsOf(items), w.Calls("conversations.join"))
 	}
 }
 
@@ -157,7 +157,7 @@ func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
 		}
 	}
 	for _, limit := range []int{0, 7, 100} {
-		o.world.Limit(limit)
+		o.world.LimitPages(limit)
 		source := openWith(t, o.world, settings(o.world, nil))
 		items, _ := walk(t, source)
 		if got := idsOf(items); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
@@ -169,7 +169,7 @@ func TestBusyDaysAndSmallPagesLoseNothing(t *testing.T) {
 		}
 	}
 	// A new process continues from every cursor.
-	o.world.Limit(100)
+	o.world.LimitPages(100)
 	var pages []connectors.Page
 	source := openWith(t, o.world, settings(o.world, nil))
 	for cursor, done := "", false; !done; {
@@ -327,7 +327,7 @@ func TestOnlyFilesOfThePlatformAreRead(t *testing.T) {
 	// A sign-in page is not the file.
 	s := settings(o.world, nil)
 	s.Token = func(context.Context, string) (string, map[string]string, error) {
-		if o.world.Asked("files.info") > 1 {
+		if o.world.Calls("files.info") > 1 {
 			return "xoxb-other", nil, nil
 		}
 		return s.Credentials["botToken"], nil, nil
@@ -361,7 +361,7 @@ func TestReadersAndGroups(t *testing.T) {
 	o.reply(root, "an answer")
 	publicFile, _ := o.world.Share(o.general, slackserver.File{Name: "a.txt", MediaType: "text/plain", User: o.ada, Content: []byte("a")})
 	privateFile, _ := o.world.Share(secret, slackserver.File{Name: "b.txt", MediaType: "text/plain", User: o.ada, Content: []byte("b")})
-	o.world.Limit(3) // several pages of everything
+	o.world.LimitPages(3) // several pages of everything
 
 	source := openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true, "include_permissions": true}))
 	items, _ := walk(t, source)
@@ -402,8 +402,8 @@ func TestReadersAndGroups(t *testing.T) {
 	}
 
 	// A channel becomes private, a member leaves, a file is shared again.
-	o.world.Limit(0)
-	o.world.Close(o.general)
+	o.world.LimitPages(0)
+	o.world.MakePrivate(o.general)
 	o.world.Kick(secret, o.ada)
 	o.world.ShareAgain(o.general, privateFile)
 	source = openWith(t, o.world, settings(o.world, map[string]any{"includePrivate": true}))
@@ -448,11 +448,11 @@ func TestWalksBetweenFullWalksReadRecentMessages(t *testing.T) {
 	if n := count(nil); n != 2 {
 		t.Errorf("the first walk lists %d items", n)
 	}
-	calls := o.world.Asked("users.list")
+	calls := o.world.Calls("users.list")
 	if n := count(nil); n != 1 {
 		t.Errorf("the next walk lists %d items", n)
 	}
-	if o.world.Asked("users.list") != calls {
+	if o.world.Calls("users.list") != calls {
 		t.Error("users.list is called by each walk")
 	}
 	if n := count(func(s *connectors.Settings) { s.FullWalk = true }); n != 2 {
@@ -493,7 +493,7 @@ func TestSlicesOfAWalkShareTheirState(t *testing.T) {
 			o.world.Post(c, slackserver.Message{User: stranger, Text: "from afar"})
 		}
 	}
-	o.world.Limit(10)
+	o.world.LimitPages(10)
 	state := &connectortest.State{}
 	items, cursor, count := 0, "", 0
 	for done := false; !done; count++ {
@@ -509,7 +509,7 @@ func TestSlicesOfAWalkShareTheirState(t *testing.T) {
 		t.Errorf("%d items in %d slices", items, count)
 	}
 	for method, limit := range map[string]int{"auth.test": 1, "conversations.list": 1, "users.list": 1, "users.info": 1} {
-		if calls := o.world.Asked(method); calls > limit {
+		if calls := o.world.Calls(method); calls > limit {
 			t.Errorf("%s was called %d times in %d slices", method, calls, count)
 		}
 	}

@@ -14,31 +14,30 @@ import (
 
 const (
 	testPrefix = "magpie_test_"
-	// abandonedAfter is longer than any test runs: an older database was left by a test that was killed.
-	abandonedAfter = 6 * time.Hour
-	cleanupTime    = time.Minute
+	// maxTestTime is longer than any test. An older database was left by a killed test.
+	maxTestTime    = 6 * time.Hour
+	cleanupTimeout = time.Minute
 )
 
-// DB is a database of one test.
+// DB is the database of a test.
 type DB struct {
 	// Name is the name of the database.
 	Name string
 	// OwnerURL connects as the owner, who runs migrations.
 	OwnerURL string
-	// AppURL connects as the application's role, neither owner nor superuser.
+	// AppURL connects as the application role, which is neither owner nor superuser.
 	AppURL string
-	// AdminURL connects as superuser, to the same database.
+	// AdminURL connects as superuser to the same database.
 	AdminURL string
 }
 
-// Database returns a fresh database with all migrations applied, dropped at the end of the test. Connections that are
-// still open then are ended.
+// Database returns a new database with all migrations. At the end of the test it is dropped, which closes open connections.
 func Database(t testing.TB) *DB {
 	t.Helper()
 	return database(t, true)
 }
 
-// EmptyDatabase returns a fresh database without any migration, in which pgvector may be used. It is dropped at the end.
+// EmptyDatabase returns a new database without migrations, which has pgvector. It is dropped at the end of the test.
 func EmptyDatabase(t testing.TB) *DB {
 	t.Helper()
 	return database(t, false)
@@ -66,8 +65,8 @@ func database(t testing.TB, migrated bool) *DB {
 		t.Fatalf("create a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		// The test's own context is over by now.
-		ctx, cancel := context.WithTimeout(context.Background(), cleanupTime)
+		// The context of the test has ended.
+		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
 		if err := s.execute(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop the database of the test: %v", err)
@@ -81,25 +80,25 @@ func database(t testing.TB, migrated bool) *DB {
 	}
 }
 
-// sweep drops what killed tests left behind.
-func (s *server) sweep(ctx context.Context, connection *pgx.Conn, now time.Time) error {
+// dropAbandoned drops the databases of killed tests.
+func (s *server) dropAbandoned(ctx context.Context, connection *pgx.Conn, now time.Time) error {
 	rows, err := connection.Query(ctx, `SELECT datname FROM pg_database d WHERE starts_with(datname, $1)
 		AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`, testPrefix)
 	if err != nil {
-		return fmt.Errorf("look for abandoned databases: %w", err)
+		return fmt.Errorf("find abandoned databases: %w", err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return fmt.Errorf("look for abandoned databases: %w", err)
+		return fmt.Errorf("find abandoned databases: %w", err)
 	}
 	for _, name := range names {
-		made, _, _ := strings.Cut(strings.TrimPrefix(name, testPrefix), "_")
-		seconds, err := strconv.ParseInt(made, 36, 64)
-		if err != nil || now.Sub(time.Unix(seconds, 0)) < abandonedAfter {
+		created, _, _ := strings.Cut(strings.TrimPrefix(name, testPrefix), "_")
+		seconds, err := strconv.ParseInt(created, 36, 64)
+		if err != nil || now.Sub(time.Unix(seconds, 0)) < maxTestTime {
 			continue
 		}
 		if _, err := connection.Exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)); err != nil {
-			return fmt.Errorf("drop an abandoned database: %w", err)
+			return fmt.Errorf("drop abandoned database: %w", err)
 		}
 	}
 	return nil

@@ -1,13 +1,12 @@
-// Package testkit gives tests real servers: a PostgreSQL database of their own, a Redis of their own, an S3 server, a
-// MariaDB server.
+// Package testkit provides real servers for tests: a PostgreSQL database, Redis, an S3 server and MariaDB. It also has
+// functions to wait for conditions. Its subpackages imitate external services.
 //
-// All test binaries share one PostgreSQL, in .magpie/test of the checkout; the first one starts it (under two seconds, four
-// the first time ever). Each test clones its database from a template that the migrations have made once for their content,
-// so that tests of any number of packages run in parallel and see nothing of each other. `make test` stops this PostgreSQL
-// at its end; after a lone `go test` it ends by itself once it has been idle for a quarter of an hour.
-// MAGPIE_TEST_DATABASE_URL, the URL of a superuser, puts another PostgreSQL in its place.
+// All test binaries share one PostgreSQL, in .magpie/test of the checkout. The first one starts it. Each test has its own
+// database, a copy of a template with all migrations, so that tests of all packages can run in parallel. `make test` stops
+// the shared PostgreSQL at its end; otherwise it stops after 15 idle minutes. MAGPIE_TEST_DATABASE_URL, the URL of a
+// superuser, selects another PostgreSQL.
 //
-// A missing server fails the test, it never skips it.
+// A test fails when a server is missing. It is never skipped.
 //
 // Allowed imports: internal/devstack, ent/migrate/migrations, pgx and the standard library. Only tests import it.
 package testkit

@@ -17,29 +17,27 @@ import (
 
 const (
 	serverVariable = "MAGPIE_TEST_DATABASE_URL"
-	// idleStop is how long the shared PostgreSQL stays when nobody uses it.
+	// idleStop is the idle time after which the shared PostgreSQL stops.
 	idleStop = 15 * time.Minute
 )
 
-// server is the PostgreSQL that tests share. Each use holds it anew: adopting a running one costs a few milliseconds, and
-// nothing has to be kept, or stopped, for the whole test binary.
+// server is the shared PostgreSQL. Each test adopts and releases it, which takes a few milliseconds.
 type server struct {
 	adminURL, ownerURL, appURL string
 
-	owner       string // owns the databases; empty when that is the admin
-	appPassword string // to be set on the application's role; empty when it needs none
-	fresh       bool   // this use started it
+	owner       string // the owner of the databases; empty for the administrator
+	appPassword string // the password to set for the application role, if any
+	started     bool   // whether connect started it
 	release     func() error
 }
 
 func connect(ctx context.Context) (*server, error) {
-	// The one variable that tests read: the program itself never does.
 	return connectTo(ctx, os.Getenv(serverVariable))
 }
 
-func connectTo(ctx context.Context, given string) (*server, error) {
-	if given != "" {
-		return external(given)
+func connectTo(ctx context.Context, adminURL string) (*server, error) {
+	if adminURL != "" {
+		return external(adminURL)
 	}
 	o, err := sharedStack()
 	if err != nil {
@@ -54,7 +52,7 @@ func connectTo(ctx context.Context, given string) (*server, error) {
 		ownerURL: stack.OwnerURL,
 		appURL:   stack.DatabaseURL,
 		owner:    devstack.OwnerRole,
-		fresh:    !stack.Adopted,
+		started:  !stack.Adopted,
 		release:  stack.Release,
 	}, nil
 }
@@ -67,7 +65,7 @@ func sharedStack() (devstack.Options, error) {
 	return devstack.Options{Dir: filepath.Join(root, ".magpie", "test"), Fast: true, WithoutRedis: true, IdleStop: idleStop}, nil
 }
 
-// Shutdown ends the shared PostgreSQL unless a test is using it this moment. What runs all tests calls it once they are done.
+// Shutdown stops the shared PostgreSQL unless a test is using it.
 func Shutdown(ctx context.Context) error {
 	o, err := sharedStack()
 	if err != nil {
@@ -79,7 +77,7 @@ func Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Remove ends the shared PostgreSQL whoever uses it, and deletes its data.
+// Remove stops the shared PostgreSQL even when tests use it, and deletes its data.
 func Remove(ctx context.Context) error {
 	o, err := sharedStack()
 	if err != nil {
@@ -91,20 +89,20 @@ func Remove(ctx context.Context) error {
 	return nil
 }
 
-// external describes a server that somebody else runs. Its application role gets a password that all test binaries derive
-// alike from the URL they were given.
-func external(given string) (*server, error) {
-	app, err := url.Parse(given)
+// external returns a server that the user has started. The password of its application role is derived from the URL, so
+// that all test binaries agree on it.
+func external(adminURL string) (*server, error) {
+	app, err := url.Parse(adminURL)
 	if err != nil || app.Scheme == "" {
-		// The cause is left out: it quotes the URL, which holds a password.
+		// The error is not wrapped, since it has the URL with its password.
 		return nil, fmt.Errorf("%s is not a URL such as postgres://user:password@host:5432/postgres", serverVariable)
 	}
-	sum := sha256.Sum256([]byte("application role of " + given))
+	sum := sha256.Sum256([]byte("application role of " + adminURL))
 	password := hex.EncodeToString(sum[:16])
 	app.User = url.UserPassword(devstack.DefaultAppRole, password)
 	return &server{
-		adminURL:    given,
-		ownerURL:    given,
+		adminURL:    adminURL,
+		ownerURL:    adminURL,
 		appURL:      app.String(),
 		appPassword: password,
 		release:     func() error { return nil },
@@ -123,10 +121,10 @@ func (s *server) execute(ctx context.Context, statements ...string) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer func() { _ = connection.Close(ctx) }() // each statement has been answered
+	defer func() { _ = connection.Close(ctx) }() // every statement was answered
 	for _, statement := range statements {
 		if _, err := connection.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("on the server: %w", err)
+			return fmt.Errorf("execute statement: %w", err)
 		}
 	}
 	return nil
@@ -136,7 +134,7 @@ func (s *server) execute(ctx context.Context, statements ...string) error {
 func withDatabase(address, name string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return address // it was parsed before, or made by us
+		return address // cannot happen, it was parsed before
 	}
 	parsed.Path = "/" + name
 	return parsed.String()

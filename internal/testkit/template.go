@@ -19,13 +19,13 @@ import (
 
 const (
 	templatePrefix = "magpie_template_"
-	// keptTemplates lets checkouts of a few branches take turns without migrating anew each time.
+	// keptTemplates allows switching between a few branches without running all migrations again.
 	keptTemplates = 4
-	templateLock  = 0x6d616770 // an arbitrary number that nothing else on a test server locks
+	templateLock  = 0x6d616770 // the key of an advisory lock
 )
 
-// template returns the name of the database that has the migrations of this checkout applied, and makes it when missing.
-// Test binaries that want it at the same time wait for the one that makes it.
+// template returns the name of the database with the migrations of this checkout. It creates a missing one under a lock,
+// for which other test binaries wait.
 func (s *server) template(ctx context.Context) (string, error) {
 	sum, err := migrationsHash(migrations.Files)
 	if err != nil {
@@ -36,35 +36,35 @@ func (s *server) template(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
 	}
-	defer func() { _ = connection.Close(ctx) }() // each statement has been answered
-	there, err := exists(ctx, connection, name)
-	if err != nil || (there && !s.fresh && s.appPassword == "") {
+	defer func() { _ = connection.Close(ctx) }() // every statement was answered
+	found, err := exists(ctx, connection, name)
+	if err != nil || (found && !s.started && s.appPassword == "") {
 		return name, err
 	}
 	if _, err := connection.Exec(ctx, "SELECT pg_advisory_lock($1)", templateLock); err != nil {
-		return "", fmt.Errorf("wait for the template's lock: %w", err)
+		return "", fmt.Errorf("lock the template: %w", err)
 	}
-	if there, err = exists(ctx, connection, name); err != nil {
+	if found, err = exists(ctx, connection, name); err != nil {
 		return "", err
 	}
-	if !there {
+	if !found {
 		if err := s.build(ctx, connection, name); err != nil {
 			return "", err
 		}
 	}
-	if err := s.sweep(ctx, connection, time.Now()); err != nil {
+	if err := s.dropAbandoned(ctx, connection, time.Now()); err != nil {
 		return "", err
 	}
 	if s.appPassword != "" {
 		statement := fmt.Sprintf("ALTER ROLE %s LOGIN PASSWORD '%s'", quote(devstack.DefaultAppRole), s.appPassword)
 		if _, err := connection.Exec(ctx, statement); err != nil {
-			return "", fmt.Errorf("let the application's role log in: %w", err)
+			return "", fmt.Errorf("set the password of the application role: %w", err)
 		}
 	}
 	return name, nil
 }
 
-// build migrates a database of another name and renames it when it is whole, so that a template is never half made.
+// build creates a template. It works under a temporary name, so that an interruption leaves no incomplete template.
 func (s *server) build(ctx context.Context, connection *pgx.Conn, name string) error {
 	unfinished := name + "_new"
 	for _, statement := range []string{
@@ -105,15 +105,15 @@ func dropOldTemplates(ctx context.Context, connection *pgx.Conn) error {
 	rows, err := connection.Query(ctx, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) AND NOT datallowconn
 		ORDER BY oid DESC OFFSET $2`, templatePrefix, keptTemplates)
 	if err != nil {
-		return fmt.Errorf("look for old templates: %w", err)
+		return fmt.Errorf("find old templates: %w", err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return fmt.Errorf("look for old templates: %w", err)
+		return fmt.Errorf("find old templates: %w", err)
 	}
 	for _, name := range names {
 		if _, err := connection.Exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)); err != nil {
-			return fmt.Errorf("drop an old template: %w", err)
+			return fmt.Errorf("drop old template: %w", err)
 		}
 	}
 	return nil
@@ -122,12 +122,12 @@ func dropOldTemplates(ctx context.Context, connection *pgx.Conn) error {
 func exists(ctx context.Context, connection *pgx.Conn, name string) (bool, error) {
 	var found bool
 	if err := connection.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&found); err != nil {
-		return false, fmt.Errorf("look for the template: %w", err)
+		return false, fmt.Errorf("find template: %w", err)
 	}
 	return found, nil
 }
 
-// migrationsHash names a set of migrations by its file names and contents.
+// migrationsHash returns a hash of the names and contents of the migrations.
 func migrationsHash(files fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

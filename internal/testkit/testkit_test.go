@@ -75,11 +75,11 @@ func TestDatabasesAreDroppedWithOpenConnections(t *testing.T) {
 	defer func() { _ = open.Close(context.Background()) }()
 	other := testkit.EmptyDatabase(t)
 	if got := query(t, other.OwnerURL, "SELECT count(*)::text FROM pg_database WHERE datname = '"+name+"'"); got != "0" {
-		t.Errorf("the database of a finished test is still there")
+		t.Errorf("the database of a finished test exists")
 	}
 }
 
-func TestAnEmptyDatabaseHasVectorsAndNoTables(t *testing.T) {
+func TestAnEmptyDatabaseHasPgvectorAndNoTables(t *testing.T) {
 	t.Parallel()
 	db := testkit.EmptyDatabase(t)
 	if got := query(t, db.OwnerURL, "SELECT '[1,2,3]'::vector::text"); got != "[1,2,3]" {
@@ -90,7 +90,7 @@ func TestAnEmptyDatabaseHasVectorsAndNoTables(t *testing.T) {
 	}
 }
 
-func TestEachRedisIsItsOwn(t *testing.T) {
+func TestRedisServersAreSeparate(t *testing.T) {
 	t.Parallel()
 	client := func() *redis.Client {
 		options, err := redis.ParseURL(testkit.Redis(t))
@@ -110,7 +110,7 @@ func TestEachRedisIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestS3KeepsListsAndForgetsObjects(t *testing.T) {
+func TestS3StoresListsAndDeletesObjects(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
 	endpoint, err := url.Parse(server.Endpoint)
@@ -171,11 +171,11 @@ func TestS3KeepsListsAndForgetsObjects(t *testing.T) {
 		}
 	}
 	for object := range client.ListObjects(t.Context(), "documents", minio.ListObjectsOptions{Recursive: true}) {
-		t.Errorf("%s is left (%v)", object.Key, object.Err)
+		t.Errorf("%s exists after its deletion (%v)", object.Key, object.Err)
 	}
 }
 
-func TestAStackOfItsOwnCanBeRestarted(t *testing.T) {
+func TestAStackCanBeRestarted(t *testing.T) {
 	t.Parallel()
 	stack := testkit.Stack(t)
 	if err := stack.RestartPostgres(t.Context()); err != nil {

@@ -66,11 +66,11 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 
 	// A sync without changes opens nothing.
 	f.clock.advance(time.Hour)
-	replies, downloads := w.Asked("conversations.replies"), w.Asked("download")
+	replies, downloads := w.Calls("conversations.replies"), w.Calls("download")
 	if job = f.sync(syncjob.StartOptions{}); job.Unchanged != 3 || job.Added+job.Modified+job.Deleted+job.Failed != 0 {
 		t.Errorf("the second job is %+v", job)
 	}
-	if w.Asked("conversations.replies") != replies || w.Asked("download") != downloads {
+	if w.Calls("conversations.replies") != replies || w.Calls("download") != downloads {
 		t.Error("unchanged items were opened")
 	}
 

@@ -144,7 +144,7 @@ func oauthCases() map[string]check {
 			server.SignIn(authserver.Account{Subject: "1", Denies: true})
 			back = begin(`{"provider":"google"}`)
 			rejected(t, "the provider's refusal", s.atDashboard(t, "GET", at(back), "", kept...), 400, "invalid_request",
-				"Google did not grant access: access_denied (The person refused)")
+				"Google did not grant access: access_denied (The user denied access)")
 		},
 		"design sign-in by an OpenID provider": func(t *testing.T, plain *site) {
 			s, server := connected(t)

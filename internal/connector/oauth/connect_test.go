@@ -61,7 +61,7 @@ func TestAConnectionMakesAGrantThatWorks(t *testing.T) {
 	}
 	token, err := h.grants.Token(ada.ctx, out.Grant)
 	must(t, err)
-	if !h.server.Works(token.Access) {
+	if !h.server.ValidToken(token.Access) {
 		t.Error("the access token does not work")
 	}
 	if bytes.Contains(row.Tokens, []byte(token.Access)) {
@@ -269,14 +269,14 @@ func TestWhatTheProviderRefusesIsShown(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	h.server.SignIn(authserver.Account{Subject: "1", Denies: true})
 	_, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.Start{Provider: "google"}))
-	if code(err) != apierr.InvalidRequest || apierr.From(err).Message != "Google did not grant access: access_denied (The person refused)" {
+	if code(err) != apierr.InvalidRequest || apierr.From(err).Message != "Google did not grant access: access_denied (The user denied access)" {
 		t.Errorf("without a place: %v", err)
 	}
 	out, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.Start{Provider: "google", Place: baseURL + "/done"}))
 	must(t, err)
 	place, err := url.Parse(out.Place)
 	must(t, err)
-	if q := place.Query(); out.Grant != uuid.Nil || q.Get("oauth") != "failed" || q.Get("error") != "access_denied" || !strings.Contains(q.Get("error_description"), "The person refused") {
+	if q := place.Query(); out.Grant != uuid.Nil || q.Get("oauth") != "failed" || q.Get("error") != "access_denied" || !strings.Contains(q.Get("error_description"), "The user denied access") {
 		t.Errorf("with a place: %+v", out)
 	}
 	hostile := h.begin(t, ada, oauth.Start{Provider: "google"})

@@ -41,7 +41,7 @@ func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 		h.clock.forward(56 * time.Minute)
 		next, err := h.node(t).Token(ada.ctx, grant)
 		must(t, err)
-		if next.Access == first.Access || !h.server.Works(next.Access) {
+		if next.Access == first.Access || !h.server.ValidToken(next.Access) {
 			t.Fatalf("round %d: the token is no new one that works", round)
 		}
 		first = next
@@ -103,7 +103,7 @@ func TestNobodyWaitsWhileThePresentTokenWorks(t *testing.T) {
 		t.Error("the other worker got another token")
 	}
 	close(hold)
-	if next := <-renewing; next.Access == first.Access || !h.server.Works(next.Access) {
+	if next := <-renewing; next.Access == first.Access || !h.server.ValidToken(next.Access) {
 		t.Error("the renewal gave no new token")
 	}
 }
@@ -153,7 +153,7 @@ func TestWhoLeavesDoesNotLoseTheNextRefreshToken(t *testing.T) {
 	h.clock.forward(2 * time.Hour)
 	token, err := h.node(t).Token(ada.ctx, grant)
 	must(t, err)
-	if !h.server.Works(token.Access) {
+	if !h.server.ValidToken(token.Access) {
 		t.Error("the next refresh token does not work")
 	}
 	if _, err := h.grants.Token(ada.ctx, grant); err != nil {
@@ -177,7 +177,7 @@ func TestALeaseOfADeadWorkerEnds(t *testing.T) {
 	h.clock.forward(time.Minute)
 	token, err := h.grants.Token(ada.ctx, grant)
 	must(t, err)
-	if !h.server.Works(token.Access) {
+	if !h.server.ValidToken(token.Access) {
 		t.Error("the token does not work")
 	}
 }
@@ -222,7 +222,7 @@ func TestAGrantThatWasWithdrawnNeedsAPerson(t *testing.T) {
 			t.Errorf("a connector is %s, not %s", got, want)
 		}
 	}
-	if token, err := h.grants.Token(ada.ctx, grant); err != nil || !h.server.Works(token.Access) {
+	if token, err := h.grants.Token(ada.ctx, grant); err != nil || !h.server.ValidToken(token.Access) {
 		t.Errorf("after the second consent: %v", err)
 	}
 }
@@ -276,7 +276,7 @@ func TestAProviderThatIsDownIsAskedAgainLater(t *testing.T) {
 	}
 	token, err := h.grants.Token(ada.ctx, grant)
 	must(t, err)
-	if row := h.grant(t, ada, grant); !h.server.Works(token.Access) || row.LastError != nil {
+	if row := h.grant(t, ada, grant); !h.server.ValidToken(token.Access) || row.LastError != nil {
 		t.Errorf("the grant is %+v", row)
 	}
 }
@@ -325,7 +325,7 @@ func TestAServiceThatNeverRenews(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !h.server.Works(same.Access) {
+	if !h.server.ValidToken(same.Access) {
 		t.Error("the token does not work")
 	}
 }
@@ -351,7 +351,7 @@ func TestARevokedGrantIsGoneHereAndThere(t *testing.T) {
 	}
 	must(t, h.grants.Check(ada.ctx, h.db.Ent, grant, "google_drive"))
 	must(t, h.grants.Revoke(ada.ctx, grant))
-	if h.server.Works(token.Access) || h.server.Requests(authserver.RevokePath) != 1 {
+	if h.server.ValidToken(token.Access) || h.server.Requests(authserver.RevokePath) != 1 {
 		t.Error("the provider still knows the grant")
 	}
 	if c := h.row(t, ada, ada.connector); c.GrantID != nil || c.Status != connector.StatusNeedsAuth {

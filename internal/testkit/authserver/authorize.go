@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// challengePattern is what S256 makes of a verifier: 32 bytes in base64url.
+// challengePattern matches an S256 challenge: 32 bytes in base64url.
 var challengePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// authorize is the authorization endpoint. The person at the browser is known
-// and decides at once.
+// authorize serves the authorization endpoint. The user is signed in and decides
+// without a page.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := r.URL.Query()
 	client, known := s.clients[q.Get("client_id")]
 	redirect := q.Get("redirect_uri")
-	// Without these two nobody may be sent anywhere (RFC 6749, section 4.1.2.1).
+	// Without a valid client and redirect URI there is no redirect (RFC 6749, section 4.1.2.1).
 	switch {
 	case !known:
 		writeError(w, http.StatusBadRequest, "invalid_request", "unknown client_id")
@@ -29,20 +29,20 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "invalid_request", "redirect_uri is not registered")
 		return
 	}
-	back := url.Values{"iss": {s.URL}}
+	answer := url.Values{"iss": {s.URL}}
 	if state := q.Get("state"); state != "" {
-		back.Set("state", state)
+		answer.Set("state", state)
 	}
-	if problem, description := s.wrong(q, client); problem != "" {
-		back.Set("error", problem)
-		back.Set("error_description", description)
+	if problem, description := s.validate(q, client); problem != "" {
+		answer.Set("error", problem)
+		answer.Set("error_description", description)
 	} else {
-		made := random()
-		s.codes[made] = &code{
+		value := random()
+		s.codes[value] = &code{
 			client: client.ID, redirect: redirect, challenge: q.Get("code_challenge"), nonce: q.Get("nonce"),
 			scopes: strings.Fields(q.Get("scope")), account: s.account, expires: s.now().Add(codeLifetime),
 		}
-		back.Set("code", made)
+		answer.Set("code", value)
 	}
 	to, err := url.Parse(redirect)
 	if err != nil {
@@ -50,18 +50,19 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := to.Query()
-	for name := range back {
-		query.Set(name, back.Get(name))
+	for name := range answer {
+		query.Set(name, answer.Get(name))
 	}
 	to.RawQuery = query.Encode()
-	http.Redirect(w, r, to.String(), http.StatusFound) //nolint:gosec // it is one that the client registered
+	http.Redirect(w, r, to.String(), http.StatusFound) //nolint:gosec // a registered redirect URI
 }
 
-// wrong checks an authorization request of a known client.
-func (s *Server) wrong(q url.Values, client Client) (problem, description string) {
+// validate checks an authorization request of a known client, and returns the
+// error code and its description.
+func (s *Server) validate(q url.Values, client Client) (problem, description string) {
 	for name, values := range q {
 		if len(values) > 1 {
-			return "invalid_request", name + " is given twice"
+			return "invalid_request", name + " is repeated"
 		}
 	}
 	scopes := strings.Fields(q.Get("scope"))
@@ -73,23 +74,23 @@ func (s *Server) wrong(q url.Values, client Client) (problem, description string
 	case len(client.Scopes) > 0 && slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(client.Scopes, scope) }):
 		return "invalid_scope", "a scope is not allowed for this client"
 	case s.account.Denies:
-		return "access_denied", "The person refused"
+		return "access_denied", "The user denied access"
 	}
 	return "", ""
 }
 
-// Browse goes to an authorization URL as the person's browser and returns the
-// address that the browser is sent back to. It fails the test when it is not.
+// Browse opens an authorization URL as the user's browser and returns the URL of
+// the redirect. Without a redirect it fails the test.
 func (s *Server) Browse(t testing.TB, authorizationURL string) *url.URL {
 	t.Helper()
 	response, err := get(t.Context(), authorizationURL)
 	if err != nil {
-		t.Fatalf("go to the authorization server: %v", err)
+		t.Fatalf("open the authorization URL: %v", err)
 	}
 	_ = response.Body.Close()
 	to, err := response.Location()
 	if err != nil {
-		t.Fatalf("the authorization server answered %d and sent the browser nowhere", response.StatusCode)
+		t.Fatalf("the authorization server answered %d without a redirect", response.StatusCode)
 	}
 	return to
 }

@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// Fault is how the server fails once.
+// Fault describes the failure of one request.
 type Fault struct {
-	// Status and Error are what is answered, as an error of OAuth; 500 without
-	// an error is the page of a broken proxy. 0 answers as always, afterwards.
+	// Status and Error are the answer, an OAuth error. Without Error, the answer is
+	// the HTML page of a proxy. With status 0 the request succeeds.
 	Status int
 	Error  string
-	// Hold is waited for before anything else, at most until the client leaves.
+	// Hold delays the request until it is closed or the client disconnects.
 	Hold <-chan struct{}
-	// After answers as always, but for the client the answer is lost: what the
-	// server did, it did.
+	// After processes the request and then closes the connection without an answer.
 	After bool
 }
 
-// Fail makes the next requests to a path fail, one after the other.
+// Fail makes the next requests to a path fail, each with one of the faults.
 func (s *Server) Fail(path string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[path] = append(s.faults[path], faults...)
 }
 
-// failed counts the request and plays the next fault of its path; true when
-// there is nothing more to answer.
-func (s *Server) failed(w http.ResponseWriter, r *http.Request) bool {
+// fail counts the request and applies the next fault of its path. It reports
+// whether the request is finished.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	s.requests[r.URL.Path]++
 	queue := s.faults[r.URL.Path]
@@ -42,17 +41,17 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request) bool {
 		case <-fault.Hold:
 		case <-r.Context().Done():
 			return true
-		case <-time.After(time.Minute): // a test that forgot it
+		case <-time.After(time.Minute): // in case the test does not close it
 		}
 	}
 	switch {
 	case fault.After:
-		s.token(discard{http.Header{}}, r)
+		s.token(discardWriter{http.Header{}}, r)
 		panic(http.ErrAbortHandler)
 	case fault.Status == 0:
 		return false
 	case fault.Error != "":
-		writeError(w, fault.Status, fault.Error, "as the test wants it")
+		writeError(w, fault.Status, fault.Error, "injected fault")
 	default:
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(fault.Status)
@@ -61,9 +60,9 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// discard is an answer that nobody gets.
-type discard struct{ header http.Header }
+// discardWriter discards the answer.
+type discardWriter struct{ header http.Header }
 
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d discard) WriteHeader(int)             {}
+func (d discardWriter) Header() http.Header         { return d.header }
+func (d discardWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (d discardWriter) WriteHeader(int)             {}

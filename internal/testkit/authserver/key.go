@@ -17,16 +17,16 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Algorithm signs ID tokens.
+// Algorithm is a signature algorithm of ID tokens.
 type Algorithm string
 
-// The algorithms that the server knows.
+// Supported algorithms.
 const (
 	RS256 Algorithm = "RS256"
 	ES256 Algorithm = "ES256"
 )
 
-// signer is a signing key with its name.
+// signer is a signing key with its ID.
 type signer struct {
 	id  string
 	alg Algorithm
@@ -41,12 +41,12 @@ func newKey(alg Algorithm) (key crypto.Signer) {
 		key, err = rsa.GenerateKey(rand.Reader, 2048)
 	}
 	if err != nil {
-		panic(err) // only a broken source of randomness
+		panic(err) // the source of randomness failed
 	}
 	return key
 }
 
-// RotateKeys makes a new signing key, in the place of all that were before.
+// RotateKeys replaces all signing keys by a new one.
 func (s *Server) RotateKeys(alg Algorithm) {
 	key := newKey(alg)
 	s.mu.Lock()
@@ -60,13 +60,13 @@ func (s *Server) keySet(w http.ResponseWriter) {
 	defer s.mu.Unlock()
 	list := []map[string]string{}
 	for _, k := range s.keys {
-		list = append(list, k.public())
+		list = append(list, k.jwk())
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"keys": list})
 }
 
-// public is the key as a JSON Web Key.
-func (k signer) public() map[string]string {
+// jwk returns the public key as a JSON Web Key.
+func (k signer) jwk() map[string]string {
 	out := map[string]string{"kid": k.id, "alg": string(k.alg), "use": "sig"}
 	text := base64.RawURLEncoding.EncodeToString
 	switch key := k.key.Public().(type) {
@@ -75,42 +75,43 @@ func (k signer) public() map[string]string {
 	case *ecdsa.PublicKey:
 		point, err := key.Bytes() // 4, x, y
 		if err != nil {
-			panic(err) // the key was made here
+			panic(err) // cannot happen for a generated key
 		}
 		out["kty"], out["crv"], out["x"], out["y"] = "EC", "P-256", text(point[1:33]), text(point[33:])
 	}
 	return out
 }
 
-// AlterIDToken changes the claims of all ID tokens from now on; nil ends it.
+// AlterIDToken applies a function to the claims of all further ID tokens; nil
+// removes it.
 func (s *Server) AlterIDToken(change func(claims map[string]any)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idToken = change
+	s.alterClaims = change
 }
 
-// ForgeSignatures makes the server sign ID tokens with a key that is not the
-// one in its key set, under its name.
+// ForgeSignatures makes the server sign ID tokens with a key that is not in its
+// key set, under the ID of one that is.
 func (s *Server) ForgeSignatures() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forge = true
 }
 
-func (s *Server) makeIDToken(f *family, access string) string {
+func (s *Server) makeIDToken(f *grant, access string) string {
 	now := s.now()
-	half := sha256.Sum256([]byte(access))
+	digest := sha256.Sum256([]byte(access))
 	claims := map[string]any{
 		"iss": s.URL, "sub": f.account.Subject, "aud": f.client, "iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(),
 		"email": f.account.Email, "email_verified": f.account.Verified, "name": f.account.Name,
-		"at_hash": base64.RawURLEncoding.EncodeToString(half[:16]),
+		"at_hash": base64.RawURLEncoding.EncodeToString(digest[:16]),
 	}
 	if f.nonce != "" {
 		claims["nonce"] = f.nonce
 	}
 	maps.Copy(claims, f.account.Claims)
-	if s.idToken != nil {
-		s.idToken(claims)
+	if s.alterClaims != nil {
+		s.alterClaims(claims)
 	}
 	k := s.keys[0]
 	key := k.key
@@ -125,7 +126,7 @@ func (s *Server) makeIDToken(f *family, access string) string {
 	token.Header["kid"] = k.id
 	text, err := token.SignedString(key)
 	if err != nil {
-		panic(err) // the key fits the method
+		panic(err) // cannot happen, the key fits the method
 	}
 	return text
 }

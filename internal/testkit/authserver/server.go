@@ -21,139 +21,138 @@ const (
 	KeysPath      = "/jwks"
 )
 
-// Lifetimes of what the server gives.
+// Lifetimes of codes and access tokens.
 const (
 	codeLifetime  = time.Minute
 	tokenLifetime = time.Hour
 )
 
-// Client is a program that may ask for grants.
+// Client is a registered OAuth client.
 type Client struct {
 	ID string
-	// Secret is empty for a public client, which proves itself by PKCE alone.
+	// Secret is empty for a public client, which uses PKCE only.
 	Secret string
-	// Redirects are the exact addresses that the browser may be sent back to.
+	// Redirects are the allowed redirect URIs.
 	Redirects []string
-	// Scopes are those that it may ask for; empty is any.
+	// Scopes are the allowed scopes; empty allows any.
 	Scopes []string
 }
 
-// Account is the person at the browser, who is signed in at the server already.
+// Account is the user who is signed in at the server.
 type Account struct {
 	Subject, Email, Name string
 	// Verified is the claim email_verified.
 	Verified bool
-	// Claims are further ones of the ID token; they win over the others.
+	// Claims are further claims of the ID token, which override the others.
 	Claims map[string]any
-	// Denies says that the person refuses what is asked for.
+	// Denies makes the user deny access.
 	Denies bool
 }
 
-// Server is a running authorization server. Its methods may be called at any
-// time, also while it answers.
+// Server is a running authorization server. Its methods are safe for concurrent
+// use.
 type Server struct {
-	// URL is its address, and its issuer.
+	// URL is its base URL and its issuer.
 	URL string
 
 	mu       sync.Mutex
 	clients  map[string]Client
 	account  Account
 	codes    map[string]*code
-	access   map[string]*family
-	refresh  map[string]*family
+	access   map[string]*grant
+	refresh  map[string]*grant
 	keys     []signer
 	serial   int
 	faults   map[string][]Fault
 	requests map[string]int
-	issued   int
 	now      func() time.Time
 	lifetime time.Duration
-	sticky   bool
-	refused  []string
-	idToken  func(claims map[string]any)
+	keep     bool // keep refresh tokens instead of rotating them
 	forge    bool
+
+	alterClaims func(claims map[string]any)
 }
 
-// code is an authorization code on its way.
+// code is an authorization code.
 type code struct {
 	client, redirect, challenge, nonce string
 	scopes                             []string
 	account                            Account
 	expires                            time.Time
-	used                               *family // what it was exchanged for
+	grant                              *grant // set when the code is exchanged
 }
 
-// family is a grant with all the tokens that came of it.
-type family struct {
+// grant is a grant with all its tokens.
+type grant struct {
 	client  string
 	scopes  []string
 	account Account
 	nonce   string
-	current string // the refresh token that works
-	expires map[string]time.Time
+	current string               // the valid refresh token
+	expires map[string]time.Time // of access tokens
 	revoked bool
 }
 
-// Start runs a server until the end of the test.
+// Start starts a server, which stops at the end of the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
-		clients: map[string]Client{}, codes: map[string]*code{}, access: map[string]*family{}, refresh: map[string]*family{},
+		clients: map[string]Client{}, codes: map[string]*code{}, access: map[string]*grant{}, refresh: map[string]*grant{},
 		faults: map[string][]Fault{}, requests: map[string]int{}, now: time.Now, lifetime: tokenLifetime,
 		account: Account{Subject: "subject-1", Email: "ada@example.com", Name: "Ada", Verified: true},
 	}
-	s.RotateKeys(ES256) // cheaper to make
+	s.RotateKeys(ES256) // cheaper than RS256
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
 
-// Register makes a client known.
+// Register adds or replaces a client.
 func (s *Server) Register(c Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients[c.ID] = c
 }
 
-// SignIn puts another person before the browser.
+// SignIn changes the signed-in user.
 func (s *Server) SignIn(a Account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.account = a
 }
 
-// SetClock makes the server take its time from now.
+// SetClock replaces the clock.
 func (s *Server) SetClock(now func() time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = now
 }
 
-// SetLifetime is how long access tokens work from now on; 0 gives tokens of
-// which nothing is said.
+// SetLifetime sets the lifetime of further access tokens. With 0 the answer has
+// no expires_in.
 func (s *Server) SetLifetime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lifetime = d
 }
 
-// KeepRefreshTokens ends rotation: a refresh answers no refresh token, and the
-// one that was given goes on working.
+// KeepRefreshTokens disables rotation: the answer to a refresh has no refresh
+// token, and the old one stays valid.
 func (s *Server) KeepRefreshTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sticky = true
+	s.keep = true
 }
 
-// Requests counts the requests to a path so far.
+// Requests returns the number of requests to a path.
 func (s *Server) Requests(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests[path]
 }
 
-// RevokeEverything ends all grants, as an administrator of the service can.
+// RevokeEverything revokes all grants.
 func (s *Server) RevokeEverything() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,14 +164,15 @@ func (s *Server) RevokeEverything() {
 	}
 }
 
-// Works reports whether an access token opens the server's own resource now.
-func (s *Server) Works(token string) bool {
+// ValidToken reports whether an access token is valid.
+func (s *Server) ValidToken(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.valid(token) != nil
+	return s.grantOf(token) != nil
 }
 
-func (s *Server) valid(token string) *family {
+// grantOf returns the grant of a valid access token, or nil.
+func (s *Server) grantOf(token string) *grant {
 	f := s.access[token]
 	if f == nil || f.revoked || !s.now().Before(f.expires[token]) {
 		return nil
@@ -180,9 +180,9 @@ func (s *Server) valid(token string) *family {
 	return f
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves all endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.failed(w, r) {
+	if s.fail(w, r) {
 		return
 	}
 	switch r.URL.Path {
@@ -220,10 +220,10 @@ func (s *Server) userinfo(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	token, ok := bearer(r)
-	f := s.valid(token)
+	f := s.grantOf(token)
 	if !ok || f == nil {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		writeError(w, http.StatusUnauthorized, "invalid_token", "the token does not work")
+		writeError(w, http.StatusUnauthorized, "invalid_token", "the token is not valid")
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{
@@ -244,7 +244,7 @@ func writeError(w http.ResponseWriter, status int, code, description string) {
 
 func random() string { return rand.Text() + rand.Text() }
 
-// get is a plain request of the browser that does not follow redirects.
+// get sends a GET request and does not follow redirects.
 func get(ctx context.Context, address string) (*http.Response, error) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// token is the token endpoint.
+// token serves the token endpoint.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,19 +48,19 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
 	}
 	for name, values := range r.PostForm {
 		if len(values) > 1 {
-			writeError(w, http.StatusBadRequest, "invalid_request", name+" is given twice")
+			writeError(w, http.StatusBadRequest, "invalid_request", name+" is repeated")
 			return nil, false
 		}
 	}
 	return r.PostForm, true
 }
 
-// authenticate finds out which client asks (RFC 6749, section 2.3).
+// authenticate authenticates the client (RFC 6749, section 2.3).
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, form url.Values) (Client, bool) {
 	id, secret := form.Get("client_id"), form.Get("client_secret")
 	if user, password, basic := r.BasicAuth(); basic {
 		if secret != "" {
-			writeError(w, http.StatusBadRequest, "invalid_request", "two ways of client authentication at once")
+			writeError(w, http.StatusBadRequest, "invalid_request", "more than one method of client authentication")
 			return Client{}, false
 		}
 		var err, errSecret error
@@ -83,27 +83,26 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, form url.V
 func (s *Server) exchange(w http.ResponseWriter, client Client, form url.Values) {
 	given := s.codes[form.Get("code")]
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
-	refused := ""
+	problem := ""
 	switch {
 	case given == nil || given.client != client.ID:
-		refused = "the code is unknown"
-	case given.used != nil:
-		given.used.revoked = true // RFC 6749, section 4.1.2
-		refused = "the code was used before"
+		problem = "the code is unknown"
+	case given.grant != nil:
+		given.grant.revoked = true // RFC 6749, section 4.1.2
+		problem = "the code was used before"
 	case !s.now().Before(given.expires):
-		refused = "the code has expired"
+		problem = "the code has expired"
 	case form.Get("redirect_uri") != given.redirect:
-		refused = "redirect_uri is not that of the beginning"
+		problem = "redirect_uri differs from the authorization request"
 	case len(form.Get("code_verifier")) < 43 || base64.RawURLEncoding.EncodeToString(sum[:]) != given.challenge:
-		refused = "code_verifier does not fit"
+		problem = "code_verifier does not fit"
 	}
-	if refused != "" {
-		s.refused = append(s.refused, refused)
-		writeError(w, http.StatusBadRequest, "invalid_grant", refused)
+	if problem != "" {
+		writeError(w, http.StatusBadRequest, "invalid_grant", problem)
 		return
 	}
-	f := &family{client: client.ID, scopes: given.scopes, account: given.account, nonce: given.nonce, expires: map[string]time.Time{}}
-	given.used = f
+	f := &grant{client: client.ID, scopes: given.scopes, account: given.account, nonce: given.nonce, expires: map[string]time.Time{}}
+	given.grant = f
 	f.current = random()
 	s.refresh[f.current] = f
 	s.answer(w, f, true)
@@ -114,47 +113,46 @@ func (s *Server) renew(w http.ResponseWriter, client Client, form url.Values) {
 	f := s.refresh[given]
 	switch {
 	case f == nil || f.client != client.ID || f.revoked:
-		writeError(w, http.StatusBadRequest, "invalid_grant", "the refresh token does not work")
+		writeError(w, http.StatusBadRequest, "invalid_grant", "the refresh token is not valid")
 		return
 	case f.current != given:
-		f.revoked = true // somebody has copied it
+		f.revoked = true // the token was stolen
 		writeError(w, http.StatusBadRequest, "invalid_grant", "the refresh token was used before")
 		return
 	}
 	for scope := range strings.FieldsSeq(form.Get("scope")) {
 		if !slices.Contains(f.scopes, scope) {
-			writeError(w, http.StatusBadRequest, "invalid_scope", "more than was granted")
+			writeError(w, http.StatusBadRequest, "invalid_scope", "the scope was not granted")
 			return
 		}
 	}
-	if !s.sticky {
+	if !s.keep {
 		f.current = random()
 		s.refresh[f.current] = f
 	}
-	s.answer(w, f, !s.sticky)
+	s.answer(w, f, !s.keep)
 }
 
-// answer gives a new access token, and the refresh token where it is new.
-func (s *Server) answer(w http.ResponseWriter, f *family, withRefresh bool) {
-	made := random()
-	s.issued++
-	s.access[made] = f
-	f.expires[made] = s.now().Add(tokenLifetime)
-	out := map[string]any{"access_token": made, "token_type": "Bearer", "scope": strings.Join(f.scopes, " ")}
+// answer sends a new access token, and the refresh token if it is new.
+func (s *Server) answer(w http.ResponseWriter, f *grant, withRefresh bool) {
+	token := random()
+	s.access[token] = f
+	f.expires[token] = s.now().Add(tokenLifetime)
+	out := map[string]any{"access_token": token, "token_type": "Bearer", "scope": strings.Join(f.scopes, " ")}
 	if s.lifetime > 0 {
-		f.expires[made] = s.now().Add(s.lifetime)
+		f.expires[token] = s.now().Add(s.lifetime)
 		out["expires_in"] = int(s.lifetime.Seconds())
 	}
 	if withRefresh {
 		out["refresh_token"] = f.current
 	}
 	if slices.Contains(f.scopes, "openid") {
-		out["id_token"] = s.makeIDToken(f, made)
+		out["id_token"] = s.makeIDToken(f, token)
 	}
 	writeJSON(w, http.StatusOK, out)
 }
 
-// revoke is the revocation endpoint; an unknown token is as good as revoked.
+// revoke serves the revocation endpoint. It succeeds for unknown tokens.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,14 +27,14 @@ func (c *call) serveV2() {
 		})))
 	case kind != "" && len(path) >= 2:
 		one := c.content[path[1]]
-		if one == nil || one.Type != kind || !c.sees(c.who, one) {
+		if one == nil || one.Type != kind || !c.canView(c.who, one) {
 			c.refuseV2(http.StatusNotFound, "NOT_FOUND", "Not Found")
 			return
 		}
 		c.underV2(one, path)
 	case path[0] == "attachments" && len(path) == 2:
 		one := c.content[path[1]]
-		if one == nil || one.Type != "attachment" || !c.sees(c.who, one) {
+		if one == nil || one.Type != "attachment" || !c.canView(c.who, one) {
 			c.refuseV2(http.StatusNotFound, "NOT_FOUND", "Not Found")
 			return
 		}
@@ -57,7 +57,7 @@ func (c *call) spaceRows() []row {
 		if s.Archive {
 			made["status"] = "archived"
 		}
-		if c.seesSpace(c.who, s) && (len(keys) == 0 || slices.Contains(keys, s.Key)) && (status == "" || status == made["status"]) {
+		if c.canViewSpace(c.who, s) && (len(keys) == 0 || slices.Contains(keys, s.Key)) && (status == "" || status == made["status"]) {
 			rows = append(rows, row{s.ID, made})
 		}
 	}
@@ -67,7 +67,7 @@ func (c *call) spaceRows() []row {
 func (c *call) spaceV2(path []string, kinds map[string]string) {
 	var of *Space
 	for _, s := range c.spaces {
-		if s.ID == path[1] && c.seesSpace(c.who, s) {
+		if s.ID == path[1] && c.canViewSpace(c.who, s) {
 			of = s
 		}
 	}
@@ -88,7 +88,7 @@ func (c *call) spaceV2(path []string, kinds map[string]string) {
 				rows = append(rows, row{number, object{"id": number, "principal": object{"type": kind, "id": id}, "operation": operation}})
 			}
 		}
-		// Somebody who may write, but whom the list does not let read.
+		// A user who may write but not read.
 		rows = append(rows, row{"9000", object{"id": "9000", "principal": object{"type": "group", "id": "writers-only"}, "operation": object{"key": "create", "targetType": "page"}}})
 		c.listV2(rows)
 	case kinds[path[2]] != "":
@@ -113,7 +113,7 @@ func (c *call) underV2(one *Content, path []string) {
 			rows = append(rows, row{strconv.Itoa(i + 1), object{"id": strconv.Itoa(i + 1), "name": name, "prefix": "global"}})
 		}
 	case "attachments":
-		for _, f := range c.under(c.who, one.ID, "attachment") {
+		for _, f := range c.children(c.who, one.ID, "attachment") {
 			rows = append(rows, row{f.ID, c.fileV2(f)})
 		}
 	default:
@@ -123,7 +123,8 @@ func (c *call) underV2(one *Content, path []string) {
 	c.listV2(rows)
 }
 
-// listed reads a parameter that may come several times, or with commas.
+// listed returns the values of a parameter, which may be repeated or separated by
+// commas.
 func (c *call) listed(name string) []string {
 	var list []string
 	for _, value := range c.query[name] {
@@ -153,7 +154,7 @@ func (c *call) rowsV2(found []*Content) []row {
 	return rows
 }
 
-// listV2 gives the part of a list that follows the cursor: the id of the last row.
+// listV2 serves the page after the cursor, which is the ID of the last row.
 func (c *call) listV2(rows []row) {
 	slices.SortFunc(rows, func(a, b row) int { return number(a.id) - number(b.id) })
 	if text := c.query.Get("cursor"); text != "" {

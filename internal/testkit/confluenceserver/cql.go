@@ -11,9 +11,9 @@ var errCQL = errors.New("this is no CQL")
 
 type matcher = func(*Content) bool
 
-// parseCQL reads the part of the query language that the connector and its
-// tests write: and, or, parentheses, =, !=, ~ and in, on id, type, space,
-// container, label and title.
+// parseCQL parses the subset of CQL that the connector and its tests use: and,
+// or, parentheses, =, !=, ~ and in, for id, type, space, container, label and
+// title.
 func parseCQL(s *Server, text string) (matcher, error) {
 	p := &cql{server: s, tokens: regexp.MustCompile(`"[^"]*"|'[^']*'|!=|[=~(),]|[^\s=~(),!]+`).FindAllString(text, -1)}
 	m, err := p.either()

@@ -1,8 +1,8 @@
-// Package confluenceserver serves Confluence's REST interfaces from a world in
-// memory that tests change: version 2 and what is left of version 1 for Cloud,
-// with Atlassian's gateway and media host, and version 1 for Data Center, with
-// its older remote interface. Who asks sees what that account may see; lists
-// are paged, and fields left out unless they are asked for, as the platforms do.
+// Package confluenceserver is a Confluence site for tests. For Cloud it serves
+// version 2 of the REST API and the remaining parts of version 1, Atlassian's
+// gateway and the media host. For Data Center it serves version 1 and the older
+// JSON-RPC API. Permissions, paging and expansions work as in Confluence. Tests
+// change the site while it runs.
 //
 // Allowed imports: the standard library.
 package confluenceserver

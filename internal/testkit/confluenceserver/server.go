@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// CloudID is the id of the site at the gateway.
+// CloudID is the ID of the site at the gateway.
 const CloudID = "11223344-a1b2-3b33-c444-def123456789"
 
-// Fault takes the place of an answer.
+// Fault replaces an answer.
 type Fault struct {
 	Status   int
 	Header   http.Header
 	Body     string
-	Location string // of a redirect
+	Location string // the target of a redirect
 }
 
-// Server is one site. Change its exported fields before it is asked anything.
+// Server is a running site. Set its exported fields before the first request.
 type Server struct {
-	// URL is where people open it, and Gateway the root of Atlassian's gateway.
+	// URL is the base URL of the site, Gateway of Atlassian's gateway.
 	URL, Gateway string
-	// NoScan says that Data Center is older than 7.18, NoPermissions that it is
-	// older than 9.1, and NoRemote that its remote interface is switched off.
+	// NoScan imitates Data Center before 7.18, NoPermissions before 9.1. NoRemote
+	// disables the JSON-RPC API.
 	NoScan, NoPermissions, NoRemote bool
-	// NoAnonymous switches off for the whole site what spaces allow everybody.
+	// NoAnonymous disables anonymous access to the whole site.
 	NoAnonymous bool
-	// MaxPage lowers how many entries a list has.
+	// MaxPage is the maximum number of entries of a page.
 	MaxPage int
 
 	cloud   bool
@@ -47,22 +47,22 @@ type Server struct {
 	groups  []*Group
 	spaces  []*Space
 	content map[string]*Content
-	bearer  map[string]string // tokens of grants: ids of users
+	bearer  map[string]string // user IDs by token
 	fault   func(r *http.Request) *Fault
-	asked   map[string]int
+	counts  map[string]int // requests by path
 }
 
-// NewCloud starts a Cloud site, NewCenter a Data Center one below /confluence.
-// They end with the test.
+// NewCloud starts a Cloud site. It stops at the end of the test.
 func NewCloud(t testing.TB) *Server { return start(t, true, "/wiki") }
 
-// NewCenter starts a Data Center site below /confluence; it ends with the test.
+// NewCenter starts a Data Center site below /confluence. It stops at the end of
+// the test.
 func NewCenter(t testing.TB) *Server { return start(t, false, "/confluence") }
 
 func start(t testing.TB, cloud bool, context string) *Server {
 	s := &Server{
 		cloud: cloud, context: context, clock: time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC),
-		content: map[string]*Content{}, bearer: map[string]string{}, asked: map[string]int{},
+		content: map[string]*Content{}, bearer: map[string]string{}, counts: map[string]int{},
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -72,27 +72,27 @@ func start(t testing.TB, cloud bool, context string) *Server {
 	return s
 }
 
-// Grant makes a token of an OAuth grant for a user.
+// Grant adds an OAuth access token of a user.
 func (s *Server) Grant(token, user string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.bearer[token] = user
 }
 
-// Fail has a function look at each request first: what it returns is the
-// answer, nil leaves it to the server. It holds no lock of the server's.
+// Fail sets a function that can replace the answer to each request. With nil, the
+// server answers. The function is called without a lock.
 func (s *Server) Fail(fault func(r *http.Request) *Fault) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.fault = fault
 }
 
-// Asked is how many requests there were whose path contains a text.
-func (s *Server) Asked(part string) int {
+// Requests returns the number of requests whose path contains a text.
+func (s *Server) Requests(part string) int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	count := 0
-	for path, n := range s.asked {
+	for path, n := range s.counts {
 		if strings.Contains(path, part) {
 			count += n
 		}
@@ -103,7 +103,7 @@ func (s *Server) Asked(part string) int {
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
-	s.asked[r.URL.Path]++
+	s.counts[r.URL.Path]++
 	fault := s.fault
 	s.mutex.Unlock()
 	w.Header().Set("Date", time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC).Format(http.TimeFormat))
@@ -120,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	// What is slow to be read must not hold up the others.
+	// A slow client must not block other requests.
 	recorded := httptest.NewRecorder()
 	s.answer(recorded, r)
 	for name, values := range recorded.Header() {
@@ -176,7 +176,7 @@ func (s *Server) resources(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// authenticate finds out who asks; nil is nobody in particular.
+// authenticate returns the user of a request; nil is an anonymous user.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, gateway bool) (who *User, ok bool) {
 	header := r.Header.Get("Authorization")
 	name, word, basic := r.BasicAuth()
@@ -202,10 +202,10 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, gateway bo
 	return who, true
 }
 
-// serveMedia is the host that Cloud keeps files on: it goes by the address alone.
+// serveMedia serves the media host of Cloud, whose URLs are their own authorization.
 func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
-		http.Error(w, "credentials do not belong here", http.StatusBadRequest)
+		http.Error(w, "unexpected credentials", http.StatusBadRequest)
 		return
 	}
 	s.mutex.Lock()
@@ -244,7 +244,7 @@ type object = map[string]any
 
 func (c *call) answer(value any) { writeJSON(c.w, http.StatusOK, value) }
 
-// refuse answers in the words of version 1.
+// refuse sends an error in the format of version 1.
 func (c *call) refuse(status int, message string) {
 	writeJSON(c.w, status, object{"statusCode": status, "data": object{"authorized": false, "valid": true, "errors": []any{}, "successful": false},
 		"message": message, "reason": http.StatusText(status)})
@@ -254,12 +254,12 @@ func (c *call) notFound(id string) {
 	c.refuse(http.StatusNotFound, "com.atlassian.confluence.api.service.exceptions.NotFoundException: No content found with id: ContentId{id="+id+"}")
 }
 
-// refuseV2 answers in the words of version 2.
+// refuseV2 sends an error in the format of version 2.
 func (c *call) refuseV2(status int, code, title string) {
 	writeJSON(c.w, status, object{"errors": []any{object{"status": status, "code": code, "title": title, "detail": nil}}})
 }
 
-// is reports whether the path has a form, "*" being any part.
+// is reports whether the path has a form; "*" matches any part.
 func (c *call) is(form ...string) bool {
 	if len(form) != len(c.path) {
 		return false
@@ -288,7 +288,7 @@ func (c *call) serve() {
 	switch {
 	case c.cloud && len(c.path) > 2 && c.path[0] == "api" && c.path[1] == "v2":
 		c.serveV2()
-	case v1 && c.cloud && !c.isLeft():
+	case v1 && c.cloud && !c.isCloudV1():
 		c.refuse(http.StatusGone, "This deprecated endpoint has been removed.")
 	case v1:
 		c.serveV1()
@@ -312,8 +312,8 @@ func (c *call) serve() {
 	}
 }
 
-// isLeft reports what Cloud still has of version 1.
-func (c *call) isLeft() bool {
+// isCloudV1 reports whether Cloud still serves a path of version 1.
+func (c *call) isCloudV1() bool {
 	return c.is("rest", "api", "user", "current") || c.is("rest", "api", "content", "search") || c.path[2] == "group" ||
 		c.is("rest", "api", "content", "*", "restriction", "byOperation", "read") ||
 		c.is("rest", "api", "content", "*", "child", "attachment", "*", "download")

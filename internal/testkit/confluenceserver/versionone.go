@@ -53,7 +53,7 @@ func (c *call) serveV1() {
 
 func (c *call) oneV1(path []string) {
 	one := c.content[path[1]]
-	if one == nil || !c.sees(c.who, one) || one.Status != "current" && one.Status != "archived" {
+	if one == nil || !c.canView(c.who, one) || one.Status != "current" && one.Status != "archived" {
 		c.notFound(path[1])
 		return
 	}
@@ -65,9 +65,9 @@ func (c *call) oneV1(path []string) {
 		start, limit := c.start(), c.limit(100, 200)
 		c.answer(c.readers(one, start, limit))
 	case rest == "child/attachment":
-		c.listV1(c.under(c.who, one.ID, "attachment"))
+		c.listV1(c.children(c.who, one.ID, "attachment"))
 	case rest == "descendant/comment" || rest == "child/comment":
-		c.listV1(c.under(c.who, one.ID, "comment"))
+		c.listV1(c.children(c.who, one.ID, "comment"))
 	case len(path) == 6 && path[2] == "child" && path[3] == "attachment" && path[5] == "download":
 		f := c.content[path[4]]
 		if f == nil || f.Container != one.ID {
@@ -85,7 +85,7 @@ func (c *call) start() int {
 	return max(start, 0)
 }
 
-// expansions are what was asked for in more detail: "a.b" is b within a.
+// expansions returns the values of the parameter expand: "a.b" is b within a.
 func (c *call) expansions() []string {
 	var list []string
 	for _, value := range c.query["expand"] {
@@ -94,20 +94,20 @@ func (c *call) expansions() []string {
 	return list
 }
 
-// within are the expansions inside of one, and whether it was asked for at all.
-func within(list []string, name string) (inner []string, asked bool) {
+// within returns the expansions below an expansion, and whether it is in the list.
+func within(list []string, name string) (inner []string, found bool) {
 	for _, one := range list {
 		if one == name {
-			asked = true
+			found = true
 		}
-		if rest, found := strings.CutPrefix(one, name+"."); found {
-			asked, inner = true, append(inner, rest)
+		if below, ok := strings.CutPrefix(one, name+"."); ok {
+			found, inner = true, append(inner, below)
 		}
 	}
-	return inner, asked
+	return inner, found
 }
 
-// most is how long a list may be: shorter the more is asked for with each entry.
+// most returns the maximum length of a page, which depends on the expansions.
 func (c *call) most() int {
 	list := c.expansions()
 	if _, body := within(list, "body"); body {
@@ -141,7 +141,7 @@ func (c *call) rendered(found []*Content) []object {
 	return made
 }
 
-// scanV1 goes on behind a page, whatever happened to those before it.
+// scanV1 serves the pages after a cursor.
 func (c *call) scanV1() {
 	key, after := c.query.Get("spaceKey"), 0
 	if cursor := c.query.Get("cursor"); cursor != "" {
@@ -167,8 +167,8 @@ func (c *call) scanV1() {
 	c.answer(answer)
 }
 
-// searchV1 looks in the index, which may not know what is new. Cloud pages it
-// by cursor, Data Center by number.
+// searchV1 searches the index, which may not have new content yet. Cloud pages by
+// cursor, Data Center by offset.
 func (c *call) searchV1() {
 	match, err := parseCQL(c.Server, c.query.Get("cql"))
 	if err != nil {
@@ -220,7 +220,8 @@ func (c *call) author(id string) object {
 	return object{"type": "anonymous", "displayName": "Anonymous"}
 }
 
-// render writes a piece of content with what was asked for, and names what was not.
+// render returns the JSON of a content with its expansions, and the names of the
+// other expandable fields.
 func (c *call) render(one *Content, list []string) object {
 	unasked := object{}
 	links := object{"webui": "/display/" + one.Space + "/" + url.QueryEscape(one.Title), "self": c.URL + "/rest/api/content/" + one.ID}
@@ -260,7 +261,7 @@ func (c *call) render(one *Content, list []string) object {
 	})
 	add("ancestors", func([]string) any {
 		above := []object{}
-		for _, a := range c.above(one) {
+		for _, a := range c.ancestors(one) {
 			above = append(above, c.render(a, nil))
 		}
 		return above
@@ -298,9 +299,9 @@ func (c *call) render(one *Content, list []string) object {
 	return made
 }
 
-// inside is a list within a piece of content: its first 25 entries.
+// inside returns a list within a content: its first 25 entries.
 func (c *call) inside(one *Content, kind, as string, inner []string) object {
-	found, links := c.under(c.who, one.ID, kind), object{}
+	found, links := c.children(c.who, one.ID, kind), object{}
 	const most = 25
 	if len(found) > most {
 		found, links["next"] = found[:most], "/rest/api/content/"+one.ID+"/"+as+"/"+kind+"?limit=25&start=25"
@@ -337,7 +338,7 @@ func (c *call) spacesV1() {
 	status, keys := c.query.Get("status"), c.query["spaceKey"]
 	var found []object
 	for _, s := range c.spaces {
-		if c.seesSpace(c.who, s) && (status == "" || (status == "archived") == s.Archive) && (len(keys) == 0 || slices.Contains(keys, s.Key)) {
+		if c.canViewSpace(c.who, s) && (status == "" || (status == "archived") == s.Archive) && (len(keys) == 0 || slices.Contains(keys, s.Key)) {
 			kind := "global"
 			if s.Personal {
 				kind = "personal"
@@ -349,7 +350,7 @@ func (c *call) spacesV1() {
 	c.objects(found, c.limit(25, 200))
 }
 
-// objects gives a list of what is no content.
+// objects serves a list of other objects than content.
 func (c *call) objects(found []object, limit int) {
 	start := c.start()
 	part, links := found[min(start, len(found)):], object{"base": c.URL}
@@ -366,7 +367,7 @@ func (c *call) objects(found []object, limit int) {
 
 func (c *call) spaceV1(path []string) {
 	s := c.space(path[1])
-	if !c.seesSpace(c.who, s) {
+	if !c.canViewSpace(c.who, s) {
 		c.refuse(http.StatusNotFound, "No space found with key : "+path[1])
 		return
 	}
@@ -446,7 +447,7 @@ func (c *call) groupsV1(path []string) {
 }
 
 func (c *call) downloadCenter() {
-	for _, f := range c.under(c.who, c.path[2], "attachment") {
+	for _, f := range c.children(c.who, c.path[2], "attachment") {
 		if f.Title == c.path[3] {
 			c.w.Header().Set("Content-Type", "application/octet-stream")
 			c.w.Header().Set("Content-Length", strconv.Itoa(len(f.Data)))

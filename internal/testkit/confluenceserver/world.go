@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// User is an account of the site.
+// User is a user of the site.
 type User struct {
-	// ID is the account id on Cloud and the user key on Data Center; Name is the
-	// name to log in with on Data Center.
+	// ID is the account ID on Cloud and the user key on Data Center. Name is the
+	// login name on Data Center.
 	ID, Name, Display, Email string
-	// Hidden says that the profile does not show the mail address; App that the
-	// account is a program's.
+	// Hidden hides the email address. App marks the account of an app.
 	Hidden, App bool
-	// Token is the API token or personal access token, Password the other way in.
+	// Token is the API token or personal access token.
 	Token, Password string
 }
 
-// Group is a group of users, by their ids.
+// Group is a group of users, which are identified by ID.
 type Group struct {
 	ID, Name string
 	Members  []string
 }
 
-// Space is a space; Users, Groups and Anonymous are who may see it.
+// Space is a space. Users, Groups and Anonymous may view it.
 type Space struct {
 	ID, Key, Name     string
 	Personal, Archive bool
@@ -41,15 +40,15 @@ type Content struct {
 	Author                                       string
 	Created, Modified                            time.Time
 	Labels                                       []string
-	// Users and Groups are the read restriction; none for both is none at all.
+	// Users and Groups are the read restriction. Both empty means no restriction.
 	Users, Groups []string
-	// Container is the page of an attachment or comment.
+	// Container is the ID of the page of an attachment or comment.
 	Container string
 	Data      []byte
 	Media     string
-	Inline    string // the text that an inline comment is about
+	Inline    string // the selected text of an inline comment
 	Resolved  bool
-	Unindexed bool // the search does not know it yet
+	Unindexed bool // not in the search index yet
 }
 
 func (s *Server) next() string {
@@ -62,7 +61,7 @@ func (s *Server) now() time.Time {
 	return s.clock
 }
 
-// AddUser makes an account; the fields that are empty get a value of their own.
+// AddUser adds a user. Empty fields get unique values.
 func (s *Server) AddUser(u User) User {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -82,7 +81,7 @@ func (s *Server) AddUser(u User) User {
 	return u
 }
 
-// AddGroup makes a group; its id is made on Cloud, and is empty on Data Center.
+// AddGroup adds a group and returns its ID, which is empty on Data Center.
 func (s *Server) AddGroup(name string, members ...string) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -97,7 +96,7 @@ func (s *Server) AddGroup(name string, members ...string) string {
 	return g.ID
 }
 
-// SetMembers replaces the members of a group that AddGroup named.
+// SetMembers replaces the members of a group.
 func (s *Server) SetMembers(id string, members ...string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -113,7 +112,7 @@ func (s *Server) group(id string) *Group {
 	return &Group{}
 }
 
-// AddSpace makes a space.
+// AddSpace adds a space.
 func (s *Server) AddSpace(space Space) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -135,7 +134,7 @@ func (s *Server) ChangeSpace(key string, change func(*Space)) {
 	}
 }
 
-// DropSpace deletes a space with what is in it.
+// DropSpace deletes a space with its content.
 func (s *Server) DropSpace(key string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -147,9 +146,8 @@ func (s *Server) DropSpace(key string) {
 	}
 }
 
-// Add makes a piece of content, current and in its first version, and returns
-// its id. Type is page when it is empty; the space is the parent's or
-// container's.
+// Add adds a content in its first version and returns its ID. The default type is
+// page. The space is that of the parent or container.
 func (s *Server) Add(c Content) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -173,7 +171,7 @@ func (s *Server) Add(c Content) string {
 	return c.ID
 }
 
-// Change changes a piece of content; edited makes it a new version.
+// Change changes a content. With edited, it becomes a new version.
 func (s *Server) Change(id string, edited bool, change func(*Content)) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -185,8 +183,8 @@ func (s *Server) Change(id string, edited bool, change func(*Content)) {
 	}
 }
 
-// Remove deletes a piece of content for good, with what hangs on it; pages
-// below a page move up.
+// Remove deletes a content permanently, with its attachments and comments. Child
+// pages move up.
 func (s *Server) Remove(id string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -202,8 +200,8 @@ func (s *Server) Remove(id string) {
 	}
 }
 
-// Find is the id of the current content with a type and title in a container or
-// space, "" when there is none.
+// Find returns the ID of the current content with a type and title in a container
+// or space, or "".
 func (s *Server) Find(kind, in, title string) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -240,18 +238,18 @@ func (s *Server) isIn(who *User, users, groups []string) bool {
 	return slices.Contains(users, who.ID) || slices.ContainsFunc(groups, func(id string) bool { return slices.Contains(s.group(id).Members, who.ID) })
 }
 
-func (s *Server) seesSpace(who *User, space *Space) bool {
+func (s *Server) canViewSpace(who *User, space *Space) bool {
 	return space != nil && (space.Anonymous && !s.NoAnonymous || s.isIn(who, space.Users, space.Groups))
 }
 
-// sees reports whether an account may view a piece of content: its space, and
-// the restrictions of it and of all above.
-func (s *Server) sees(who *User, c *Content) bool {
-	if c == nil || !s.seesSpace(who, s.space(c.Space)) {
+// canView reports whether a user may view a content by the permissions of its
+// space and the restrictions of the content and its ancestors.
+func (s *Server) canView(who *User, c *Content) bool {
+	if c == nil || !s.canViewSpace(who, s.space(c.Space)) {
 		return false
 	}
 	if c.Container != "" {
-		return s.sees(who, s.content[c.Container])
+		return s.canView(who, s.content[c.Container])
 	}
 	for at := c; at != nil; at = s.content[at.Parent] {
 		if len(at.Users)+len(at.Groups) > 0 && !s.isIn(who, at.Users, at.Groups) {
@@ -261,11 +259,11 @@ func (s *Server) sees(who *User, c *Content) bool {
 	return true
 }
 
-// find are the pieces of content that an account sees and that match, by id.
+// find returns the matching content that a user may view, ordered by ID.
 func (s *Server) find(who *User, match func(*Content) bool) []*Content {
 	var found []*Content
 	for _, c := range s.content {
-		if match(c) && s.sees(who, c) {
+		if match(c) && s.canView(who, c) {
 			found = append(found, c)
 		}
 	}
@@ -278,8 +276,8 @@ func number(id string) int {
 	return n
 }
 
-// above are the pages and folders above a page, from the top on.
-func (s *Server) above(c *Content) []*Content {
+// ancestors returns the ancestors of a page, the root first.
+func (s *Server) ancestors(c *Content) []*Content {
 	var list []*Content
 	for at := s.content[c.Parent]; at != nil; at = s.content[at.Parent] {
 		list = append([]*Content{at}, list...)
@@ -287,7 +285,7 @@ func (s *Server) above(c *Content) []*Content {
 	return list
 }
 
-// under are the attachments or comments of a page.
-func (s *Server) under(who *User, page, kind string) []*Content {
+// children returns the attachments or comments of a page.
+func (s *Server) children(who *User, page, kind string) []*Content {
 	return s.find(who, func(c *Content) bool { return c.Container == page && c.Type == kind && c.Status == "current" })
 }

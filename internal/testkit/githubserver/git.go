@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1" //nolint:gosec // git names its objects by it
+	"crypto/sha1" //nolint:gosec // git names objects by SHA-1
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -16,7 +16,7 @@ import (
 )
 
 func hashOf(kind string, content []byte) string {
-	h := sha1.New() //nolint:gosec // as git does
+	h := sha1.New() //nolint:gosec // git names objects by SHA-1
 	_, _ = fmt.Fprintf(h, "%s %d\x00", kind, len(content))
 	_, _ = h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))
@@ -24,14 +24,15 @@ func hashOf(kind string, content []byte) string {
 
 // gitObject is an object of a repository.
 type gitObject struct {
-	kind    int // as in packs: 1 commit, 2 tree, 3 blob
+	kind    int // the type number of pack files: 1 commit, 2 tree, 3 blob
 	content []byte
 }
 
 // child is an entry of a tree object.
 type child struct{ mode, name, sha string }
 
-// objects makes the trees of files and gives the root's name.
+// objects adds the tree and blob objects of files, and returns the hash of the
+// root tree.
 func objects(files map[string]file, into map[string]gitObject) string {
 	children := []child{}
 	folders := map[string]map[string]file{}
@@ -80,7 +81,7 @@ func commitOf(tree string) []byte {
 
 func (r *repo) commit(branch string) string { return hashOf("commit", commitOf(r.tree(branch))) }
 
-// treeEntries is a tree of any branch as the REST API gives it.
+// treeEntries returns the entries of a tree in the format of the REST API.
 func (r *repo) treeEntries(sha string, recursive bool) ([]any, bool) {
 	all := map[string]gitObject{}
 	for _, files := range r.branches {
@@ -116,7 +117,7 @@ func (r *repo) treeEntries(sha string, recursive bool) ([]any, bool) {
 	return entries, true
 }
 
-// git answers the two requests of a clone of a wiki over smart HTTP.
+// git serves the two requests of a wiki's clone by the smart HTTP protocol.
 func (c *call) git() {
 	refuse := func(status int, text string) {
 		if status == http.StatusUnauthorized {
@@ -134,7 +135,7 @@ func (c *call) git() {
 	case c.token == nil && (r == nil || r.private):
 		refuse(http.StatusUnauthorized, "Repository not found.")
 		return
-	case r == nil || !r.wiki || !r.hadWiki || c.token != nil && !c.token.reaches(r):
+	case r == nil || !r.wiki || !r.hadWiki || c.token != nil && !c.token.canAccess(r):
 		refuse(http.StatusNotFound, "Repository not found.")
 		return
 	case c.token != nil && c.token.Permissions != nil && c.token.Permissions["contents"] == "" && r.private:
@@ -164,7 +165,7 @@ func (c *call) git() {
 
 func packet(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 
-// uploadPack reads what is wanted and sends it.
+// uploadPack serves git-upload-pack.
 func (c *call) uploadPack(sha string, all map[string]gitObject) {
 	body := bufio.NewReader(c.r.Body)
 	wants, depth, limit := "", false, -1
@@ -213,11 +214,11 @@ func (c *call) uploadPack(sha string, all map[string]gitObject) {
 	_, _ = io.WriteString(c.w, "0000")
 }
 
-// packOf writes a pack of version 2 without deltas.
+// packOf returns a pack of version 2 without deltas.
 func packOf(all map[string]gitObject) []byte {
 	var b bytes.Buffer
 	b.WriteString("PACK")
-	_ = binary.Write(&b, binary.BigEndian, []uint32{2, uint32(len(all))}) //nolint:gosec // a test's few
+	_ = binary.Write(&b, binary.BigEndian, []uint32{2, uint32(len(all))}) //nolint:gosec // few objects
 	for _, o := range all {
 		size := len(o.content)
 		first := byte(o.kind<<4 | size&15) //nolint:gosec // seven bits
@@ -230,6 +231,6 @@ func packOf(all map[string]gitObject) []byte {
 		_, _ = w.Write(o.content)
 		_ = w.Close()
 	}
-	sum := sha1.Sum(b.Bytes()) //nolint:gosec // as git does
+	sum := sha1.Sum(b.Bytes()) //nolint:gosec // git names objects by SHA-1
 	return append(b.Bytes(), sum[:]...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// rest answers a request to the REST API.
+// rest serves the REST API.
 func (c *call) rest() *refusal {
 	p := c.parts
 	switch {
@@ -37,7 +37,7 @@ func (c *call) rest() *refusal {
 		}
 		return c.repoList(func(r *repo) bool { return strings.EqualFold(r.owner, p[1]) })
 	case len(p) >= 3 && p[0] == "orgs" && p[2] == "hooks":
-		if err := c.may("webhooks", "write", &repo{owner: p[1], name: "*"}); err != nil {
+		if err := c.require("webhooks", "write", &repo{owner: p[1], name: "*"}); err != nil {
 			return err
 		}
 		key := strings.ToLower(p[1])
@@ -51,7 +51,7 @@ func (c *call) rest() *refusal {
 		}
 		var mine []any
 		for _, r := range c.server.repos {
-			// An installation lists what it was given, not all that is public.
+			// An installation lists its own repositories, not all public ones.
 			if slices.Contains(c.token.Repos, r.fullName()) && !r.gone {
 				mine = append(mine, c.server.repoJSON(r))
 			}
@@ -100,14 +100,14 @@ func (s *Server) repoJSON(r *repo) any {
 func (c *call) repoList(has func(r *repo) bool) *refusal {
 	all := []any{}
 	for _, r := range c.server.repos {
-		if has(r) && c.token.reaches(r) {
+		if has(r) && c.token.canAccess(r) {
 			all = append(all, c.server.repoJSON(r))
 		}
 	}
 	return c.answer(http.StatusOK, page(c, all))
 }
 
-// mint makes a token of an installation for who signs with the app's key.
+// mint creates an installation token for a request with the app's signature.
 func (c *call) mint(installation string) *refusal {
 	a := c.server.apps[installation]
 	if a == nil {
@@ -128,7 +128,7 @@ func (c *call) mint(installation string) *refusal {
 	token := a.Token
 	token.app = true
 	c.server.tokens[text] = &token
-	life := cmp.Or(a.Life, time.Hour)
+	life := cmp.Or(a.Lifetime, time.Hour)
 	return c.answer(http.StatusCreated, map[string]any{
 		"token": text, "expires_at": time.Now().Add(life).UTC().Format(time.RFC3339), "permissions": a.Token.Permissions, "repository_selection": "selected",
 	})
@@ -136,7 +136,7 @@ func (c *call) mint(installation string) *refusal {
 
 func (c *call) inRepo(is func(r *repo) bool, p []string) *refusal {
 	at := slices.IndexFunc(c.server.repos, func(r *repo) bool { return is(r) && !r.gone })
-	if at < 0 || !c.token.reaches(c.server.repos[at]) {
+	if at < 0 || !c.token.canAccess(c.server.repos[at]) {
 		return notFound()
 	}
 	r := c.server.repos[at]
@@ -151,7 +151,7 @@ func (c *call) inRepo(is func(r *repo) bool, p []string) *refusal {
 	if what == "webhooks" {
 		level = "write"
 	}
-	if err := c.may(what, level, r); err != nil {
+	if err := c.require(what, level, r); err != nil {
 		return err
 	}
 	switch {
@@ -201,7 +201,7 @@ func (c *call) tree(r *repo, sha string) *refusal {
 	return c.answer(http.StatusOK, map[string]any{"sha": sha, "url": c.server.API, "tree": entries, "truncated": truncated})
 }
 
-// contents gives a file, or what is in a folder.
+// contents serves a file or the entries of a folder.
 func (c *call) contents(r *repo, path string) *refusal {
 	branch := c.r.URL.Query().Get("ref")
 	if branch == "" {
@@ -232,14 +232,14 @@ func (c *call) contents(r *repo, path string) *refusal {
 	c.rateHeaders()
 	c.w.Header().Set("Content-Type", "application/vnd.github.raw+json; charset=utf-8")
 	c.w.Header().Set("ETag", `W/"`+f.sha+`"`)
-	// Without the lock: whoever reads slowly may ask for something else meanwhile.
+	// A slow client must not block other requests.
 	c.server.mutex.Unlock()
 	defer c.server.mutex.Lock()
 	_, _ = c.w.Write(f.content)
 	return nil
 }
 
-// hooks lists, makes, changes and deletes webhooks.
+// hooks lists, creates, changes and deletes webhooks.
 func (c *call) hooks(hooks *[]*Hook, p []string) *refusal {
 	show := func(h *Hook) any {
 		return map[string]any{

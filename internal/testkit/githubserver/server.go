@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Server is a GitHub. Make one with New; its methods may be called while it answers.
+// Server is a running GitHub. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is where people find it, API where programs do.
+	// URL is the base URL of the pages, API of the REST API.
 	URL, API string
 
 	http     *httptest.Server
 	mutex    sync.Mutex
 	repos    []*repo
-	moved    map[string]int64 // old names
+	moved    map[string]int64 // old full names to IDs
 	owners   map[string]owner
 	tokens   map[string]*Token
 	apps     map[string]*App
@@ -43,18 +43,18 @@ type owner struct {
 	id          int64
 }
 
-// Token is one that requests are authorized with.
+// Token has the rights of an access token.
 type Token struct {
-	// Login is whose it is; "" for an app's.
+	// Login is the user; empty for a token of an app.
 	Login string
-	// Repos are the full names of the private repositories that it reaches, or
-	// "owner/*". It reaches public ones anyhow.
+	// Repos are the full names of accessible private repositories, or "owner/*".
+	// Public repositories are always accessible.
 	Repos []string
-	// Permissions are those of a fine-grained token or an app: contents, issues,
-	// pull_requests, discussions, webhooks to "read" or "write". Nil is a classic
-	// token with all of them.
+	// Permissions are the permissions of a fine-grained token or an app: contents,
+	// issues, pull_requests, discussions and webhooks, with "read" or "write". Nil is
+	// a classic token with all permissions.
 	Permissions map[string]string
-	// Expired tokens are refused.
+	// Expired makes requests with the token fail.
 	Expired bool
 
 	app bool
@@ -65,27 +65,27 @@ type App struct {
 	ID, Installation string
 	Key              *rsa.PublicKey
 	Token            Token
-	// Life is how long its tokens are good; an hour when it is 0.
-	Life time.Duration
+	// Lifetime is the lifetime of its tokens; an hour when 0.
+	Lifetime time.Duration
 }
 
-// Fault is an answer in place of the true one.
+// Fault replaces answers.
 type Fault struct {
-	// Match is the beginning of method and path ("GET /api/v3/repos/").
+	// Match is a prefix of method and path ("GET /api/v3/repos/").
 	Match string
-	// Skip is how many matching requests go through first, Times how many fail
-	// then: 0 for all.
+	// The first Skip matching requests succeed, the next Times requests fail; 0
+	// means all.
 	Skip, Times int
 	Status      int
 	Header      http.Header
 	Body        string
-	// Cut breaks the answer off half way.
+	// Cut closes the connection in the middle of the answer.
 	Cut bool
 
 	met int
 }
 
-// New starts a server, which closes with close.
+// New starts a server. The caller must call Close.
 func New() *Server {
 	s := &Server{
 		moved: map[string]int64{}, owners: map[string]owner{}, tokens: map[string]*Token{}, apps: map[string]*App{}, orgHooks: map[string][]*Hook{},
@@ -96,32 +96,32 @@ func New() *Server {
 	return s
 }
 
-// Close ends the server.
+// Close stops the server.
 func (s *Server) Close() { s.http.Close() }
 
-// AddToken makes a token good.
+// AddToken adds a valid token.
 func (s *Server) AddToken(text string, t Token) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.tokens[text] = &t
 }
 
-// AddApp installs an app.
+// AddApp adds an installation of an app.
 func (s *Server) AddApp(a App) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.apps[a.Installation] = &a
 }
 
-// Minted is how many tokens of installations were made.
-func (s *Server) Minted() int {
+// IssuedTokens returns the number of issued installation tokens.
+func (s *Server) IssuedTokens() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.minted
 }
 
-// RevokeMinted makes the tokens of installations bad.
-func (s *Server) RevokeMinted() {
+// RevokeIssuedTokens revokes all installation tokens.
+func (s *Server) RevokeIssuedTokens() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for text, t := range s.tokens {
@@ -131,22 +131,22 @@ func (s *Server) RevokeMinted() {
 	}
 }
 
-// Fail makes requests fail.
+// Fail adds a fault.
 func (s *Server) Fail(f Fault) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.faults = append(s.faults, &f)
 }
 
-// Heal ends all faults.
-func (s *Server) Heal() {
+// ClearFaults removes all faults.
+func (s *Server) ClearFaults() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.faults = nil
 }
 
-// Requests are the requests since the last call: method, path and query.
-// Counted is how many of them the hourly limit counts.
+// Requests returns method, path and query of each request since the last call.
+// Counted is the number of requests that count against the rate limit.
 func (s *Server) Requests() (all []string, counted int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -155,14 +155,14 @@ func (s *Server) Requests() (all []string, counted int) {
 	return all, counted
 }
 
-// Limit sets how many requests are left in the hour.
+// Limit sets the number of requests that are left in this hour.
 func (s *Server) Limit(left int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.limit = left
 }
 
-// refusal is an error's status and body.
+// refusal is an error answer.
 type refusal struct {
 	status int
 	body   map[string]any
@@ -176,13 +176,13 @@ func refuse(status int, message string) *refusal {
 
 func notFound() *refusal { return refuse(http.StatusNotFound, "Not Found") }
 
-// call is a request that is being answered; the lock is held.
+// call is a request. The server's mutex is held.
 type call struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
 	token  *Token
-	parts  []string // of the path below the API's address
+	parts  []string // of the path below the API's base
 	body   map[string]any
 }
 
@@ -231,7 +231,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fault answers in place of the true answer, where one is due.
+// fault applies a fault, and reports whether the request is finished.
 func (s *Server) fault(w http.ResponseWriter, r *http.Request) bool {
 	for _, f := range s.faults {
 		if !strings.HasPrefix(r.Method+" "+r.URL.RequestURI(), f.Match) {
@@ -258,7 +258,7 @@ func (s *Server) fault(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// tokenOf is the token that a request comes with.
+// tokenOf returns the token of a request.
 func tokenOf(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
@@ -272,7 +272,7 @@ func tokenOf(r *http.Request) string {
 
 func (c *call) authorize() *refusal {
 	if strings.HasPrefix(c.r.URL.Path, "/api/v3/app/") {
-		return nil // by the app's own key
+		return nil // authorized by the app's key
 	}
 	text := tokenOf(c.r)
 	c.token = c.server.tokens[text]
@@ -282,8 +282,8 @@ func (c *call) authorize() *refusal {
 	return nil
 }
 
-// reaches says whether a token may know of a repository.
-func (t *Token) reaches(r *repo) bool {
+// canAccess reports whether a token has access to a repository.
+func (t *Token) canAccess(r *repo) bool {
 	if r.gone {
 		return false
 	}
@@ -292,9 +292,9 @@ func (t *Token) reaches(r *repo) bool {
 	})
 }
 
-// may says whether a token has a permission; GitHub answers 403 to those of the
-// new kinds that do not.
-func (c *call) may(what, level string, r *repo) *refusal {
+// require checks a permission. Without it GitHub answers 403 to fine-grained
+// tokens and apps.
+func (c *call) require(what, level string, r *repo) *refusal {
 	if c.token.Permissions == nil {
 		if what == "webhooks" && (r == nil || !slices.Contains(c.token.Repos, r.fullName()) && !slices.Contains(c.token.Repos, r.owner+"/*")) {
 			return notFound()
@@ -328,8 +328,8 @@ func (c *call) refuse(err *refusal) {
 	_ = json.NewEncoder(c.w).Encode(err.body)
 }
 
-// answer sends an object or a list, with its ETag; one that is known already is
-// not sent, and not counted.
+// answer sends an object or a list with its ETag. An answer 304 does not count
+// against the rate limit.
 func (c *call) answer(status int, data any) *refusal {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -356,7 +356,7 @@ func (c *call) answer(status int, data any) *refusal {
 	return nil
 }
 
-// page cuts a list as per_page and page say, and sets Link.
+// page returns the page of a list by per_page and page, and sets Link.
 func page[T any](c *call, all []T) []T {
 	query := c.r.URL.Query()
 	size, number := 30, 1
@@ -369,7 +369,7 @@ func page[T any](c *call, all []T) []T {
 	last := max((len(all)+size-1)/size, 1)
 	link := func(to int, rel string) string {
 		query.Set("page", strconv.Itoa(to))
-		// GitHub's links go by the repository's number.
+		// GitHub's links contain the ID of the repository.
 		path := c.r.URL.Path
 		if len(c.parts) > 3 && c.parts[0] == "repos" {
 			if r := c.server.repo(c.parts[1] + "/" + c.parts[2]); r != nil {

@@ -14,7 +14,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (c *call) user(login string) any {
 	if login == "-" {
-		return nil // an account that is gone
+		return nil // a deleted account
 	}
 	return c.server.account(login)
 }
@@ -56,7 +56,7 @@ func (c *call) threadJSON(r *repo, t *thread, asPull, listed bool) map[string]an
 	return out
 }
 
-// threads answers for issues, pull requests and what is below them.
+// threads serves issues, pull requests and their comments.
 func (c *call) threads(r *repo, p []string) *refusal {
 	pulls := p[0] == "pulls"
 	if !pulls && !r.issues && len(p) < 3 {
@@ -130,7 +130,7 @@ func (c *call) threadList(r *repo, pulls bool) *refusal {
 	return c.answer(http.StatusOK, page(c, all))
 }
 
-// graphql answers the queries about discussions: which one it is is told by its
+// graphql serves the queries of discussions, which it distinguishes by their
 // variables.
 func (c *call) graphql() {
 	text, _ := c.body["query"].(string)
@@ -152,10 +152,10 @@ func (c *call) graphql() {
 		r = c.server.repos[at]
 	}
 	switch {
-	case r == nil || !c.token.reaches(r):
+	case r == nil || !c.token.canAccess(r):
 		fail("NOT_FOUND", "Could not resolve to a Repository with the name '"+name+"'.", "repository")
 		return
-	case c.may("discussions", "read", r) != nil:
+	case c.require("discussions", "read", r) != nil:
 		fail("FORBIDDEN", "Resource not accessible by personal access token", "repository", "discussions")
 		return
 	}
@@ -196,7 +196,7 @@ func (c *call) login(login string) any {
 	return map[string]any{"login": login}
 }
 
-// first is how many entries of a list a query asks for; 50 where it does not say.
+// first returns the requested length of a list in a query; 50 by default.
 func first(query, list string) int {
 	match := regexp.MustCompile(list + `\(first:(\d+)`).FindStringSubmatch(query)
 	if match == nil {
@@ -242,7 +242,7 @@ func (c *call) replyPage(id, after string, size int) {
 		for _, r := range c.server.repos {
 			number, _ := strconv.Atoi(parts[1])
 			at, _ := strconv.Atoi(parts[2])
-			if d := r.talks[number]; strconv.FormatInt(r.id, 10) == parts[0] && d != nil && at < len(d.Comments) && c.token.reaches(r) {
+			if d := r.talks[number]; strconv.FormatInt(r.id, 10) == parts[0] && d != nil && at < len(d.Comments) && c.token.canAccess(r) {
 				_ = c.answer(http.StatusOK, map[string]any{"data": map[string]any{"node": map[string]any{"replies": c.replies(d.Comments[at].Replies, start, size)}}})
 				return
 			}

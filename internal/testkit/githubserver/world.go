@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// repo is a repository. Its fields are read and written under the server's lock:
-// change them by the server's methods.
+// repo is a repository. The server's mutex guards its fields.
 type repo struct {
 	id                        int64
 	owner, name               string
 	private, fork, archived   bool
 	issues, wiki, discussions bool
 	defaultBranch             string
-	branches                  map[string]map[string]file // by branch, then path
+	branches                  map[string]map[string]file // by branch and path
 	threads                   map[int]*thread
 	talks                     map[int]*Discussion
 	pages                     map[string][]byte
 	hooks                     []*Hook
-	next                      int // the next number of an issue
+	next                      int // the number of the next issue
 	hadWiki                   bool
 	truncateAt                int
 	gone                      bool
@@ -40,7 +39,7 @@ type Thread struct {
 	CreatedAt, UpdatedAt     time.Time
 	Comments, ReviewComments []Comment
 	Reviews                  []Comment
-	// MovedTo is the full name of the repository that an issue was handed on to.
+	// MovedTo is the full name of the repository to which an issue was transferred.
 	MovedTo string
 }
 
@@ -49,12 +48,12 @@ type thread struct {
 	number int
 }
 
-// Comment is one of an issue, a review or a review comment.
+// Comment is a comment of an issue, a review or a review comment.
 type Comment struct {
 	ID                        int64
 	Author, Body, Path, State string
 	At                        time.Time
-	// Answer marks a discussion's answer; Replies are to a discussion's comment.
+	// Answer and Replies are for comments of discussions.
 	Answer  bool
 	Replies []Comment
 }
@@ -67,7 +66,7 @@ type Discussion struct {
 	Comments                      []Comment
 }
 
-// Hook is a webhook that somebody set up.
+// Hook is a webhook.
 type Hook struct {
 	ID          int64
 	Active      bool
@@ -76,8 +75,8 @@ type Hook struct {
 	ContentType string
 }
 
-// RepoOptions say how a repository is made. The zero value is a public one with
-// issues and nothing else.
+// RepoOptions configures a new repository. The zero value is a public repository
+// with issues.
 type RepoOptions struct {
 	Private, Fork, Archived bool
 	NoIssues                bool
@@ -85,14 +84,14 @@ type RepoOptions struct {
 	DefaultBranch           string
 }
 
-// AddOwner makes an account: "User" or "Organization".
+// AddOwner adds an account of the kind "User" or "Organization".
 func (s *Server) AddOwner(login, kind string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.owners[strings.ToLower(login)] = owner{login: login, kind: kind, id: int64(len(s.owners) + 1)}
 }
 
-// AddRepo makes a repository, its owner too where there is none, and returns its id.
+// AddRepo adds a repository, and its owner when missing. It returns the ID.
 func (s *Server) AddRepo(fullName string, o RepoOptions) int64 {
 	login, name, _ := strings.Cut(fullName, "/")
 	s.mutex.Lock()
@@ -114,7 +113,7 @@ func (s *Server) AddRepo(fullName string, o RepoOptions) int64 {
 	return r.id
 }
 
-// change does something to a repository, which must be there.
+// change applies a function to a repository, which must exist.
 func (s *Server) change(fullName string, do func(r *repo)) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -125,7 +124,7 @@ func (s *Server) change(fullName string, do func(r *repo)) {
 	do(r)
 }
 
-// repo finds a repository by its present name; the lock is held.
+// repo returns a repository by its current name. The mutex is held.
 func (s *Server) repo(fullName string) *repo {
 	for _, r := range s.repos {
 		if strings.EqualFold(r.fullName(), fullName) && !r.gone {
@@ -137,17 +136,17 @@ func (s *Server) repo(fullName string) *repo {
 
 func (r *repo) fullName() string { return r.owner + "/" + r.name }
 
-// Put writes a file to a branch, the default one for "".
+// Put writes a file to a branch; "" is the default branch.
 func (s *Server) Put(fullName, branch, path string, content []byte) {
 	s.put(fullName, branch, path, "100644", content)
 }
 
-// Link writes a symbolic link.
+// Link adds a symbolic link.
 func (s *Server) Link(fullName, path, target string) {
 	s.put(fullName, "", path, "120000", []byte(target))
 }
 
-// Submodule writes a reference to another repository's commit.
+// Submodule adds a submodule.
 func (s *Server) Submodule(fullName, path string) { s.put(fullName, "", path, "160000", []byte(path)) }
 
 func (s *Server) put(fullName, branch, path, mode string, content []byte) {
@@ -162,7 +161,7 @@ func (s *Server) put(fullName, branch, path, mode string, content []byte) {
 	})
 }
 
-// Delete takes a file off a branch, the default one for "".
+// Delete deletes a file of a branch; "" is the default branch.
 func (s *Server) Delete(fullName, branch, path string) {
 	s.change(fullName, func(r *repo) {
 		if branch == "" {
@@ -177,13 +176,13 @@ func (s *Server) DropBranch(fullName, branch string) {
 	s.change(fullName, func(r *repo) { delete(r.branches, branch) })
 }
 
-// Truncate makes answers with more than so many entries of a tree cut off, as
-// GitHub's are beyond 100,000; 0 for never.
+// Truncate sets the maximum number of entries in the answer for a tree, which is
+// 100,000 at GitHub; 0 means no limit.
 func (s *Server) Truncate(fullName string, entries int) {
 	s.change(fullName, func(r *repo) { r.truncateAt = entries })
 }
 
-// Rename gives a repository another full name; the old one leads to it.
+// Rename changes the full name of a repository. The old name redirects to it.
 func (s *Server) Rename(from, to string) {
 	s.change(from, func(r *repo) {
 		s.moved[strings.ToLower(from)] = r.id
@@ -200,12 +199,12 @@ func (s *Server) DeleteRepo(fullName string) { s.change(fullName, func(r *repo) 
 // Archive archives a repository.
 func (s *Server) Archive(fullName string) { s.change(fullName, func(r *repo) { r.archived = true }) }
 
-// Switch turns a repository's issues, wiki and discussions on and off.
-func (s *Server) Switch(fullName string, issues, wiki, discussions bool) {
+// SetFeatures enables or disables issues, wiki and discussions of a repository.
+func (s *Server) SetFeatures(fullName string, issues, wiki, discussions bool) {
 	s.change(fullName, func(r *repo) { r.issues, r.wiki, r.discussions = issues, wiki, discussions })
 }
 
-// OpenThread makes an issue or a pull request and returns its number.
+// OpenThread adds an issue or a pull request and returns its number.
 func (s *Server) OpenThread(fullName string, t Thread) (number int) {
 	s.change(fullName, func(r *repo) {
 		number = r.next
@@ -227,7 +226,7 @@ func (s *Server) OpenThread(fullName string, t Thread) (number int) {
 	return number
 }
 
-// EditThread changes an issue or a pull request; its time of update moves on.
+// EditThread changes an issue or a pull request and its update time.
 func (s *Server) EditThread(fullName string, number int, edit func(t *Thread)) {
 	s.change(fullName, func(r *repo) {
 		t := r.threads[number]
@@ -241,7 +240,7 @@ func (s *Server) DeleteThread(fullName string, number int) {
 	s.change(fullName, func(r *repo) { delete(r.threads, number) })
 }
 
-// OpenDiscussion makes a discussion and returns its number.
+// OpenDiscussion adds a discussion and returns its number.
 func (s *Server) OpenDiscussion(fullName string, d Discussion) (number int) {
 	s.change(fullName, func(r *repo) {
 		number = r.next
@@ -260,7 +259,7 @@ func (s *Server) OpenDiscussion(fullName string, d Discussion) (number int) {
 	return number
 }
 
-// EditDiscussion changes a discussion; its time of update moves on.
+// EditDiscussion changes a discussion and its update time.
 func (s *Server) EditDiscussion(fullName string, number int, edit func(d *Discussion)) {
 	s.change(fullName, func(r *repo) {
 		edit(r.talks[number])
@@ -273,22 +272,23 @@ func (s *Server) DeleteDiscussion(fullName string, number int) {
 	s.change(fullName, func(r *repo) { delete(r.talks, number) })
 }
 
-// PutPage writes a file of a wiki.
+// PutPage writes a wiki file.
 func (s *Server) PutPage(fullName, path string, content []byte) {
 	s.change(fullName, func(r *repo) { r.pages[path], r.hadWiki = content, true })
 }
 
-// DeletePage deletes a file of a wiki.
+// DeletePage deletes a wiki file.
 func (s *Server) DeletePage(fullName, path string) {
 	s.change(fullName, func(r *repo) { delete(r.pages, path) })
 }
 
-// Hooks are the webhooks of a repository, or of an organisation by its login.
-func (s *Server) Hooks(place string) []Hook {
+// Hooks returns the webhooks of a repository, by its full name, or of an
+// organisation, by its login.
+func (s *Server) Hooks(owner string) []Hook {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	hooks := s.orgHooks[strings.ToLower(place)]
-	if r := s.repo(place); r != nil {
+	hooks := s.orgHooks[strings.ToLower(owner)]
+	if r := s.repo(owner); r != nil {
 		hooks = r.hooks
 	}
 	var out []Hook
@@ -300,7 +300,7 @@ func (s *Server) Hooks(place string) []Hook {
 	return out
 }
 
-// AddHook sets up a webhook of a repository.
+// AddHook adds a webhook to a repository.
 func (s *Server) AddHook(fullName string, h Hook) {
 	s.change(fullName, func(r *repo) {
 		s.nextID++
@@ -309,7 +309,7 @@ func (s *Server) AddHook(fullName string, h Hook) {
 	})
 }
 
-// tick is a new time, later than all before; the lock is held.
+// tick advances the clock and returns the time. The mutex is held.
 func (s *Server) tick() time.Time {
 	s.clock = s.clock.Add(time.Minute)
 	return s.clock

@@ -1,7 +1,6 @@
-// Package slackserver is a Slack workspace for tests: a server of the Web API with
-// the statuses, error words, scopes, cursors and limits of the real one, the host
-// of its files, and the events that it would send. What is in the workspace
-// changes while it runs.
+// Package slackserver is a Slack workspace for tests. It serves the Web API with
+// the statuses, error codes, scopes, cursors and limits of Slack, serves files,
+// and records events. Tests change the workspace while it runs.
 //
 // It follows the published API description (slackapi/slack-api-specs) and
 // https://api.slack.com/methods.

@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
+// handler serves a method, which may require a scope.
 type handler struct {
 	scope string
 	do    func(c *call) answer
 }
 
-// methods are those of the Web API that are served.
+// methods returns the supported methods of the Web API.
 func methods() map[string]handler {
 	return map[string]handler{
 		"auth.test":             {"", (*call).authTest},
@@ -35,16 +36,16 @@ func methods() map[string]handler {
 }
 
 func (c *call) authTest() answer {
-	u := c.server.users[c.who.user]
+	u := c.server.users[c.token.user]
 	out := answer{"url": "https://" + c.server.Domain + ".slack.com/", "team": "Magpies", "team_id": c.server.Team, "user": u.Name, "user_id": u.ID, "is_enterprise_install": false}
-	if c.who.bot {
+	if c.token.bot {
 		out["bot_id"] = "B0MAGPIE"
 	}
 	return out
 }
 
-// limit reads the argument of that name; word is the refusal.
-func (c *call) limit(standard, most int) (limit int, word string) {
+// limit returns the argument limit, or an error code.
+func (c *call) limit(standard, most int) (limit int, code string) {
 	limit = standard
 	if text := c.arguments.Get("limit"); text != "" {
 		var err error
@@ -55,16 +56,17 @@ func (c *call) limit(standard, most int) (limit int, word string) {
 			limit = standard
 		}
 	}
-	if c.server.most > 0 {
-		limit = min(limit, c.server.most)
+	if c.server.maxPage > 0 {
+		limit = min(limit, c.server.maxPage)
 	}
 	return limit, ""
 }
 
 func encodeCursor(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// cursor reads the argument of that name, which must begin as its method's do.
-func (c *call) cursor(prefix string) (after, word string) {
+// cursor returns the argument cursor without the prefix of its method, or an
+// error code.
+func (c *call) cursor(prefix string) (after, code string) {
 	text := c.arguments.Get("cursor")
 	if text == "" {
 		return "", ""
@@ -77,15 +79,16 @@ func (c *call) cursor(prefix string) (after, word string) {
 	return after, ""
 }
 
-// page cuts a list of ids, in order, to the page that is asked for.
-func (c *call) page(ids []string, prefix string, standard, most int) (page []string, next, word string) {
-	limit, word := c.limit(standard, most)
-	if word != "" {
-		return nil, "", word
+// page returns the requested page of sorted IDs and the next cursor, or an error
+// code.
+func (c *call) page(ids []string, prefix string, standard, most int) (page []string, next, code string) {
+	limit, code := c.limit(standard, most)
+	if code != "" {
+		return nil, "", code
 	}
-	from, word := c.cursor(prefix)
-	if word != "" {
-		return nil, "", word
+	from, code := c.cursor(prefix)
+	if code != "" {
+		return nil, "", code
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id < from })
 	if len(ids) > limit {
@@ -96,23 +99,26 @@ func (c *call) page(ids []string, prefix string, standard, most int) (page []str
 
 func metadata(next string) map[string]any { return map[string]any{"next_cursor": next} }
 
-// sees says whether the token's account knows of a channel, reads whether it may
-// read what is said there; word is the refusal.
-func (c *call) sees(ch *channel) bool { return ch != nil && (!ch.Private || ch.members[c.who.user]) }
+// canSee reports whether the token's user can see a channel.
+func (c *call) canSee(ch *channel) bool {
+	return ch != nil && (!ch.Private || ch.members[c.token.user])
+}
 
-func (c *call) reads(id, what string) (ch *channel, refusal answer) {
+// channel returns a channel if the token has the scope "read" or "history" of its
+// kind.
+func (c *call) channel(id, scope string) (ch *channel, refusal answer) {
 	ch = c.server.channels[id]
-	if !c.sees(ch) {
+	if !c.canSee(ch) {
 		return nil, refuse("channel_not_found")
 	}
-	scope := "channels:" + what
+	kind := "channels:"
 	if ch.Private {
-		scope = "groups:" + what
+		kind = "groups:"
 	}
-	if !c.may(scope) {
-		return nil, c.lacking()
+	if !c.hasScope(kind + scope) {
+		return nil, c.missingScope()
 	}
-	if what == "history" && c.who.bot && !ch.members[c.who.user] {
+	if scope == "history" && c.token.bot && !ch.members[c.token.user] {
 		return nil, refuse("not_in_channel")
 	}
 	return ch, nil
@@ -132,55 +138,55 @@ func (c *call) conversationsList() answer {
 			return refuse("invalid_types")
 		}
 	}
-	if (public && !c.may("channels:read")) || (private && !c.may("groups:read")) {
-		return c.lacking()
+	if (public && !c.hasScope("channels:read")) || (private && !c.hasScope("groups:read")) {
+		return c.missingScope()
 	}
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(c.server.channels)) {
 		ch := c.server.channels[id]
-		if c.sees(ch) && ((ch.Private && private) || (!ch.Private && public)) && (!ch.archived || c.arguments.Get("exclude_archived") != "true") {
+		if c.canSee(ch) && ((ch.Private && private) || (!ch.Private && public)) && (!ch.archived || c.arguments.Get("exclude_archived") != "true") {
 			ids = append(ids, id)
 		}
 	}
-	ids, next, word := c.page(ids, "team:", 100, 1000)
-	if word != "" {
-		return refuse(word)
+	ids, next, code := c.page(ids, "team:", 100, 1000)
+	if code != "" {
+		return refuse(code)
 	}
 	list := []any{}
 	for _, id := range ids {
-		list = append(list, c.server.channelJSON(c.server.channels[id], c.who.user))
+		list = append(list, c.server.channelJSON(c.server.channels[id], c.token.user))
 	}
 	return answer{"channels": list, "response_metadata": metadata(next)}
 }
 
 func (c *call) conversationsInfo() answer {
-	ch, refusal := c.reads(c.arguments.Get("channel"), "read")
+	ch, refusal := c.channel(c.arguments.Get("channel"), "read")
 	if refusal != nil {
 		return refusal
 	}
-	return answer{"channel": c.server.channelJSON(ch, c.who.user)}
+	return answer{"channel": c.server.channelJSON(ch, c.token.user)}
 }
 
-// bounds reads the arguments that bound a history.
-func (c *call) bounds() (within func(ts string) bool, word string) {
-	number := func(name, word string) (string, string) {
+// bounds returns the time range of a history, or an error code.
+func (c *call) bounds() (within func(ts string) bool, code string) {
+	number := func(name, invalid string) (string, string) {
 		text := c.arguments.Get(name)
 		if text == "" {
 			return "", ""
 		}
 		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return "", word
+			return "", invalid
 		}
 		whole, part, _ := strings.Cut(text, ".")
 		return strings.Repeat("0", max(0, 12-len(whole))) + whole + "." + (part + "000000")[:6], ""
 	}
-	oldest, word := number("oldest", "invalid_ts_oldest")
-	if word != "" {
-		return nil, word
+	oldest, code := number("oldest", "invalid_ts_oldest")
+	if code != "" {
+		return nil, code
 	}
-	latest, word := number("latest", "invalid_ts_latest")
-	if word != "" {
-		return nil, word
+	latest, code := number("latest", "invalid_ts_latest")
+	if code != "" {
+		return nil, code
 	}
 	inclusive := c.arguments.Get("inclusive") == "true" || c.arguments.Get("inclusive") == "1"
 	return func(ts string) bool {
@@ -193,21 +199,21 @@ func (c *call) bounds() (within func(ts string) bool, word string) {
 }
 
 func (c *call) history() answer {
-	ch, refusal := c.reads(c.arguments.Get("channel"), "history")
+	ch, refusal := c.channel(c.arguments.Get("channel"), "history")
 	if refusal != nil {
 		return refusal
 	}
-	within, word := c.bounds()
-	if word != "" {
-		return refuse(word)
+	within, code := c.bounds()
+	if code != "" {
+		return refuse(code)
 	}
-	limit, word := c.limit(100, 999)
-	if word != "" {
-		return refuse(word)
+	limit, code := c.limit(100, 999)
+	if code != "" {
+		return refuse(code)
 	}
-	before, word := c.cursor("next_ts:")
-	if word != "" {
-		return refuse(word)
+	before, code := c.cursor("next_ts:")
+	if code != "" {
+		return refuse(code)
 	}
 	list, next := []any{}, ""
 	for _, m := range slices.Backward(ch.messages) {
@@ -223,9 +229,9 @@ func (c *call) history() answer {
 	return answer{"messages": list, "has_more": next != "", "pin_count": 0, "response_metadata": metadata(next)}
 }
 
-// replies gives the root with every page, as Slack does.
+// replies returns the root message in every page, as Slack does.
 func (c *call) replies() answer {
-	ch, refusal := c.reads(c.arguments.Get("channel"), "history")
+	ch, refusal := c.channel(c.arguments.Get("channel"), "history")
 	if refusal != nil {
 		return refusal
 	}
@@ -233,13 +239,13 @@ func (c *call) replies() answer {
 	if root == nil {
 		return refuse("thread_not_found")
 	}
-	limit, word := c.limit(1000, 1000)
-	if word != "" {
-		return refuse(word)
+	limit, code := c.limit(1000, 1000)
+	if code != "" {
+		return refuse(code)
 	}
-	from, word := c.cursor("next_ts:")
-	if word != "" {
-		return refuse(word)
+	from, code := c.cursor("next_ts:")
+	if code != "" {
+		return refuse(code)
 	}
 	list, next := []any{c.server.messageJSON(ch, root)}, ""
 	for _, m := range root.replies {
@@ -256,13 +262,13 @@ func (c *call) replies() answer {
 }
 
 func (c *call) members() answer {
-	ch, refusal := c.reads(c.arguments.Get("channel"), "read")
+	ch, refusal := c.channel(c.arguments.Get("channel"), "read")
 	if refusal != nil {
 		return refusal
 	}
-	ids, next, word := c.page(slices.Sorted(maps.Keys(ch.members)), "user:", 100, 1000)
-	if word != "" {
-		return refuse(word)
+	ids, next, code := c.page(slices.Sorted(maps.Keys(ch.members)), "user:", 100, 1000)
+	if code != "" {
+		return refuse(code)
 	}
 	return answer{"members": ids, "response_metadata": metadata(next)}
 }
@@ -270,7 +276,7 @@ func (c *call) members() answer {
 func (c *call) join() answer {
 	ch := c.server.channels[c.arguments.Get("channel")]
 	switch {
-	case !c.sees(ch):
+	case !c.canSee(ch):
 		return refuse("channel_not_found")
 	case ch.Private:
 		return refuse("method_not_supported_for_channel_type")
@@ -278,22 +284,22 @@ func (c *call) join() answer {
 		return refuse("is_archived")
 	}
 	out := answer{}
-	if ch.members[c.who.user] {
+	if ch.members[c.token.user] {
 		out["warning"], out["response_metadata"] = "already_in_channel", map[string]any{"warnings": []string{"already_in_channel"}}
 	}
-	ch.members[c.who.user] = true
-	out["channel"] = c.server.channelJSON(ch, c.who.user)
+	ch.members[c.token.user] = true
+	out["channel"] = c.server.channelJSON(ch, c.token.user)
 	return out
 }
 
 func (c *call) usersList() answer {
-	ids, next, word := c.page(slices.Sorted(maps.Keys(c.server.users)), "user:", 1000, 1000)
-	if word != "" {
-		return refuse(word)
+	ids, next, code := c.page(slices.Sorted(maps.Keys(c.server.users)), "user:", 1000, 1000)
+	if code != "" {
+		return refuse(code)
 	}
 	list := []any{}
 	for _, id := range ids {
-		list = append(list, c.server.userJSON(c.server.users[id], c.may("users:read.email")))
+		list = append(list, c.server.userJSON(c.server.users[id], c.hasScope("users:read.email")))
 	}
 	return answer{"members": list, "cache_ts": c.server.now.Unix(), "response_metadata": metadata(next)}
 }
@@ -303,12 +309,13 @@ func (c *call) usersInfo() answer {
 	if u == nil {
 		return refuse("user_not_found")
 	}
-	return answer{"user": c.server.userJSON(u, c.may("users:read.email"))}
+	return answer{"user": c.server.userJSON(u, c.hasScope("users:read.email"))}
 }
 
-func (c *call) visible(f *file) bool {
+// canSeeFile reports whether the token's user can see a channel with the file.
+func (c *call) canSeeFile(f *file) bool {
 	for id := range f.channels {
-		if c.sees(c.server.channels[id]) {
+		if c.canSee(c.server.channels[id]) {
 			return true
 		}
 	}
@@ -324,13 +331,13 @@ func (c *call) filesList() answer {
 	}
 	count, page := int(number("count", 100)), int(number("page", 1))
 	from, to := number("ts_from", 0), number("ts_to", 1<<60)
-	if c.server.most > 0 {
-		count = min(count, c.server.most)
+	if c.server.maxPage > 0 {
+		count = min(count, c.server.maxPage)
 	}
 	var all []*file
 	for _, id := range slices.Sorted(maps.Keys(c.server.files)) {
 		f := c.server.files[id]
-		if !f.deleted && c.visible(f) && f.created >= from && f.created <= to {
+		if !f.deleted && c.canSeeFile(f) && f.created >= from && f.created <= to {
 			all = append(all, f)
 		}
 	}
@@ -346,7 +353,7 @@ func (c *call) filesList() answer {
 func (c *call) filesInfo() answer {
 	f := c.server.files[c.arguments.Get("file")]
 	switch {
-	case f == nil || (!f.deleted && !c.visible(f)):
+	case f == nil || (!f.deleted && !c.canSeeFile(f)):
 		return refuse("file_not_found")
 	case f.deleted:
 		return refuse("file_deleted")
@@ -354,16 +361,16 @@ func (c *call) filesInfo() answer {
 	return answer{"file": c.server.fileJSON(f), "comments": []any{}, "response_metadata": metadata("")}
 }
 
-// download serves a file. Who may not have it is sent to the page where people
-// sign in, and gets that with the status 200.
+// download serves a file. Without access it redirects to the sign-in page, whose
+// status is 200.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/files-pri/"+s.Team+"-"), "/")
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	s.mu.Lock()
-	s.asked["download"]++
-	c := &call{server: s, who: s.tokens[token]}
+	s.calls["download"]++
+	c := &call{server: s, token: s.tokens[token]}
 	f := s.files[name]
-	allowed := f != nil && !f.deleted && c.who != nil && c.who.refused == "" && c.may("files:read") && c.visible(f)
+	allowed := f != nil && !f.deleted && c.token != nil && c.token.revoked == "" && c.hasScope("files:read") && c.canSeeFile(f)
 	var content []byte
 	kind := ""
 	if allowed {

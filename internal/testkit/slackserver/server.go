@@ -22,57 +22,56 @@ import (
 
 const slackbot = "USLACKBOT"
 
-// AllScopes are those of an app that may do all that the connector can use.
+// AllScopes has every scope that the connector can use.
 const AllScopes = "channels:read,channels:history,channels:join,groups:read,groups:history,users:read,users:read.email,files:read,team:read"
 
-// Server is a running workspace. Its methods may be called at any time, also
-// while it answers.
+// Server is a running workspace. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the server's address; the Web API is below /api.
+	// URL is the base URL; the Web API is below /api.
 	URL string
-	// Team and Domain are the workspace's; BotUser is the account of the app.
+	// Team and Domain identify the workspace. BotUser is the ID of the app's user.
 	Team, Domain, BotUser string
 
 	mu       sync.Mutex
 	now      time.Time
 	serial   int
-	tokens   map[string]*access
+	tokens   map[string]*token
 	users    map[string]*User
 	channels map[string]*channel
 	files    map[string]*file
 	faults   map[string][]Fault
-	asked    map[string]int
-	most     int
+	calls    map[string]int
+	maxPage  int
 	events   [][]byte
 }
 
-// access is what a token may do.
-type access struct {
+// token has the rights of a token.
+type token struct {
 	user    string
 	bot     bool
 	scopes  []string
-	refused string
+	revoked string // the error code of a revoked token
 }
 
-// Fault is what is answered in place of the real thing.
+// Fault is the answer to one call in place of the real one.
 type Fault struct {
-	// Error is the word of an answer {"ok": false}; with it the status is 200
-	// unless Status says otherwise.
+	// Error is the code of an answer {"ok": false}. Its status is 200 unless Status
+	// is set.
 	Error string
-	// Status and RetryAfter (seconds) are those of the answer, Body what it says.
+	// Status, RetryAfter (seconds) and Body are parts of the answer.
 	Status, RetryAfter int
 	Body               string
-	// Hang keeps the connection open and answers nothing until the client goes.
+	// Hang sends no answer until the client disconnects.
 	Hang bool
 }
 
-// New starts a workspace that ends with the test. It has nobody in it but the app.
+// New starts a workspace whose only user is the app. It stops at the end of the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		Team: "T024BE7LD", Domain: "magpies", BotUser: "U0MAGPIE1", now: time.Date(2024, 5, 1, 9, 0, 0, 0, time.UTC),
-		tokens: make(map[string]*access), users: make(map[string]*User), channels: make(map[string]*channel), files: make(map[string]*file),
-		faults: make(map[string][]Fault), asked: make(map[string]int),
+		tokens: make(map[string]*token), users: make(map[string]*User), channels: make(map[string]*channel), files: make(map[string]*file),
+		faults: make(map[string][]Fault), calls: make(map[string]int),
 	}
 	s.users[s.BotUser] = &User{ID: s.BotUser, Name: "magpie", RealName: "Magpie", Bot: true}
 	s.users[slackbot] = &User{ID: slackbot, Name: "slackbot", RealName: "Slackbot", Email: "slackbot@slack.example"}
@@ -82,71 +81,71 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// API is the address of the Web API.
+// API returns the base URL of the Web API.
 func (s *Server) API() string { return s.URL + "/api" }
 
-// Token makes a bot token with scopes, a comma between them.
+// Token creates a bot token with comma-separated scopes.
 func (s *Server) Token(scopes string) string { return s.grant("xoxb-", s.BotUser, true, scopes) }
 
-// UserToken makes a token of somebody's own.
+// UserToken creates a token of a user with comma-separated scopes.
 func (s *Server) UserToken(user, scopes string) string { return s.grant("xoxp-", user, false, scopes) }
 
 func (s *Server) grant(prefix, user string, bot bool, scopes string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
-	token := fmt.Sprintf("%s%d-secret", prefix, s.serial)
-	s.tokens[token] = &access{user: user, bot: bot, scopes: strings.Split(scopes, ",")}
-	return token
+	text := fmt.Sprintf("%s%d-secret", prefix, s.serial)
+	s.tokens[text] = &token{user: user, bot: bot, scopes: strings.Split(scopes, ",")}
+	return text
 }
 
-// Revoke has a token answered with an error from now on: token_revoked,
-// token_expired, account_inactive.
-func (s *Server) Revoke(token, word string) {
+// Revoke makes calls with a token fail with an error code: token_revoked,
+// token_expired or account_inactive.
+func (s *Server) Revoke(token, code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tokens[token].refused = word
+	s.tokens[token].revoked = code
 }
 
-// Fail has the next calls of a method answered with faults, one each.
+// Fail makes the next calls of a method fail, each with one of the faults.
 func (s *Server) Fail(method string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[method] = append(s.faults[method], faults...)
 }
 
-// Limit bounds what a page of any list holds, whatever is asked for, as Slack may.
-func (s *Server) Limit(most int) {
+// LimitPages sets the maximum length of all pages.
+func (s *Server) LimitPages(most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.most = most
+	s.maxPage = most
 }
 
-// Asked is how often a method was called; "download" are the files.
-func (s *Server) Asked(method string) int {
+// Calls returns the number of calls of a method. "download" counts downloads.
+func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked[method]
+	return s.calls[method]
 }
 
-// Dial connects to the server, and to it alone.
+// Dial connects to the server. It fails for any other address.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if at, err := url.Parse(s.URL); err != nil || at.Host != address {
-		return nil, fmt.Errorf("the test dials %s, which is not its server", address)
+	if u, err := url.Parse(s.URL); err != nil || u.Host != address {
+		return nil, fmt.Errorf("%s is not the address of the test server", address)
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, address)
 }
 
-// Sign is the header of a delivery that is made at a time.
+// Sign returns the headers of an event delivery.
 func Sign(secret string, at time.Time, body []byte) http.Header {
-	when := strconv.FormatInt(at.Unix(), 10)
+	timestamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("v0:" + when + ":"))
+	mac.Write([]byte("v0:" + timestamp + ":"))
 	mac.Write(body)
 	return http.Header{
 		"Content-Type":              {"application/json"},
-		"X-Slack-Request-Timestamp": {when},
+		"X-Slack-Request-Timestamp": {timestamp},
 		"X-Slack-Signature":         {"v0=" + hex.EncodeToString(mac.Sum(nil))},
 	}
 }
@@ -168,18 +167,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 type call struct {
 	server    *Server
 	arguments url.Values
-	who       *access
-	needed    string // the scope that was lacking
+	token     *token
+	missing   string // the missing scope
 }
 
-// answer is an answer's fields; a string under "error" makes it a refusal.
+// answer has the fields of an answer. With "error" it is a failure.
 type answer map[string]any
 
-func refuse(word string) answer { return answer{"error": word} }
+func refuse(code string) answer { return answer{"error": code} }
 
+// method serves a method of the Web API.
 func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 	s.mu.Lock()
-	s.asked[name]++
+	s.calls[name]++
 	var fault *Fault
 	if list := s.faults[name]; len(list) > 0 {
 		fault, s.faults[name] = &list[0], list[1:]
@@ -205,11 +205,11 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 	arguments, problem := argumentsOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !given {
-		token = arguments.Get("token")
+	text, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !found {
+		text = arguments.Get("token")
 	}
-	c := &call{server: s, arguments: arguments, who: s.tokens[token]}
+	c := &call{server: s, arguments: arguments, token: s.tokens[text]}
 	var out answer
 	handler := methods()[name]
 	switch {
@@ -219,19 +219,19 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 		out = refuse(problem)
 	case handler.do == nil:
 		out = answer{"error": "unknown_method", "req_method": name}
-	case token == "":
+	case text == "":
 		out = refuse("not_authed")
-	case c.who == nil:
+	case c.token == nil:
 		out = refuse("invalid_auth")
-	case c.who.refused != "":
-		out = refuse(c.who.refused)
-	case handler.scope != "" && !c.may(handler.scope):
-		out = c.lacking()
+	case c.token.revoked != "":
+		out = refuse(c.token.revoked)
+	case handler.scope != "" && !c.hasScope(handler.scope):
+		out = c.missingScope()
 	default:
 		out = handler.do(c)
 	}
-	if c.who != nil {
-		w.Header().Set("X-OAuth-Scopes", strings.Join(c.who.scopes, ","))
+	if c.token != nil {
+		w.Header().Set("X-OAuth-Scopes", strings.Join(c.token.scopes, ","))
 		w.Header().Set("X-Accepted-OAuth-Scopes", handler.scope)
 	}
 	out["ok"] = out["error"] == nil
@@ -239,7 +239,7 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// argumentsOf reads arguments from the query and from a form or JSON body.
+// argumentsOf returns the arguments of the query and of a form or JSON body.
 func argumentsOf(r *http.Request) (arguments url.Values, problem string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -267,15 +267,15 @@ func argumentsOf(r *http.Request) (arguments url.Values, problem string) {
 	}
 }
 
-// may says whether the token has a scope, and notes one that it lacks.
-func (c *call) may(scope string) bool {
-	if slices.Contains(c.who.scopes, scope) {
+// hasScope reports whether the token has a scope, and records a missing one.
+func (c *call) hasScope(scope string) bool {
+	if slices.Contains(c.token.scopes, scope) {
 		return true
 	}
-	c.needed = scope
+	c.missing = scope
 	return false
 }
 
-func (c *call) lacking() answer {
-	return answer{"error": "missing_scope", "needed": c.needed, "provided": strings.Join(c.who.scopes, ",")}
+func (c *call) missingScope() answer {
+	return answer{"error": "missing_scope", "needed": c.missing, "provided": strings.Join(c.token.scopes, ",")}
 }

@@ -10,47 +10,47 @@ import (
 	"time"
 )
 
-// User is somebody in the workspace.
+// User is a user of the workspace.
 type User struct {
 	ID, Name, RealName, Email string
-	// Team is another workspace's id for people of other workspaces.
+	// Team is the ID of the user's workspace; empty for this one.
 	Team                       string
 	Bot, Deleted, Unconfirmed  bool
 	Restricted, UltraRestriced bool
 }
 
-// Channel is a channel as it is made.
+// Channel describes a new channel.
 type Channel struct {
 	ID, Name string
 	Private  bool
 	Members  []string
 }
 
-// Message is a message as it is posted.
+// Message describes a new message.
 type Message struct {
 	User, Text string
-	// Thread is the ts of the message that this one replies to; Broadcast shows the
-	// reply in the channel too.
+	// Thread is the ts of the root message of a reply. Broadcast shows the reply in
+	// the channel, too.
 	Thread    string
 	Broadcast bool
 	Subtype   string
-	// Bot is the id of the bot that posts, Username what it calls itself.
+	// Bot and Username are the ID and the name of the posting bot.
 	Bot, Username string
-	// Blocks and Attachments are put into the message's JSON as they are.
+	// Blocks and Attachments are copied to the JSON of the message.
 	Blocks, Attachments json.RawMessage
-	// Files are the ids of files that the message shares.
+	// Files are the IDs of shared files.
 	Files []string
 }
 
-// File is a file as it is uploaded.
+// File describes a new file.
 type File struct {
 	Name, Title, MediaType, User string
 	Content                      []byte
-	// External is an address elsewhere: Slack has the link only.
+	// External is the URL of a file that Slack only links to.
 	External string
-	// Kind is Slack's filetype.
+	// Kind is the filetype.
 	Kind string
-	// Text is that of the message that shares the file.
+	// Text is the text of the message that shares the file.
 	Text string
 }
 
@@ -67,7 +67,7 @@ type message struct {
 	Message
 	ts      string
 	edited  string
-	tomb    bool
+	deleted bool // a tombstone
 	hidden  bool
 	replies []*message
 	root    *message // of a reply
@@ -81,14 +81,14 @@ type file struct {
 	deleted          bool
 }
 
-// tick moves the clock on and returns the ts of something that happens now.
+// tick advances the clock by a second and returns the ts of a new event.
 func (s *Server) tick() string {
 	s.now = s.now.Add(time.Second)
 	s.serial++
 	return fmt.Sprintf("%d.%06d", s.now.Unix(), s.serial%1_000_000)
 }
 
-// SetClock sets what time it is at Slack; everything that happens takes a second.
+// SetClock sets the clock, which advances by a second with each change.
 func (s *Server) SetClock(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Server) id(letter string) string {
 	return fmt.Sprintf("%s%08d", letter, s.serial)
 }
 
-// AddUser lets somebody into the workspace and returns their id.
+// AddUser adds a user and returns the ID.
 func (s *Server) AddUser(u User) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) AddUser(u User) string {
 	return u.ID
 }
 
-// Deactivate ends somebody's account.
+// Deactivate deactivates a user.
 func (s *Server) Deactivate(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,22 +120,22 @@ func (s *Server) Deactivate(id string) {
 	s.event(map[string]any{"type": "user_change", "user": s.userJSON(s.users[id], true)})
 }
 
-// AddChannel makes a channel and returns its id.
+// AddChannel adds a channel and returns its ID.
 func (s *Server) AddChannel(c Channel) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.ID == "" {
 		c.ID = s.id("C")
 	}
-	made := &channel{Channel: c, members: make(map[string]bool), created: s.now.Unix()}
+	ch := &channel{Channel: c, members: make(map[string]bool), created: s.now.Unix()}
 	for _, id := range c.Members {
-		made.members[id] = true
+		ch.members[id] = true
 	}
-	s.channels[c.ID] = made
+	s.channels[c.ID] = ch
 	return c.ID
 }
 
-// Invite puts somebody into a channel.
+// Invite adds a user to a channel.
 func (s *Server) Invite(c, user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Server) Invite(c, user string) {
 	s.event(map[string]any{"type": "member_joined_channel", "user": user, "channel": c, "channel_type": "C", "team": s.Team})
 }
 
-// Kick takes somebody out of a channel.
+// Kick removes a user from a channel.
 func (s *Server) Kick(c, user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Server) Kick(c, user string) {
 	s.event(map[string]any{"type": "member_left_channel", "user": user, "channel": c, "channel_type": "C", "team": s.Team})
 }
 
-// Archive closes a channel.
+// Archive archives a channel.
 func (s *Server) Archive(c string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *Server) Archive(c string) {
 	s.event(map[string]any{"type": "channel_archive", "channel": c})
 }
 
-// Rename gives a channel another name.
+// Rename renames a channel.
 func (s *Server) Rename(c, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,14 +169,14 @@ func (s *Server) Rename(c, name string) {
 	s.event(map[string]any{"type": "channel_rename", "channel": map[string]any{"id": c, "name": name, "created": s.channels[c].created}})
 }
 
-// Close makes a public channel private.
-func (s *Server) Close(c string) {
+// MakePrivate makes a public channel private.
+func (s *Server) MakePrivate(c string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.channels[c].Private = true
 }
 
-// DeleteChannel removes a channel with all that is in it.
+// DeleteChannel deletes a channel with its messages.
 func (s *Server) DeleteChannel(c string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,21 +192,21 @@ func (s *Server) Post(c string, m Message) string {
 }
 
 func (s *Server) post(c *channel, m Message) string {
-	made := &message{Message: m, ts: s.tick()}
+	created := &message{Message: m, ts: s.tick()}
 	if root := c.find(m.Thread); root != nil {
-		made.root = root
-		root.replies = append(root.replies, made)
+		created.root = root
+		root.replies = append(root.replies, created)
 		if m.Broadcast {
-			made.Subtype = "thread_broadcast"
-			c.messages = append(c.messages, made)
+			created.Subtype = "thread_broadcast"
+			c.messages = append(c.messages, created)
 		}
 	} else {
-		c.messages = append(c.messages, made)
+		c.messages = append(c.messages, created)
 	}
-	body := s.messageJSON(c, made)
-	body["channel"], body["channel_type"], body["event_ts"] = c.ID, kindOf(c), made.ts
+	body := s.messageJSON(c, created)
+	body["channel"], body["channel_type"], body["event_ts"] = c.ID, kindOf(c), created.ts
 	s.event(body)
-	return made.ts
+	return created.ts
 }
 
 func kindOf(c *channel) string {
@@ -237,52 +237,52 @@ func (c *channel) find(ts string) *message {
 func (s *Server) Edit(c, ts, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	place := s.channels[c]
-	m := place.find(ts)
-	before := s.messageJSON(place, m)
+	ch := s.channels[c]
+	m := ch.find(ts)
+	before := s.messageJSON(ch, m)
 	m.Text, m.edited, m.Blocks = text, s.tick(), nil
 	s.event(map[string]any{
-		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c, "channel_type": kindOf(place),
-		"message": s.messageJSON(place, m), "previous_message": before, "ts": m.edited, "event_ts": m.edited,
+		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c, "channel_type": kindOf(ch),
+		"message": s.messageJSON(ch, m), "previous_message": before, "ts": m.edited, "event_ts": m.edited,
 	})
 }
 
-// Delete removes a message. One with replies leaves a tombstone.
+// Delete deletes a message. A message with replies becomes a tombstone.
 func (s *Server) Delete(c, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	place := s.channels[c]
-	m := place.find(ts)
-	before, now := s.messageJSON(place, m), s.tick()
+	ch := s.channels[c]
+	m := ch.find(ts)
+	before, now := s.messageJSON(ch, m), s.tick()
 	if len(m.replies) > 0 {
-		m.tomb, m.Text, m.Blocks, m.Attachments, m.Files = true, "This message was deleted.", nil, nil, nil
+		m.deleted, m.Text, m.Blocks, m.Attachments, m.Files = true, "This message was deleted.", nil, nil, nil
 		s.event(map[string]any{
-			"type": "message", "subtype": "message_changed", "hidden": true, "channel": c, "channel_type": kindOf(place),
-			"message": s.messageJSON(place, m), "previous_message": before, "ts": now, "event_ts": now,
+			"type": "message", "subtype": "message_changed", "hidden": true, "channel": c, "channel_type": kindOf(ch),
+			"message": s.messageJSON(ch, m), "previous_message": before, "ts": now, "event_ts": now,
 		})
 		return
 	}
 	if root := m.root; root != nil {
 		root.replies = slices.DeleteFunc(root.replies, func(r *message) bool { return r == m })
 	}
-	place.messages = slices.DeleteFunc(place.messages, func(r *message) bool { return r == m })
+	ch.messages = slices.DeleteFunc(ch.messages, func(r *message) bool { return r == m })
 	s.event(map[string]any{
-		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c, "channel_type": kindOf(place),
+		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c, "channel_type": kindOf(ch),
 		"deleted_ts": ts, "previous_message": before, "ts": now, "event_ts": now,
 	})
 }
 
-// Share uploads a file and posts it in a channel; it returns the file's id and the
-// message's ts.
+// Share uploads a file and posts it in a channel. It returns the ID of the file and
+// the ts of the message.
 func (s *Server) Share(c string, f File) (id, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick()
-	made := &file{File: f, id: s.id("F"), created: s.now.Unix(), updated: s.now.Unix(), channels: map[string]bool{c: true}}
-	s.files[made.id] = made
-	ts = s.post(s.channels[c], Message{User: f.User, Text: f.Text, Subtype: "file_share", Files: []string{made.id}})
-	s.event(map[string]any{"type": "file_shared", "file_id": made.id, "user_id": f.User, "file": map[string]any{"id": made.id}, "channel_id": c, "event_ts": ts})
-	return made.id, ts
+	created := &file{File: f, id: s.id("F"), created: s.now.Unix(), updated: s.now.Unix(), channels: map[string]bool{c: true}}
+	s.files[created.id] = created
+	ts = s.post(s.channels[c], Message{User: f.User, Text: f.Text, Subtype: "file_share", Files: []string{created.id}})
+	s.event(map[string]any{"type": "file_shared", "file_id": created.id, "user_id": f.User, "file": map[string]any{"id": created.id}, "channel_id": c, "event_ts": ts})
+	return created.id, ts
 }
 
 // ShareAgain posts a file in another channel.
@@ -296,7 +296,7 @@ func (s *Server) ShareAgain(c, id string) string {
 	return ts
 }
 
-// EditFile gives a snippet another content.
+// EditFile changes the content of a file.
 func (s *Server) EditFile(id string, content []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +305,7 @@ func (s *Server) EditFile(id string, content []byte) {
 	s.event(map[string]any{"type": "file_change", "file_id": id, "file": map[string]any{"id": id}})
 }
 
-// DeleteFile removes a file; messages that shared it keep a tombstone of it.
+// DeleteFile deletes a file. Messages that share it keep a tombstone.
 func (s *Server) DeleteFile(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,7 +314,7 @@ func (s *Server) DeleteFile(id string) {
 	s.event(map[string]any{"type": "file_deleted", "file_id": id, "event_ts": s.tick()})
 }
 
-// event notes what Slack would send.
+// event records an event delivery.
 func (s *Server) event(e map[string]any) {
 	s.serial++
 	data, err := json.Marshal(map[string]any{
@@ -328,8 +328,7 @@ func (s *Server) event(e map[string]any) {
 	}
 }
 
-// Events are the bodies of the deliveries that Slack would have made since the
-// last call, in their order.
+// Events returns the bodies of the event deliveries since the last call.
 func (s *Server) Events() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,8 +339,8 @@ func (s *Server) Events() [][]byte {
 
 func (s *Server) messageJSON(c *channel, m *message) map[string]any {
 	out := map[string]any{"type": "message", "ts": m.ts, "text": m.Text, "team": s.Team}
-	set := func(name string, value any, there bool) {
-		if there {
+	set := func(name string, value any, ok bool) {
+		if ok {
 			out[name] = value
 		}
 	}
@@ -352,14 +351,14 @@ func (s *Server) messageJSON(c *channel, m *message) map[string]any {
 	set("blocks", m.Blocks, len(m.Blocks) > 0)
 	set("attachments", m.Attachments, len(m.Attachments) > 0)
 	set("edited", map[string]any{"user": m.User, "ts": m.edited}, m.edited != "")
-	if m.tomb {
+	if m.deleted {
 		out["subtype"], out["hidden"], out["user"] = "tombstone", true, slackbot
 	}
 	if len(m.Files) > 0 {
 		var files []any
 		for _, id := range m.Files {
 			f := s.fileJSON(s.files[id])
-			delete(f, "channels") // not told with messages
+			delete(f, "channels") // messages have no shares
 			delete(f, "groups")
 			delete(f, "shares")
 			files = append(files, f)
@@ -450,7 +449,7 @@ func (s *Server) channelJSON(c *channel, viewer string) map[string]any {
 	}
 }
 
-// Day is the day in UTC that a ts falls on.
+// Day returns the UTC day of a ts.
 func (s *Server) Day(ts string) string {
 	whole, _, _ := strings.Cut(ts, ".")
 	seconds, _ := strconv.ParseInt(whole, 10, 64)

@@ -1,6 +1,6 @@
-// Command generate writes the ent client, its GraphQL types and the gqlgen
-// server out of ent/schema, schema.graphql, graph/schema and gqlgen.yml. Run it
-// at the project's root.
+// Command generate generates the ent client, its GraphQL types and the gqlgen
+// server from ent/schema, schema.graphql, graph/schema and gqlgen.yml. Its
+// working directory must be the root of the module.
 package main
 
 import (
@@ -66,8 +66,8 @@ func run() error {
 	return nil
 }
 
-// guardNodeQueries gives the generated root fields node and nodes the same
-// directive that every hand-written root field carries.
+// guardNodeQueries adds the directive @surface, which every hand-written root
+// field has, to the generated root fields node and nodes.
 func guardNodeQueries(_ *gen.Graph, s *ast.Schema) error {
 	query := s.Types["Query"]
 	if query == nil {

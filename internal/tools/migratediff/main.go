@@ -1,11 +1,11 @@
-// Command migratediff writes the next migration: the difference between what
-// the migrations build in an empty database and what ent/schema asks for.
+// Command migratediff writes the next migration: the difference between the
+// schema of the existing migrations and the schema of ent/schema.
 //
 //	go run ./internal/tools/migratediff URL NAME
 //
-// URL names an empty database whose login may create extensions and roles;
-// nothing is left in it. Drops of columns, indexes and keys are not written:
-// ent does not know what hand-written migrations added, so drops are written by hand.
+// URL is the URL of an empty database whose login may create extensions and
+// roles. The database is empty afterwards. Drops of columns, indexes and keys are
+// not written, since ent does not know the additions of hand-written migrations.
 package main
 
 import (
@@ -42,7 +42,7 @@ func run(ctx context.Context, url, name string) error {
 	if err != nil {
 		return err
 	}
-	sum, err := dir.Checksum() // hand-written files may have changed since the last run
+	sum, err := dir.Checksum() // hand-written migrations may have changed
 	if err != nil {
 		return err
 	}

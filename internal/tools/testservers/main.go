@@ -1,5 +1,5 @@
-// Command testservers stops the PostgreSQL that the tests of this checkout share, unless a test is using it this moment.
-// With -remove it also deletes its data. It is harmless when there is none.
+// Command testservers stops the shared PostgreSQL of this checkout's tests unless a test is using it. With -remove it stops
+// it in any case and deletes its data. It does nothing when there is none.
 package main
 
 import (
@@ -13,15 +13,15 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	remove := flag.Bool("remove", false, "delete the data too")
+	remove := flag.Bool("remove", false, "stop it even when in use, and delete its data")
 	flag.Parse()
-	act := testkit.Shutdown
+	stop := testkit.Shutdown
 	if *remove {
-		act = testkit.Remove
+		stop = testkit.Remove
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := act(ctx); err != nil {
-		log.Fatalf("stop the tests' servers: %v", err)
+	if err := stop(ctx); err != nil {
+		log.Fatalf("stop the test servers: %v", err)
 	}
 }
