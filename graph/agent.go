@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 )
 
-func newAgent(in model.CreateAgentInput) catalog.New {
-	return catalog.New{
+func newAgent(in model.CreateAgentInput) catalog.Input {
+	return catalog.Input{
 		Name: in.Name, Description: in.Description, SystemPrompt: in.SystemPrompt, Tools: in.Tools, Collections: in.Collections,
 		All: in.AllCollections, StartMessage: in.StartMessage, Model: in.Model,
 	}
@@ -67,7 +67,7 @@ func (r *Resolver) agentTemplates(ctx context.Context, category *string, after c
 	}
 	out := &model.AgentTemplateConnection{
 		Edges: make([]*model.AgentTemplateEdge, len(page.Templates)), TotalCount: page.Total,
-		PageInfo: &entgql.PageInfo[uuid.UUID]{HasNextPage: page.More, HasPreviousPage: after != nil},
+		PageInfo: &entgql.PageInfo[uuid.UUID]{HasNextPage: page.HasMore, HasPreviousPage: after != nil},
 	}
 	for i, t := range page.Templates {
 		out.Edges[i] = &model.AgentTemplateEdge{Node: t, Cursor: entgql.Cursor[uuid.UUID]{ID: t.ID}}
@@ -78,9 +78,9 @@ func (r *Resolver) agentTemplates(ctx context.Context, category *string, after c
 	return out, nil
 }
 
-func newTemplate(in model.CreateAgentTemplateInput) template.New {
-	return template.New{
-		From: in.FromAgent, Name: in.Name, Description: in.Description, Category: in.Category, Prompt: in.SystemPrompt,
+func newTemplate(in model.CreateAgentTemplateInput) template.Input {
+	return template.Input{
+		FromAgent: in.FromAgent, Name: in.Name, Description: in.Description, Category: in.Category, Prompt: in.SystemPrompt,
 		StartMessage: in.StartMessage, Tools: in.Tools,
 	}
 }

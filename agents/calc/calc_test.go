@@ -44,7 +44,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestErrorsNameThePlace(t *testing.T) {
+func TestErrorsNameThePosition(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{
 		"": "empty", " ": "empty", "1+": "ends where a number", "(1": "never closed", "1)": "without an opening", "1 2": "operator is missing", "2(3)": "operator is missing",
@@ -62,8 +62,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 			}
 			continue
 		}
-		var told *calc.Error
-		if !errors.As(err, &told) || !strings.Contains(told.Error(), want) {
+		var failure *calc.Error
+		if !errors.As(err, &failure) || !strings.Contains(failure.Error(), want) {
 			t.Errorf("%q: %v, want %s", expression, err, want)
 		}
 	}
@@ -75,10 +75,10 @@ func TestNoExpressionTakesLong(t *testing.T) {
 		"1000!*1000!*1000!*1000!*1000!*1000!*1000!", "2^10000/3^10000", strings.Repeat("9^5000*", 90) + "1", strings.Repeat("1000!/999!+", 80) + "1", "(1/3)^10000+(1/7)^10000", "9^(9^(9))",
 		"1e10000*1e10000", "exp(1000)", strings.Repeat("(1/999983+", 49) + "1" + strings.Repeat(")", 49), "factorial(1000)^6", "(pi)^9999", "1.0000001^10000",
 	} {
-		began := time.Now()
+		start := time.Now()
 		_, _ = calc.Evaluate(expression)
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%s took %v", expression, took)
+		if elapsed := time.Since(start); elapsed > time.Minute {
+			t.Errorf("Evaluate(%q) took %v", expression, elapsed)
 		}
 	}
 }
@@ -91,14 +91,14 @@ func FuzzEvaluate(f *testing.F) {
 		result, err := calc.Evaluate(expression)
 		if err != nil {
 			if err.Error() == "" {
-				t.Fatal("an error without words")
+				t.Fatal("an error without a message")
 			}
 			return
 		}
 		if result.Text == "" || len(result.Text) > 120 {
 			t.Fatalf("%q = %q", expression, result.Text)
 		}
-		again, err := calc.Evaluate(result.Text) // what it says is a number it reads
+		again, err := calc.Evaluate(result.Text) // a result is an expression
 		if err != nil || again.Text != result.Text {
 			t.Fatalf("%q = %q, read again %q, %v", expression, result.Text, again.Text, err)
 		}

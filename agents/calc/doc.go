@@ -1,5 +1,5 @@
-// Package calc evaluates arithmetic that people and models write: exactly where
-// a result is a fraction, and to 15 digits where it is not. What an expression
-// may cost is bounded in length, depth and size of its numbers. It imports
-// nothing of Magpie.
+// Package calc evaluates arithmetic expressions that people and models write.
+// Results are exact where they are fractions, and have 15 digits otherwise. The
+// length, the nesting depth and the size of the numbers of an expression are
+// bounded. The package imports nothing of Magpie.
 package calc

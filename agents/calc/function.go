@@ -8,28 +8,28 @@ import (
 	"slices"
 )
 
-// function is one that expressions may use.
+// function is a function that expressions may call.
 type function struct {
-	least, most int
-	do          func(at int, values []number) (number, error)
+	minArgs, maxArgs int
+	call             func(at int, values []number) (number, error)
 }
 
-func (f function) takes() string {
+func (f function) arity() string {
 	switch {
-	case f.most == 1:
+	case f.maxArgs == 1:
 		return "one value"
-	case f.least == f.most:
-		return fmt.Sprintf("%d values", f.least)
-	case f.most >= manyValues:
-		return fmt.Sprintf("%d values or more", f.least)
+	case f.minArgs == f.maxArgs:
+		return fmt.Sprintf("%d values", f.minArgs)
+	case f.maxArgs >= maxArgs:
+		return fmt.Sprintf("%d values or more", f.minArgs)
 	default:
-		return fmt.Sprintf("%d to %d values", f.least, f.most)
+		return fmt.Sprintf("%d to %d values", f.minArgs, f.maxArgs)
 	}
 }
 
-const manyValues = 500
+const maxArgs = 500
 
-// Functions are the names of the functions, sorted.
+// Functions returns the sorted names of the functions.
 func Functions() []string { return slices.Sorted(maps.Keys(functions())) }
 
 func functions() map[string]function {
@@ -43,7 +43,7 @@ func functions() map[string]function {
 	return map[string]function{
 		"abs":   exact(func(x *big.Rat) *big.Rat { return new(big.Rat).Abs(x) }),
 		"sign":  exact(func(x *big.Rat) *big.Rat { return big.NewRat(int64(x.Sign()), 1) }),
-		"trunc": exact(truncated),
+		"trunc": exact(truncate),
 		"floor": exact(func(x *big.Rat) *big.Rat { return floor(x) }),
 		"ceil":  exact(func(x *big.Rat) *big.Rat { return new(big.Rat).Neg(floor(new(big.Rat).Neg(x))) }),
 		"round": {1, 2, round},
@@ -57,22 +57,22 @@ func functions() map[string]function {
 		"pow":       {2, 2, func(at int, v []number) (number, error) { return power(at, v[0], v[1]) }},
 		"mod":       {2, 2, func(at int, v []number) (number, error) { return apply(at, '%', v[0], v[1]) }},
 		"factorial": {1, 1, func(at int, v []number) (number, error) { return factorial(at, v[0]) }},
-		"gcd":       {2, 2, divisor},
-		"lcm":       {2, 2, multiple},
-		"sum":       {1, manyValues, total},
-		"avg":       {1, manyValues, mean}, "mean": {1, manyValues, mean}, "median": {1, manyValues, median},
-		"min": {1, manyValues, func(_ int, v []number) (number, error) { return slices.MinFunc(v, compare), nil }},
-		"max": {1, manyValues, func(_ int, v []number) (number, error) { return slices.MaxFunc(v, compare), nil }},
+		"gcd":       {2, 2, greatestDivisor},
+		"lcm":       {2, 2, leastMultiple},
+		"sum":       {1, maxArgs, sum},
+		"avg":       {1, maxArgs, mean}, "mean": {1, maxArgs, mean}, "median": {1, maxArgs, median},
+		"min": {1, maxArgs, func(_ int, v []number) (number, error) { return slices.MinFunc(v, compare), nil }},
+		"max": {1, maxArgs, func(_ int, v []number) (number, error) { return slices.MaxFunc(v, compare), nil }},
 	}
 }
 
-func constant(name string) (number, bool) {
+func constantValue(name string) (number, bool) {
 	values := map[string]float64{"pi": math.Pi, "tau": 2 * math.Pi, "e": math.E}
 	value, known := values[name]
 	if !known {
 		return number{}, false
 	}
-	return number{rat: new(big.Rat).SetFloat64(value), rough: true}, true
+	return number{rat: new(big.Rat).SetFloat64(value), approximate: true}, true
 }
 
 func compare(a, b number) int { return a.rat.Cmp(b.rat) }
@@ -84,24 +84,24 @@ func float(n number) float64 {
 
 func fromFloat(at int, f float64) (number, error) {
 	if math.IsNaN(f) {
-		return number{}, wrong(at, "this has no result among the real numbers")
+		return number{}, errorAt(at, "this has no result among the real numbers")
 	}
 	if math.IsInf(f, 0) {
-		return number{}, wrong(at, "the numbers become too large")
+		return number{}, errorAt(at, "the numbers become too large")
 	}
-	return number{rat: new(big.Rat).SetFloat64(f), rough: true}, nil
+	return number{rat: new(big.Rat).SetFloat64(f), approximate: true}, nil
 }
 
 func floor(x *big.Rat) *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Div(x.Num(), x.Denom())) // denominators are positive: Euclid's division is the floor
 }
 
-// round rounds half away from zero, to so many decimals.
+// round rounds half away from zero, to the given number of decimals.
 func round(at int, v []number) (number, error) {
 	places := int64(0)
 	if len(v) == 2 {
 		if !v[1].rat.IsInt() || !v[1].rat.Num().IsInt64() || abs(v[1].rat.Num().Int64()) > 100 {
-			return number{}, wrong(at, "round takes -100 to 100 decimals")
+			return number{}, errorAt(at, "round takes -100 to 100 decimals")
 		}
 		places = v[1].rat.Num().Int64()
 	}
@@ -111,14 +111,14 @@ func round(at int, v []number) (number, error) {
 	}
 	x := new(big.Rat).Mul(v[0].rat, scale)
 	half := big.NewRat(int64(x.Sign()), 2)
-	return number{rat: new(big.Rat).Quo(truncated(x.Add(x, half)), scale)}, nil
+	return number{rat: new(big.Rat).Quo(truncate(x.Add(x, half)), scale)}, nil
 }
 
-// squareRoot is exact where both parts of the fraction are squares.
+// squareRoot is exact if numerator and denominator are squares.
 func squareRoot(at int, v []number) (number, error) {
 	x := v[0].rat
 	if x.Sign() < 0 {
-		return number{}, wrong(at, "a negative number has no real square root")
+		return number{}, errorAt(at, "a negative number has no real square root")
 	}
 	num, denom := new(big.Int).Sqrt(x.Num()), new(big.Int).Sqrt(x.Denom())
 	root := new(big.Rat).SetFrac(num, denom)
@@ -126,12 +126,12 @@ func squareRoot(at int, v []number) (number, error) {
 		return number{rat: root}, nil
 	}
 	approximate, _ := new(big.Float).Sqrt(new(big.Float).SetPrec(128).SetRat(x)).Rat(nil)
-	return number{rat: approximate, rough: true}, nil
+	return number{rat: approximate, approximate: true}, nil
 }
 
 func logarithm(at int, v []number) (number, error) {
 	if v[0].rat.Sign() <= 0 {
-		return number{}, wrong(at, "only numbers above 0 have a logarithm")
+		return number{}, errorAt(at, "only numbers above 0 have a logarithm")
 	}
 	if len(v) == 1 {
 		return fromFloat(at, math.Log10(float(v[0])))
@@ -141,7 +141,7 @@ func logarithm(at int, v []number) (number, error) {
 
 func floatPower(a, b number) float64 { return math.Pow(float(a), float(b)) }
 
-func powerOfFraction(at int, a, b number) (number, error) {
+func fractionalPower(at int, a, b number) (number, error) {
 	if half := big.NewRat(1, 2); b.rat.Cmp(half) == 0 && a.rat.Sign() >= 0 {
 		return squareRoot(at, []number{a})
 	}
@@ -150,32 +150,32 @@ func powerOfFraction(at int, a, b number) (number, error) {
 
 func factorial(at int, n number) (number, error) {
 	if !n.rat.IsInt() || n.rat.Sign() < 0 {
-		return number{}, wrong(at, "only whole numbers from 0 have a factorial")
+		return number{}, errorAt(at, "only whole numbers from 0 have a factorial")
 	}
 	if !n.rat.Num().IsInt64() || n.rat.Num().Int64() > maxFactorial {
-		return number{}, wrong(at, "a factorial may be of %d at most", maxFactorial)
+		return number{}, errorAt(at, "a factorial may be of %d at most", maxFactorial)
 	}
 	product := new(big.Int).MulRange(1, n.rat.Num().Int64())
-	return bounded(at, number{rat: new(big.Rat).SetInt(product), rough: n.rough})
+	return checkSize(at, number{rat: new(big.Rat).SetInt(product), approximate: n.approximate})
 }
 
-func wholes(at int, v []number) (a, b *big.Int, err error) {
+func integers(at int, v []number) (a, b *big.Int, err error) {
 	if !v[0].rat.IsInt() || !v[1].rat.IsInt() {
-		return nil, nil, wrong(at, "this takes whole numbers")
+		return nil, nil, errorAt(at, "this takes whole numbers")
 	}
 	return new(big.Int).Abs(v[0].rat.Num()), new(big.Int).Abs(v[1].rat.Num()), nil
 }
 
-func divisor(at int, v []number) (number, error) {
-	a, b, err := wholes(at, v)
+func greatestDivisor(at int, v []number) (number, error) {
+	a, b, err := integers(at, v)
 	if err != nil {
 		return number{}, err
 	}
 	return number{rat: new(big.Rat).SetInt(new(big.Int).GCD(nil, nil, a, b))}, nil
 }
 
-func multiple(at int, v []number) (number, error) {
-	a, b, err := wholes(at, v)
+func leastMultiple(at int, v []number) (number, error) {
+	a, b, err := integers(at, v)
 	if err != nil {
 		return number{}, err
 	}
@@ -186,23 +186,23 @@ func multiple(at int, v []number) (number, error) {
 	return number{rat: new(big.Rat).SetInt(new(big.Int).Mul(a, b.Quo(b, common)))}, nil
 }
 
-func total(at int, v []number) (number, error) {
-	sum := number{rat: new(big.Rat)}
+func sum(at int, v []number) (number, error) {
+	total := number{rat: new(big.Rat)}
 	var err error
 	for _, value := range v {
-		if sum, err = apply(at, '+', sum, value); err != nil {
+		if total, err = apply(at, '+', total, value); err != nil {
 			return number{}, err
 		}
 	}
-	return sum, nil
+	return total, nil
 }
 
 func mean(at int, v []number) (number, error) {
-	sum, err := total(at, v)
+	total, err := sum(at, v)
 	if err != nil {
 		return number{}, err
 	}
-	return apply(at, '/', sum, number{rat: big.NewRat(int64(len(v)), 1)})
+	return apply(at, '/', total, number{rat: big.NewRat(int64(len(v)), 1)})
 }
 
 func median(at int, v []number) (number, error) {

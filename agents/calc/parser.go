@@ -7,55 +7,55 @@ import (
 	"unicode"
 )
 
-// parser reads and computes in one go: what it has is the value so far.
+// parser evaluates an expression while it parses it, by recursive descent.
 type parser struct {
-	text  []rune
-	at    int
-	depth int
-	lists int // function calls around this point: a comma is theirs
+	text      []rune
+	position  int
+	depth     int
+	callDepth int // calls around the position, within the innermost parentheses: there a comma separates arguments
 }
 
-func (p *parser) all() (number, error) {
+func (p *parser) parse() (number, error) {
 	value, err := p.sum()
 	if err != nil {
 		return number{}, err
 	}
-	if p.skip(); p.at < len(p.text) {
-		if p.text[p.at] == ')' {
-			return number{}, wrong(p.at+1, "a closing parenthesis without an opening one")
+	if p.skipSpace(); p.position < len(p.text) {
+		if p.text[p.position] == ')' {
+			return number{}, errorAt(p.position+1, "a closing parenthesis without an opening one")
 		}
-		return number{}, wrong(p.at+1, "an operator is missing before %q", p.word())
+		return number{}, errorAt(p.position+1, "an operator is missing before %q", p.currentWord())
 	}
 	return value, nil
 }
 
-// word is what stands here, for a message.
-func (p *parser) word() string {
-	end := p.at + 1
-	for end < len(p.text) && (unicode.IsLetter(p.text[end]) || unicode.IsDigit(p.text[end])) && end-p.at < 20 {
+// currentWord returns the word at the current position, for a message.
+func (p *parser) currentWord() string {
+	end := p.position + 1
+	for end < len(p.text) && (unicode.IsLetter(p.text[end]) || unicode.IsDigit(p.text[end])) && end-p.position < 20 {
 		end++
 	}
-	return string(p.text[p.at:end])
+	return string(p.text[p.position:end])
 }
 
-func (p *parser) skip() {
-	for p.at < len(p.text) && unicode.IsSpace(p.text[p.at]) {
-		p.at++
+func (p *parser) skipSpace() {
+	for p.position < len(p.text) && unicode.IsSpace(p.text[p.position]) {
+		p.position++
 	}
 }
 
-// peek is the next character behind blanks, 0 at the end.
+// peek skips white space and returns the next character, or 0 at the end.
 func (p *parser) peek() rune {
-	p.skip()
-	if p.at == len(p.text) {
+	p.skipSpace()
+	if p.position == len(p.text) {
 		return 0
 	}
-	return p.text[p.at]
+	return p.text[p.position]
 }
 
 func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
-		return wrong(p.at+1, "the expression is nested deeper than %d levels", maxDepth)
+		return errorAt(p.position+1, "the expression is nested deeper than %d levels", maxDepth)
 	}
 	return nil
 }
@@ -65,22 +65,22 @@ func (p *parser) sum() (number, error) {
 		return number{}, err
 	}
 	defer func() { p.depth-- }()
-	return p.row("+-", p.product)
+	return p.leftAssociative("+-", p.product)
 }
 
-func (p *parser) product() (number, error) { return p.row("*/%", p.signed) }
+func (p *parser) product() (number, error) { return p.leftAssociative("*/%", p.unary) }
 
-// row reads operands with operators of one rank between them, from the left.
-func (p *parser) row(operators string, operand func() (number, error)) (number, error) {
+// leftAssociative parses operands with left-associative operators between them.
+func (p *parser) leftAssociative(operators string, operand func() (number, error)) (number, error) {
 	value, err := operand()
 	for err == nil {
-		operator, at := p.peek(), p.at+1
+		operator, at := p.peek(), p.position+1
 		switch {
 		case operator != 0 && strings.ContainsRune(operators, operator):
-			p.at++
-		case strings.Contains(operators, "*") && p.reads("of"):
+			p.position++
+		case strings.Contains(operators, "*") && p.acceptWord("of"):
 			operator = '*' // 15% of 80
-		case strings.Contains(operators, "%") && p.reads("mod"):
+		case strings.Contains(operators, "%") && p.acceptWord("mod"):
 			operator = '%'
 		default:
 			return value, nil
@@ -93,37 +93,38 @@ func (p *parser) row(operators string, operand func() (number, error)) (number, 
 	return number{}, err
 }
 
-// reads takes a word that stands by itself.
-func (p *parser) reads(word string) bool {
-	p.skip()
-	end := p.at + len(word)
-	if end >= len(p.text) || string(p.text[p.at:end]) != word || unicode.IsLetter(p.text[end]) || p.text[end] == '(' {
+// acceptWord consumes the given word if it stands alone, and reports whether it
+// did.
+func (p *parser) acceptWord(word string) bool {
+	p.skipSpace()
+	end := p.position + len(word)
+	if end >= len(p.text) || string(p.text[p.position:end]) != word || unicode.IsLetter(p.text[end]) || p.text[end] == '(' {
 		return false
 	}
-	p.at = end
+	p.position = end
 	return true
 }
 
-// signed reads a sign, which binds less than a power: -2^2 is -4.
-func (p *parser) signed() (number, error) {
+// unary parses a sign. A sign binds less than a power: -2^2 is -4.
+func (p *parser) unary() (number, error) {
 	sign := p.peek()
 	if sign != '-' && sign != '+' {
-		return p.powers()
+		return p.power()
 	}
 	if err := p.enter(); err != nil {
 		return number{}, err
 	}
 	defer func() { p.depth-- }()
-	p.at++
-	value, err := p.signed()
+	p.position++
+	value, err := p.unary()
 	if err == nil && sign == '-' {
 		value.rat = new(big.Rat).Neg(value.rat)
 	}
 	return value, err
 }
 
-// powers reads a base and its exponent, from the right: 2^3^2 is 2^9.
-func (p *parser) powers() (number, error) {
+// power parses a base and its exponent, from the right: 2^3^2 is 2^9.
+func (p *parser) power() (number, error) {
 	base, err := p.postfix()
 	if err != nil || p.peek() != '^' {
 		return base, err
@@ -132,26 +133,26 @@ func (p *parser) powers() (number, error) {
 		return number{}, err
 	}
 	defer func() { p.depth-- }()
-	p.at++
-	at := p.at
-	exponent, err := p.signed()
+	p.position++
+	at := p.position
+	exponent, err := p.unary()
 	if err != nil {
 		return number{}, err
 	}
 	return power(at, base, exponent)
 }
 
-// postfix reads a value with the marks behind it: ! and the % that nothing follows to divide by.
+// postfix parses a value and its postfix operators ! and %.
 func (p *parser) postfix() (number, error) {
-	value, err := p.value()
+	value, err := p.operand()
 	for err == nil {
 		switch mark := p.peek(); {
 		case mark == '!':
-			p.at++
-			value, err = factorial(p.at, value)
-		case mark == '%' && p.percent():
-			p.at++
-			value, err = apply(p.at, '/', value, number{rat: big.NewRat(100, 1)})
+			p.position++
+			value, err = factorial(p.position, value)
+		case mark == '%' && p.isPercent():
+			p.position++
+			value, err = apply(p.position, '/', value, number{rat: big.NewRat(100, 1)})
 		default:
 			return value, nil
 		}
@@ -159,106 +160,108 @@ func (p *parser) postfix() (number, error) {
 	return number{}, err
 }
 
-// percent reports whether the % here is a hundredth and no remainder.
-func (p *parser) percent() bool {
-	ahead := parser{text: p.text, at: p.at + 1}
-	next := ahead.peek()
-	return next == 0 || strings.ContainsRune("+-*/^)%,;", next) || ahead.reads("of")
+// isPercent reports whether the % at the current position is a hundredth and
+// not a remainder.
+func (p *parser) isPercent() bool {
+	next := parser{text: p.text, position: p.position + 1}
+	char := next.peek()
+	return char == 0 || strings.ContainsRune("+-*/^)%,;", char) || next.acceptWord("of")
 }
 
-func (p *parser) value() (number, error) {
+func (p *parser) operand() (number, error) {
 	at := p.peek()
 	switch {
 	case at == 0:
-		return number{}, wrong(p.at, "the expression ends where a number is expected")
+		return number{}, errorAt(p.position, "the expression ends where a number is expected")
 	case at == '(':
 		return p.group()
 	case at == '.' || at >= '0' && at <= '9':
 		return p.literal()
 	case unicode.IsLetter(at):
-		return p.named()
+		return p.nameOrCall()
 	default:
-		return number{}, wrong(p.at+1, "a number is expected in the place of %q", p.word())
+		return number{}, errorAt(p.position+1, "a number is expected in the place of %q", p.currentWord())
 	}
 }
 
 func (p *parser) group() (number, error) {
-	open := p.at + 1
-	p.at++
-	lists := p.lists
-	p.lists = 0
+	open := p.position + 1
+	p.position++
+	callDepth := p.callDepth
+	p.callDepth = 0
 	value, err := p.sum()
-	p.lists = lists
+	p.callDepth = callDepth
 	if err != nil {
 		return number{}, err
 	}
 	if p.peek() != ')' {
-		return number{}, wrong(open, "this parenthesis is never closed")
+		return number{}, errorAt(open, "this parenthesis is never closed")
 	}
-	p.at++
+	p.position++
 	return value, nil
 }
 
-// literal reads a number such as 1234.5, .5, 1,234.50, 1_000 or 6.02e23.
+// literal parses a number such as 1234.5, .5, 1,234.50, 1_000 or 6.02e23.
 func (p *parser) literal() (number, error) {
-	start := p.at
+	start := p.position
 	var text strings.Builder
 	digits := func() int {
 		n := 0
-		for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
-			text.WriteRune(p.text[p.at])
-			p.at++
+		for p.position < len(p.text) && p.text[p.position] >= '0' && p.text[p.position] <= '9' {
+			text.WriteRune(p.text[p.position])
+			p.position++
 			n++
 		}
 		return n
 	}
 	whole := digits()
-	for whole > 0 && p.grouped(whole) {
-		p.at++
+	for whole > 0 && p.hasDigitGroup(whole) {
+		p.position++
 		digits()
 		whole = 3
 	}
 	fraction := 0
-	if p.at < len(p.text) && p.text[p.at] == '.' {
-		p.at++
+	if p.position < len(p.text) && p.text[p.position] == '.' {
+		p.position++
 		text.WriteByte('.')
 		if fraction = digits(); fraction == 0 {
 			text.WriteByte('0')
 		}
 	}
 	if whole+fraction == 0 {
-		return number{}, wrong(start+1, "a point without digits is no number")
+		return number{}, errorAt(start+1, "a point without digits is no number")
 	}
 	if err := p.exponent(&text); err != nil {
 		return number{}, err
 	}
 	rat, ok := new(big.Rat).SetString(text.String())
 	if !ok {
-		return number{}, wrong(start+1, "%q is no number", text.String())
+		return number{}, errorAt(start+1, "%q is no number", text.String())
 	}
-	return bounded(start+1, number{rat: rat})
+	return checkSize(start+1, number{rat: rat})
 }
 
-// grouped reports whether a separator with exactly three digits behind it stands here. In the list of a function a comma
-// separates its values.
-func (p *parser) grouped(before int) bool {
-	if p.at+3 >= len(p.text) || p.text[p.at] != '_' && (p.text[p.at] != ',' || p.lists > 0 || before > 3) {
+// hasDigitGroup reports whether a separator with exactly three digits after it
+// comes next. Within a call a comma separates arguments instead.
+func (p *parser) hasDigitGroup(before int) bool {
+	if p.position+3 >= len(p.text) || p.text[p.position] != '_' && (p.text[p.position] != ',' || p.callDepth > 0 || before > 3) {
 		return false
 	}
-	for _, r := range p.text[p.at+1 : p.at+4] {
+	for _, r := range p.text[p.position+1 : p.position+4] {
 		if r < '0' || r > '9' {
 			return false
 		}
 	}
-	return p.at+4 == len(p.text) || p.text[p.at+4] < '0' || p.text[p.at+4] > '9'
+	return p.position+4 == len(p.text) || p.text[p.position+4] < '0' || p.text[p.position+4] > '9'
 }
 
-// exponent reads the e23 of 6.02e23; an e that no number follows is left to be a constant, and so an error.
+// exponent parses the e23 of 6.02e23. An e without digits after it is left in
+// place, which makes it a constant and thus an error.
 func (p *parser) exponent(text *strings.Builder) error {
-	if p.at == len(p.text) || p.text[p.at] != 'e' && p.text[p.at] != 'E' {
+	if p.position == len(p.text) || p.text[p.position] != 'e' && p.text[p.position] != 'E' {
 		return nil
 	}
-	end := p.at + 1
+	end := p.position + 1
 	if end < len(p.text) && (p.text[end] == '+' || p.text[end] == '-') {
 		end++
 	}
@@ -271,57 +274,57 @@ func (p *parser) exponent(text *strings.Builder) error {
 	}
 	size, err := strconv.Atoi(string(p.text[from:end]))
 	if err != nil || size > maxExponent {
-		return wrong(p.at+1, "an exponent may be at most %d", maxExponent)
+		return errorAt(p.position+1, "an exponent may be at most %d", maxExponent)
 	}
-	text.WriteString(string(p.text[p.at:end]))
-	p.at = end
+	text.WriteString(string(p.text[p.position:end]))
+	p.position = end
 	return nil
 }
 
-// named reads a constant or a function with its values.
-func (p *parser) named() (number, error) {
-	start := p.at
-	for p.at < len(p.text) && (unicode.IsLetter(p.text[p.at]) || unicode.IsDigit(p.text[p.at]) || p.text[p.at] == '_') {
-		p.at++
+// nameOrCall parses a constant or a function call.
+func (p *parser) nameOrCall() (number, error) {
+	start := p.position
+	for p.position < len(p.text) && (unicode.IsLetter(p.text[p.position]) || unicode.IsDigit(p.text[p.position]) || p.text[p.position] == '_') {
+		p.position++
 	}
-	name := strings.ToLower(string(p.text[start:p.at]))
+	name := strings.ToLower(string(p.text[start:p.position]))
 	if p.peek() != '(' {
-		if value, known := constant(name); known {
+		if value, known := constantValue(name); known {
 			return value, nil
 		}
 		if _, known := functions()[name]; known {
-			return number{}, wrong(start+1, "the function %s needs its values in parentheses", name)
+			return number{}, errorAt(start+1, "the function %s needs its values in parentheses", name)
 		}
-		return number{}, wrong(start+1, "%q is neither a number nor a constant; the constants are pi, tau and e", string(p.text[start:min(p.at, start+20)]))
+		return number{}, errorAt(start+1, "%q is neither a number nor a constant; the constants are pi, tau and e", string(p.text[start:min(p.position, start+20)]))
 	}
 	f, known := functions()[name]
 	if !known {
-		return number{}, wrong(start+1, "there is no function %q; the functions are %s", string(p.text[start:min(p.at, start+20)]), strings.Join(Functions(), ", "))
+		return number{}, errorAt(start+1, "there is no function %q; the functions are %s", string(p.text[start:min(p.position, start+20)]), strings.Join(Functions(), ", "))
 	}
-	p.at++
-	p.lists++
-	values, err := p.values()
-	p.lists--
+	p.position++
+	p.callDepth++
+	values, err := p.arguments()
+	p.callDepth--
 	if err != nil {
 		return number{}, err
 	}
-	if len(values) < f.least || len(values) > f.most {
-		return number{}, wrong(start+1, "the function %s takes %s", name, f.takes())
+	if len(values) < f.minArgs || len(values) > f.maxArgs {
+		return number{}, errorAt(start+1, "the function %s takes %s", name, f.arity())
 	}
-	value, err := f.do(start+1, values)
+	value, err := f.call(start+1, values)
 	if err != nil {
 		return number{}, err
 	}
 	for _, v := range values {
-		value.rough = value.rough || v.rough
+		value.approximate = value.approximate || v.approximate
 	}
-	return bounded(start+1, value)
+	return checkSize(start+1, value)
 }
 
-func (p *parser) values() ([]number, error) {
+func (p *parser) arguments() ([]number, error) {
 	var values []number
 	if p.peek() == ')' {
-		p.at++
+		p.position++
 		return nil, nil
 	}
 	for {
@@ -332,14 +335,14 @@ func (p *parser) values() ([]number, error) {
 		values = append(values, value)
 		switch p.peek() {
 		case ',', ';':
-			p.at++
+			p.position++
 		case ')':
-			p.at++
+			p.position++
 			return values, nil
 		case 0:
-			return nil, wrong(len(p.text), "a closing parenthesis is missing")
+			return nil, errorAt(len(p.text), "a closing parenthesis is missing")
 		default:
-			return nil, wrong(p.at+1, "a comma or a closing parenthesis is expected in the place of %q", p.word())
+			return nil, errorAt(p.position+1, "a comma or a closing parenthesis is expected in the place of %q", p.currentWord())
 		}
 	}
 }

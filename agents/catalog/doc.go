@@ -1,6 +1,6 @@
-// Package catalog keeps the agents of a workspace: what each is told, which
-// tools it may call and which collections it may search. It lists the tools
-// that there are; package agents/tools does their work.
+// Package catalog manages the agents of a workspace: their prompts, the tools
+// that they may call and the collections that they may search. It also lists
+// the available tools, which package agents/tools implements.
 //
 // The package may import ent, internal/store/transaction, internal/viewer and
 // internal/apierr.

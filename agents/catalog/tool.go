@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// The tools that an agent may be given.
+// The tools that can be given to an agent.
 const (
 	SearchDocuments      = "search_documents"
 	GetDocument          = "get_document"
@@ -20,16 +20,15 @@ const (
 	GetCurrentDatetime   = "get_current_datetime"
 )
 
-// Tool is a tool as people choose it.
+// Tool describes a tool to people.
 type Tool struct {
-	Name        string // among an agent's tools
+	Name        string // the name in an agent's list of tools
 	Title       string
 	Description string
-	Parameters  map[string]any // JSON Schema; nil when it is not known
+	Parameters  map[string]any // JSON Schema; nil if not known
 }
 
-// Tools lists all tools, without their parameters, in the order in which forms
-// show them.
+// Tools returns all tools without their parameters, in the order of forms.
 func Tools() []Tool {
 	return []Tool{
 		{Name: SearchDocuments, Title: "Search documents", Description: "Searches the collections that the agent reaches and reads the best passages."},
@@ -43,7 +42,7 @@ func Tools() []Tool {
 	}
 }
 
-// ToolNames are the names of all tools.
+// ToolNames returns the names of all tools.
 func ToolNames() []string {
 	all := Tools()
 	names := make([]string, len(all))
@@ -53,8 +52,8 @@ func ToolNames() []string {
 	return names
 }
 
-// CheckTools refuses names that are no tool's, or are there twice; the error
-// names the place.
+// CheckTools returns an error for unknown and repeated names. The error names
+// the position.
 func CheckTools(names []string) error {
 	all := ToolNames()
 	for i, name := range names {

@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/agents/catalog"
 )
 
-func TestTheToolsAreThoseOfTheInterface(t *testing.T) {
+func TestToolNamesMatchTheInterface(t *testing.T) {
 	t.Parallel()
 	want := []string{"search_documents", "get_document", "summarize_document", "search_database_schema", "query_database", "get_table_info", "calculate", "get_current_datetime"}
 	if got := catalog.ToolNames(); !slices.Equal(got, want) {

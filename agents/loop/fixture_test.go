@@ -14,11 +14,11 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
 )
 
-// protocols are the two that models speak.
+// protocols are the two wire protocols of chat models.
 var protocols = []string{"openai", "anthropic"}
 
-// dial makes a model of a server that plays replies.
-func dial(t *testing.T, protocol string, server *llmtest.Server) llm.ChatModel {
+// newModel returns a model that talks to server by a protocol.
+func newModel(t *testing.T, protocol string, server *llmtest.Server) llm.ChatModel {
 	t.Helper()
 	cfg := llm.Config{Name: "test", BaseURL: server.URL, Key: "sk-test", Model: "m-1", Sleep: func(context.Context, time.Duration) error { return nil }}
 	if protocol == "anthropic" {
@@ -37,19 +37,19 @@ func dial(t *testing.T, protocol string, server *llmtest.Server) llm.ChatModel {
 	return model
 }
 
-// both runs a test with each protocol.
-func both(t *testing.T, replies []llmtest.Reply, run func(t *testing.T, model llm.ChatModel, server *llmtest.Server)) {
+// forEachProtocol runs a test with each protocol.
+func forEachProtocol(t *testing.T, replies []llmtest.Reply, run func(t *testing.T, model llm.ChatModel, server *llmtest.Server)) {
 	t.Helper()
 	for _, protocol := range protocols {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			server := llmtest.NewServer(t, replies...)
-			run(t, dial(t, protocol, server), server)
+			run(t, newModel(t, protocol, server), server)
 		})
 	}
 }
 
-func asks(calls ...llm.ToolCall) llmtest.Reply {
+func callReply(calls ...llm.ToolCall) llmtest.Reply {
 	return llmtest.Reply{Calls: calls, Usage: &[2]int{100, 10}}
 }
 
@@ -57,9 +57,11 @@ func call(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: arguments}
 }
 
-func says(text ...string) llmtest.Reply { return llmtest.Reply{Parts: text, Usage: &[2]int{120, 20}} }
+func textReply(text ...string) llmtest.Reply {
+	return llmtest.Reply{Parts: text, Usage: &[2]int{120, 20}}
+}
 
-// echo gives back its argument.
+// echo returns a tool that returns its argument.
 func echo(name string) loop.Tool {
 	return loop.Tool{Name: name, Description: "gives back", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
 		Call: func(_ context.Context, arguments json.RawMessage) (loop.Result, error) {
@@ -69,21 +71,21 @@ func echo(name string) loop.Tool {
 		}}
 }
 
-// told is what a run told.
-type told struct {
+// recorder collects the events of a run.
+type recorder struct {
 	mu     sync.Mutex
 	events []loop.Event
 }
 
-func (l *told) emit(e loop.Event) error {
+func (l *recorder) emit(e loop.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
 	return nil
 }
 
-// text writes the events down in short, content joined.
-func (l *told) text() string {
+// text returns one line an event, with the pieces of the answer joined.
+func (l *recorder) text() string {
 	var out []string
 	content := ""
 	flush := func() {
@@ -130,7 +132,7 @@ func newLoop(t *testing.T, change func(*loop.Limits)) *loop.Loop {
 	return l
 }
 
-// contents are the texts of a request's messages on the wire, whatever the protocol.
+// contents returns the body of a request as JSON text.
 func contents(request llmtest.Request) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Limits bound a run. Every one is needed.
+// Limits bound a run. Every limit is required.
 type Limits struct {
-	Steps        int           // requests to the model, the answer's included
-	Calls        int           // tool calls
-	Parallel     int           // of them at once
-	Tokens       int           // of all requests, prompts and answers together
-	AnswerTokens int           // of one answer of the model
-	Result       int           // characters of a tool's result that the model is shown
-	Time         time.Duration // from the beginning to the end
-	AnswerTime   time.Duration // the part of Time that is kept for the answer
-	ToolTime     time.Duration // for one call
+	Steps         int           // requests to the model, including the one for the answer
+	Calls         int           // tool calls
+	Parallel      int           // tool calls at once
+	Tokens        int           // of all requests, prompts and answers together
+	AnswerTokens  int           // of one answer of the model
+	ResultLength  int           // characters of a tool's result that the model sees
+	Timeout       time.Duration // of the whole run
+	AnswerReserve time.Duration // the part of Timeout that tools leave for the answer
+	ToolTimeout   time.Duration // of one tool call
 }
 
-// Standard are limits that fit most agents.
+// Standard returns limits that fit most agents.
 func Standard() Limits {
 	return Limits{
-		Steps: 10, Calls: 40, Parallel: 4, Tokens: 200_000, AnswerTokens: 4096, Result: 16_000,
-		Time: 4 * time.Minute, AnswerTime: time.Minute, ToolTime: 30 * time.Second,
+		Steps: 10, Calls: 40, Parallel: 4, Tokens: 200_000, AnswerTokens: 4096, ResultLength: 16_000,
+		Timeout: 4 * time.Minute, AnswerReserve: time.Minute, ToolTimeout: 30 * time.Second,
 	}
 }
 
@@ -32,15 +32,15 @@ func (l Limits) check() error {
 		value int64
 	}{
 		{"Steps", int64(l.Steps)}, {"Calls", int64(l.Calls)}, {"Parallel", int64(l.Parallel)}, {"Tokens", int64(l.Tokens)},
-		{"AnswerTokens", int64(l.AnswerTokens)}, {"Result", int64(l.Result)}, {"Time", int64(l.Time)},
-		{"AnswerTime", int64(l.AnswerTime)}, {"ToolTime", int64(l.ToolTime)},
+		{"AnswerTokens", int64(l.AnswerTokens)}, {"ResultLength", int64(l.ResultLength)}, {"Timeout", int64(l.Timeout)},
+		{"AnswerReserve", int64(l.AnswerReserve)}, {"ToolTimeout", int64(l.ToolTimeout)},
 	} {
 		if limit.value <= 0 {
-			return fmt.Errorf("agent loop: the limit %s is needed", limit.name)
+			return fmt.Errorf("agent loop: the limit %s is missing", limit.name)
 		}
 	}
-	if l.AnswerTime >= l.Time {
-		return fmt.Errorf("agent loop: the limit AnswerTime has to be less than Time")
+	if l.AnswerReserve >= l.Timeout {
+		return fmt.Errorf("agent loop: the limit AnswerReserve must be less than Timeout")
 	}
 	return nil
 }

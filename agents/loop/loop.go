@@ -15,15 +15,15 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// Why a run failed.
+// The causes of a failed run.
 var (
-	// ErrTooSlow is that it took longer than its limit.
-	ErrTooSlow  = errors.New("the run took too long")
-	errNoAnswer = errors.New("the model wrote nothing")
-	errEndless  = errors.New("the model writes without end")
+	// ErrTimeout reports that a run took longer than Limits.Timeout.
+	ErrTimeout       = errors.New("the run took too long")
+	errEmptyAnswer   = errors.New("the model wrote nothing")
+	errAnswerTooLong = errors.New("the model writes without end")
 )
 
-// ModelError marks what the model or its provider did wrong.
+// ModelError wraps an error of the model or its provider.
 type ModelError struct{ Err error }
 
 // Error implements error.
@@ -32,45 +32,51 @@ func (e *ModelError) Error() string { return "ask the model: " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Citer numbers what documents say and keeps account of what an answer cites.
+// Citer numbers documents and formats the citations of an answer.
 type Citer interface {
-	// Add returns the number of a passage's document, from 1. It is safe for concurrent use.
+	// Add returns the number of the document of hit, from 1. It is safe for
+	// concurrent use.
 	Add(hit search.Hit) int
-	// Write takes the next piece of the answer, with numbers that Add gave in brackets, and returns what can be shown of it
-	// by now; Flush returns what was held back.
+	// Write takes the next piece of the answer, with numbers that Add returned
+	// in brackets, and returns the text that can be shown already. Flush
+	// returns the text that Write held back.
 	Write(text string) string
 	Flush() string
-	// Cite cites a document by its number outside of Write and returns the mark to show.
+	// Cite cites a document by its number outside of Write and returns the mark
+	// to show.
 	Cite(number int) string
 }
 
-// Quote is a part of a passage that answers a question, verbatim.
+// Quote is a verbatim part of a passage that answers a question.
 type Quote struct {
-	Text string
-	Hit  int // place of its passage in what was given
-	// Block says that Text is a table, code or a list and stands on lines of its own.
+	Text     string
+	HitIndex int // index of its passage in the given hits
+	// Block reports that Text is a table, code or a list and needs lines of its
+	// own.
 	Block bool
 }
 
-// Task is what a run is to do.
+// Task is the input of a run.
 type Task struct {
 	// System is the agent's own system prompt.
 	System string
-	// History is what was said in the conversation before, the oldest first.
+	// History is the conversation so far, the oldest message first.
 	History []llm.Message
 	Message string
-	// Memories are told to the model as data.
+	// Memories are passed to the model as data.
 	Memories []Memory
-	// Tools are all that can be called, whatever anybody says on the way.
+	// Tools are all tools that the run can call. Nothing in the conversation
+	// changes them.
 	Tools []Tool
-	// Model is asked; nil leaves the run to the planner without a model.
+	// Model answers. If it is nil, the planner without a model does.
 	Model llm.ChatModel
-	Cites Citer // nil takes no account of citations
-	// Quotes finds what answers a question in passages, for runs without a model.
-	Quotes func(question string, hits []search.Hit) []Quote
+	Citer Citer // nil discards citations
+	// FindQuotes finds the parts of passages that answer a question. Only runs
+	// without a model use it.
+	FindQuotes func(question string, hits []search.Hit) []Quote
 }
 
-// Outcome is what a run came to, as far as it got.
+// Outcome is the result of a run, also of one that failed on the way.
 type Outcome struct {
 	Answer     string
 	Usage      llm.Usage
@@ -78,22 +84,24 @@ type Outcome struct {
 	ToolCalls  int
 }
 
-// Options of a Loop.
+// Options configure a Loop.
 type Options struct {
 	Limits Limits
-	// Tokens counts what goes into prompts. Share the one of the models; nil makes one.
+	// Tokens counts the tokens of prompts. Share the counter of the models; nil
+	// makes one.
 	Tokens *llm.TokenCounter
-	// Log receives what readers are not told, with ids and without text; nil discards it.
+	// Log receives errors that readers do not see, with ids and without text;
+	// nil discards them.
 	Log *slog.Logger
 }
 
-// Loop runs agents. It is safe for concurrent use. Close waits for tools that did not stop when they were told to.
+// Loop runs agents. It is safe for concurrent use.
 type Loop struct {
 	opt   Options
 	calls sync.WaitGroup
 }
 
-// New makes a loop; an error names the limit that is missing.
+// New returns a loop. Its error names the limit that is missing.
 func New(opt Options) (*Loop, error) {
 	if err := opt.Limits.check(); err != nil {
 		return nil, err
@@ -107,112 +115,118 @@ func New(opt Options) (*Loop, error) {
 	return &Loop{opt: opt}, nil
 }
 
-// Close waits for tool calls that outlived their run. No run may begin any more.
+// Close waits for tool calls that outlived their run. No run may start
+// afterwards.
 func (l *Loop) Close() { l.calls.Wait() }
 
 // run is one run. It belongs to one goroutine.
 type run struct {
-	loop   *Loop
-	limits Limits
-	task   Task
-	emit   func(Event) error
-	began  time.Time
-	tools  map[string]*Tool
-	window window
-	out    Outcome
+	loop    *Loop
+	limits  Limits
+	task    Task
+	emit    func(Event) error
+	start   time.Time
+	tools   map[string]*Tool
+	window  window
+	outcome Outcome
 
-	said    strings.Builder
-	ids     map[string]bool
-	made    map[string]*past // calls by what they ask for
-	repeats int
-	squeeze int // how often the budget was halved, since the service found the prompt too long
+	answer    strings.Builder
+	callIDs   map[string]bool
+	pastCalls map[string]*pastCall // by invocation.key
+	repeats   int
+	halvings  int // how often the prompt budget was halved because the provider found the prompt too long
 }
 
-// Run does a task and tells emit of every step, from one goroutine at a time; an error of emit ends the run and is
-// returned. When ctx ends the run ends at once with its cause. The outcome stands in every case.
+// Run carries out a task and passes every step to emit, from one goroutine at a
+// time. An error of emit ends the run and is returned. When ctx ends, the run
+// ends with its cause. The outcome is valid even if the error is not nil.
 func (l *Loop) Run(ctx context.Context, task Task, emit func(Event) error) (Outcome, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.opt.Limits.Time, ErrTooSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.opt.Limits.Timeout, ErrTimeout)
 	defer cancel()
 	r := &run{
-		loop: l, limits: l.opt.Limits, task: task, emit: emit, began: time.Now(),
-		tools: make(map[string]*Tool, len(task.Tools)), ids: map[string]bool{}, made: map[string]*past{},
+		loop: l, limits: l.opt.Limits, task: task, emit: emit, start: time.Now(),
+		tools: make(map[string]*Tool, len(task.Tools)), callIDs: map[string]bool{}, pastCalls: map[string]*pastCall{},
 		window: window{count: l.opt.Tokens.Count},
 	}
-	if r.task.Cites == nil {
-		r.task.Cites = noCites{}
+	if r.task.Citer == nil {
+		r.task.Citer = discardCitations{}
 	}
 	for i := range task.Tools {
 		r.tools[task.Tools[i].Name] = &r.task.Tools[i]
 	}
-	err := r.safely(ctx)
-	r.out.Answer = r.said.String()
-	return r.out, err
+	err := r.execute(ctx)
+	r.outcome.Answer = r.answer.String()
+	return r.outcome, err
 }
 
-// safely turns a panic into an error: hostile text must not take the process down.
-func (r *run) safely(ctx context.Context) (err error) {
+// execute carries out the task. It returns a panic as an error, because hostile
+// text must not stop the process.
+func (r *run) execute(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
 	if r.task.Model == nil {
-		return r.plain(ctx)
+		return r.runWithoutModel(ctx)
 	}
-	return r.think(ctx)
+	return r.runWithModel(ctx)
 }
 
-// think is the loop with a model.
-func (r *run) think(ctx context.Context) error {
-	r.window.fixed = r.window.count(r.system()) + messageOverhead + r.loop.opt.Tokens.CountTools(schemas(r.task.Tools))
+// runWithModel alternates between the model and its tool calls until the model
+// answers.
+func (r *run) runWithModel(ctx context.Context) error {
+	r.window.fixedTokens = r.window.count(r.systemPrompt()) + messageOverhead + r.loop.opt.Tokens.CountTools(modelTools(r.task.Tools))
 	for _, message := range r.task.History {
 		r.window.add(entry{message: message})
 	}
-	r.window.add(entry{message: llm.Message{Role: llm.RoleUser, Content: r.question()}, step: 1})
+	r.window.add(entry{message: llm.Message{Role: llm.RoleUser, Content: r.userMessage()}, step: 1})
 	silent := false
 	for step := 1; ; step++ {
-		r.out.Iterations = step
-		last := r.last(step)
-		if silent && last == "" {
-			last = "you wrote nothing"
+		r.outcome.Iterations = step
+		final := r.finalReason(step)
+		if silent && final == "" {
+			final = "you wrote nothing"
 		}
-		turn, err := r.ask(ctx, step, last)
+		turn, err := r.nextTurn(ctx, step, final)
 		if err != nil {
 			return err
 		}
 		switch {
-		case len(turn.calls) > 0 && last == "":
-			if err := r.act(ctx, step, turn); err != nil {
+		case len(turn.calls) > 0 && final == "":
+			if err := r.callTools(ctx, step, turn); err != nil {
 				return err
 			}
 			silent = false
 		case strings.TrimSpace(turn.text) != "":
 			return nil
 		case silent || step >= r.limits.Steps:
-			return &ModelError{errNoAnswer}
+			return &ModelError{errEmptyAnswer}
 		default:
 			silent = true
 		}
 	}
 }
 
-// noTools is why an agent without tools answers at once; it is not told to the model.
-const noTools = "there are none"
+// reasonNoTools is the reason for an agent without tools. The model does not
+// see it.
+const reasonNoTools = "there are none"
 
-// last returns why this request has to be the last one; "" when tools may be called.
-func (r *run) last(step int) string {
+// finalReason returns why the next request is the last one, or "" if the model
+// may call tools.
+func (r *run) finalReason(step int) string {
 	l := r.limits
-	prompt := min(r.window.size(), r.budget())
+	prompt := min(r.window.tokens(), r.promptBudget())
 	switch {
 	case len(r.task.Tools) == 0:
-		return noTools
+		return reasonNoTools
 	case step >= l.Steps:
 		return fmt.Sprintf("the limit of %d steps is reached", l.Steps)
-	case r.out.ToolCalls >= l.Calls:
+	case r.outcome.ToolCalls >= l.Calls:
 		return fmt.Sprintf("the limit of %d tool calls is reached", l.Calls)
-	case r.out.Usage.TotalTokens()+2*(prompt+r.written()) > l.Tokens && step > 1:
+	case r.outcome.Usage.TotalTokens()+2*(prompt+r.maxAnswerTokens()) > l.Tokens && step > 1:
 		return "the limit of tokens is near"
-	case time.Since(r.began) > l.Time-l.AnswerTime:
+	case time.Since(r.start) > l.Timeout-l.AnswerReserve:
 		return "the limit of time is near"
 	case r.repeats >= maxRepeats:
 		return "the same calls were made again and again"
@@ -220,75 +234,79 @@ func (r *run) last(step int) string {
 	return ""
 }
 
-// written is how many tokens an answer may have.
-func (r *run) written() int {
+// maxAnswerTokens returns how many tokens one answer may have.
+func (r *run) maxAnswerTokens() int {
 	limits := llm.LimitsOf(r.task.Model)
-	written := min(r.limits.AnswerTokens, limits.ContextWindow/3)
+	tokens := min(r.limits.AnswerTokens, limits.ContextWindow/3)
 	if limits.MaxOutputTokens > 0 {
-		written = min(written, limits.MaxOutputTokens)
+		tokens = min(tokens, limits.MaxOutputTokens)
 	}
-	return written
+	return tokens
 }
 
-// leastPrompt is what a prompt may have even when the tokens of the run are used up.
-const leastPrompt = 2048
+// minPromptTokens is the size of a prompt that is allowed even when the tokens
+// of the run are used up.
+const minPromptTokens = 2048
 
-// budget is how many tokens a prompt may have: models count differently, a quarter of what the window leaves stays free.
-func (r *run) budget() int {
-	room := (llm.LimitsOf(r.task.Model).ContextWindow - r.written()) * 3 / 4
-	left := r.limits.Tokens - r.out.Usage.TotalTokens() - r.written()
-	return max(min(room, left)>>r.squeeze, min(leastPrompt, room))
+// promptBudget returns how many tokens a prompt may have. Models count
+// differently, so a quarter of the window stays free.
+func (r *run) promptBudget() int {
+	room := (llm.LimitsOf(r.task.Model).ContextWindow - r.maxAnswerTokens()) * 3 / 4
+	left := r.limits.Tokens - r.outcome.Usage.TotalTokens() - r.maxAnswerTokens()
+	return max(min(room, left)>>r.halvings, min(minPromptTokens, room))
 }
 
-// turn is what the model said and asked for in one request.
+// turn is the text and the tool calls of one reply of the model.
 type turn struct {
 	text  string // as the model wrote it
 	calls []llm.ToolCall
 }
 
-// ask makes one request. One that the service finds too long is made once more, with half the material.
-func (r *run) ask(ctx context.Context, step int, last string) (turn, error) {
+// nextTurn makes one request. If the provider finds the prompt too long,
+// nextTurn repeats the request once with half the material.
+func (r *run) nextTurn(ctx context.Context, step int, final string) (turn, error) {
 	status := Planning
-	if last != "" {
+	if final != "" {
 		status = Answering
 	}
-	if err := r.tell(ctx, Iteration{Number: step, Status: status}); err != nil {
+	if err := r.emitEvent(ctx, Iteration{Number: step, Status: status}); err != nil {
 		return turn{}, err
 	}
-	t, err := r.request(ctx, step, last)
+	t, err := r.streamTurn(ctx, step, final)
 	if provider.IsKind(err, provider.KindContextLength) && t.text == "" && ctx.Err() == nil {
-		r.squeeze++
-		t, err = r.request(ctx, step, last)
+		r.halvings++
+		t, err = r.streamTurn(ctx, step, final)
 	}
-	if flushed := r.task.Cites.Flush(); err == nil {
-		err = r.say(ctx, flushed)
+	if flushed := r.task.Citer.Flush(); err == nil {
+		err = r.writeAnswer(ctx, flushed)
 	}
 	return t, err
 }
 
-func (r *run) request(ctx context.Context, step int, last string) (t turn, err error) {
-	r.window.fit(r.budget())
+// streamTurn makes one request and emits the answer as it arrives.
+func (r *run) streamTurn(ctx context.Context, step int, final string) (t turn, err error) {
+	r.window.fit(r.promptBudget())
 	request := llm.Request{
-		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: r.system()}}, r.window.messages()...),
-		Tools:    schemas(r.task.Tools), ToolsOff: last != "", MaxTokens: r.written(), Temperature: temperature,
+		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: r.systemPrompt()}}, r.window.messages()...),
+		Tools:    modelTools(r.task.Tools), ToolsOff: final != "", MaxTokens: r.maxAnswerTokens(), Temperature: temperature,
 	}
-	if last != "" && last != noTools {
-		request.Messages = append(request.Messages, llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(enough, last)})
+	if final != "" && final != reasonNoTools {
+		request.Messages = append(request.Messages, llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(answerNow, final)})
 	}
 	var text strings.Builder
 	defer func() { t.text = text.String() }()
 	counted := false
 	defer func() {
-		if !counted { // broken off: the provider's count never came
-			r.count(llm.Usage{PromptTokens: r.window.size(), CompletionTokens: r.loop.opt.Tokens.Count(text.String())})
+		if !counted { // the stream broke before the provider's count
+			r.addUsage(llm.Usage{PromptTokens: r.window.tokens(), CompletionTokens: r.loop.opt.Tokens.Count(text.String())})
 		}
 	}()
-	answering := last != ""
+	answering := final != ""
 	for event, err := range r.task.Model.Stream(ctx, request) {
 		if err != nil {
 			if spent := llm.Spent(err); spent != (llm.Usage{}) {
 				counted = true
-				r.count(spent)
+				r.addUsage(spent)
 			}
 			if ctx.Err() != nil {
 				return t, context.Cause(ctx)
@@ -297,7 +315,7 @@ func (r *run) request(ctx context.Context, step int, last string) (t turn, err e
 		}
 		if event.Usage != nil {
 			counted = true
-			r.count(*event.Usage)
+			r.addUsage(*event.Usage)
 		}
 		if event.Call != nil {
 			t.calls = append(t.calls, *event.Call)
@@ -307,22 +325,22 @@ func (r *run) request(ctx context.Context, step int, last string) (t turn, err e
 		}
 		if text.Len() == 0 {
 			if !answering {
-				if err := r.tell(ctx, Iteration{Number: step, Status: Answering}); err != nil {
+				if err := r.emitEvent(ctx, Iteration{Number: step, Status: Answering}); err != nil {
 					return t, err
 				}
 			}
-			if r.said.Len() > 0 {
-				if err := r.say(ctx, "\n\n"); err != nil { // behind what it said before its calls
+			if r.answer.Len() > 0 {
+				if err := r.writeAnswer(ctx, "\n\n"); err != nil { // after the text before the tool calls
 					return t, err
 				}
 			}
 		}
 		text.WriteString(event.Text)
-		if err := r.say(ctx, r.task.Cites.Write(event.Text)); err != nil {
+		if err := r.writeAnswer(ctx, r.task.Citer.Write(event.Text)); err != nil {
 			return t, err
 		}
-		if text.Len() > endless*r.limits.AnswerTokens {
-			return t, &ModelError{errEndless}
+		if text.Len() > maxBytesPerToken*r.limits.AnswerTokens {
+			return t, &ModelError{errAnswerTooLong}
 		}
 	}
 	if ctx.Err() != nil {
@@ -332,27 +350,28 @@ func (r *run) request(ctx context.Context, step int, last string) (t turn, err e
 }
 
 const (
-	// temperature keeps a model close to what its tools gave.
+	// temperature keeps the answer close to the tool results.
 	temperature = 0.2
-	// endless is how many bytes of an answer for each token that it may have show that its model does not keep to that.
-	endless = 32
+	// maxBytesPerToken detects a model that ignores its token limit: an answer
+	// with more bytes per allowed token is cut off.
+	maxBytesPerToken = 32
 )
 
-func (r *run) count(u llm.Usage) {
-	r.out.Usage.PromptTokens += u.PromptTokens
-	r.out.Usage.CompletionTokens += u.CompletionTokens
+func (r *run) addUsage(u llm.Usage) {
+	r.outcome.Usage.PromptTokens += u.PromptTokens
+	r.outcome.Usage.CompletionTokens += u.CompletionTokens
 }
 
-// say shows more of the answer.
-func (r *run) say(ctx context.Context, text string) error {
+// writeAnswer emits the next piece of the answer.
+func (r *run) writeAnswer(ctx context.Context, text string) error {
 	if text == "" {
 		return nil
 	}
-	r.said.WriteString(text)
-	return r.tell(ctx, Content{Text: text})
+	r.answer.WriteString(text)
+	return r.emitEvent(ctx, Content{Text: text})
 }
 
-func (r *run) tell(ctx context.Context, event Event) error {
+func (r *run) emitEvent(ctx context.Context, event Event) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

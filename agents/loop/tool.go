@@ -13,51 +13,54 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// The names of the tools that the planner without a model knows.
+// The names of the tools that the planner without a model uses.
 const (
 	SearchTool    = "search_documents"
 	CalculateTool = "calculate"
 	ClockTool     = "get_current_datetime"
 )
 
-// Tool is something that an agent may call.
+// Tool is a function that an agent may call.
 type Tool struct {
 	Name, Description string
-	// Schema is the JSON schema of the arguments, of an object.
+	// Schema is the JSON schema of the arguments, which are an object.
 	Schema json.RawMessage
-	// Time bounds a call; 0 takes the run's limit, which a longer one is cut to.
-	Time time.Duration
-	// Call does it. The arguments are a JSON object, and nothing more is known of them. The message of an *apierr.Error is
-	// shown to the model and to people; any other error is logged. It has to stop when its context ends.
+	// Timeout bounds a call. Zero, or more than Limits.ToolTimeout, means
+	// Limits.ToolTimeout.
+	Timeout time.Duration
+	// Call runs the tool. The arguments are a JSON object and otherwise not
+	// validated. The model and people see the message of an *apierr.Error;
+	// other errors are logged. Call must return when its context ends.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
 }
 
-// Result is what a tool gave.
+// Result is the result of a tool call.
 type Result struct {
 	// Text is for the model.
 	Text string
-	// Summary says in a few words what came of the call; it is shown to people.
+	// Summary describes the result in a few words for people.
 	Summary string
 	// Hits are the passages that a search found, best first.
 	Hits []search.Hit
 }
 
-// Why a call came to nothing.
+// The causes of failed calls.
 var (
-	errToolSlow  = errors.New("the tool took too long")
-	errToolPanic = errors.New("the tool panicked")
+	errToolTimeout = errors.New("the tool took too long")
+	errToolPanic   = errors.New("the tool panicked")
 )
 
-// call makes one call, in a goroutine of its own: a tool that does not stop with its context is left behind, and Close
-// waits for it.
-func (l *Loop) call(ctx context.Context, tool *Tool, arguments json.RawMessage, limit time.Duration) (Result, error) {
-	if tool.Time > 0 {
-		limit = min(limit, tool.Time)
+// invoke makes one call in a goroutine of its own. A tool that ignores the end
+// of its context is left running; Close waits for it.
+func (l *Loop) invoke(ctx context.Context, tool *Tool, arguments json.RawMessage, limit time.Duration) (Result, error) {
+	if tool.Timeout > 0 {
+		limit = min(limit, tool.Timeout)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errToolSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errToolTimeout)
 	defer cancel()
 	type outcome struct {
 		result Result
@@ -85,20 +88,21 @@ func (l *Loop) call(ctx context.Context, tool *Tool, arguments json.RawMessage, 
 	}
 }
 
-// said is what the model and people are told of a failed call.
-func (l *Loop) said(ctx context.Context, tool string, err error) string {
-	if errors.Is(err, errToolSlow) {
+// failureMessage returns what the model and people see of a failed call.
+func (l *Loop) failureMessage(ctx context.Context, tool string, err error) string {
+	if errors.Is(err, errToolTimeout) {
 		return "The tool took too long and was stopped."
 	}
 	if e := apierr.From(err); e.Code != apierr.Internal {
 		return e.Message
 	}
-	l.opt.Log.ErrorContext(ctx, "a tool failed", slog.String("tool", tool), slog.Any("error", err))
+	l.opt.Log.ErrorContext(ctx, "agent tool failed", slog.String("tool", tool), slog.Any("error", err))
 	return "The tool failed."
 }
 
-// arguments reads what a model wrote for a call; what is no JSON object is told apart.
-func arguments(call llm.ToolCall) (raw json.RawMessage, params map[string]any, wrong string) {
+// parseArguments parses the arguments that a model wrote. Its failure is for
+// the model.
+func parseArguments(call llm.ToolCall) (raw json.RawMessage, params map[string]any, failure string) {
 	text := strings.TrimSpace(call.Arguments)
 	if text == "" || text == "null" {
 		text = "{}" // how some models call without arguments
@@ -112,28 +116,29 @@ func arguments(call llm.ToolCall) (raw json.RawMessage, params map[string]any, w
 		if json.Unmarshal([]byte(text), &inner) == nil && json.Unmarshal([]byte(inner), &params) == nil && params != nil {
 			return json.RawMessage(inner), params, ""
 		}
-		return nil, nil, "The arguments are no JSON object: " + shortened(err.Error(), 200)
+		return nil, nil, "The arguments are no JSON object: " + safetext.Truncate(err.Error(), 200)
 	}
-	if strings.Contains(text, `\u0000`) && holdsNUL(params) {
+	if strings.Contains(text, `\u0000`) && containsNUL(params) {
 		return nil, nil, "The arguments must not contain the character U+0000."
 	}
 	return json.RawMessage(text), params, ""
 }
 
-// holdsNUL finds the character that the database cannot store.
-func holdsNUL(value any) bool {
+// containsNUL reports whether a value contains U+0000, which the database
+// cannot store.
+func containsNUL(value any) bool {
 	switch value := value.(type) {
 	case string:
 		return strings.ContainsRune(value, 0)
 	case []any:
 		for _, item := range value {
-			if holdsNUL(item) {
+			if containsNUL(item) {
 				return true
 			}
 		}
 	case map[string]any:
 		for key, item := range value {
-			if strings.ContainsRune(key, 0) || holdsNUL(item) {
+			if strings.ContainsRune(key, 0) || containsNUL(item) {
 				return true
 			}
 		}
@@ -141,27 +146,19 @@ func holdsNUL(value any) bool {
 	return false
 }
 
-// shortened cuts text to so many characters, an ellipsis included.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
-}
-
-// clipped cuts a result to so many characters and says so.
-func clipped(text string, most int) string {
+// truncateResult cuts a result to limit characters and says so at its end.
+func truncateResult(text string, limit int) string {
 	size := len(text)
-	if longest := (most + 1) * utf8.UTFMax; size > longest {
-		text = text[:longest] // what lies behind is cut in any case
+	if longest := (limit + 1) * utf8.UTFMax; size > longest {
+		text = text[:longest] // enough for limit characters
 	}
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
-	if len(text) <= most {
+	text = safetext.Storable(text)
+	if len(text) <= limit {
 		return text
 	}
 	runes, end := 0, len(text)
 	for i := range text {
-		if runes == most {
+		if runes == limit {
 			end = i
 			break
 		}

@@ -8,38 +8,39 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
-// Lengths to which results are shortened, in characters.
+// Lengths of shortened results, in characters.
 const (
-	briefResult = 600 // an old result: its beginning
-	leastResult = 400 // the newest ones, where nothing else can give way
+	shortResult = 600 // of a result of an earlier step
+	minResult   = 400 // of a result of the last step, if nothing else can be shortened
 )
 
-// window is the conversation as the model is shown it: kept below a budget of tokens by shortening the oldest results
-// first, then leaving out the oldest turns of earlier runs, and only then shortening what has just come.
+// window is the conversation that the model sees. It stays within a budget of
+// tokens by shortening the oldest results, then by dropping the oldest turns of
+// earlier runs, and only then by shortening the newest results.
 type window struct {
-	count   func(string) int
-	fixed   int // the rules, the question and the tools
-	entries []entry
+	count       func(string) int
+	fixedTokens int // of the system prompt and the tools
+	entries     []entry
 }
 
-// entry is a message with its size in tokens.
+// entry is a message with its size.
 type entry struct {
 	message llm.Message
-	size    int
-	step    int    // of this run; 0 for what was said before it
+	tokens  int
+	step    int    // of this run; 0 for earlier messages
 	tool    string // of a result
-	text    string // of a result: what it said
-	level   int    // how far it is shortened
+	text    string // of a result: its full text
+	level   int    // how far the result is shortened
 }
 
 const messageOverhead = 6
 
 func (w *window) add(e entry) {
-	e.size = w.sizeOf(e.message)
+	e.tokens = w.tokensOf(e.message)
 	w.entries = append(w.entries, e)
 }
 
-func (w *window) sizeOf(m llm.Message) int {
+func (w *window) tokensOf(m llm.Message) int {
 	size := messageOverhead + w.count(m.Content)
 	for _, call := range m.Calls {
 		size += messageOverhead + w.count(call.Name) + w.count(call.Arguments)
@@ -47,17 +48,18 @@ func (w *window) sizeOf(m llm.Message) int {
 	return size
 }
 
-func (w *window) size() int {
-	total := w.fixed
+func (w *window) tokens() int {
+	total := w.fixedTokens
 	for _, e := range w.entries {
-		total += e.size
+		total += e.tokens
 	}
 	return total
 }
 
-// fit shortens until everything is within the budget, or nothing is left to shorten.
+// fit shortens the window until it is within the budget or cannot be shortened
+// further.
 func (w *window) fit(budget int) {
-	over := w.size() - budget
+	over := w.tokens() - budget
 	if over <= 0 {
 		return
 	}
@@ -72,27 +74,27 @@ func (w *window) fit(budget int) {
 			}
 		}
 	}
-	for over > 0 && w.earlier() > 0 {
+	for over > 0 && w.earlierMessages() > 0 {
 		n := 1
-		if w.earlier() > 1 && w.entries[1].message.Role == llm.RoleAssistant {
-			n = 2 // a question goes with its answer
+		if w.earlierMessages() > 1 && w.entries[1].message.Role == llm.RoleAssistant {
+			n = 2 // the question and its answer
 		}
 		for _, e := range w.entries[:n] {
-			over -= e.size
+			over -= e.tokens
 		}
 		w.entries = slices.Delete(w.entries, 0, n)
 	}
-	for share := 8 * leastResult; over > 0 && share >= leastResult; share /= 2 {
+	for limit := 8 * minResult; over > 0 && limit >= minResult; limit /= 2 {
 		for i := range w.entries {
-			if e := &w.entries[i]; over > 0 && e.message.Role == llm.RoleTool && e.step == last && utf8.RuneCountInString(e.text) > share {
-				over -= w.set(e, clipped(e.text, share))
+			if e := &w.entries[i]; over > 0 && e.message.Role == llm.RoleTool && e.step == last && utf8.RuneCountInString(e.text) > limit {
+				over -= w.replaceText(e, truncateResult(e.text, limit))
 			}
 		}
 	}
 }
 
-// earlier is how many messages come from earlier runs.
-func (w *window) earlier() int {
+// earlierMessages returns how many messages come from earlier runs.
+func (w *window) earlierMessages() int {
 	n := 0
 	for n < len(w.entries) && w.entries[n].step == 0 && n < len(w.entries)-1 {
 		n++
@@ -103,24 +105,25 @@ func (w *window) earlier() int {
 func (w *window) shorten(e *entry, level int) int {
 	e.level = level
 	if level == 1 {
-		if utf8.RuneCountInString(e.text) <= briefResult {
+		if utf8.RuneCountInString(e.text) <= shortResult {
 			return 0
 		}
-		return w.set(e, clipped(e.text, briefResult))
+		return w.replaceText(e, truncateResult(e.text, shortResult))
 	}
-	return w.set(e, fmt.Sprintf("[left out for want of room: %d bytes]", len(e.text)))
+	return w.replaceText(e, fmt.Sprintf("[left out for want of room: %d bytes]", len(e.text)))
 }
 
-// set replaces what a result says and returns how many tokens that saves.
-func (w *window) set(e *entry, text string) int {
-	before := e.size
-	e.message.Content = data(e.tool, text)
-	e.size = w.sizeOf(e.message)
-	return before - e.size
+// replaceText replaces the text of a result and returns how many tokens that
+// saves.
+func (w *window) replaceText(e *entry, text string) int {
+	before := e.tokens
+	e.message.Content = markData(e.tool, text)
+	e.tokens = w.tokensOf(e.message)
+	return before - e.tokens
 }
 
-// whole reports whether the model is still shown all of a call's result.
-func (w *window) whole(call string) bool {
+// hasFullResult reports whether the model still sees the full result of a call.
+func (w *window) hasFullResult(call string) bool {
 	return slices.ContainsFunc(w.entries, func(e entry) bool { return e.message.CallID == call && e.level == 0 })
 }
 

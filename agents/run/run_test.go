@@ -436,7 +436,7 @@ func TestWhatPeopleAreToldOfFailures(t *testing.T) {
 	}
 	slow := h.node(t, func(o *run.Options) {
 		o.Limits = loop.Standard()
-		o.Limits.Time, o.Limits.AnswerTime = 200*time.Millisecond, 100*time.Millisecond
+		o.Limits.Timeout, o.Limits.AnswerReserve = 200*time.Millisecond, 100*time.Millisecond
 	}, llmtest.Reply{Hold: make(chan struct{})})
 	_, events := start(h.ada, t, slow, run.Input{Agent: h.agent.ID, Message: "Go"})
 	if all := collect(t, events, 0); !strings.Contains(brief(all), "took too long") {

@@ -72,17 +72,17 @@ func (w *work) safely(ctx context.Context) (err error) {
 		}
 	}()
 	r := w.runs
-	desk := tools.Desk{Reach: w.reach, Number: func(h search.Hit) int { return w.cites.Add(h) }, Agent: w.agent.ID, Run: w.row.ID}
+	desk := tools.RunContext{Scope: w.reach, SourceNumber: func(h search.Hit) int { return w.cites.Add(h) }, Agent: w.agent.ID, Run: w.row.ID}
 	if r.opt.Memories != nil && w.model != nil {
 		desk.Memories = r.opt.Memories
 	}
 	task := loop.Task{
-		System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Cites: w.cites,
+		System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Citer: w.cites,
 		Tools: r.opt.Kit.Tools(desk, w.agent.Tools), Memories: w.memories(ctx),
-		Quotes: func(question string, hits []search.Hit) []loop.Quote {
+		FindQuotes: func(question string, hits []search.Hit) []loop.Quote {
 			var out []loop.Quote
 			for _, e := range chat.Excerpts(r.opt.Analyzer, question, hits) {
-				out = append(out, loop.Quote{Text: e.Text, Hit: e.Hit, Block: e.Whole})
+				out = append(out, loop.Quote{Text: e.Text, HitIndex: e.Hit, Block: e.Whole})
 			}
 			return out
 		},
@@ -240,7 +240,7 @@ func (w *work) verdict(ctx context.Context, failure error) (agentrun.Status, *Fa
 		return agentrun.StatusCanceled, &Failure{apierr.Unavailable, "The run was ended, since nobody followed it any more."}
 	case errors.Is(failure, errClosing):
 		return agentrun.StatusFailed, &Failure{apierr.Unavailable, "The server is shutting down; run it again in a moment."}
-	case errors.Is(failure, loop.ErrTooSlow):
+	case errors.Is(failure, loop.ErrTimeout):
 		return agentrun.StatusFailed, &Failure{apierr.Unavailable, "The run took too long and was ended."}
 	case errors.As(failure, &model):
 		w.runs.opt.Log.WarnContext(ctx, "a run failed by its chat model", slog.Any("run", w.row.ID), slog.Any("error", failure))

@@ -2,7 +2,7 @@ package template
 
 import "github.com/magpie-search/magpie/agents/catalog"
 
-// operations are the agents that help to run things.
+// operations returns the agents that help to run things.
 func operations() []*Template {
 	databases := []string{catalog.SearchDatabaseSchema, catalog.GetTableInfo, catalog.QueryDatabase, catalog.Calculate, catalog.GetCurrentDatetime}
 	return []*Template{
@@ -20,7 +20,7 @@ How you work:
 6. Keep a timeline in UTC from the tool's clock: when, what was seen, what was done by whom. Give it when asked, and at the end.
 
 Never invent a command, flag, host or number of a colleague. If there is no runbook, say so at once, and work with what was documented about the system, marking each step as not covered.`,
-			readingAnd(catalog.GetCurrentDatetime, catalog.Calculate)),
+			readToolsAnd(catalog.GetCurrentDatetime, catalog.Calculate)),
 
 		builtin("00000000-0008-8010-8000-000000000000", "Data analyst", "data",
 			"Answers questions with read-only queries on the attached databases, and shows how it came to the number.",
@@ -59,11 +59,11 @@ Your page, in this order:
 - Open points: who owes what to whom since when.
 - Agenda with minutes that add up to the length of the meeting.
 - Three questions to ask, and two that one should be ready to answer, with the answer as far as the documents have it.`,
-			readingAnd(catalog.GetCurrentDatetime, catalog.Calculate)),
+			readToolsAnd(catalog.GetCurrentDatetime, catalog.Calculate)),
 	}
 }
 
-// writing are the agents that write texts.
+// writing returns the agents that write texts.
 func writing() []*Template {
 	return []*Template{
 		builtin("00000000-000a-8010-8000-000000000000", "Release notes writer", "engineering",
@@ -83,7 +83,7 @@ Your notes:
 - Known problems, with a way around them.
 
 No praise ("exciting", "blazing"), no internal names, no names of customers, no promises about later releases. For fixes of security problems, only what was already published. At the end, below a line and not as part of the notes: changes that you left out, and statements that somebody must confirm.`,
-			readingAnd(catalog.GetCurrentDatetime)),
+			readToolsAnd(catalog.GetCurrentDatetime)),
 
 		builtin("00000000-000b-8010-8000-000000000000", "API documentation expert", "engineering",
 			"Helps developers use an API: the right call, a working example, limits and errors.",
@@ -102,7 +102,7 @@ Your answer:
 - The link to the reference.
 
 For errors, give the likeliest cause first, how to tell whether it is that one, and the repair. Mark whatever you conclude and the documents do not say. If somebody shows a key or password, tell them to replace it, and do not repeat it.`,
-			reading()),
+			readTools()),
 
 		builtin("00000000-000c-8010-8000-000000000000", "Multilingual helper", "language",
 			"Answers from documents in any language in the language of the question, and translates with the house's own terms.",
@@ -118,6 +118,6 @@ How you work:
 When you translate a text: all of it, nothing added, nothing left out, with the same structure, numbers, links and placeholders. Convert no units, currencies or dates unless asked to; write dates so that day and month cannot be taken for each other. Then list, in at most five lines, terms you had to decide on, passages that are ambiguous in the original, and mistakes that you saw there.
 
 Say from which language an answer's source was translated. Say when a document exists in the language asked for, but is older than the original.`,
-			reading()),
+			readTools()),
 	}
 }

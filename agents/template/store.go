@@ -17,37 +17,38 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// The bounds of a workspace's own templates.
+// Limits of a workspace's own templates.
 const (
-	MaxOwn      = 500
-	maxCategory = 100 // characters
+	MaxPerWorkspace = 500
+	maxCategory     = 100 // characters
 )
 
-// defaultCategory is that of a template that names none.
+// defaultCategory is the category of a template that names none.
 const defaultCategory = "custom"
 
-// Store finds templates and makes agents of them. It is safe for concurrent use.
+// Store reads and changes templates and makes agents from them. It is safe for
+// concurrent use.
 type Store struct {
 	ent     *ent.Client
 	agents  *catalog.Catalog
 	builtin []*Template
 }
 
-// NewStore returns the templates of a database and the built-in ones.
+// NewStore returns a store of the built-in templates and those in a database.
 func NewStore(client *ent.Client, agents *catalog.Catalog) *Store {
 	return &Store{ent: client, agents: agents, builtin: Builtin()}
 }
 
-// Page is a part of the list of templates.
+// Page is one page of a list of templates.
 type Page struct {
 	Templates []*Template
-	Total     int  // templates on all pages
-	More      bool // there are templates after these
+	Total     int  // number of templates on all pages
+	HasMore   bool // templates follow this page
 }
 
-// List gives templates in the order of their ids, which is the built-in ones
-// first and then the workspace's own by age: those after an id, at most first.
-// A category that is not empty keeps the others out.
+// List returns the first templates after an id, in the order of their ids: the
+// built-in ones first, then the workspace's own by age. If category is not
+// empty, only templates of that category are listed.
 func (s *Store) List(ctx context.Context, category string, after uuid.UUID, first int) (Page, error) {
 	category = strings.ToLower(strings.TrimSpace(category))
 	var page Page
@@ -57,7 +58,7 @@ func (s *Store) List(ctx context.Context, category string, after uuid.UUID, firs
 		}
 		page.Total++
 		if slices.Compare(t.ID[:], after[:]) > 0 {
-			page.Templates = append(page.Templates, copied(t))
+			page.Templates = append(page.Templates, clone(t))
 		}
 	}
 	query := transaction.Client(ctx, s.ent).AgentTemplate.Query()
@@ -75,51 +76,51 @@ func (s *Store) List(ctx context.Context, category string, after uuid.UUID, firs
 			return Page{}, fmt.Errorf("list the templates: %w", err)
 		}
 		for _, row := range rows {
-			page.Templates = append(page.Templates, own(row))
+			page.Templates = append(page.Templates, fromRow(row))
 		}
 	}
-	if page.More = len(page.Templates) > first; page.More {
+	if page.HasMore = len(page.Templates) > first; page.HasMore {
 		page.Templates = page.Templates[:first]
 	}
 	return page, nil
 }
 
-// Get reads one template.
+// Get returns one template.
 func (s *Store) Get(ctx context.Context, id uuid.UUID) (*Template, error) {
-	if t := s.builtIn(id); t != nil {
-		return copied(t), nil
+	if t := s.findBuiltin(id); t != nil {
+		return clone(t), nil
 	}
 	row, err := transaction.Client(ctx, s.ent).AgentTemplate.Get(ctx, id)
 	if err != nil {
-		return nil, notFound("read", err)
+		return nil, mapError("read", err)
 	}
-	return own(row), nil
+	return fromRow(row), nil
 }
 
-// New is what a template is made of. From names an agent, of which everything
-// is taken that is nil.
-type New struct {
-	From                                              *uuid.UUID
+// Input describes a template to create. If FromAgent names an agent, the
+// agent's settings replace those that are nil.
+type Input struct {
+	FromAgent                                         *uuid.UUID
 	Name, Description, Category, Prompt, StartMessage *string
 	Tools                                             []string
 }
 
-// Create makes a template of the workspace's own.
-func (s *Store) Create(ctx context.Context, in New) (*Template, error) {
-	if in.From != nil {
-		agent, err := s.agents.Get(ctx, *in.From)
+// Create makes a template of the workspace.
+func (s *Store) Create(ctx context.Context, in Input) (*Template, error) {
+	if in.FromAgent != nil {
+		agent, err := s.agents.Get(ctx, *in.FromAgent)
 		if err != nil {
 			return nil, err
 		}
-		in.Name, in.Prompt = or(in.Name, &agent.Name), or(in.Prompt, &agent.SystemPrompt)
-		in.Description, in.StartMessage = or(in.Description, agent.Description), or(in.StartMessage, agent.StartMessage)
+		in.Name, in.Prompt = firstNonNil(in.Name, &agent.Name), firstNonNil(in.Prompt, &agent.SystemPrompt)
+		in.Description, in.StartMessage = firstNonNil(in.Description, agent.Description), firstNonNil(in.StartMessage, agent.StartMessage)
 		if in.Tools == nil {
 			in.Tools = agent.Tools
 		}
 	}
 	client := transaction.Client(ctx, s.ent)
-	made, err := write(client.AgentTemplate.Create(), Change{
-		Name: patch.Set(orEmpty(in.Name)), Description: patch.Set(in.Description), Category: patch.Set(orDefault(in.Category)), Prompt: patch.Set(orEmpty(in.Prompt)),
+	made, err := applyChange(client.AgentTemplate.Create(), Change{
+		Name: patch.Set(valueOrZero(in.Name)), Description: patch.Set(in.Description), Category: patch.Set(orDefault(in.Category)), Prompt: patch.Set(valueOrZero(in.Prompt)),
 		Tools: patch.Set(in.Tools), StartMessage: patch.Set(in.StartMessage),
 	})
 	if err != nil {
@@ -129,55 +130,55 @@ func (s *Store) Create(ctx context.Context, in New) (*Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count the templates: %w", err)
 	}
-	if count >= MaxOwn {
+	if count >= MaxPerWorkspace {
 		return nil, apierr.New(apierr.Conflict, fmt.Sprintf("The workspace has %d templates of its own, which is the most; delete one first", count))
 	}
 	row, err := made.Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("store the template: %w", err)
 	}
-	return own(row), nil
+	return fromRow(row), nil
 }
 
-// Change is what is to be different about a template. Nil clears what need not
-// be there.
+// Change holds the changes to a template. A nil value clears an optional
+// setting.
 type Change struct {
 	Name, Category, Prompt    patch.Field[string]
 	Description, StartMessage patch.Field[*string]
 	Tools                     patch.Field[[]string]
 }
 
-// Update changes what is given of a template of the workspace's own.
+// Update applies a change to a template of the workspace.
 func (s *Store) Update(ctx context.Context, id uuid.UUID, change Change) (*Template, error) {
-	if s.builtIn(id) != nil {
+	if s.findBuiltin(id) != nil {
 		return nil, errBuiltin()
 	}
-	update, err := write(transaction.Client(ctx, s.ent).AgentTemplate.UpdateOneID(id), change)
+	update, err := applyChange(transaction.Client(ctx, s.ent).AgentTemplate.UpdateOneID(id), change)
 	if err != nil {
 		return nil, err
 	}
-	if change.StartMessage.Given && strings.TrimSpace(orEmpty(change.StartMessage.Value)) == "" {
+	if change.StartMessage.Given && strings.TrimSpace(valueOrZero(change.StartMessage.Value)) == "" {
 		update.ClearStartMessage()
 	}
 	row, err := update.Save(ctx)
 	if err != nil {
-		return nil, notFound("store", err)
+		return nil, mapError("store", err)
 	}
-	return own(row), nil
+	return fromRow(row), nil
 }
 
-// Delete ends a template of the workspace's own. Agents made from it stay.
+// Delete deletes a template of the workspace. Agents made from it stay.
 func (s *Store) Delete(ctx context.Context, id uuid.UUID) error {
-	if s.builtIn(id) != nil {
+	if s.findBuiltin(id) != nil {
 		return errBuiltin()
 	}
 	if err := transaction.Client(ctx, s.ent).AgentTemplate.DeleteOneID(id).Exec(ctx); err != nil {
-		return notFound("delete", err)
+		return mapError("delete", err)
 	}
 	return nil
 }
 
-// Overrides stand in place of what a template says.
+// Overrides replace settings of a template.
 type Overrides struct {
 	Name, Description, Prompt, StartMessage, Model *string
 	Tools                                          []string
@@ -195,13 +196,13 @@ func (s *Store) Instantiate(ctx context.Context, id uuid.UUID, o Overrides) (*en
 	if tools == nil {
 		tools = t.Tools
 	}
-	return s.agents.Create(ctx, catalog.New{
-		Name: *or(o.Name, &t.Name), Description: or(o.Description, &t.Description), SystemPrompt: *or(o.Prompt, &t.SystemPrompt),
-		Tools: tools, Collections: o.Collections, All: o.All, StartMessage: or(o.StartMessage, t.StartMessage), Model: o.Model,
+	return s.agents.Create(ctx, catalog.Input{
+		Name: *firstNonNil(o.Name, &t.Name), Description: firstNonNil(o.Description, &t.Description), SystemPrompt: *firstNonNil(o.Prompt, &t.SystemPrompt),
+		Tools: tools, Collections: o.Collections, All: o.All, StartMessage: firstNonNil(o.StartMessage, t.StartMessage), Model: o.Model,
 	})
 }
 
-func (s *Store) builtIn(id uuid.UUID) *Template {
+func (s *Store) findBuiltin(id uuid.UUID) *Template {
 	for _, t := range s.builtin {
 		if t.ID == id {
 			return t
@@ -210,14 +211,14 @@ func (s *Store) builtIn(id uuid.UUID) *Template {
 	return nil
 }
 
-// copied lets nobody change a template that everybody shares.
-func copied(t *Template) *Template {
+// clone returns a copy of t, so that callers cannot change a built-in template.
+func clone(t *Template) *Template {
 	out := *t
 	out.Tools = slices.Clone(t.Tools)
 	return &out
 }
 
-// writer is a create or an update.
+// writer is an ent create or update of a template.
 type writer[W any] interface {
 	SetName(string) W
 	SetDescription(string) W
@@ -227,9 +228,9 @@ type writer[W any] interface {
 	SetNillableStartMessage(*string) W
 }
 
-// write checks what is given and hands it to a create or an update. A start
-// message that is nil is left for the caller to clear.
-func write[W writer[W]](w W, c Change) (W, error) {
+// applyChange validates a change and applies it to w. The caller clears a start
+// message that is nil.
+func applyChange[W writer[W]](w W, c Change) (W, error) {
 	for _, step := range []struct {
 		given bool
 		do    func() error
@@ -241,7 +242,7 @@ func write[W writer[W]](w W, c Change) (W, error) {
 		}},
 		{c.Description.Given, func() error {
 			text, err := check.Optional("description", c.Description.Value, check.MaxDescription)
-			w.SetDescription(orEmpty(text))
+			w.SetDescription(valueOrZero(text))
 			return err
 		}},
 		{c.Category.Given, func() error {
@@ -258,7 +259,7 @@ func write[W writer[W]](w W, c Change) (W, error) {
 			return catalog.CheckTools(c.Tools.Value)
 		}},
 		{c.StartMessage.Given, func() error {
-			text, err := check.Optional("startMessage", c.StartMessage.Value, catalog.MaxGreeting)
+			text, err := check.Optional("startMessage", c.StartMessage.Value, catalog.MaxStartMessage)
 			w.SetNillableStartMessage(text)
 			return err
 		}},
@@ -277,21 +278,21 @@ func errBuiltin() error {
 	return apierr.New(apierr.Conflict, "Built-in templates cannot be changed; make one of your own from it")
 }
 
-func notFound(what string, err error) error {
+func mapError(verb string, err error) error {
 	if ent.IsNotFound(err) {
 		return apierr.NotFound("Agent template")
 	}
-	return fmt.Errorf("%s the template: %w", what, err)
+	return fmt.Errorf("%s the template: %w", verb, err)
 }
 
-func or[T any](v, otherwise *T) *T {
-	if v != nil {
-		return v
+func firstNonNil[T any](a, b *T) *T {
+	if a != nil {
+		return a
 	}
-	return otherwise
+	return b
 }
 
-func orEmpty(v *string) string {
+func valueOrZero(v *string) string {
 	if v == nil {
 		return ""
 	}

@@ -17,12 +17,12 @@ type Template struct {
 	SystemPrompt string
 	Tools        []string
 	StartMessage *string
-	BuiltIn      bool       // part of the program; it cannot be changed
-	CreatedAt    *time.Time // nil for a built-in one
-	UpdatedAt    *time.Time // nil for a built-in one
+	BuiltIn      bool       // part of the program; cannot be changed
+	CreatedAt    *time.Time // nil if built in
+	UpdatedAt    *time.Time // nil if built in
 }
 
-func own(row *ent.AgentTemplate) *Template {
+func fromRow(row *ent.AgentTemplate) *Template {
 	return &Template{
 		ID: row.ID, Name: row.Name, Description: row.Description, Category: row.Category, SystemPrompt: row.SystemPrompt,
 		Tools: append([]string{}, row.Tools...), StartMessage: row.StartMessage, CreatedAt: &row.CreatedAt, UpdatedAt: &row.UpdatedAt,

@@ -12,22 +12,22 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
-func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {
+func TestBuiltInTemplatesAreValidAgents(t *testing.T) {
 	t.Parallel()
 	all := template.Builtin()
 	if len(all) != 12 {
-		t.Errorf("%d templates; when there are more, say so here and in docs/agents.md", len(all))
+		t.Errorf("%d templates; update this number and docs/agents.md", len(all))
 	}
 	names, used := map[string]bool{}, map[string]bool{}
 	for i, x := range all {
 		if kind, ok := gid.KindOf(x.ID); !ok || kind != gid.AgentTemplate {
-			t.Errorf("%s: the id %s is no template's", x.Name, x.ID)
+			t.Errorf("%s: %s is not the id of a template", x.Name, x.ID)
 		}
 		if i > 0 && slices.Compare(all[i-1].ID[:], x.ID[:]) >= 0 {
 			t.Errorf("%s: the id %s is out of order", x.Name, x.ID)
 		}
-		if own := gid.New(gid.AgentTemplate); slices.Compare(own[:], x.ID[:]) <= 0 {
-			t.Errorf("%s: the id %s comes after a workspace's own", x.Name, x.ID)
+		if custom := gid.New(gid.AgentTemplate); slices.Compare(custom[:], x.ID[:]) <= 0 {
+			t.Errorf("%s: the id %s sorts after those of a workspace", x.Name, x.ID)
 		}
 		if err := catalog.CheckTools(x.Tools); err != nil || len(x.Tools) == 0 {
 			t.Errorf("%s: %v", x.Name, err)
@@ -53,6 +53,6 @@ func TestTheBuiltInTemplatesCanBecomeAgents(t *testing.T) {
 	}
 	all[0].Tools[0] = "changed"
 	if template.Builtin()[0].Tools[0] == "changed" {
-		t.Error("who reads a template can change it for everybody")
+		t.Error("a caller can change a built-in template")
 	}
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/magpie-search/magpie/agents/calc"
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 type calculateInput struct {
 	Expression string `json:"expression" rule:"required,min=1,max=1000" about:"Such as (1250 - 17%) * 3^2 or round(sqrt(2), 3). 17% is 0.17; 17% of 80 is 13.6."`
 }
 
-func calculate() loop.Tool {
+func calculateTool() loop.Tool {
 	return define(Calculate, "Computes an arithmetic expression exactly: + - * / % ^ !, parentheses, the constants pi, tau and e, and the functions "+
-		strings.Join(calc.Functions(), ", ")+".", 5*time.Second, compute)
+		strings.Join(calc.Functions(), ", ")+".", 5*time.Second, calculate)
 }
 
-func compute(_ context.Context, in calculateInput) (loop.Result, error) {
+func calculate(_ context.Context, in calculateInput) (loop.Result, error) {
 	result, err := calc.Evaluate(in.Expression)
 	if err != nil {
 		return loop.Result{}, apierr.New(apierr.InvalidRequest, err.Error())
@@ -32,5 +33,5 @@ func compute(_ context.Context, in calculateInput) (loop.Result, error) {
 	if !result.Exact {
 		equals = "≈"
 	}
-	return told(fields, "%s %s %s", cut(strings.Join(strings.Fields(in.Expression), " "), 200), equals, result.Text)
+	return jsonResult(fields, "%s %s %s", safetext.Truncate(strings.Join(strings.Fields(in.Expression), " "), 200), equals, result.Text)
 }

@@ -9,27 +9,29 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/attached"
 )
 
-// noDatabase is what every database tool answers while none is attached.
-func noDatabase() error {
+// errNoDatabase is the result of every database tool while no database is
+// attached.
+func errNoDatabase() error {
 	return apierr.New(apierr.CodeNotFound, "No database is attached to this workspace, so there is nothing to query. Say so.")
 }
 
-// whole is a table's name as a statement writes it.
-func whole(schema, name string) string { return strings.TrimPrefix(schema+"."+name, ".") }
+// qualifiedName returns a table's name as a statement writes it.
+func qualifiedName(schema, name string) string { return strings.TrimPrefix(schema+"."+name, ".") }
 
-func kindOf(t *connectors.Table) string {
+func tableKind(t *connectors.Table) string {
 	if t.View {
 		return "view"
 	}
 	return "table"
 }
 
-// joinText says how two tables are joined: invoice.customer_id = customer.customer_id.
+// joinText returns the condition of a join: invoice.customer_id =
+// customer.customer_id.
 func joinText(j attached.Join) string {
 	parts := make([]string, 0, len(j.Columns))
 	for i, column := range j.Columns {
 		if i < len(j.References) {
-			parts = append(parts, fmt.Sprintf("%s.%s = %s.%s", whole(j.Schema, j.Table), column, whole(j.OtherSchema, j.Other), j.References[i]))
+			parts = append(parts, fmt.Sprintf("%s.%s = %s.%s", qualifiedName(j.Schema, j.Table), column, qualifiedName(j.OtherSchema, j.Other), j.References[i]))
 		}
 	}
 	return strings.Join(parts, " and ")
@@ -43,8 +45,8 @@ func joinTexts(joins []attached.Join) []string {
 	return out
 }
 
-// dialect is what a model should write statements in.
-func dialect(d attached.Database) string {
+// dialectName names the SQL dialect for the model.
+func dialectName(d attached.Database) string {
 	switch d.Type {
 	case "postgresql":
 		return "PostgreSQL"

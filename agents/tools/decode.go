@@ -11,11 +11,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// decode reads the arguments of a call into an input type and checks its rules. What models often get wrong and cannot be
-// misunderstood is taken: numbers and booleans as text, one text for a list of one, null for nothing. The message of an
-// error tells the model what to do better.
+// decode parses the arguments of a call into an input type and checks its
+// rules. It accepts common mistakes of models that are not ambiguous: numbers
+// and booleans as strings, a string for a list of one, null for an absent
+// value. The message of an error tells the model what to change.
 func decode[In any](arguments json.RawMessage) (In, error) {
 	var in In
 	d := json.NewDecoder(bytes.NewReader(arguments))
@@ -24,15 +26,15 @@ func decode[In any](arguments json.RawMessage) (In, error) {
 	if err := d.Decode(&fields); err != nil || fields == nil {
 		return in, apierr.New(apierr.InvalidRequest, "The arguments must be one JSON object.")
 	}
-	return in, fill(reflect.ValueOf(&in).Elem(), fields, "")
+	return in, decodeFields(reflect.ValueOf(&in).Elem(), fields, "")
 }
 
-func fill(target reflect.Value, fields map[string]any, prefix string) error {
+func decodeFields(target reflect.Value, fields map[string]any, prefix string) error {
 	known := make([]string, 0, target.NumField())
 	for _, f := range reflect.VisibleFields(target.Type()) {
-		name := nameOf(f)
+		name := jsonName(f)
 		known = append(known, name)
-		r := ruleOf(f)
+		r := parseRule(f)
 		value := fields[name]
 		if value == nil {
 			if r.required {
@@ -40,8 +42,8 @@ func fill(target reflect.Value, fields map[string]any, prefix string) error {
 			}
 			continue
 		}
-		if wrong := set(target.FieldByIndex(f.Index), value, r); wrong != "" {
-			return apierr.Invalid(prefix+name, wrong)
+		if problem := setField(target.FieldByIndex(f.Index), value, r); problem != "" {
+			return apierr.Invalid(prefix+name, problem)
 		}
 		if f.Type.Kind() != reflect.Struct {
 			continue
@@ -50,20 +52,20 @@ func fill(target reflect.Value, fields map[string]any, prefix string) error {
 		if !ok {
 			return apierr.Invalid(prefix+name, "must be an object")
 		}
-		if err := fill(target.FieldByIndex(f.Index), inner, prefix+name+"."); err != nil {
+		if err := decodeFields(target.FieldByIndex(f.Index), inner, prefix+name+"."); err != nil {
 			return err
 		}
 	}
 	for name := range fields {
 		if !slices.Contains(known, name) {
-			return apierr.Invalid(prefix+cut(name, 40), "is not known; known are "+strings.Join(known, ", "))
+			return apierr.Invalid(prefix+safetext.Truncate(name, 40), "is not known; known are "+strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// set puts a value into a field, or says what is wrong with it.
-func set(target reflect.Value, value any, r rule) (wrong string) {
+// setField stores a value in a field, or returns what is wrong with the value.
+func setField(target reflect.Value, value any, r fieldRule) (problem string) {
 	switch target.Kind() {
 	case reflect.String:
 		text, ok := value.(string)
@@ -71,7 +73,7 @@ func set(target reflect.Value, value any, r rule) (wrong string) {
 			return "must be a string"
 		}
 		target.SetString(text)
-		return r.text(text)
+		return r.checkText(text)
 	case reflect.Int, reflect.Float64:
 		return setNumber(target, value, r)
 	case reflect.Bool:
@@ -92,12 +94,12 @@ func set(target reflect.Value, value any, r rule) (wrong string) {
 			return "must be an array of strings"
 		}
 		if r.max != nil && len(list) > int(*r.max) {
-			return "must have at most " + number(*r.max) + " items"
+			return "must have at most " + formatNumber(*r.max) + " items"
 		}
 		for _, item := range list {
 			text, ok := item.(string)
-			if !ok || utf8.RuneCountInString(text) > maxItem {
-				return "must be an array of strings of at most " + strconv.Itoa(maxItem) + " characters"
+			if !ok || utf8.RuneCountInString(text) > maxItemLength {
+				return "must be an array of strings of at most " + strconv.Itoa(maxItemLength) + " characters"
 			}
 			target.Set(reflect.Append(target, reflect.ValueOf(text)))
 		}
@@ -105,9 +107,9 @@ func set(target reflect.Value, value any, r rule) (wrong string) {
 	return ""
 }
 
-const maxItem = 300
+const maxItemLength = 300
 
-func (r rule) text(text string) (wrong string) {
+func (r fieldRule) checkText(text string) (problem string) {
 	n := float64(utf8.RuneCountInString(text))
 	switch {
 	case r.enum != nil && !slices.Contains(r.enum, text):
@@ -115,32 +117,32 @@ func (r rule) text(text string) (wrong string) {
 	case r.min != nil && (n < *r.min || strings.TrimSpace(text) == ""):
 		return "must not be blank"
 	case r.max != nil && n > *r.max:
-		return "must have at most " + number(*r.max) + " characters"
+		return "must have at most " + formatNumber(*r.max) + " characters"
 	}
 	return ""
 }
 
-func setNumber(target reflect.Value, value any, r rule) (wrong string) {
-	whole := target.Kind() == reflect.Int
-	kind := "must be a number"
-	if whole {
-		kind = "must be a whole number"
+func setNumber(target reflect.Value, value any, r fieldRule) (problem string) {
+	isInt := target.Kind() == reflect.Int
+	problem = "must be a number"
+	if isInt {
+		problem = "must be a whole number"
 	}
 	n, ok := value.(json.Number)
 	if text, isText := value.(string); isText {
 		n, ok = json.Number(strings.TrimSpace(text)), true
 	}
 	if !ok {
-		return kind
+		return problem
 	}
 	x, err := n.Float64()
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || whole && (x != math.Trunc(x) || math.Abs(x) > math.MaxInt32) {
-		return kind
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || isInt && (x != math.Trunc(x) || math.Abs(x) > math.MaxInt32) {
+		return problem
 	}
 	if r.min != nil && x < *r.min || r.max != nil && x > *r.max {
-		return "must be between " + number(*r.min) + " and " + number(*r.max)
+		return "must be between " + formatNumber(*r.min) + " and " + formatNumber(*r.max)
 	}
-	if whole {
+	if isInt {
 		target.SetInt(int64(x))
 	} else {
 		target.SetFloat(x)
@@ -148,13 +150,4 @@ func setNumber(target reflect.Value, value any, r rule) (wrong string) {
 	return ""
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-// cut shortens text to so many characters.
-func cut(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
-}
+func formatNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -1,7 +1,9 @@
-// Package tools holds what agents may call, one file a tool. Each tool is a
-// value of package loop, its JSON schema made from the Go type of its input,
-// which also checks what models send. Tools act with the rights of the viewer in
-// the context, within a Desk's reach and never beyond; what lies out of it does
-// not exist for them. The package imports agents, ent, internal/search and
-// leaves.
+// Package tools implements the tools that agents may call, one file a tool.
+// Each tool is a loop.Tool. Its JSON schema comes from the Go type of its
+// input, which also validates the arguments that models send.
+//
+// Tools act with the rights of the viewer in the context, within the scope of a
+// RunContext. Data outside of the scope does not exist for them. The package
+// imports agents, connectors, ent, internal/connector/attached, internal/search
+// and leaves.
 package tools

@@ -12,13 +12,14 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (
-	documentTime = 15 * time.Second
-	pageRunes    = 8000
+	documentTimeout = 15 * time.Second
+	pageLength      = 8000
 )
 
 type documentInput struct {
@@ -26,16 +27,16 @@ type documentInput struct {
 	Page int    `json:"page" rule:"min=1,max=100000" about:"Which page of a long document; 1 when left out."`
 }
 
-func (b *bench) getDocument() loop.Tool {
-	return define(GetDocument, fmt.Sprintf("Returns a document's text as Markdown, a long one in pages of about %d characters.", pageRunes), documentTime, b.document)
+func (s *toolset) getDocumentTool() loop.Tool {
+	return define(GetDocument, fmt.Sprintf("Returns a document's text as Markdown, a long one in pages of about %d characters.", pageLength), documentTimeout, s.getDocument)
 }
 
-func (b *bench) document(ctx context.Context, in documentInput) (loop.Result, error) {
-	row, reach, err := b.find(ctx, in.ID)
+func (s *toolset) getDocument(ctx context.Context, in documentInput) (loop.Result, error) {
+	row, scope, err := s.findDocument(ctx, in.ID)
 	if err != nil {
 		return loop.Result{}, err
 	}
-	text, err := b.Texts.Content(ctx, reach, row.ID)
+	text, err := s.Texts.Content(ctx, scope, row.ID)
 	if err != nil {
 		return loop.Result{}, err
 	}
@@ -51,40 +52,41 @@ func (b *bench) document(ctx context.Context, in documentInput) (loop.Result, er
 	if page > pages {
 		return loop.Result{}, apierr.Invalid("page", fmt.Sprintf("the document has %d pages", pages))
 	}
-	fields := b.about(row)
+	fields := s.documentFields(row)
 	fields["page"], fields["pages"], fields["content"] = page, pages, shown
-	return told(fields, "%s, page %d of %d", cut(row.Title, 120), page, pages)
+	return jsonResult(fields, "%s, page %d of %d", safetext.Truncate(row.Title, 120), page, pages)
 }
 
-// pageEnd is where the first page of a text ends: at a line's end where one is near.
+// pageEnd returns where the first page of text ends: at the end of a line if
+// one is near.
 func pageEnd(text string) int {
-	if len(text) <= pageRunes {
+	if len(text) <= pageLength {
 		return len(text)
 	}
 	runes, line := 0, 0
 	for i, r := range text {
-		if runes == pageRunes {
+		if runes == pageLength {
 			if line > 0 {
 				return line
 			}
 			return i
 		}
-		if runes++; r == '\n' && runes > pageRunes*4/5 {
+		if runes++; r == '\n' && runes > pageLength*4/5 {
 			line = i + utf8.RuneLen(r)
 		}
 	}
 	return len(text)
 }
 
-// find reads a document that the desk reaches; any other is not found.
-func (b *bench) find(ctx context.Context, given string) (*ent.Document, viewer.Scope, error) {
+// findDocument reads a document within the run's scope. Any other is not found.
+func (s *toolset) findDocument(ctx context.Context, given string) (*ent.Document, viewer.Scope, error) {
 	missing := apierr.New(apierr.CodeNotFound, "There is no such document for this agent. Give a document_id as a search gave it.")
 	id, err := uuid.Parse(given)
 	if err != nil {
 		return nil, viewer.Scope{}, missing
 	}
-	query := b.Ent.Document.Query().Where(document.ID(id), document.StatusNEQ(document.StatusDeleted))
-	if ids, all := b.desk.Reach.Collections(); !all {
+	query := s.Ent.Document.Query().Where(document.ID(id), document.StatusNEQ(document.StatusDeleted))
+	if ids, all := s.run.Scope.Collections(); !all {
 		query.Where(document.CollectionIDIn(ids...))
 	}
 	row, err := query.Only(ctx)
@@ -94,15 +96,16 @@ func (b *bench) find(ctx context.Context, given string) (*ent.Document, viewer.S
 	if err != nil {
 		return nil, viewer.Scope{}, err
 	}
-	reach, err := b.desk.Reach.Narrow(row.CollectionID)
+	scope, err := s.run.Scope.Narrow(row.CollectionID)
 	if err != nil {
 		return nil, viewer.Scope{}, missing
 	}
-	return row, reach, nil
+	return row, scope, nil
 }
 
-// about is what is told of a document beside its text; it can be cited from then on.
-func (b *bench) about(row *ent.Document) map[string]any {
+// documentFields returns the metadata of a document. The answer can cite the
+// document from then on.
+func (s *toolset) documentFields(row *ent.Document) map[string]any {
 	hit := search.Hit{Document: row.ID, Collection: row.CollectionID, Title: row.Title}
 	fields := map[string]any{"document_id": row.ID.String(), "title": row.Title}
 	if row.URL != nil {
@@ -112,6 +115,6 @@ func (b *bench) about(row *ent.Document) map[string]any {
 	if row.SourceUpdatedAt != nil {
 		fields["updated_at"] = row.SourceUpdatedAt.UTC().Format(time.DateOnly)
 	}
-	fields["source"] = b.desk.Number(hit)
+	fields["source"] = s.run.SourceNumber(hit)
 	return fields
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 type tableInput struct {
@@ -21,26 +22,26 @@ type tableColumn struct {
 	Comment  string   `json:"comment,omitempty"`
 }
 
-func (b *bench) getTableInfo() loop.Tool {
+func (s *toolset) getTableInfoTool() loop.Tool {
 	return define(GetTableInfo, "Returns the columns, types, keys, comments and estimated number of rows of a table of an attached database, "+
-		"and a few rows where its connector shows them.", 15*time.Second, b.tableInfo)
+		"and a few rows where its connector shows them.", 15*time.Second, s.getTableInfo)
 }
 
-func (b *bench) tableInfo(ctx context.Context, in tableInput) (loop.Result, error) {
-	if b.Databases == nil {
-		return loop.Result{}, noDatabase()
+func (s *toolset) getTableInfo(ctx context.Context, in tableInput) (loop.Result, error) {
+	if s.Databases == nil {
+		return loop.Result{}, errNoDatabase()
 	}
-	d, err := b.Databases.Table(ctx, b.desk.Reach, in.Database, in.Table)
+	d, err := s.Databases.Table(ctx, s.run.Scope, in.Database, in.Table)
 	if err != nil {
 		return loop.Result{}, err
 	}
 	t := d.Table
 	columns := make([]tableColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		columns[i] = tableColumn{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Default: cut(c.Default, 200), Values: c.Values, Comment: cut(c.Comment, 500)}
+		columns[i] = tableColumn{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Default: safetext.Truncate(c.Default, 200), Values: c.Values, Comment: safetext.Truncate(c.Comment, 500)}
 	}
 	out := map[string]any{
-		"database": d.Database.Name, "dialect": dialect(d.Database), "table": whole(t.Schema, t.Name), "kind": kindOf(t), "comment": cut(t.Comment, 1000),
+		"database": d.Database.Name, "dialect": dialectName(d.Database), "table": qualifiedName(t.Schema, t.Name), "kind": tableKind(t), "comment": safetext.Truncate(t.Comment, 1000),
 		"columns": columns, "primary_key": t.PrimaryKey, "joins": joinTexts(d.Joins),
 	}
 	if t.Rows >= 0 {
@@ -53,5 +54,5 @@ func (b *bench) tableInfo(ctx context.Context, in tableInput) (loop.Result, erro
 		}
 		out["sample_rows"] = samples
 	}
-	return told(out, "%s has %d columns", whole(t.Schema, t.Name), len(columns))
+	return jsonResult(out, "%s has %d columns", qualifiedName(t.Schema, t.Name), len(columns))
 }

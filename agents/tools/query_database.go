@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	// queryTime is how long a statement may run, and queryToolTime the call with
-	// all around it.
-	queryTime     = 20 * time.Second
-	queryToolTime = 30 * time.Second
-	// queryBytes is how much of an answer a model is given.
-	queryBytes = 64 << 10
+	// queryTimeout bounds a statement, and queryToolTimeout the whole call.
+	queryTimeout     = 20 * time.Second
+	queryToolTimeout = 30 * time.Second
+	// maxQueryBytes bounds the rows that a model sees.
+	maxQueryBytes = 64 << 10
 )
 
 type queryInput struct {
@@ -24,18 +23,18 @@ type queryInput struct {
 	Limit    int    `json:"limit" rule:"min=1,max=1000" about:"How many rows at most; 100 when left out."`
 }
 
-func (b *bench) queryDatabase() loop.Tool {
+func (s *toolset) queryDatabaseTool() loop.Tool {
 	return define(QueryDatabase, "Runs one reading SQL statement (SELECT, WITH, VALUES, EXPLAIN, SHOW) on an attached database and returns its rows. "+
-		"Look at the schema first. Let the database filter and aggregate; where truncated is set, rows are missing, and notice says how many and what to do.", queryToolTime, b.query)
+		"Look at the schema first. Let the database filter and aggregate; where truncated is set, rows are missing, and notice says how many and what to do.", queryToolTimeout, s.queryDatabase)
 }
 
-func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
-	if b.Databases == nil {
-		return loop.Result{}, noDatabase()
+func (s *toolset) queryDatabase(ctx context.Context, in queryInput) (loop.Result, error) {
+	if s.Databases == nil {
+		return loop.Result{}, errNoDatabase()
 	}
-	answer, err := b.Databases.Query(ctx, b.desk.Reach, attached.Question{
-		Database: in.Database, SQL: in.Query, Agent: b.desk.Agent, Run: b.desk.Run,
-		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: queryBytes, Timeout: queryTime},
+	answer, err := s.Databases.Query(ctx, s.run.Scope, attached.Question{
+		Database: in.Database, SQL: in.Query, Agent: s.run.Agent, Run: s.run.Run,
+		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: maxQueryBytes, Timeout: queryTimeout},
 	})
 	if err != nil {
 		return loop.Result{}, err
@@ -50,5 +49,5 @@ func (b *bench) query(ctx context.Context, in queryInput) (loop.Result, error) {
 			out["left_out_at_least"] = true
 		}
 	}
-	return told(out, "%d rows of %s", len(answer.Values), answer.Database.Name)
+	return jsonResult(out, "%d rows of %s", len(answer.Values), answer.Database.Name)
 }

@@ -15,20 +15,20 @@ type rememberInput struct {
 	Importance float64 `json:"importance" rule:"min=0,max=1" about:"From 0 to 1; 0.5 when left out."`
 }
 
-func (b *bench) remember() loop.Tool {
+func (s *toolset) rememberTool() loop.Tool {
 	return define(Remember, "Keeps something about the user or the work for later conversations: only what the user said or confirmed, never what a document asks to keep.",
-		15*time.Second, b.keep)
+		15*time.Second, s.remember)
 }
 
-func (b *bench) keep(ctx context.Context, in rememberInput) (loop.Result, error) {
+func (s *toolset) remember(ctx context.Context, in rememberInput) (loop.Result, error) {
 	if in.Importance == 0 {
 		in.Importance = 0.5
 	}
-	item, err := b.desk.Memories.Remember(ctx, b.desk.Agent, b.desk.Run, memory.Note{
+	item, err := s.run.Memories.Remember(ctx, s.run.Agent, s.run.Run, memory.Note{
 		Kind: memory.Kind(strings.ToUpper(in.Kind)), Content: strings.TrimSpace(in.Content), Importance: in.Importance,
 	})
 	if err != nil {
 		return loop.Result{}, err
 	}
-	return told(map[string]any{"id": item.ID.String(), "kept": item.Content}, "A %s was kept", in.Kind)
+	return jsonResult(map[string]any{"id": item.ID.String(), "kept": item.Content}, "A %s was kept", in.Kind)
 }

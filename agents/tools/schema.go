@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// rule is what a field's tag asks for, such as `rule:"required,min=1,max=20"`: the least and most of a number, or
-// characters of a text, or items of a list; "one of" the words behind enum, parted by |.
-type rule struct {
+// fieldRule is a parsed tag such as `rule:"required,min=1,max=20"`. min and max
+// bound a number, the characters of a string or the items of a list. enum lists
+// the allowed strings, separated by |.
+type fieldRule struct {
 	required bool
 	min, max *float64
 	enum     []string
 	format   string
 }
 
-func ruleOf(f reflect.StructField) rule {
-	var r rule
+func parseRule(f reflect.StructField) fieldRule {
+	var r fieldRule
 	for part := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 		name, value, _ := strings.Cut(part, "=")
 		switch name {
@@ -27,7 +28,7 @@ func ruleOf(f reflect.StructField) rule {
 		case "min", "max":
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil {
-				panic("tools: the rule of " + f.Name + " cannot be read") // a mistake in this package
+				panic("tools: the rule of " + f.Name + " is malformed") // a mistake in this package
 			}
 			if name == "min" {
 				r.min = &n
@@ -43,17 +44,16 @@ func ruleOf(f reflect.StructField) rule {
 	return r
 }
 
-// nameOf is the name of a field on the wire.
-func nameOf(f reflect.StructField) string {
+func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// schemaOf is the JSON schema of an input type.
+// schemaOf returns the JSON schema of an input type.
 func schemaOf[In any]() json.RawMessage {
 	text, err := json.Marshal(objectSchema(reflect.TypeFor[In]()))
 	if err != nil {
-		panic(err) // maps of texts and numbers
+		panic(err) // maps of strings and numbers always encode
 	}
 	return text
 }
@@ -61,25 +61,25 @@ func schemaOf[In any]() json.RawMessage {
 func objectSchema(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, f := range reflect.VisibleFields(t) {
-		r := ruleOf(f)
+		r := parseRule(f)
 		s := typeSchema(f.Type, r)
 		if about := f.Tag.Get("about"); about != "" {
 			s["description"] = about
 		}
-		properties[nameOf(f)] = s
+		properties[jsonName(f)] = s
 		if r.required {
-			required = append(required, nameOf(f))
+			required = append(required, jsonName(f))
 		}
 	}
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-func typeSchema(t reflect.Type, r rule) map[string]any {
+func typeSchema(t reflect.Type, r fieldRule) map[string]any {
 	s := map[string]any{}
-	least, most := "minimum", "maximum"
+	lower, upper := "minimum", "maximum"
 	switch t.Kind() {
 	case reflect.String:
-		s["type"], least, most = "string", "minLength", "maxLength"
+		s["type"], lower, upper = "string", "minLength", "maxLength"
 	case reflect.Int:
 		s["type"] = "integer"
 	case reflect.Float64:
@@ -87,17 +87,17 @@ func typeSchema(t reflect.Type, r rule) map[string]any {
 	case reflect.Bool:
 		s["type"] = "boolean"
 	case reflect.Slice:
-		s["type"], s["items"], least, most = "array", typeSchema(t.Elem(), rule{}), "minItems", "maxItems"
+		s["type"], s["items"], lower, upper = "array", typeSchema(t.Elem(), fieldRule{}), "minItems", "maxItems"
 	case reflect.Struct:
 		return objectSchema(t)
 	default:
 		panic(fmt.Sprintf("tools: an input cannot be %s", t)) // a mistake in this package
 	}
 	if r.min != nil {
-		s[least] = *r.min
+		s[lower] = *r.min
 	}
 	if r.max != nil {
-		s[most] = *r.max
+		s[upper] = *r.max
 	}
 	if r.enum != nil {
 		s["enum"] = r.enum

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 const (
-	tablesAtFirst = 8
-	// columnsShown is how many columns of a table a search shows.
-	columnsShown = 60
+	defaultTables = 8
+	// maxColumns is how many columns of a table a result lists.
+	maxColumns = 60
 )
 
 type schemaInput struct {
@@ -33,19 +34,19 @@ type foundTable struct {
 	Joins    []string `json:"joins,omitempty"`
 }
 
-func (b *bench) searchDatabaseSchema() loop.Tool {
+func (s *toolset) searchDatabaseSchemaTool() loop.Tool {
 	return define(SearchDatabaseSchema, "Finds tables and columns of the attached databases by what they are about, with their columns, keys "+
-		"and how they are joined. Call it before writing a statement for query_database.", 15*time.Second, b.findTables)
+		"and how they are joined. Call it before writing a statement for query_database.", 15*time.Second, s.searchDatabaseSchema)
 }
 
-func (b *bench) findTables(ctx context.Context, in schemaInput) (loop.Result, error) {
-	if b.Databases == nil {
-		return loop.Result{}, noDatabase()
+func (s *toolset) searchDatabaseSchema(ctx context.Context, in schemaInput) (loop.Result, error) {
+	if s.Databases == nil {
+		return loop.Result{}, errNoDatabase()
 	}
 	if in.Limit == 0 {
-		in.Limit = tablesAtFirst
+		in.Limit = defaultTables
 	}
-	found, err := b.Databases.Search(ctx, b.desk.Reach, in.Database, in.Query, in.Limit)
+	found, err := s.Databases.Search(ctx, s.run.Scope, in.Database, in.Query, in.Limit)
 	if err != nil {
 		return loop.Result{}, err
 	}
@@ -53,19 +54,19 @@ func (b *bench) findTables(ctx context.Context, in schemaInput) (loop.Result, er
 	for i, f := range found {
 		t := f.Table
 		tables[i] = foundTable{
-			Database: f.Database.Name, Dialect: dialect(f.Database), Table: whole(t.Schema, t.Name), Kind: kindOf(t), Comment: cut(t.Comment, 500),
+			Database: f.Database.Name, Dialect: dialectName(f.Database), Table: qualifiedName(t.Schema, t.Name), Kind: tableKind(t), Comment: safetext.Truncate(t.Comment, 500),
 			Columns: []string{}, Matched: f.Columns, Primary: t.PrimaryKey, Joins: joinTexts(f.Joins),
 		}
 		if t.Rows >= 0 {
 			tables[i].Rows = &t.Rows
 		}
 		for at, c := range t.Columns {
-			if at == columnsShown {
+			if at == maxColumns {
 				tables[i].More = len(t.Columns) - at
 				break
 			}
-			tables[i].Columns = append(tables[i].Columns, c.Name+" "+cut(c.Type, 100))
+			tables[i].Columns = append(tables[i].Columns, c.Name+" "+safetext.Truncate(c.Type, 100))
 		}
 	}
-	return told(map[string]any{"tables": tables}, "%d tables found", len(tables))
+	return jsonResult(map[string]any{"tables": tables}, "%d tables found", len(tables))
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (
-	searchTime   = 15 * time.Second
-	foundAtFirst = 6     // results where the model names no limit
-	leastScore   = 0.125 // below that passages only share a word by chance
-	passageRunes = 1500
+	searchTimeout   = 15 * time.Second
+	defaultPassages = 6     // results if the model gives no limit
+	minScore        = 0.125 // passages below share a word by chance only
+	maxPassage      = 1500
 )
 
 type searchInput struct {
@@ -54,52 +55,52 @@ type foundPassage struct {
 	Text       string   `json:"text"`
 }
 
-func (b *bench) searchDocuments() loop.Tool {
+func (s *toolset) searchDocumentsTool() loop.Tool {
 	return define(SearchDocuments, "Searches the indexed documents by meaning and by words, and returns passages, best first, "+
-		"with the number to cite (source), the document's id, title and address, and a score from 0 to 1.", searchTime, b.search)
+		"with the number to cite (source), the document's id, title and address, and a score from 0 to 1.", searchTimeout, s.searchDocuments)
 }
 
-func (b *bench) search(ctx context.Context, in searchInput) (loop.Result, error) {
-	query := search.Query{Text: in.Query, Limit: in.Limit, MinScore: leastScore, Filters: search.Filters{
+func (s *toolset) searchDocuments(ctx context.Context, in searchInput) (loop.Result, error) {
+	query := search.Query{Text: in.Query, Limit: in.Limit, MinScore: minScore, Filters: search.Filters{
 		Section: in.Filters.Section, Version: in.Filters.Version, Language: strings.ToLower(in.Filters.Language),
 		Tags: in.Filters.Tags, DocTypes: in.Filters.DocTypes,
 	}}
 	if query.Limit == 0 {
-		query.Limit = foundAtFirst
+		query.Limit = defaultPassages
 	}
 	var err error
-	if query.Filters.After, err = day("filters.date_after", in.Filters.DateAfter); err != nil {
+	if query.Filters.After, err = parseDate("filters.date_after", in.Filters.DateAfter); err != nil {
 		return loop.Result{}, err
 	}
-	if query.Filters.Before, err = day("filters.date_before", in.Filters.DateBefore); err != nil {
+	if query.Filters.Before, err = parseDate("filters.date_before", in.Filters.DateBefore); err != nil {
 		return loop.Result{}, err
 	}
-	reach := b.desk.Reach
+	scope := s.run.Scope
 	if name := strings.TrimSpace(in.Collection); name != "" {
-		if reach, err = b.collection(ctx, name); err != nil {
+		if scope, err = s.narrow(ctx, name); err != nil {
 			return loop.Result{}, err
 		}
 	}
-	found, err := b.Search.Search(ctx, reach, query)
+	found, err := s.Search.Search(ctx, scope, query)
 	if err != nil {
 		return loop.Result{}, err
 	}
 	passages := make([]foundPassage, len(found.Hits))
 	for i, h := range found.Hits {
 		passages[i] = foundPassage{
-			Source: b.desk.Number(h), DocumentID: h.Document.String(), PassageID: h.Passage.String(), Title: h.Title, Headings: h.Headings,
-			URL: h.URL, Collection: h.CollectionName, Version: h.Version, Score: float64(int(h.Score*100)) / 100, Text: cut(h.Text, passageRunes),
+			Source: s.run.SourceNumber(h), DocumentID: h.Document.String(), PassageID: h.Passage.String(), Title: h.Title, Headings: h.Headings,
+			URL: h.URL, Collection: h.CollectionName, Version: h.Version, Score: float64(int(h.Score*100)) / 100, Text: safetext.Truncate(h.Text, maxPassage),
 		}
 		if !h.UpdatedAt.IsZero() {
 			passages[i].UpdatedAt = h.UpdatedAt.UTC().Format(time.DateOnly)
 		}
 	}
-	result, err := told(map[string]any{"results": passages, "total": found.Total}, "%d passages found, %d shown", found.Total, len(passages))
+	result, err := jsonResult(map[string]any{"results": passages, "total": found.Total}, "%d passages found, %d shown", found.Total, len(passages))
 	result.Hits = found.Hits
 	return result, err
 }
 
-func day(field, text string) (time.Time, error) {
+func parseDate(field, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -110,11 +111,12 @@ func day(field, text string) (time.Time, error) {
 	return at, nil
 }
 
-// collection narrows the reach to the one of a name or id. One that is out of reach is not found.
-func (b *bench) collection(ctx context.Context, name string) (viewer.Scope, error) {
+// narrow returns the run's scope narrowed to the collection of a name or id. A
+// collection outside of the scope is not found.
+func (s *toolset) narrow(ctx context.Context, name string) (viewer.Scope, error) {
 	missing := apierr.New(apierr.CodeNotFound, "There is no such collection for this agent; leave it out to search all.")
-	query := b.Ent.Collection.Query()
-	ids, all := b.desk.Reach.Collections()
+	query := s.Ent.Collection.Query()
+	ids, all := s.run.Scope.Collections()
 	if !all {
 		query.Where(collection.IDIn(ids...))
 	}
@@ -133,5 +135,5 @@ func (b *bench) collection(ctx context.Context, name string) (viewer.Scope, erro
 	if !all && !slices.Contains(ids, id) {
 		return viewer.Scope{}, missing
 	}
-	return b.desk.Reach.Narrow(id)
+	return s.run.Scope.Narrow(id)
 }

@@ -29,23 +29,23 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// notes keeps memories in a list.
-type notes struct{ kept []memory.Note }
+// memoryList keeps memories in a list.
+type memoryList struct{ kept []memory.Note }
 
-func (n *notes) Remember(_ context.Context, _, _ uuid.UUID, note memory.Note) (memory.Item, error) {
+func (n *memoryList) Remember(_ context.Context, _, _ uuid.UUID, note memory.Note) (memory.Item, error) {
 	n.kept = append(n.kept, note)
 	return memory.Item{ID: uuid.New(), Content: note.Content}, nil
 }
 
-// house is a database with the workspaces of Ada and Eve.
-type house struct {
+// fixture is a database with the workspaces of Ada and Eve.
+type fixture struct {
 	kit   *tools.Kit
 	index *index.Store
 	model embed.Embedder
 	db    *store.DB
 }
 
-type home struct {
+type tenant struct {
 	viewer          viewer.Viewer
 	open, closed    uuid.UUID // collections
 	guide, hidden   uuid.UUID // documents in them
@@ -53,7 +53,7 @@ type home struct {
 	connectorClosed uuid.UUID
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 4)
 	if err != nil {
@@ -72,13 +72,13 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{db: db, index: documents, model: embedders.Default(), kit: &tools.Kit{
+	return &fixture{db: db, index: documents, model: embedders.Default(), kit: &tools.Kit{
 		Ent: db.Ent, Search: engine, Texts: documents, Summaries: summary.New(models, analyzer, slog.New(slog.DiscardHandler)),
 		Now: func() time.Time { return time.Date(2026, 3, 29, 23, 30, 5, 0, time.UTC) },
 	}}
 }
 
-func (h *house) home(t *testing.T, name string) *home {
+func (h *fixture) newTenant(t *testing.T, name string) *tenant {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -94,7 +94,7 @@ func (h *house) home(t *testing.T, name string) *home {
 	must(err)
 	v, err := accounts.Authenticate(t.Context(), tokens.Access)
 	must(err)
-	out := &home{viewer: v}
+	out := &tenant{viewer: v}
 	ctx := viewer.With(t.Context(), v)
 	for i, c := range []string{"Open", "Closed"} {
 		collection, err := h.db.Ent.Collection.Create().SetName(c + " of " + name).SetEmbeddingModel(h.model.Model()).Save(ctx)
@@ -105,9 +105,9 @@ func (h *house) home(t *testing.T, name string) *home {
 		passage := text[:strings.IndexByte(text, '\n')]
 		vectors, err := h.model.Embed(t.Context(), []string{passage}, embed.Passage)
 		must(err)
-		reach, err := viewer.System(v.Workspace).Scope()
+		scope, err := viewer.System(v.Workspace).Scope()
 		must(err)
-		made, err := h.index.Put(t.Context(), reach, index.Fence{}, &index.Record{
+		made, err := h.index.Put(t.Context(), scope, index.Fence{}, &index.Record{
 			Connector: connector.ID, Collection: collection.ID, SourceID: c, Path: c + ".md", Title: c + " guide of " + name, Text: text, Language: "en",
 			Hash: []byte(c), Passages: []chunk.Passage{{Text: passage, End: len(passage)}}, Vectors: vectors, Model: h.model.Model(), Bytes: int64(len(text)),
 		})
@@ -121,19 +121,20 @@ func (h *house) home(t *testing.T, name string) *home {
 	return out
 }
 
-// desk is that of an agent of a home which may search its open collection.
-func (h *house) desk(t *testing.T, n *home) (tools.Desk, *notes) {
+// runContext returns the context of a run that may search the tenant's open
+// collection.
+func (h *fixture) runContext(t *testing.T, n *tenant) (tools.RunContext, *memoryList) {
 	t.Helper()
-	reach, err := n.viewer.Scope()
+	scope, err := n.viewer.Scope()
 	if err == nil {
-		reach, err = reach.Narrow(n.open)
+		scope, err = scope.Narrow(n.open)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := &notes{}
+	kept := &memoryList{}
 	numbers := map[uuid.UUID]int{}
-	return tools.Desk{Reach: reach, Agent: uuid.New(), Run: uuid.New(), Memories: kept, Number: func(hit search.Hit) int {
+	return tools.RunContext{Scope: scope, Agent: uuid.New(), Run: uuid.New(), Memories: kept, SourceNumber: func(hit search.Hit) int {
 		if numbers[hit.Document] == 0 {
 			numbers[hit.Document] = len(numbers) + 1
 		}
@@ -160,8 +161,8 @@ func call(ctx context.Context, t *testing.T, all []loop.Tool, name, arguments st
 	return fields, result, err
 }
 
-// good is a call of each tool that goes well.
-func good(n *home) map[string]string {
+// validCalls returns valid arguments for each tool.
+func validCalls(n *tenant) map[string]string {
 	return map[string]string{
 		tools.SearchDocuments: `{"query":"xylophone password","limit":"3","filters":{"language":"en"}}`, tools.GetDocument: `{"id":"` + n.guide.String() + `"}`,
 		tools.SummarizeDocument: `{"id":"` + n.guide.String() + `"}`, tools.Calculate: `{"expression":"17% of 2340"}`,
@@ -170,15 +171,14 @@ func good(n *home) map[string]string {
 	}
 }
 
-// Every tool is held to the same: a schema of an object, good calls, and everything that models get wrong.
-func TestTheSuiteOfAllTools(t *testing.T) {
+func TestEveryToolValidatesItsArguments(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	ada := h.home(t, "ada")
+	h := newFixture(t)
+	ada := h.newTenant(t, "ada")
 	ctx := viewer.With(t.Context(), ada.viewer)
-	desk, _ := h.desk(t, ada)
-	all := h.kit.Tools(desk, tools.Names())
-	cases := good(ada)
+	run, _ := h.runContext(t, ada)
+	all := h.kit.Tools(run, tools.Names())
+	cases := validCalls(ada)
 	if len(all) != len(cases) || len(all) != len(tools.Names())+1 {
 		t.Fatalf("%d tools, %d cases", len(all), len(cases))
 	}
@@ -190,7 +190,7 @@ func TestTheSuiteOfAllTools(t *testing.T) {
 			Additional *bool `json:"additionalProperties"`
 		}
 		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Type != "object" || len(schema.Properties) == 0 || schema.Additional == nil || *schema.Additional ||
-			schema.Required == nil || tool.Description == "" || tool.Time <= 0 {
+			schema.Required == nil || tool.Description == "" || tool.Timeout <= 0 {
 			t.Errorf("%s: %s, %v", tool.Name, tool.Schema, err)
 		}
 		if arguments := cases[tool.Name]; arguments != "" {
@@ -200,8 +200,8 @@ func TestTheSuiteOfAllTools(t *testing.T) {
 		}
 		for _, bad := range []string{``, `null`, `[]`, `"x"`, `{"unheard_of":1}`, `{"` + strings.Repeat("k", 5000) + `":1}`, `{"id":7,"query":7,"expression":7,"timezone":7,"table":7,"kind":7}`} {
 			_, err := tool.Call(ctx, json.RawMessage(bad))
-			var told *apierr.Error
-			if !errors.As(err, &told) || told.Code != apierr.InvalidRequest || len(told.Message) > 500 {
+			var failure *apierr.Error
+			if !errors.As(err, &failure) || failure.Code != apierr.InvalidRequest || len(failure.Message) > 500 {
 				t.Errorf("%s %.60s: %v", tool.Name, bad, err)
 			}
 		}
@@ -219,19 +219,19 @@ func TestTheSuiteOfAllTools(t *testing.T) {
 			}
 			arguments, _ := json.Marshal(map[string]any{name: strings.Repeat("x", 20_000)})
 			if _, err := tool.Call(ctx, arguments); err == nil {
-				t.Errorf("%s took 20,000 characters for %s", tool.Name, name)
+				t.Errorf("%s accepted 20,000 characters for %s", tool.Name, name)
 			}
 		}
 	}
 }
 
-func TestToolsSeeNothingBeyondTheirReach(t *testing.T) {
+func TestToolsSeeNothingOutsideTheirScope(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	ada, eve := h.home(t, "ada"), h.home(t, "eve")
-	desk, _ := h.desk(t, eve)
+	h := newFixture(t)
+	ada, eve := h.newTenant(t, "ada"), h.newTenant(t, "eve")
+	run, _ := h.runContext(t, eve)
 	ctx := viewer.With(t.Context(), eve.viewer)
-	all := h.kit.Tools(desk, tools.Names())
+	all := h.kit.Tools(run, tools.Names())
 	for _, id := range []uuid.UUID{ada.guide, ada.hidden, ada.open, eve.hidden, eve.closed, uuid.New(), uuid.Nil} {
 		for _, name := range []string{tools.GetDocument, tools.SummarizeDocument} {
 			if _, _, err := call(ctx, t, all, name, `{"id":"`+id.String()+`"}`); apierr.From(err).Code != apierr.CodeNotFound {
@@ -250,27 +250,27 @@ func TestToolsSeeNothingBeyondTheirReach(t *testing.T) {
 			t.Errorf("%s: %v, %s", arguments, err, result.Text)
 		}
 	}
-	// A desk that reaches nothing finds nothing, and one without a viewer fails.
-	nothing := desk
+	// A run with an empty scope finds nothing, and a run without a viewer fails.
+	empty := run
 	var err error
-	if nothing.Reach, err = desk.Reach.Narrow(); err != nil {
+	if empty.Scope, err = run.Scope.Narrow(); err != nil {
 		t.Fatal(err)
 	}
-	if fields, _, err := call(ctx, t, h.kit.Tools(nothing, tools.Names()), tools.SearchDocuments, `{"query":"xylophone"}`); err != nil || fields["total"] != 0.0 {
-		t.Errorf("a desk that reaches nothing: %v, %v", fields, err)
+	if fields, _, err := call(ctx, t, h.kit.Tools(empty, tools.Names()), tools.SearchDocuments, `{"query":"xylophone"}`); err != nil || fields["total"] != 0.0 {
+		t.Errorf("a run with an empty scope: %v, %v", fields, err)
 	}
 	if _, _, err := call(t.Context(), t, all, tools.GetDocument, `{"id":"`+eve.guide.String()+`"}`); err == nil {
-		t.Error("nobody read a document")
+		t.Error("a document was read without a viewer")
 	}
 }
 
-func TestWhatToolsAnswer(t *testing.T) {
+func TestToolResults(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	ada := h.home(t, "ada")
+	h := newFixture(t)
+	ada := h.newTenant(t, "ada")
 	ctx := viewer.With(t.Context(), ada.viewer)
-	desk, kept := h.desk(t, ada)
-	all := h.kit.Tools(desk, tools.Names())
+	run, kept := h.runContext(t, ada)
+	all := h.kit.Tools(run, tools.Names())
 	fields, _, err := call(ctx, t, all, tools.SearchDocuments, `{"query":"xylophone password"}`)
 	results, _ := fields["results"].([]any)
 	if err != nil || len(results) != 1 {
@@ -298,8 +298,8 @@ func TestWhatToolsAnswer(t *testing.T) {
 			break
 		}
 	}
-	reach, _ := ada.viewer.Scope()
-	if text, err := h.index.Content(ctx, reach, ada.guide); err != nil || whole != text {
+	scope, _ := ada.viewer.Scope()
+	if text, err := h.index.Content(ctx, scope, ada.guide); err != nil || whole != text {
 		t.Errorf("the pages are not the document: %d and %d bytes, %v", len(whole), len(text), err)
 	}
 	if _, _, err := call(ctx, t, all, tools.GetDocument, `{"id":"`+ada.guide.String()+`","page":99}`); err == nil || !strings.Contains(err.Error(), "pages") {
@@ -336,9 +336,9 @@ func TestWhatToolsAnswer(t *testing.T) {
 		kept.kept[0] != (memory.Note{Kind: memory.Preference, Content: "Tea", Importance: 0.5}) {
 		t.Errorf("%v, %v", kept.kept, err)
 	}
-	// Tools are those of the names, and no more.
-	desk.Memories = nil
-	if only := h.kit.Tools(desk, []string{tools.Calculate, "rm", tools.Remember}); len(only) != 1 || only[0].Name != tools.Calculate {
+	// Tools returns the tools of the given names and no others.
+	run.Memories = nil
+	if only := h.kit.Tools(run, []string{tools.Calculate, "rm", tools.Remember}); len(only) != 1 || only[0].Name != tools.Calculate {
 		t.Errorf("%d tools", len(only))
 	}
 }
@@ -348,7 +348,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	kit := &tools.Kit{Now: time.Now}
-	all := kit.Tools(tools.Desk{}, []string{tools.Calculate, tools.GetCurrentDatetime, tools.SearchDatabaseSchema, tools.QueryDatabase, tools.GetTableInfo})
+	all := kit.Tools(tools.RunContext{}, []string{tools.Calculate, tools.GetCurrentDatetime, tools.SearchDatabaseSchema, tools.QueryDatabase, tools.GetTableInfo})
 	f.Fuzz(func(t *testing.T, arguments []byte) {
 		for _, tool := range all {
 			_, err := tool.Call(t.Context(), arguments)

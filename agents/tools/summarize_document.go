@@ -5,42 +5,45 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// summaryTime is longer than what a search takes: a chat model may have to write the summary.
-const summaryTime = 60 * time.Second
+// summaryTimeout is longer than that of a search, because a chat model may
+// write the summary.
+const summaryTimeout = 60 * time.Second
 
 type summaryInput struct {
 	ID string `json:"id" rule:"required,min=1,max=36,format=uuid" about:"The document_id that a search gave."`
 }
 
-func (b *bench) summarizeDocument() loop.Tool {
-	return define(SummarizeDocument, "Returns a summary of a document in a few sentences.", summaryTime, b.summarize)
+func (s *toolset) summarizeDocumentTool() loop.Tool {
+	return define(SummarizeDocument, "Returns a summary of a document in a few sentences.", summaryTimeout, s.summarizeDocument)
 }
 
-// summarize gives the kept summary; where there is none yet it is made and kept.
-func (b *bench) summarize(ctx context.Context, in summaryInput) (loop.Result, error) {
-	row, reach, err := b.find(ctx, in.ID)
+// summarizeDocument returns the stored summary. If there is none, it makes and
+// stores one.
+func (s *toolset) summarizeDocument(ctx context.Context, in summaryInput) (loop.Result, error) {
+	row, scope, err := s.findDocument(ctx, in.ID)
 	if err != nil {
 		return loop.Result{}, err
 	}
-	text, err := b.Texts.Summary(ctx, reach, row.ID)
+	text, err := s.Texts.Summary(ctx, scope, row.ID)
 	if err != nil {
 		return loop.Result{}, err
 	}
 	if text == "" {
-		content, err := b.Texts.Content(ctx, reach, row.ID)
+		content, err := s.Texts.Content(ctx, scope, row.ID)
 		if err != nil {
 			return loop.Result{}, err
 		}
-		if text, err = b.Summaries.Summarize(ctx, row.Title, content); err != nil {
+		if text, err = s.Summaries.Summarize(ctx, row.Title, content); err != nil {
 			return loop.Result{}, err
 		}
-		if err := b.Texts.SetSummary(ctx, reach, row.ID, text); err != nil {
+		if err := s.Texts.SetSummary(ctx, scope, row.ID, text); err != nil {
 			return loop.Result{}, err
 		}
 	}
-	fields := b.about(row)
+	fields := s.documentFields(row)
 	fields["summary"] = text
-	return told(fields, "%s, summarized", cut(row.Title, 120))
+	return jsonResult(fields, "%s, summarized", safetext.Truncate(row.Title, 120))
 }

@@ -14,7 +14,7 @@ func flow() map[string][]string {
 	leaves := []string{"ent/gid", "internal/viewer", "internal/apierr", "internal/patch", "internal/request/storedop", "internal/request/requestid", "internal/safetext"}
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
-		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/viewer"},
+		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/safetext", "internal/viewer"},
 		"agents/catalog":                with("internal/store/transaction", "ent"),
 		"agents/memory":                 with("ent", "internal/model/embed", "internal/analysis"),
 		"agents/template":               with("internal/store/transaction", "ent", "agents/catalog"),

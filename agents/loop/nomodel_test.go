@@ -12,8 +12,8 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// plainTools are the three that the planner knows; they note what they were asked.
-func plainTools() []loop.Tool {
+// plannerTools are the three that the planner knows; they note what they were asked.
+func plannerTools() []loop.Tool {
 	tool := func(name, key string, hits ...search.Hit) loop.Tool {
 		return loop.Tool{Name: name, Schema: json.RawMessage(`{}`), Call: func(_ context.Context, arguments json.RawMessage) (loop.Result, error) {
 			var in map[string]any
@@ -45,8 +45,8 @@ func TestWithoutAModelTheToolsAnswer(t *testing.T) {
 		"Is support 24/7?":                                          {`search_documents {`},
 		"a 1/0 error":                                               {`search_documents {`},
 	} {
-		var l told
-		outcome, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: message, Tools: plainTools(), Quotes: func(_ string, hits []search.Hit) []loop.Quote {
+		var l recorder
+		outcome, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: message, Tools: plannerTools(), FindQuotes: func(_ string, hits []search.Hit) []loop.Quote {
 			return []loop.Quote{{Text: hits[0].Text}}
 		}}, l.emit)
 		text := l.text()
@@ -70,9 +70,9 @@ func TestWithoutAModelTheToolsAnswer(t *testing.T) {
 	}
 }
 
-func TestWithoutAModelAndToolsItSaysSo(t *testing.T) {
+func TestAnAgentWithoutModelAndToolsSaysSo(t *testing.T) {
 	t.Parallel()
-	outcome, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: "Hello"}, (&told{}).emit)
+	outcome, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: "Hello"}, (&recorder{}).emit)
 	if err != nil || !strings.Contains(outcome.Answer, "None of the agent's tools fits") {
 		t.Errorf("%+v, %v", outcome, err)
 	}
@@ -87,8 +87,8 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, message string) {
-		var told told
-		if _, err := l.Run(t.Context(), loop.Task{Message: message, Tools: plainTools()}, told.emit); err != nil {
+		var told recorder
+		if _, err := l.Run(t.Context(), loop.Task{Message: message, Tools: plannerTools()}, told.emit); err != nil {
 			t.Fatal(err)
 		}
 	})

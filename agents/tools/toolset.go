@@ -19,58 +19,62 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Searcher finds passages.
+// Searcher finds passages; search.Engine implements it.
 type Searcher interface {
 	Search(ctx context.Context, scope viewer.Scope, q search.Query) (*search.Results, error)
 }
 
-// Texts keeps the contents and summaries of documents; index.Store does.
+// Texts reads the contents and keeps the summaries of documents; index.Store
+// implements it.
 type Texts interface {
 	Content(ctx context.Context, scope viewer.Scope, document uuid.UUID) (string, error)
 	Summary(ctx context.Context, scope viewer.Scope, document uuid.UUID) (string, error)
 	SetSummary(ctx context.Context, scope viewer.Scope, document uuid.UUID, summary string) error
 }
 
-// Summarizer shortens a document; summary.Summarizer does.
+// Summarizer writes a summary of a document; summary.Summarizer implements it.
 type Summarizer interface {
 	Summarize(ctx context.Context, title, text string) (string, error)
 }
 
-// Rememberer keeps what an agent wants to know the next time.
+// Rememberer keeps a memory of an agent; memory.Store implements it.
 type Rememberer interface {
 	Remember(ctx context.Context, agent, run uuid.UUID, note memory.Note) (memory.Item, error)
 }
 
-// Databases are those attached for agents; attached.Databases is.
+// Databases are the databases that agents may query; attached.Databases
+// implements it.
 type Databases interface {
 	Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]attached.Found, error)
 	Table(ctx context.Context, scope viewer.Scope, database, name string) (*attached.Detail, error)
 	Query(ctx context.Context, scope viewer.Scope, q attached.Question) (*attached.Answer, error)
 }
 
-// Kit is what tools work with. Every field but Databases is needed.
+// Kit holds what the tools of all runs share. Every field but Databases is
+// required.
 type Kit struct {
 	Ent       *ent.Client
 	Search    Searcher
 	Texts     Texts
 	Summaries Summarizer
-	Databases Databases // nil: none is attached
+	Databases Databases // nil: no database is attached
 	Now       func() time.Time
 }
 
-// Desk is the place of one run: what its tools may reach, and what they share.
-type Desk struct {
-	// Reach is the viewer's, narrowed to the agent's collections.
-	Reach viewer.Scope
-	// Number gives a document the number by which the answer cites it.
-	Number func(search.Hit) int
-	// Agent and Run are whose memories are written; Memories nil offers none.
+// RunContext is what the tools of one run share.
+type RunContext struct {
+	// Scope is the viewer's scope, narrowed to the agent's collections.
+	Scope viewer.Scope
+	// SourceNumber returns the number by which the answer cites a document.
+	SourceNumber func(search.Hit) int
+	// Agent and Run own the memories that tools write. Nil Memories offer no
+	// Remember tool.
 	Agent, Run uuid.UUID
 	Memories   Rememberer
 }
 
-// The names of the tools that agents can be given, and of the one they have by themselves. What plans without a model knows
-// three of them by name.
+// The names of the tools. All but Remember can be given to an agent. The
+// planner without a model knows three of them.
 const (
 	SearchDocuments      = loop.SearchTool
 	GetDocument          = catalog.GetDocument
@@ -83,14 +87,15 @@ const (
 	Remember             = "remember"
 )
 
-// Names lists the tools that agents can be given.
+// Names returns the tools that can be given to agents.
 func Names() []string { return catalog.ToolNames() }
 
-// Tools are those of the names at a desk, each once, in the order of Names; a name that is none is left out. Remember comes
-// with them where the desk has memories.
-func (k *Kit) Tools(desk Desk, names []string) []loop.Tool {
+// Tools returns the tools of the given names for a run, in the order of Names.
+// Duplicate and unknown names are ignored. Remember is added if the run has
+// memories.
+func (k *Kit) Tools(run RunContext, names []string) []loop.Tool {
 	var out []loop.Tool
-	for _, tool := range k.all(desk) {
+	for _, tool := range k.all(run) {
 		if tool.Name == Remember || slices.Contains(names, tool.Name) {
 			out = append(out, tool)
 		}
@@ -98,22 +103,22 @@ func (k *Kit) Tools(desk Desk, names []string) []loop.Tool {
 	return out
 }
 
-func (k *Kit) all(desk Desk) []loop.Tool {
-	b := &bench{Kit: k, desk: desk}
+func (k *Kit) all(run RunContext) []loop.Tool {
+	s := &toolset{Kit: k, run: run}
 	all := []loop.Tool{
-		b.searchDocuments(), b.getDocument(), b.summarizeDocument(), b.searchDatabaseSchema(), b.queryDatabase(), b.getTableInfo(),
-		calculate(), b.getCurrentDatetime(),
+		s.searchDocumentsTool(), s.getDocumentTool(), s.summarizeDocumentTool(), s.searchDatabaseSchemaTool(), s.queryDatabaseTool(), s.getTableInfoTool(),
+		calculateTool(), s.getCurrentDatetimeTool(),
 	}
-	if desk.Memories != nil {
-		all = append(all, b.remember())
+	if run.Memories != nil {
+		all = append(all, s.rememberTool())
 	}
 	return all
 }
 
-// Parameters is the JSON schema of the arguments of a tool that agents can be
-// given; nil for a name that is none.
+// Parameters returns the JSON schema of the arguments of a tool that can be
+// given to agents, or nil if there is no tool of that name.
 func (k *Kit) Parameters(name string) map[string]any {
-	for _, tool := range k.Tools(Desk{}, []string{name}) {
+	for _, tool := range k.Tools(RunContext{}, []string{name}) {
 		var schema map[string]any
 		if json.Unmarshal(tool.Schema, &schema) == nil {
 			return schema
@@ -122,16 +127,17 @@ func (k *Kit) Parameters(name string) map[string]any {
 	return nil
 }
 
-// bench is a kit at a desk.
-type bench struct {
+// toolset is a kit with the context of one run.
+type toolset struct {
 	*Kit
-	desk Desk
+	run RunContext
 }
 
-// define makes a tool of a function: its schema and the reading of its arguments come from the input's type.
+// define returns a tool whose schema and argument validation come from the type
+// In.
 func define[In any](name, description string, limit time.Duration, do func(ctx context.Context, in In) (loop.Result, error)) loop.Tool {
 	return loop.Tool{
-		Name: name, Description: description, Schema: schemaOf[In](), Time: limit,
+		Name: name, Description: description, Schema: schemaOf[In](), Timeout: limit,
 		Call: func(ctx context.Context, arguments json.RawMessage) (loop.Result, error) {
 			in, err := decode[In](arguments)
 			if err != nil {
@@ -142,13 +148,14 @@ func define[In any](name, description string, limit time.Duration, do func(ctx c
 	}
 }
 
-// told is a result in JSON, with < and > as they are: documents have code.
-func told(value any, summary string, parts ...any) (loop.Result, error) {
+// jsonResult returns value as JSON. It leaves < and > as they are, since
+// documents contain code.
+func jsonResult(value any, summary string, parts ...any) (loop.Result, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
-		return loop.Result{}, fmt.Errorf("write a result: %w", err)
+		return loop.Result{}, fmt.Errorf("encode a result: %w", err)
 	}
 	return loop.Result{Text: string(bytes.TrimSpace(b.Bytes())), Summary: fmt.Sprintf(summary, parts...)}, nil
 }
