@@ -127,8 +127,8 @@ func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query st
 	return found, nil
 }
 
-func newMemory(in model.CreateAgentMemoryInput) memory.New {
-	return memory.New{Kind: memory.Kind(orZero(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
+func newMemory(in model.CreateAgentMemoryInput) memory.Input {
+	return memory.Input{Kind: memory.Kind(orZero(in.Kind)), Content: in.Content, Importance: in.Importance, Shared: in.Shared}
 }
 
 func memoryChange(in model.UpdateAgentMemoryInput) memory.Change {

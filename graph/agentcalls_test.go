@@ -23,7 +23,7 @@ func aTemplate(t *testing.T, h *house, n *tenant) uuid.UUID {
 // ownMemory is one that every member may change: their own.
 func ownMemory(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
 	shared := false
-	return must[*ent.AgentMemory](t)(h.resolver.Memories.Create(own, n.agent, memory.New{Content: "The word is " + uuid.NewString() + ".", Shared: &shared})).ID
+	return must[*ent.AgentMemory](t)(h.resolver.Memories.Create(own, n.agent, memory.Input{Content: "The word is " + uuid.NewString() + ".", Shared: &shared})).ID
 }
 
 func ownTalk(own context.Context, t *testing.T, h *house, _ *tenant) uuid.UUID {

@@ -27,7 +27,7 @@ func (r *Resolver) runAgent(ctx context.Context, in model.RunAgentInput) (<-chan
 	row, err := r.Runs.Start(ctx, run.Input{
 		Agent: in.AgentID, Message: in.Message, Conversation: orZero(in.ConversationID), Admit: r.metered,
 		// A client of REST cannot resume its stream.
-		AtOnce: isStored(ctx),
+		NoGracePeriod: isStored(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limi
 	}
 	out := make([]*model.AgentRunEvent, len(events))
 	for i, e := range events {
-		out[i] = &model.AgentRunEvent{Seq: int(e.Seq), Type: e.Type, CreatedAt: e.At, Data: map[string]any{}}
+		out[i] = &model.AgentRunEvent{Seq: int(e.Seq), Type: e.Type, CreatedAt: e.CreatedAt, Data: map[string]any{}}
 		if err := json.Unmarshal(e.Data, &out[i].Data); err != nil {
 			return nil, apierr.Wrap("read an event", err)
 		}

@@ -113,7 +113,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	h.peopleOf(t, n, name)
 	must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("Help.").SetCollections([]uuid.UUID{c.ID}).Save(owner))
 	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetCategory("rows").SetSystemPrompt("Help.").Save(owner))
-	must[*ent.AgentMemory](t)(h.resolver.Memories.Create(owner, n.agent, memory.New{Content: "The number of " + name}))
+	must[*ent.AgentMemory](t)(h.resolver.Memories.Create(owner, n.agent, memory.Input{Content: "The number of " + name}))
 	must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(n.talk).SetMessage(name).SetStatus(agentrun.StatusCompleted).Save(owner))
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {

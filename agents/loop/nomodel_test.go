@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// plannerTools are the three that the planner knows; they note what they were asked.
+// plannerTools are the three tools of the planner. Their results name their argument.
 func plannerTools() []loop.Tool {
 	tool := func(name, key string, hits ...search.Hit) loop.Tool {
 		return loop.Tool{Name: name, Schema: json.RawMessage(`{}`), Call: func(_ context.Context, arguments json.RawMessage) (loop.Result, error) {
@@ -87,8 +87,8 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, message string) {
-		var told recorder
-		if _, err := l.Run(t.Context(), loop.Task{Message: message, Tools: plannerTools()}, told.emit); err != nil {
+		var events recorder
+		if _, err := l.Run(t.Context(), loop.Task{Message: message, Tools: plannerTools()}, events.emit); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -1,19 +1,20 @@
-// Package memory keeps what an agent learnt over conversations: facts,
-// preferences, insights and procedures, found again by meaning and by words.
+// Package memory stores what agents learn over conversations: facts,
+// preferences, insights and procedures. A hybrid of vectors and words finds
+// them again.
 //
-// # Whose a memory is
+// # Ownership
 //
-// A memory is everybody's, or one person's. What an agent learns in a run is
-// that of the person who runs it, and nobody else ever reads, finds or changes
-// it, whatever their role: the entity's policy (ent/rule) says so, not only
-// this package's queries.
+// A memory is shared, or belongs to one person. What an agent learns in a run
+// belongs to the person who runs it. Nobody else reads, finds or changes it,
+// whatever their role: the policy of the entity (ent/rule) enforces this beside
+// the queries of this package.
 //
 // # Vectors
 //
-// A memory is embedded by the default embedder before it is stored, outside of
-// any transaction. Where that fails, or the default embedder is another one by
-// now, the memory is found by its words until the next search embeds it anew.
+// The default embedder embeds a memory before it is stored, outside of any
+// transaction. If that fails, or another embedder has become the default, words
+// find the memory until the next search embeds it again.
 //
-// The package may import ent, internal/model/embed, internal/analysis,
-// internal/viewer and internal/apierr.
+// The package may import ent, internal/store/transaction, internal/model/embed,
+// internal/analysis, internal/safetext, internal/viewer and internal/apierr.
 package memory

@@ -6,7 +6,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 )
 
-// Kind says what a memory is.
+// Kind is the kind of a memory.
 type Kind string
 
 // The kinds of memories.
@@ -17,7 +17,7 @@ const (
 	Procedure  Kind = "PROCEDURE"
 )
 
-// Item is a memory as a run is told it.
+// Item is a memory as a run uses it.
 type Item struct {
 	ID         uuid.UUID
 	Kind       Kind
@@ -25,13 +25,13 @@ type Item struct {
 	Importance float64 // 0 to 1
 }
 
-// Note is what an agent wants to keep.
+// Note is a memory that an agent wants to keep.
 type Note struct {
 	Kind       Kind
 	Content    string  // at most 4,000 characters
 	Importance float64 // 0 to 1
 }
 
-func itemOf(row *ent.AgentMemory) Item {
+func fromRow(row *ent.AgentMemory) Item {
 	return Item{ID: row.ID, Kind: Kind(row.Kind), Content: row.Content, Importance: row.Importance}
 }

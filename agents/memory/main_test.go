@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// house is a workspace with an agent: ada owns it, bob and cyd only look; eve
-// owns another one.
-type house struct {
+// fixture is a workspace with an agent. Ada owns it, Bob is a viewer and Cyd an
+// editor. Eve owns another workspace.
+type fixture struct {
 	db                 *store.DB
 	memories           *memory.Store
 	ada, bob, cyd, eve context.Context
-	agent, eves        uuid.UUID
+	agent, evesAgent   uuid.UUID
 	now                time.Time
 }
 
@@ -42,12 +42,12 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-func newHouse(t testing.TB, embedders ...embed.Embedder) *house {
+func newFixture(t testing.TB, embedders ...embed.Embedder) *fixture {
 	t.Helper()
 	db := must[*store.DB](t)(store.Open(t.Context(), testkit.Database(t).AppURL, 8))
 	t.Cleanup(db.Close)
-	h := &house{db: db, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
-	h.memories = h.over(t, embedders...)
+	h := &fixture{db: db, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	h.memories = h.newStore(t, embedders...)
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	person := func(workspace uuid.UUID, name string, role membership.Role) context.Context {
 		user := must[*ent.User](t)(db.Ent.User.Create().SetEmail(name + "@example.com").Save(system))
@@ -61,13 +61,13 @@ func newHouse(t testing.TB, embedders ...embed.Embedder) *house {
 	h.ada, h.bob, h.cyd = person(here, "ada", membership.RoleOwner), person(here, "bob", membership.RoleViewer), person(here, "cyd", membership.RoleEditor)
 	h.eve = person(there, "eve", membership.RoleOwner)
 	h.agent = must[*ent.Agent](t)(db.Ent.Agent.Create().SetName("Guide").SetSystemPrompt("Help.").Save(h.ada)).ID
-	h.eves = must[*ent.Agent](t)(db.Ent.Agent.Create().SetName("Spy").SetSystemPrompt("Look.").Save(h.eve)).ID
+	h.evesAgent = must[*ent.Agent](t)(db.Ent.Agent.Create().SetName("Spy").SetSystemPrompt("Look.").Save(h.eve)).ID
 	return h
 }
 
-// over is a store over the same database with other embedders; the builtin one
-// where none is given.
-func (h *house) over(t testing.TB, embedders ...embed.Embedder) *memory.Store {
+// newStore returns a store over the same database with other embedders, or the
+// builtin one if none is given.
+func (h *fixture) newStore(t testing.TB, embedders ...embed.Embedder) *memory.Store {
 	t.Helper()
 	if len(embedders) == 0 {
 		embedders = []embed.Embedder{embed.NewBuiltin()}
@@ -76,18 +76,18 @@ func (h *house) over(t testing.TB, embedders ...embed.Embedder) *memory.Store {
 	return memory.NewStore(h.db.Ent, models, memory.Options{Now: func() time.Time { return h.now }})
 }
 
-func (h *house) create(t testing.TB, ctx context.Context, content string, change ...func(*memory.New)) *ent.AgentMemory { //nolint:revive // t comes first, as everywhere
+func (h *fixture) create(t testing.TB, ctx context.Context, content string, change ...func(*memory.Input)) *ent.AgentMemory { //nolint:revive // t comes first, as everywhere
 	t.Helper()
-	in := memory.New{Content: content}
+	in := memory.Input{Content: content}
 	for _, c := range change {
 		c(&in)
 	}
 	return must[*ent.AgentMemory](t)(h.memories.Create(ctx, h.agent, in))
 }
 
-func personal(in *memory.New) { no := false; in.Shared = &no }
+func personal(in *memory.Input) { no := false; in.Shared = &no }
 
-func importance(v float64) func(*memory.New) { return func(in *memory.New) { in.Importance = &v } }
+func importance(v float64) func(*memory.Input) { return func(in *memory.Input) { in.Importance = &v } }
 
 func code(err error) apierr.Code {
 	var e *apierr.Error
@@ -97,8 +97,8 @@ func code(err error) apierr.Code {
 	return ""
 }
 
-// broken is an embedder that does not work, until it does.
-type broken struct {
+// unreliableEmbedder fails until works is set.
+type unreliableEmbedder struct {
 	embed.Embedder
 
 	name  string
@@ -106,11 +106,11 @@ type broken struct {
 	calls int
 }
 
-func (b *broken) Model() string { return b.name }
+func (b *unreliableEmbedder) Model() string { return b.name }
 
-func (b *broken) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {
+func (b *unreliableEmbedder) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {
 	if b.calls++; !b.works {
-		return nil, errors.New("the service is away")
+		return nil, errors.New("the service is unavailable")
 	}
 	return b.Embedder.Embed(ctx, texts, p)
 }

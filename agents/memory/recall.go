@@ -13,34 +13,36 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// How Recall chooses.
+// The defaults and weights of Recall.
 const (
-	recalled         = 8    // when no limit is given
-	maxRecalled      = 50   // at most
-	relevant         = 0.25 // the score below which a memory is not told,
-	always           = 0.8  // unless it is as important as this
-	weightImportance = 0.2
-	weightRecency    = 0.1
+	defaultRecall    = 8 // if no limit is given
+	maxRecall        = 50
+	minRecallScore   = 0.25 // of the search, unless the memory is important
+	alwaysRecalled   = 0.8  // importance from which a memory needs no score
+	importanceWeight = 0.2
+	recencyWeight    = 0.1
 	halfLife         = 30 * 24 * time.Hour
 )
 
-// Recall is what an agent should know for a text: of everybody's memories and
-// the viewer's own those that are near to it, and the important ones in any
-// case, at most limit (8 when it is not positive, and never more than 50). The
-// best come first; importance and having been used lately count, too. What is
-// told is noted as recalled. It must not be called within a transaction.
+// Recall returns the memories that an agent should know for a text: shared
+// memories and the viewer's own that are near to the text, and all important
+// ones. It returns at most limit memories, the best first; a limit below 1
+// means 8, and the maximum is 50. Importance and recent use raise a memory's
+// rank. Recall stores the time of the recall. It must not be called within a
+// transaction.
 func (s *Store) Recall(ctx context.Context, agentID uuid.UUID, text string, limit int) ([]Item, error) {
 	if limit <= 0 {
-		limit = recalled
+		limit = defaultRecall
 	}
-	limit = min(limit, maxRecalled)
-	if err := s.agent(ctx, agentID); err != nil {
+	limit = min(limit, maxRecall)
+	if err := s.checkAgent(ctx, agentID); err != nil {
 		return nil, err
 	}
-	rows, err := s.reachable(ctx, agentID, "")
+	rows, err := s.visibleMemories(ctx, agentID, "")
 	if err != nil || len(rows) == 0 {
 		return []Item{}, err
 	}
@@ -50,17 +52,17 @@ func (s *Store) Recall(ctx context.Context, agentID uuid.UUID, text string, limi
 			hits[i] = Hit{Memory: row}
 		}
 	} else {
-		hits = s.scored(ctx, rows, shortened(text))
+		hits = s.score(ctx, rows, safetext.Truncate(text, maxQuery))
 	}
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < relevant && h.Memory.Importance < always })
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < minRecallScore && h.Memory.Importance < alwaysRecalled })
 	now := s.now()
 	for i, h := range hits {
-		used := h.Memory.UpdatedAt
-		if at := h.Memory.RecalledAt; at != nil && at.After(used) {
-			used = *at
+		lastUse := h.Memory.UpdatedAt
+		if at := h.Memory.RecalledAt; at != nil && at.After(lastUse) {
+			lastUse = *at
 		}
-		age := max(now.Sub(used), 0)
-		hits[i].Score += weightImportance*h.Memory.Importance + weightRecency*math.Exp2(-float64(age)/float64(halfLife))
+		age := max(now.Sub(lastUse), 0)
+		hits[i].Score += importanceWeight*h.Memory.Importance + recencyWeight*math.Exp2(-float64(age)/float64(halfLife))
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(b.Memory.ID[:], a.Memory.ID[:]))
@@ -69,31 +71,19 @@ func (s *Store) Recall(ctx context.Context, agentID uuid.UUID, text string, limi
 	items := make([]Item, len(hits))
 	ids := make([]uuid.UUID, len(hits))
 	for i, h := range hits {
-		items[i] = itemOf(h.Memory)
+		items[i] = fromRow(h.Memory)
 		ids[i] = h.Memory.ID
 	}
-	s.noteRecalled(ctx, ids)
+	s.markRecalled(ctx, ids)
 	return items, nil
 }
 
-func (s *Store) noteRecalled(ctx context.Context, ids []uuid.UUID) {
+func (s *Store) markRecalled(ctx context.Context, ids []uuid.UUID) {
 	v, ok := viewer.From(ctx)
 	if !ok || len(ids) == 0 {
 		return
 	}
-	if err := s.note(v.Workspace, agentmemory.IDIn(ids...)).SetRecalledAt(s.stamp()).Exec(ctxOfMagpie(ctx)); err != nil {
-		s.log.WarnContext(ctx, "it is not noted that memories were recalled", slog.Int("memories", len(ids)), slog.Any("error", err))
+	if err := s.updateInternals(v.Workspace, agentmemory.IDIn(ids...)).SetRecalledAt(s.timestamp()).Exec(systemContext(ctx)); err != nil {
+		s.log.WarnContext(ctx, "recall time not stored", slog.Int("memories", len(ids)), slog.Any("error", err))
 	}
-}
-
-// shortened is the beginning of a text that is too long to be a question.
-func shortened(text string) string {
-	n := 0
-	for i := range text {
-		if n == maxQuery {
-			return text[:i]
-		}
-		n++
-	}
-	return text
 }

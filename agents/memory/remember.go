@@ -13,68 +13,69 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Remember keeps what an agent learnt in a run, for the person who runs it
-// alone. One that the agent knows already is not doubled: the newer text and
-// the greater importance are kept, and what everybody may know stays as it is.
-// Passwords, keys and tokens are taken out of the text.
+// Remember stores what an agent learned in a run, for the person who runs it.
+// If the agent already knows it, Remember keeps the newer text and the greater
+// importance; shared memories stay unchanged. Passwords, keys and tokens are
+// removed from the text.
 //
-// Blank or over-long text is invalid; more than MaxPerRun new ones of a run are
-// a conflict. Where there is no room, the least important that a run wrote for
-// this person makes some. It must not be called within a transaction.
+// Blank or too long text is invalid. More than MaxPerRun new memories of a run
+// are a conflict. If the agent is full, the least important memory that a run
+// wrote for this person is deleted. Remember must not be called within a
+// transaction.
 func (s *Store) Remember(ctx context.Context, agentID, run uuid.UUID, n Note) (Item, error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession || v.Subject == uuid.Nil {
 		return Item{}, apierr.New(apierr.Forbidden, "An agent remembers only what it learnt with a signed-in person")
 	}
-	n.Importance = clamped(n.Importance)
-	content, err := checked(&n.Kind, &n.Content, nil)
+	n.Importance = clampImportance(n.Importance)
+	content, err := validate(&n.Kind, &n.Content, nil)
 	if err != nil {
 		return Item{}, err
 	}
 	if n.Content, ok = Scrub(content); !ok {
 		return Item{}, apierr.Invalid("content", "is nothing but a credential, which is never kept")
 	}
-	if _, err := checked(nil, &n.Content, nil); err != nil { // the marks may have made it longer
+	if _, err := validate(nil, &n.Content, nil); err != nil { // redactions may make the text longer
 		return Item{}, err
 	}
-	if err := s.agent(ctx, agentID); err != nil {
+	if err := s.checkAgent(ctx, agentID); err != nil {
 		return Item{}, err
 	}
-	made := s.vectorOf(ctx, n.Content)
-	var kept *ent.AgentMemory
-	err = s.locked(ctx, agentID, func(ctx context.Context, client *ent.Client) error {
-		kept, err = s.merge(ctx, client, agentID, run, v.Subject, n, made)
+	vec := s.embedMemory(ctx, n.Content)
+	var stored *ent.AgentMemory
+	err = s.withAgentLock(ctx, agentID, func(ctx context.Context, client *ent.Client) error {
+		stored, err = s.merge(ctx, client, agentID, run, v.Subject, n, vec)
 		return err
 	})
 	if err != nil {
 		return Item{}, err
 	}
-	return itemOf(kept), nil
+	return fromRow(stored), nil
 }
 
-// merge stores a note beside what is known already, or into it.
-func (s *Store) merge(ctx context.Context, client *ent.Client, agentID, run, person uuid.UUID, n Note, made vector) (*ent.AgentMemory, error) {
+// merge stores a note, or updates the memory that says the same.
+func (s *Store) merge(ctx context.Context, client *ent.Client, agentID, run, person uuid.UUID, n Note, vec vector) (*ent.AgentMemory, error) {
 	rows, err := client.AgentMemory.Query().
-		Where(agentmemory.AgentID(agentID), agentmemory.KindEQ(agentmemory.Kind(n.Kind)), told(ctx)).
+		Where(agentmemory.AgentID(agentID), agentmemory.KindEQ(agentmemory.Kind(n.Kind)), visibleToViewer(ctx)).
 		Order(ent.Desc(agentmemory.FieldImportance), ent.Desc(agentmemory.FieldID)).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the memories: %w", err)
 	}
-	if same := s.same(rows, n.Content, made); same != nil {
-		if same.PersonID == nil {
-			return same, nil
+	if duplicate := s.findDuplicate(rows, n.Content, vec); duplicate != nil {
+		if duplicate.PersonID == nil {
+			return duplicate, nil
 		}
-		row, err := client.AgentMemory.UpdateOne(same).SetContent(n.Content).SetImportance(max(n.Importance, same.Importance)).
-			SetEmbedding(made.bytes).SetEmbeddingModel(made.model).SetUpdatedAt(s.stamp()).Save(ctx)
+		row, err := client.AgentMemory.UpdateOne(duplicate).SetContent(n.Content).SetImportance(max(n.Importance, duplicate.Importance)).
+			SetEmbedding(vec.bytes).SetEmbeddingModel(vec.model).SetUpdatedAt(s.timestamp()).Save(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("store the memory: %w", err)
 		}
 		return row, nil
 	}
-	if err := s.admit(ctx, client, agentID, run, person, n.Importance); err != nil {
+	if err := s.makeRoom(ctx, client, agentID, run, person, n.Importance); err != nil {
 		return nil, err
 	}
-	create := s.create(client, agentID, &person, n, made)
+	create := s.create(client, agentID, person, n, vec)
 	if run != uuid.Nil {
 		create.SetRunID(run)
 	}
@@ -85,8 +86,9 @@ func (s *Store) merge(ctx context.Context, client *ent.Client, agentID, run, per
 	return row, nil
 }
 
-// admit makes sure that a run may keep one more, and that there is room.
-func (s *Store) admit(ctx context.Context, client *ent.Client, agentID, run, person uuid.UUID, importance float64) error {
+// makeRoom checks that the run may store another memory and deletes one if the
+// person's memories are full.
+func (s *Store) makeRoom(ctx context.Context, client *ent.Client, agentID, run, person uuid.UUID, importance float64) error {
 	own := client.AgentMemory.Query().Where(agentmemory.AgentID(agentID), agentmemory.PersonID(person))
 	if run != uuid.Nil {
 		switch count, err := own.Clone().Where(agentmemory.RunID(run)).Count(ctx); {
@@ -103,7 +105,7 @@ func (s *Store) admit(ctx context.Context, client *ent.Client, agentID, run, per
 	if count < MaxOwn {
 		return nil
 	}
-	// The one that went unused for longest, of the least important ones.
+	// The least recently used of the least important memories.
 	least, err := own.Clone().Where(agentmemory.RunIDNotNil(), agentmemory.ImportanceLTE(importance)).
 		Order(ent.Asc(agentmemory.FieldImportance), agentmemory.ByRecalledAt(entsql.OrderNullsFirst()), ent.Asc(agentmemory.FieldUpdatedAt), ent.Asc(agentmemory.FieldID)).
 		FirstID(ctx)
@@ -111,10 +113,10 @@ func (s *Store) admit(ctx context.Context, client *ent.Client, agentID, run, per
 	case ent.IsNotFound(err):
 		return apierr.New(apierr.Conflict, fmt.Sprintf("The agent keeps %d memories of this person, none of them less important; delete some first", count))
 	case err != nil:
-		return fmt.Errorf("look for room: %w", err)
+		return fmt.Errorf("find a memory to delete: %w", err)
 	}
 	if err := client.AgentMemory.DeleteOneID(least).Exec(ctx); err != nil {
-		return fmt.Errorf("make room: %w", err)
+		return fmt.Errorf("delete a memory: %w", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func littleEndian(values []float32) []byte {
 	return out
 }
 
-func (h *house) count(t *testing.T) (n int) {
+func (h *fixture) count(t *testing.T) (n int) {
 	t.Helper()
 	if err := h.db.Pool.QueryRow(t.Context(), "select count(*) from agent_memories").Scan(&n); err != nil {
 		t.Fatal(err)
@@ -39,9 +39,9 @@ func fact(content string) memory.Note {
 	return memory.Note{Kind: memory.Fact, Content: content, Importance: 0.4}
 }
 
-func TestWhatIsRememberedIsThePersonsAndNotDoubled(t *testing.T) {
+func TestRememberedFactsBelongToThePersonAndAreMerged(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	run := gid.New(gid.AgentRun)
 	remember := func(n memory.Note) memory.Item {
 		t.Helper()
@@ -69,29 +69,29 @@ func TestWhatIsRememberedIsThePersonsAndNotDoubled(t *testing.T) {
 	} {
 		before := h.count(t)
 		if remember(another); h.count(t) != before+1 {
-			t.Errorf("%q was taken for something known", another.Content)
+			t.Errorf("%q was merged into another memory", another.Content)
 		}
 	}
 	cyds := must[memory.Item](t)(h.memories.Remember(h.cyd, h.agent, run, fact("Bob's team releases every second Thursday morning.")))
 	if cyds.ID == first.ID {
-		t.Error("what bob told became cyd's")
+		t.Error("a memory of Bob became a memory of Cyd")
 	}
 	shared := h.create(t, h.ada, "The canteen is closed in August.")
 	if got := remember(fact("the canteen is closed in august")); got.ID != shared.ID || got.Content != shared.Content {
-		t.Errorf("what everybody knows became %+v", got)
+		t.Errorf("the shared memory became %+v", got)
 	}
 }
 
-func TestRememberRefuses(t *testing.T) {
+func TestRememberRejectsInvalidNotes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	run := gid.New(gid.AgentRun)
-	for what, n := range map[string]memory.Note{
+	for name, n := range map[string]memory.Note{
 		"nothing": fact(""), "blanks": fact(" \n "), "too much": fact(strings.Repeat("a ", 2001)), "NUL": fact("a\x00"), "an unknown kind": {Kind: "GOSSIP", Content: "a"},
 		"a credential and nothing else": fact("ghp_0123456789abcdefghijABCDEFGHIJ012345"),
 	} {
 		if _, err := h.memories.Remember(h.bob, h.agent, run, n); code(err) != apierr.InvalidRequest {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for weight, want := range map[float64]float64{-3: 0, 7: 1, math.Inf(1): 1} {
@@ -110,7 +110,7 @@ func TestRememberRefuses(t *testing.T) {
 
 func TestARunRemembersAtMostTen(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	run := gid.New(gid.AgentRun)
 	words := strings.Fields("apple bridge candle desert engine forest guitar harbour island jungle kettle")
 	for i, w := range words {
@@ -120,16 +120,16 @@ func TestARunRemembersAtMostTen(t *testing.T) {
 		}
 	}
 	if _, err := h.memories.Remember(h.bob, h.agent, run, fact("The apple stands alone!")); err != nil {
-		t.Errorf("what is known is no new memory: %v", err)
+		t.Errorf("a known fact counts as a new memory: %v", err)
 	}
 	if _, err := h.memories.Remember(h.bob, h.agent, gid.New(gid.AgentRun), fact("The kettle stands alone.")); err != nil {
 		t.Errorf("another run: %v", err)
 	}
 }
 
-func TestTheSameFactAtOnceIsOneMemory(t *testing.T) {
+func TestConcurrentIdenticalFactsMakeOneMemory(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	var group sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
@@ -146,20 +146,20 @@ func TestTheSameFactAtOnceIsOneMemory(t *testing.T) {
 	}
 }
 
-func TestAFullAgentMakesRoomForWhatMattersMore(t *testing.T) {
+func TestAFullAgentDropsTheLeastImportantMemory(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	fill(t, h)
-	if _, err := h.memories.Create(h.ada, h.agent, memory.New{Content: "One more."}); code(err) != apierr.Conflict {
-		t.Errorf("everybody's: %v", err)
+	h := newFixture(t)
+	fillAgent(t, h)
+	if _, err := h.memories.Create(h.ada, h.agent, memory.Input{Content: "One more."}); code(err) != apierr.Conflict {
+		t.Errorf("shared: %v", err)
 	}
-	if _, err := h.memories.Create(h.bob, h.agent, memory.New{Content: "One more."}); code(err) != apierr.Conflict {
+	if _, err := h.memories.Create(h.bob, h.agent, memory.Input{Content: "One more."}); code(err) != apierr.Conflict {
 		t.Errorf("bob's: %v", err)
 	}
-	if _, err := h.memories.Create(h.cyd, h.agent, memory.New{Content: "One more.", Shared: new(bool)}); err != nil {
+	if _, err := h.memories.Create(h.cyd, h.agent, memory.Input{Content: "One more.", Shared: new(bool)}); err != nil {
 		t.Errorf("another person has room: %v", err)
 	}
-	// Nothing that a person wrote goes for something that an agent learnt.
+	// A run does not delete memories that a person wrote.
 	if _, err := h.memories.Remember(h.bob, h.agent, gid.New(gid.AgentRun), fact("Peacocks cannot fly far.")); code(err) != apierr.Conflict {
 		t.Errorf("a run: %v", err)
 	}
@@ -170,16 +170,16 @@ func TestAFullAgentMakesRoomForWhatMattersMore(t *testing.T) {
 	}
 	item := must[memory.Item](t)(h.memories.Remember(h.bob, h.agent, gid.New(gid.AgentRun), fact("Peacocks cannot fly far.")))
 	if _, err := h.memories.Get(h.bob, h.agent, least); code(err) != apierr.CodeNotFound {
-		t.Errorf("the least important one is still there: %v", err)
+		t.Errorf("the least important memory still exists: %v", err)
 	}
 	if _, err := h.memories.Remember(h.bob, h.agent, gid.New(gid.AgentRun), memory.Note{Kind: memory.Fact, Content: "Herons can.", Importance: 0.3}); code(err) != apierr.Conflict {
-		t.Errorf("something less important took the place of %v: %v", item, err)
+		t.Errorf("a less important memory replaced %v: %v", item, err)
 	}
 }
 
 func TestRememberWithoutAnEmbedder(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, &broken{Embedder: embed.NewBuiltin(), name: "away"})
+	h := newFixture(t, &unreliableEmbedder{Embedder: embed.NewBuiltin(), name: "away"})
 	first := must[memory.Item](t)(h.memories.Remember(h.bob, h.agent, uuid.Nil, fact("The lift is out of order.")))
 	if again := must[memory.Item](t)(h.memories.Remember(h.bob, h.agent, uuid.Nil, fact("The lift is out of order!"))); again.ID != first.ID {
 		t.Error("the same words make two memories")

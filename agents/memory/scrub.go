@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// removed stands where a credential was.
-const removed = "[removed]"
+// redaction replaces a credential.
+const redaction = "[removed]"
 
-// credentials are texts that are keys, tokens or passwords by their look.
+// credentials match keys, tokens and passwords by their form.
 var credentials = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*(?:PRIVATE KEY|CERTIFICATE)[A-Z0-9 ]*-----.*?(?:-----END [A-Z0-9 ]+-----|$)`),
 	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{2,}\.?[A-Za-z0-9_-]*`), // JSON Web Tokens
@@ -19,51 +19,51 @@ var credentials = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b[0-9a-f]{32,}\b`),
 }
 
-// inAddress is a password in an address: scheme://user:password@host.
-var inAddress = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.\-]*://[^\s/:@]*):[^\s/@]+@`)
+// urlPassword matches a password in a URL: scheme://user:password@host.
+var urlPassword = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.\-]*://[^\s/:@]*):[^\s/@]+@`)
 
-// named is a value that is called a password, key or token.
-var named = regexp.MustCompile(`(?i)((?:pass(?:word|phrase|code|wort)?|passwd|pwd|kennwort|mot de passe|contraseña|secret(?:[ _-]?key)?|(?:api|access|private|signing|encryption|license|ssh)[ _-]?key|(?:access|auth|api|refresh|session|bearer)?[ _-]?token|client[ _-]?secret|credentials?|pin(?:[ _-]?code)?|otp)["']?)(\s*(?:=|:=|:|->|=>)\s*|\s+(?:is|was|are|lautet|ist|est|es)\s*:?\s+)("[^"\n]+"|'[^'\n]+'|` + "`[^`\n]+`" + `|[^\s,;]+)`)
+// namedCredential matches a value that is called a password, key or token.
+var namedCredential = regexp.MustCompile(`(?i)((?:pass(?:word|phrase|code|wort)?|passwd|pwd|kennwort|mot de passe|contraseña|secret(?:[ _-]?key)?|(?:api|access|private|signing|encryption|license|ssh)[ _-]?key|(?:access|auth|api|refresh|session|bearer)?[ _-]?token|client[ _-]?secret|credentials?|pin(?:[ _-]?code)?|otp)["']?)(\s*(?:=|:=|:|->|=>)\s*|\s+(?:is|was|are|lautet|ist|est|es)\s*:?\s+)("[^"\n]+"|'[^'\n]+'|` + "`[^`\n]+`" + `|[^\s,;]+)`)
 
-// word is a run without blanks.
-var word = regexp.MustCompile(`[A-Za-z0-9+/_=\-]{24,}`)
+// longWord matches a word that is long enough to be a key.
+var longWord = regexp.MustCompile(`[A-Za-z0-9+/_=\-]{24,}`)
 
-// ordinary are words that follow "the password is" without being one.
-const ordinary = " a an the not no never none needed required optional stored kept set reset changed rotated managed shared empty missing wrong invalid valid expired unknown lost hidden private secret safe unsafe weak strong long short case at in on by from with for to of and or only always also still now then there here it this that sent given generated created checked asked available enforced encrypted hashed saved used derived made renewed disabled enabled must should can has have was were being been " +
+// notCredentials are words that follow "the password is" without being a
+// password.
+const notCredentials = " a an the not no never none needed required optional stored kept set reset changed rotated managed shared empty missing wrong invalid valid expired unknown lost hidden private secret safe unsafe weak strong long short case at in on by from with for to of and or only always also still now then there here it this that sent given generated created checked asked available enforced encrypted hashed saved used derived made renewed disabled enabled must should can has have was were being been " +
 	" nicht kein keine erforderlich nötig gespeichert im in bei der die das ein eine dans le la les en el "
 
-// Scrub takes what looks like a password, key or token out of a text and marks
-// the place; false when nothing else is left of it. It errs on the side of
-// taking out too much.
+// Scrub replaces what looks like a password, key or token by a mark. It reports
+// false if nothing else is left. It prefers to remove too much.
 func Scrub(text string) (string, bool) {
 	out := text
 	for _, c := range credentials {
-		out = c.ReplaceAllString(out, removed)
+		out = c.ReplaceAllString(out, redaction)
 	}
-	out = inAddress.ReplaceAllString(out, "${1}:"+removed+"@")
-	out = named.ReplaceAllStringFunc(out, func(found string) string {
-		parts := named.FindStringSubmatch(found)
+	out = urlPassword.ReplaceAllString(out, "${1}:"+redaction+"@")
+	out = namedCredential.ReplaceAllStringFunc(out, func(found string) string {
+		parts := namedCredential.FindStringSubmatch(found)
 		name, between, value := parts[1], parts[2], parts[3]
 		plain := strings.ToLower(strings.TrimRight(value, ".!?)"))
-		if value == removed || strings.HasPrefix(value, removed) || strings.Contains(ordinary, " "+plain+" ") {
+		if value == redaction || strings.HasPrefix(value, redaction) || strings.Contains(notCredentials, " "+plain+" ") {
 			return found
 		}
 		end := value[len(strings.TrimRight(value, ".!?)")):]
-		return name + between + removed + end
+		return name + between + redaction + end
 	})
-	out = word.ReplaceAllStringFunc(out, func(found string) string {
-		if random(found) {
-			return removed
+	out = longWord.ReplaceAllStringFunc(out, func(found string) string {
+		if looksRandom(found) {
+			return redaction
 		}
 		return found
 	})
-	left := strings.ReplaceAll(out, removed, "")
+	left := strings.ReplaceAll(out, redaction, "")
 	return out, out == text || strings.ContainsFunc(left, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// random says that a long word is none: it mixes capitals, small letters and
-// digits again and again.
-func random(s string) bool {
+// looksRandom reports whether a word alternates between capitals, small letters
+// and digits as keys do.
+func looksRandom(s string) bool {
 	var upper, lower, digit, changes int
 	last := 0
 	for _, r := range s {

@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/agents/memory"
 )
 
-func TestCredentialsAreTakenOut(t *testing.T) {
+func TestScrubRemovesCredentials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"The password is hunter2, tell nobody.":                                               "The password is [removed], tell nobody.",
@@ -60,7 +60,7 @@ func FuzzScrub(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		once, _ := memory.Scrub(text)
 		if utf8.ValidString(text) && !utf8.ValidString(once) {
-			t.Errorf("%q became %q, which is no text", text, once)
+			t.Errorf("%q became %q, which is not valid UTF-8", text, once)
 		}
 		if strings.Contains(once, "AKIAIOSFODNN7EXAMPLE ") {
 			t.Errorf("%q kept a key: %q", text, once)

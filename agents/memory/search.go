@@ -21,28 +21,29 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The weights of a score, found on testdata/search.json and the memories of
-// search_test.go; go test ./agents/memory -run Quality -v prints what they give.
+// The weights of a score, fitted on testdata/search.json and the memories of
+// search_test.go. go test ./agents/memory -run Quality -v prints the results.
 const (
-	weightMeaning = 0.55
-	weightWords   = 0.45
-	// minScore is what a memory needs to count as found.
+	semanticWeight = 0.55
+	lexicalWeight  = 0.45
+	// minScore is the lowest score of a result.
 	minScore = 0.08
-	// strange is what a word counts that no memory has, of what the rarest one
-	// counts: it tells none of them apart.
-	strange = 0.25
+	// missingWordWeight scales the weight of a query word that no memory has,
+	// because such a word does not distinguish memories.
+	missingWordWeight = 0.25
 )
 
-// Hit is a memory that a search found.
+// Hit is a result of Search.
 type Hit struct {
 	Memory *ent.AgentMemory
 	Score  float64 // 0 to 1
 }
 
-// Search finds the memories of an agent that are nearest to a text in meaning
-// and words, the best first: everybody's and the viewer's own, of one kind when
-// kind is not empty. The limit is from 1 to MaxResults. Without an embedder's
-// help it goes by words. It must not be called within a transaction.
+// Search returns the shared memories of an agent and the viewer's own that are
+// nearest to a text in meaning and words, the best first. If kind is not empty,
+// only memories of that kind are searched. The limit is 1 to MaxResults. If the
+// embedder fails, only words count. Search must not be called within a
+// transaction.
 func (s *Store) Search(ctx context.Context, agentID uuid.UUID, query string, kind Kind, limit int) ([]Hit, error) {
 	switch {
 	case strings.TrimSpace(query) == "":
@@ -52,24 +53,24 @@ func (s *Store) Search(ctx context.Context, agentID uuid.UUID, query string, kin
 	case limit < 1 || limit > MaxResults:
 		return nil, apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", MaxResults))
 	}
-	if err := s.agent(ctx, agentID); err != nil {
+	if err := s.checkAgent(ctx, agentID); err != nil {
 		return nil, err
 	}
-	rows, err := s.reachable(ctx, agentID, kind)
+	rows, err := s.visibleMemories(ctx, agentID, kind)
 	if err != nil {
 		return nil, err
 	}
-	hits := slices.DeleteFunc(s.scored(ctx, rows, query), func(h Hit) bool { return h.Score < minScore })
+	hits := slices.DeleteFunc(s.score(ctx, rows, query), func(h Hit) bool { return h.Score < minScore })
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Memory.Importance, a.Memory.Importance), bytes.Compare(b.Memory.ID[:], a.Memory.ID[:]))
 	})
 	return hits[:min(limit, len(hits))], nil
 }
 
-// reachable are the memories of an agent that the viewer may be told, the most
-// important first. There are at most MaxShared and MaxOwn of them.
-func (s *Store) reachable(ctx context.Context, agentID uuid.UUID, kind Kind) ([]*ent.AgentMemory, error) {
-	query := s.ent.AgentMemory.Query().Where(agentmemory.AgentID(agentID), told(ctx))
+// visibleMemories returns the memories of an agent that the viewer may read,
+// the most important first. They are at most MaxShared plus MaxOwn.
+func (s *Store) visibleMemories(ctx context.Context, agentID uuid.UUID, kind Kind) ([]*ent.AgentMemory, error) {
+	query := s.ent.AgentMemory.Query().Where(agentmemory.AgentID(agentID), visibleToViewer(ctx))
 	if kind != "" {
 		query.Where(agentmemory.KindEQ(agentmemory.Kind(kind)))
 	}
@@ -80,8 +81,9 @@ func (s *Store) reachable(ctx context.Context, agentID uuid.UUID, kind Kind) ([]
 	return rows, nil
 }
 
-// told says again what the policy says: everybody's and the viewer's own.
-func told(ctx context.Context) predicate.AgentMemory {
+// visibleToViewer selects shared memories and the viewer's own, as the policy
+// does.
+func visibleToViewer(ctx context.Context) predicate.AgentMemory {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {
 		return agentmemory.PersonIDIsNil()
@@ -89,110 +91,110 @@ func told(ctx context.Context) predicate.AgentMemory {
 	return agentmemory.Or(agentmemory.PersonIDIsNil(), agentmemory.PersonID(v.Subject))
 }
 
-// of is a person's memories, or everybody's.
-func of(person *uuid.UUID) predicate.AgentMemory {
-	if person == nil {
+// ownedBy selects the memories of a person, or the shared ones for uuid.Nil.
+func ownedBy(person uuid.UUID) predicate.AgentMemory {
+	if person == uuid.Nil {
 		return agentmemory.PersonIDIsNil()
 	}
-	return agentmemory.PersonID(*person)
+	return agentmemory.PersonID(person)
 }
 
-// scored tells how near each memory is to a text.
-func (s *Store) scored(ctx context.Context, rows []*ent.AgentMemory, text string) []Hit {
+// score returns a hit for each memory with its similarity to a text.
+func (s *Store) score(ctx context.Context, rows []*ent.AgentMemory, text string) []Hit {
 	if len(rows) == 0 {
 		return nil
 	}
-	meaning := s.meaning(ctx, rows, text)
-	words := s.words(rows, text)
+	semantic := s.semanticScores(ctx, rows, text)
+	lexical := s.lexicalScores(rows, text)
 	hits := make([]Hit, len(rows))
 	for i, row := range rows {
-		score := words[i] * (weightWords + weightMeaning/2) // words alone prove less
-		if !math.IsNaN(meaning[i]) {
-			score = weightMeaning*meaning[i] + weightWords*words[i]
+		score := lexical[i] * (lexicalWeight + semanticWeight/2) // words alone are weaker evidence
+		if !math.IsNaN(semantic[i]) {
+			score = semanticWeight*semantic[i] + lexicalWeight*lexical[i]
 		}
 		hits[i] = Hit{row, min(max(score, 0), 1)}
 	}
 	return hits
 }
 
-// meaning is how near each memory is by its vector, 0 to 1; NaN where it has
-// none to compare.
-func (s *Store) meaning(ctx context.Context, rows []*ent.AgentMemory, text string) []float64 {
+// semanticScores returns the vector similarity of each memory to a text, 0 to
+// 1, or NaN if its vector cannot be compared.
+func (s *Store) semanticScores(ctx context.Context, rows []*ent.AgentMemory, text string) []float64 {
 	out := make([]float64, len(rows))
 	for i := range out {
 		out[i] = math.NaN()
 	}
 	question, model := s.embed(ctx, embed.Query, text)
 	if question == nil {
-		return out // and the memories are not embedded now either
+		return out
 	}
-	s.refresh(ctx, rows)
+	s.embedOutdated(ctx, rows)
 	for i, row := range rows {
 		if row.EmbeddingModel != model {
 			continue
 		}
-		if near, ok := cosine(question[0], row.Embedding); ok {
-			out[i] = near
+		if similarity, ok := cosine(question[0], row.Embedding); ok {
+			out[i] = similarity
 		}
 	}
-	base := s.unrelated(ctx)
+	base := s.baselineSimilarity(ctx)
 	span := (1 - base) / 2
-	for i, near := range out {
-		out[i] = min(max((near-base)/span, 0), 1) // NaN stays
+	for i, similarity := range out {
+		out[i] = min(max((similarity-base)/span, 0), 1) // NaN stays
 	}
 	return out
 }
 
-// words is how much of a text's words each memory has, 0 to 1; rare ones count
-// for more.
-func (s *Store) words(rows []*ent.AgentMemory, text string) []float64 {
+// lexicalScores returns the part of the query words that each memory has, 0 to
+// 1, weighted by their inverse document frequency.
+func (s *Store) lexicalScores(rows []*ent.AgentMemory, text string) []float64 {
 	out := make([]float64, len(rows))
-	var asked [][]string
-	for _, stop := range []bool{false, true} { // stop words only where there is nothing else
+	var queryWords [][]string
+	for _, stop := range []bool{false, true} { // stop words count only if there are no other words
 		for _, w := range s.analyzer.Words(text, "") {
-			if w.Stop == stop && len(asked) < 64 {
-				asked = append(asked, w.Terms)
+			if w.Stop == stop && len(queryWords) < 64 {
+				queryWords = append(queryWords, w.Terms)
 			}
 		}
-		if len(asked) > 0 {
+		if len(queryWords) > 0 {
 			break
 		}
 	}
-	if len(asked) == 0 {
+	if len(queryWords) == 0 {
 		return out
 	}
-	word := map[string][]int{}
-	for i, terms := range asked {
+	wordsOfTerm := map[string][]int{}
+	for i, terms := range queryWords {
 		for _, term := range terms {
-			word[term] = append(word[term], i)
+			wordsOfTerm[term] = append(wordsOfTerm[term], i)
 		}
 	}
-	has := make([][]bool, len(rows))
-	frequency := make([]int, len(asked))
+	contains := make([][]bool, len(rows))
+	documentFrequency := make([]int, len(queryWords))
 	var tokens []analysis.Token
 	for r, row := range rows {
-		has[r] = make([]bool, len(asked))
+		contains[r] = make([]bool, len(queryWords))
 		tokens = s.analyzer.AppendTokens(tokens[:0], row.Content, "")
 		for _, token := range tokens {
-			for _, i := range word[token.Term] {
-				if !has[r][i] {
-					has[r][i] = true
-					frequency[i]++
+			for _, i := range wordsOfTerm[token.Term] {
+				if !contains[r][i] {
+					contains[r][i] = true
+					documentFrequency[i]++
 				}
 			}
 		}
 	}
-	weight, total := make([]float64, len(asked)), 0.0
-	for i, n := range frequency {
+	weight, total := make([]float64, len(queryWords)), 0.0
+	for i, n := range documentFrequency {
 		weight[i] = math.Log(1 + (float64(len(rows)-n)+0.5)/(float64(n)+0.5))
 		if n == 0 {
-			weight[i] *= strange
+			weight[i] *= missingWordWeight
 		}
 		total += weight[i]
 	}
 	for r := range rows {
-		for i, there := range has[r] {
-			if there {
+		for i, found := range contains[r] {
+			if found {
 				out[r] += weight[i] / total
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-type judged struct {
+type qualitySet struct {
 	Memories []struct {
 		Key, Content string
 		Kind         memory.Kind
@@ -24,33 +24,32 @@ type judged struct {
 	Unrelated []string
 }
 
-func readJudged(t testing.TB) judged {
+func readQualitySet(t testing.TB) qualitySet {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/search.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var set judged
+	var set qualitySet
 	if err := json.Unmarshal(raw, &set); err != nil {
 		t.Fatal(err)
 	}
 	return set
 }
 
-// Of fifteen questions, most of which share hardly a word with what answers
-// them, the builtin embedder and the words together put twelve right at the
-// first place. The other three share no telling word with their answers, which
-// takes an embedder that was trained on sentences.
+// Of fifteen questions, most of which share hardly a word with their answers,
+// the builtin embedder and the words together rank twelve answers first. The
+// other three need an embedder that was trained on sentences.
 func TestSearchQuality(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	set := readJudged(t)
+	h := newFixture(t)
+	set := readQualitySet(t)
 	keys := map[string]string{}
 	for _, m := range set.Memories {
-		row := h.create(t, h.ada, m.Content, func(in *memory.New) { in.Kind = m.Kind })
+		row := h.create(t, h.ada, m.Content, func(in *memory.Input) { in.Kind = m.Kind })
 		keys[row.ID.String()] = m.Key
 	}
-	first, third := 0, 0
+	first, amongThree := 0, 0
 	for _, q := range set.Questions {
 		hits := must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, q.Question, "", 5))
 		place := 0
@@ -66,7 +65,7 @@ func TestSearchQuality(t *testing.T) {
 			first++
 		}
 		if place >= 1 && place <= 3 {
-			third++
+			amongThree++
 		}
 		line := fmt.Sprintf("%d  %-55s", place, q.Question)
 		for _, hit := range hits[:min(3, len(hits))] {
@@ -74,9 +73,9 @@ func TestSearchQuality(t *testing.T) {
 		}
 		t.Log(line)
 	}
-	t.Logf("first: %d of %d, among three: %d", first, len(set.Questions), third)
-	if first < 12 || third < 12 {
-		t.Errorf("right at the first place: %d of %d, among the first three: %d", first, len(set.Questions), third)
+	t.Logf("first: %d of %d, among three: %d", first, len(set.Questions), amongThree)
+	if first < 12 || amongThree < 12 {
+		t.Errorf("right at the first place: %d of %d, among the first three: %d", first, len(set.Questions), amongThree)
 	}
 	for _, q := range set.Unrelated {
 		for _, hit := range must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, q, "", 5)) {
@@ -85,8 +84,8 @@ func TestSearchQuality(t *testing.T) {
 				t.Errorf("%q finds %q with %.2f", q, hit.Memory.Content, hit.Score)
 			}
 		}
-		if told := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, q, 10)); len(told) != 0 {
-			t.Errorf("%q recalls %v", q, told)
+		if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, q, 10)); len(items) != 0 {
+			t.Errorf("%q recalls %v", q, items)
 		}
 	}
 	procedures := must[[]memory.Hit](t)(h.memories.Search(h.bob, h.agent, "production deployments", memory.Preference, 100))
@@ -97,9 +96,9 @@ func TestSearchQuality(t *testing.T) {
 	}
 }
 
-func TestRecallIsBoundedAndKnowsWhatMatters(t *testing.T) {
+func TestRecallRanksAndHonoursItsLimit(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, "anything", 5)); len(items) != 0 {
 		t.Errorf("an empty memory recalls %v", items)
 	}
@@ -117,14 +116,14 @@ func TestRecallIsBoundedAndKnowsWhatMatters(t *testing.T) {
 	}
 	items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, "when does the backup job run in the night", 3))
 	if items[0].ID != recent.ID {
-		t.Errorf("the newer of two like memories is not first: %v", items)
+		t.Errorf("the newer of two similar memories is not first: %v", items)
 	}
 	place := map[string]int{}
 	for i, item := range items {
 		place[item.ID.String()] = i + 1
 	}
 	if place[old.ID.String()] == 0 {
-		t.Errorf("the older one is not told: %v", items)
+		t.Errorf("the older memory is missing: %v", items)
 	}
 	for _, text := range []string{"peacocks", "", "\x00", string(make([]byte, 1<<16))} {
 		if items := must[[]memory.Item](t)(h.memories.Recall(h.bob, h.agent, text, 3)); len(items) != 1 || items[0].ID != always.ID {
@@ -133,18 +132,18 @@ func TestRecallIsBoundedAndKnowsWhatMatters(t *testing.T) {
 	}
 	row := must[*ent.AgentMemory](t)(h.memories.Get(h.ada, h.agent, always.ID))
 	if row.RecalledAt == nil || !row.RecalledAt.Equal(h.now) || !row.UpdatedAt.Equal(always.UpdatedAt) {
-		t.Errorf("noted as recalled at %v, changed at %v", row.RecalledAt, row.UpdatedAt)
+		t.Errorf("recalled at %v, changed at %v", row.RecalledAt, row.UpdatedAt)
 	}
 }
 
-func TestWithoutAnEmbedderWordsFindAndVectorsFollow(t *testing.T) {
+func TestMemoriesAreFoundByWordsUntilTheyAreEmbedded(t *testing.T) {
 	t.Parallel()
-	away := &broken{Embedder: embed.NewBuiltin(), name: "away"}
-	h := newHouse(t, away)
+	away := &unreliableEmbedder{Embedder: embed.NewBuiltin(), name: "away"}
+	h := newFixture(t, away)
 	row := h.create(t, h.ada, "The coffee machine is descaled on Mondays.")
 	bobs := h.create(t, h.bob, "Bob drinks his coffee black.")
 	if len(row.Embedding) != 0 || row.EmbeddingModel != "" {
-		t.Errorf("embedded all the same: %+v", row)
+		t.Errorf("embedded without an embedder: %+v", row)
 	}
 	find := func(query string) int {
 		t.Helper()
@@ -169,10 +168,10 @@ func TestWithoutAnEmbedderWordsFindAndVectorsFollow(t *testing.T) {
 		}
 	}
 	if find("coffee"); away.calls != calls+1 {
-		t.Errorf("what has a vector is embedded again: %d calls", away.calls-calls)
+		t.Errorf("a memory with a vector was embedded again: %d calls", away.calls-calls)
 	}
-	other := &broken{Embedder: embed.NewBuiltin(), name: "other", works: true}
-	h.memories = h.over(t, other)
+	other := &unreliableEmbedder{Embedder: embed.NewBuiltin(), name: "other", works: true}
+	h.memories = h.newStore(t, other)
 	if n := find("coffee machine"); n != 2 {
 		t.Errorf("after a change of the model: %d", n)
 	}
@@ -181,11 +180,10 @@ func TestWithoutAnEmbedderWordsFindAndVectorsFollow(t *testing.T) {
 	}
 }
 
-// BenchmarkSearch is a search of an agent with as many memories as one person
-// may be told.
+// BenchmarkSearch searches as many memories as one person can see.
 func BenchmarkSearch(b *testing.B) {
-	h := newHouse(b)
-	fill(b, h)
+	h := newFixture(b)
+	fillAgent(b, h)
 	for name, ctx := range map[string]context.Context{"2000": h.bob, "1000": h.cyd} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -199,8 +197,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// fill gives the agent all the memories that it can have for bob.
-func fill(t testing.TB, h *house) {
+// fillAgent stores as many memories as Bob can have.
+func fillAgent(t testing.TB, h *fixture) {
 	t.Helper()
 	things := []string{"invoices", "contracts", "backups", "photographs", "tickets", "orders", "recipes", "payslips", "drawings", "audit logs"}
 	places := []string{"Lisbon", "Berlin", "Osaka", "Nairobi", "Toronto", "Lima", "Oslo"}

@@ -19,29 +19,30 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The bounds of memories.
+// Limits of memories.
 const (
-	MaxContent   = 4000 // characters of one
-	MaxOwn       = 1000 // of an agent with one person
-	MaxShared    = 1000 // of an agent that are everybody's
-	MaxPerRun    = 10   // that a run makes
+	MaxContent   = 4000 // characters of a memory
+	MaxOwn       = 1000 // memories of an agent for one person
+	MaxShared    = 1000 // shared memories of an agent
+	MaxPerRun    = 10   // new memories of a run
 	MaxResults   = 100  // of a search
 	maxQuery     = 4000 // characters
-	maxBackfill  = 128  // memories that one search embeds anew
+	maxEmbedded  = 128  // outdated memories that one search embeds
 	embedTimeout = 5 * time.Second
 )
 
-// Options change what a store does.
+// Options configure a Store.
 type Options struct {
-	Analyzer *analysis.Analyzer // nil: one of its own
+	Analyzer *analysis.Analyzer // nil makes one
 	Now      func() time.Time   // nil: the system's clock
-	Log      *slog.Logger       // nil: none; ids only
+	Log      *slog.Logger       // nil discards; ids only
 }
 
-// Store keeps memories. It is safe for concurrent use and has no goroutines.
+// Store manages memories. It is safe for concurrent use and has no goroutines.
 type Store struct {
 	ent      *ent.Client
 	models   *embed.Registry
@@ -49,12 +50,13 @@ type Store struct {
 	now      func() time.Time
 	log      *slog.Logger
 
-	mu    sync.Mutex
-	base  float64 // of the default embedder, where it is known: see unrelated
-	known bool
+	mu          sync.Mutex
+	baseline    float64 // of the default embedder; see baselineSimilarity
+	hasBaseline bool
 }
 
-// NewStore returns the memories of a database, embedded by the default one of models.
+// NewStore returns the memories of a database. The default embedder of models
+// embeds them.
 func NewStore(client *ent.Client, models *embed.Registry, o Options) *Store {
 	s := &Store{ent: client, models: models, analyzer: o.Analyzer, now: o.Now, log: o.Log}
 	if s.analyzer == nil {
@@ -69,29 +71,30 @@ func NewStore(client *ent.Client, models *embed.Registry, o Options) *Store {
 	return s
 }
 
-// stamp is the time as exact as the database keeps it.
-func (s *Store) stamp() time.Time { return s.now().Truncate(time.Microsecond) }
+// timestamp returns the current time in the precision of the database.
+func (s *Store) timestamp() time.Time { return s.now().Truncate(time.Microsecond) }
 
-// New is what a person wants an agent to keep.
-type New struct {
-	Kind       Kind // Fact when empty
+// Input describes a memory that a person writes.
+type Input struct {
+	Kind       Kind // Fact if empty
 	Content    string
-	Importance *float64 // 0 to 1; 0.5 when nil
-	// Shared makes it everybody's, which needs the role editor, or the person's
-	// alone. Nil is everybody's for those who may, and the person's alone for others.
+	Importance *float64 // 0 to 1; 0.5 if nil
+	// Shared makes the memory visible to all, which needs the role editor, or
+	// to its author only. If Shared is nil, memories of editors are shared and
+	// those of others are not.
 	Shared *bool
 }
 
-// Change is what is to be different about a memory; nil stays.
+// Change holds the changes to a memory. Nil fields stay.
 type Change struct {
 	Kind       *Kind
 	Content    *string
 	Importance *float64
 }
 
-// Create stores a memory that a person wrote. It must not be called within a
-// transaction: it waits for the embedder. An agent that is full is a conflict.
-func (s *Store) Create(ctx context.Context, agentID uuid.UUID, in New) (*ent.AgentMemory, error) {
+// Create stores a memory that a person wrote. It waits for the embedder, so it
+// must not be called within a transaction. A full agent is a conflict.
+func (s *Store) Create(ctx context.Context, agentID uuid.UUID, in Input) (*ent.AgentMemory, error) {
 	if in.Kind == "" {
 		in.Kind = Fact
 	}
@@ -99,29 +102,29 @@ func (s *Store) Create(ctx context.Context, agentID uuid.UUID, in New) (*ent.Age
 	if in.Importance != nil {
 		importance = *in.Importance
 	}
-	content, err := checked(&in.Kind, &in.Content, &importance)
+	content, err := validate(&in.Kind, &in.Content, &importance)
 	if err != nil {
 		return nil, err
 	}
-	person, err := owner(ctx, in.Shared)
+	person, err := ownerOfNew(ctx, in.Shared)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.agent(ctx, agentID); err != nil {
+	if err := s.checkAgent(ctx, agentID); err != nil {
 		return nil, err
 	}
-	vector := s.vectorOf(ctx, content)
-	var made *ent.AgentMemory
-	err = s.locked(ctx, agentID, func(ctx context.Context, client *ent.Client) error {
-		bucket := client.AgentMemory.Query().Where(agentmemory.AgentID(agentID), of(person))
-		count, err := bucket.Count(ctx)
+	vector := s.embedMemory(ctx, content)
+	var created *ent.AgentMemory
+	err = s.withAgentLock(ctx, agentID, func(ctx context.Context, client *ent.Client) error {
+		query := client.AgentMemory.Query().Where(agentmemory.AgentID(agentID), ownedBy(person))
+		count, err := query.Count(ctx)
 		if err != nil {
 			return fmt.Errorf("count the memories: %w", err)
 		}
-		if count >= room(person) {
+		if count >= capacity(person) {
 			return apierr.New(apierr.Conflict, fmt.Sprintf("The agent keeps %d memories, which is the most; delete some first", count))
 		}
-		made, err = s.create(client, agentID, person, Note{in.Kind, content, importance}, vector).Save(ctx)
+		created, err = s.create(client, agentID, person, Note{in.Kind, content, importance}, vector).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("store the memory: %w", err)
 		}
@@ -130,49 +133,54 @@ func (s *Store) Create(ctx context.Context, agentID uuid.UUID, in New) (*ent.Age
 	if err != nil {
 		return nil, err
 	}
-	return made.Unwrap(), nil
+	return transaction.Detach(ctx, created), nil
 }
 
-// owner is whose a new memory is to be: nil for everybody's.
-func owner(ctx context.Context, shared *bool) (*uuid.UUID, error) {
+// ownerOfNew returns the owner of a new memory, or uuid.Nil if the memory is
+// shared.
+func ownerOfNew(ctx context.Context, shared *bool) (uuid.UUID, error) {
 	v, ok := viewer.From(ctx)
 	if !ok {
-		return nil, apierr.New(apierr.Unauthorized, "Session required")
+		return uuid.Nil, apierr.New(apierr.Unauthorized, "Session required")
 	}
 	editor := v.Role.AtLeast(viewer.RoleEditor)
 	switch {
 	case v.Kind == viewer.KindSystem && shared != nil && !*shared:
-		return nil, apierr.Invalid("shared", "must be true where nobody is signed in")
+		return uuid.Nil, apierr.Invalid("shared", "must be true where nobody is signed in")
 	case v.Kind == viewer.KindSystem:
-		return nil, nil //nolint:nilnil // nobody's is an answer
-	case v.Kind != viewer.KindSession:
-		return nil, apierr.New(apierr.Forbidden, "Only signed-in people write memories")
+		return uuid.Nil, nil
+	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
+		return uuid.Nil, apierr.New(apierr.Forbidden, "Only signed-in people write memories")
 	case shared != nil && *shared && !editor:
-		return nil, apierr.New(apierr.Forbidden, "Your role does not allow memories for everybody; it needs the role editor")
+		return uuid.Nil, apierr.New(apierr.Forbidden, "Your role does not allow memories for everybody; it needs the role editor")
 	case shared == nil && editor, shared != nil && *shared:
-		return nil, nil //nolint:nilnil // nobody's is an answer
+		return uuid.Nil, nil
 	default:
-		return &v.Subject, nil
+		return v.Subject, nil
 	}
 }
 
-// room is how many memories there may be of one person, or of everybody.
-func room(person *uuid.UUID) int {
-	if person == nil {
+// capacity returns how many memories of an owner an agent keeps.
+func capacity(person uuid.UUID) int {
+	if person == uuid.Nil {
 		return MaxShared
 	}
 	return MaxOwn
 }
 
-func (s *Store) create(client *ent.Client, agentID uuid.UUID, person *uuid.UUID, n Note, v vector) *ent.AgentMemoryCreate {
-	at := s.stamp()
-	return client.AgentMemory.Create().SetAgentID(agentID).SetNillablePersonID(person).
+func (s *Store) create(client *ent.Client, agentID uuid.UUID, person uuid.UUID, n Note, v vector) *ent.AgentMemoryCreate {
+	at := s.timestamp()
+	create := client.AgentMemory.Create().SetAgentID(agentID).
 		SetKind(agentmemory.Kind(n.Kind)).SetContent(n.Content).SetImportance(n.Importance).
 		SetEmbedding(v.bytes).SetEmbeddingModel(v.model).SetCreatedAt(at).SetUpdatedAt(at)
+	if person != uuid.Nil {
+		create.SetPersonID(person)
+	}
+	return create
 }
 
-// Get reads a memory; one of another agent than named, unless that is
-// uuid.Nil, is not found.
+// Get returns a memory. If agentID is not uuid.Nil, memories of other agents
+// are not found.
 func (s *Store) Get(ctx context.Context, agentID, id uuid.UUID) (*ent.AgentMemory, error) {
 	row, err := s.ent.AgentMemory.Get(ctx, id)
 	switch {
@@ -184,18 +192,18 @@ func (s *Store) Get(ctx context.Context, agentID, id uuid.UUID) (*ent.AgentMemor
 	return row, nil
 }
 
-// Update changes what is given of a memory. It must not be called within a
-// transaction: it waits for the embedder.
+// Update applies a change. It waits for the embedder, so it must not be called
+// within a transaction.
 func (s *Store) Update(ctx context.Context, agentID, id uuid.UUID, c Change) (*ent.AgentMemory, error) {
 	row, err := s.writable(ctx, agentID, id)
 	if err != nil {
 		return nil, err
 	}
-	content, err := checked(c.Kind, c.Content, c.Importance)
+	content, err := validate(c.Kind, c.Content, c.Importance)
 	if err != nil {
 		return nil, err
 	}
-	update := s.ent.AgentMemory.UpdateOneID(id).SetUpdatedAt(s.stamp())
+	update := s.ent.AgentMemory.UpdateOneID(id).SetUpdatedAt(s.timestamp())
 	if c.Kind != nil {
 		update.SetKind(agentmemory.Kind(*c.Kind))
 	}
@@ -203,7 +211,7 @@ func (s *Store) Update(ctx context.Context, agentID, id uuid.UUID, c Change) (*e
 		update.SetImportance(*c.Importance)
 	}
 	if c.Content != nil && content != row.Content {
-		v := s.vectorOf(ctx, content)
+		v := s.embedMemory(ctx, content)
 		update.SetContent(content).SetEmbedding(v.bytes).SetEmbeddingModel(v.model)
 	}
 	changed, err := update.Save(ctx)
@@ -216,7 +224,7 @@ func (s *Store) Update(ctx context.Context, agentID, id uuid.UUID, c Change) (*e
 	return changed, nil
 }
 
-// Delete ends a memory.
+// Delete deletes a memory.
 func (s *Store) Delete(ctx context.Context, agentID, id uuid.UUID) error {
 	if _, err := s.writable(ctx, agentID, id); err != nil {
 		return err
@@ -230,8 +238,9 @@ func (s *Store) Delete(ctx context.Context, agentID, id uuid.UUID) error {
 	return nil
 }
 
-// writable reads a memory that the viewer may change. One that they may only
-// read is forbidden; the policy would say that it is not there.
+// writable returns a memory that the viewer may change. A memory that the
+// viewer may only read is forbidden, where the policy alone would say not
+// found.
 func (s *Store) writable(ctx context.Context, agentID, id uuid.UUID) (*ent.AgentMemory, error) {
 	row, err := s.Get(ctx, agentID, id)
 	if err != nil {
@@ -243,48 +252,36 @@ func (s *Store) writable(ctx context.Context, agentID, id uuid.UUID) (*ent.Agent
 	return row, nil
 }
 
-// agent makes sure that the viewer can see an agent.
-func (s *Store) agent(ctx context.Context, id uuid.UUID) error {
+// checkAgent returns an error if the viewer cannot see the agent.
+func (s *Store) checkAgent(ctx context.Context, id uuid.UUID) error {
 	exists, err := s.ent.Agent.Query().Where(agent.ID(id)).Exist(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look the agent up: %w", err)
+		return fmt.Errorf("query the agent: %w", err)
 	case !exists:
 		return apierr.NotFound("Agent")
 	}
 	return nil
 }
 
-// locked does something to the memories of an agent that nobody else adds to
-// meanwhile, in a transaction of its own. Runs and conversations may begin.
-func (s *Store) locked(ctx context.Context, agentID uuid.UUID, do func(context.Context, *ent.Client) error) error {
-	tx, err := s.ent.Tx(ctx)
-	if err != nil {
-		return fmt.Errorf("change the memories: %w", err)
-	}
-	client := tx.Client()
-	_, err = client.Agent.Query().Where(agent.ID(agentID)).ForUpdate(entsql.WithLockClause("FOR NO KEY UPDATE")).OnlyID(ctx)
-	switch {
-	case ent.IsNotFound(err):
-		err = apierr.NotFound("Agent")
-	case err != nil:
-		err = fmt.Errorf("lock the agent: %w", err)
-	default:
-		err = do(ctx, client)
-	}
-	if err != nil {
-		_ = tx.Rollback() // the first error says more
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("change the memories: %w", err)
-	}
-	return nil
+// withAgentLock calls do in a transaction in which no one else adds memories to
+// the agent. Runs and conversations can start meanwhile.
+func (s *Store) withAgentLock(ctx context.Context, agentID uuid.UUID, do func(context.Context, *ent.Client) error) error {
+	return transaction.In(ctx, s.ent, func(ctx context.Context, client *ent.Client) error {
+		_, err := client.Agent.Query().Where(agent.ID(agentID)).ForUpdate(entsql.WithLockClause("FOR NO KEY UPDATE")).OnlyID(ctx)
+		switch {
+		case ent.IsNotFound(err):
+			return apierr.NotFound("Agent")
+		case err != nil:
+			return fmt.Errorf("lock the agent: %w", err)
+		}
+		return do(ctx, client)
+	})
 }
 
-// checked looks at what is given of a memory and returns its text without the
-// blanks around it.
-func checked(kind *Kind, content *string, importance *float64) (text string, err error) {
+// validate checks the given settings of a memory and returns its text without
+// surrounding white space.
+func validate(kind *Kind, content *string, importance *float64) (text string, err error) {
 	if kind != nil {
 		if err := agentmemory.KindValidator(agentmemory.Kind(*kind)); err != nil {
 			return "", apierr.Invalid("kind", "must be one of fact, preference, insight, procedure")
@@ -308,8 +305,8 @@ func checked(kind *Kind, content *string, importance *float64) (text string, err
 	return text, nil
 }
 
-// clamped is an importance that a model gave.
-func clamped(importance float64) float64 {
+// clampImportance returns a model's importance within 0 to 1.
+func clampImportance(importance float64) float64 {
 	if math.IsNaN(importance) {
 		return 0.5
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestAMemoryIsWrittenReadChangedAndDeleted(t *testing.T) {
+func TestMemoryLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.create(t, h.ada, "  The office closes at six.\n")
 	if row.Content != "The office closes at six." || row.Kind != "FACT" || row.Importance != 0.5 || row.PersonID != nil || len(row.Embedding) != 1024 {
 		t.Errorf("made %+v", row)
@@ -30,29 +30,29 @@ func TestAMemoryIsWrittenReadChangedAndDeleted(t *testing.T) {
 	lighter := 0.0
 	kept := must[*ent.AgentMemory](t)(h.memories.Update(h.ada, uuid.Nil, row.ID, memory.Change{Importance: &lighter}))
 	if kept.Content != text || kept.Importance != 0 || kept.Kind != "PROCEDURE" || string(kept.Embedding) != string(changed.Embedding) {
-		t.Errorf("what was not given changed: %+v", kept)
+		t.Errorf("an unchanged field changed: %+v", kept)
 	}
 	if err := h.memories.Delete(h.ada, h.agent, row.ID); err != nil {
 		t.Fatal(err)
 	}
-	for what, err := range map[string]error{
-		"read again":    second(h.memories.Get(h.ada, h.agent, row.ID)),
-		"changed again": second(h.memories.Update(h.ada, h.agent, row.ID, memory.Change{})),
+	for name, err := range map[string]error{
+		"read again":    errorOf(h.memories.Get(h.ada, h.agent, row.ID)),
+		"changed again": errorOf(h.memories.Update(h.ada, h.agent, row.ID, memory.Change{})),
 		"deleted again": h.memories.Delete(h.ada, h.agent, row.ID),
 	} {
 		if code(err) != apierr.CodeNotFound {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
-func TestHostileMemoriesAreRefused(t *testing.T) {
+func TestInvalidMemoriesAreRejected(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	huge, negative, nan := 1.01, -0.01, math.NaN()
-	for field, in := range map[string]memory.New{
+	for field, in := range map[string]memory.Input{
 		"content: must not be blank":              {Content: " \n\t "},
 		"content: must have at most 4000":         {Content: strings.Repeat("ä", 4001)},
 		"content: must be text":                   {Content: "a\x00b"},
@@ -85,47 +85,48 @@ func TestHostileMemoriesAreRefused(t *testing.T) {
 	}
 }
 
-// paths are all ways to a memory; each says whether it led to the row.
-func (h *house) paths(t *testing.T, ctx context.Context, row *ent.AgentMemory) map[string]bool { //nolint:revive // t comes first, as everywhere
+// accessPaths tries all ways to a memory and reports for each whether it reached to
+// the row.
+func (h *fixture) accessPaths(t *testing.T, ctx context.Context, row *ent.AgentMemory) map[string]bool { //nolint:revive // t comes first, as everywhere
 	t.Helper()
-	led := map[string]bool{}
+	reached := map[string]bool{}
 	_, err := h.db.Ent.Noder(ctx, row.ID, ent.WithNodeType(gid.Table))
-	led["node"] = err == nil
+	reached["node"] = err == nil
 	_, err = h.memories.Get(ctx, h.agent, row.ID)
-	led["get"] = err == nil
+	reached["get"] = err == nil
 	listed := must[[]*ent.AgentMemory](t)(h.db.Ent.AgentMemory.Query().All(ctx))
 	for _, r := range listed {
-		led["list"] = led["list"] || r.ID == row.ID
+		reached["list"] = reached["list"] || r.ID == row.ID
 	}
 	if hits, err := h.memories.Search(ctx, h.agent, row.Content, "", 100); err == nil {
 		for _, hit := range hits {
-			led["search"] = led["search"] || hit.Memory.ID == row.ID
+			reached["search"] = reached["search"] || hit.Memory.ID == row.ID
 		}
 	}
 	if items, err := h.memories.Recall(ctx, h.agent, row.Content, 50); err == nil {
 		for _, item := range items {
-			led["recall"] = led["recall"] || item.ID == row.ID
+			reached["recall"] = reached["recall"] || item.ID == row.ID
 		}
 	}
-	// Past the package: the policy itself.
+	// Without the package: the policy itself.
 	n, err := h.db.Ent.AgentMemory.Update().SetImportance(row.Importance).Save(ctx)
-	led["bulk update"] = err == nil && n > 0
+	reached["bulk update"] = err == nil && n > 0
 	weight := row.Importance
 	_, err = h.memories.Update(ctx, h.agent, row.ID, memory.Change{Importance: &weight})
-	led["update"] = err == nil
-	return led
+	reached["update"] = err == nil
+	return reached
 }
 
-func TestAPersonsMemoryIsThatPersonsAlone(t *testing.T) {
+func TestAPersonalMemoryIsVisibleToItsOwnerOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	bobs := h.create(t, h.bob, "Bob is looking for another job in Lisbon.")
 	if bobs.PersonID == nil {
-		t.Fatal("a viewer's memory is everybody's")
+		t.Fatal("a viewer's memory is shared")
 	}
-	for name, led := range h.paths(t, h.bob, bobs) {
-		if !led {
-			t.Errorf("bob does not get to his own memory by %s", name)
+	for name, reached := range h.accessPaths(t, h.bob, bobs) {
+		if !reached {
+			t.Errorf("Bob cannot reach his own memory by %s", name)
 		}
 	}
 	v, _ := viewer.From(h.ada)
@@ -136,24 +137,24 @@ func TestAPersonsMemoryIsThatPersonsAlone(t *testing.T) {
 	for who, ctx := range map[string]context.Context{
 		"the owner": h.ada, "an editor": h.cyd, "a stranger": h.eve, "Magpie itself": viewer.With(t.Context(), viewer.System(v.Workspace)),
 	} {
-		for name, led := range h.paths(t, ctx, bobs) {
-			if led {
-				t.Errorf("%s gets to bob's memory by %s", who, name)
+		for name, reached := range h.accessPaths(t, ctx, bobs) {
+			if reached {
+				t.Errorf("%s reaches Bob's memory by %s", who, name)
 			}
 		}
 		if err := h.memories.Delete(ctx, h.agent, bobs.ID); code(err) != apierr.CodeNotFound {
 			t.Errorf("%s deletes bob's memory: %v", who, err)
 		}
 		if n, err := h.db.Ent.AgentMemory.Delete().Exec(ctx); err != nil || n != 0 {
-			t.Errorf("%s deletes %d memories past the package, %v", who, n, err)
+			t.Errorf("%s deletes %d memories without the package, %v", who, n, err)
 		}
 	}
-	for who, v := range map[string]viewer.Viewer{"a key": key, "a session of nobody": nobody} {
+	for who, v := range map[string]viewer.Viewer{"a key": key, "a session without a person": nobody} {
 		ctx := viewer.With(t.Context(), v)
 		if n, err := h.db.Ent.AgentMemory.Query().Count(ctx); err == nil {
 			t.Errorf("%s counts %d memories", who, n)
 		}
-		if _, err := h.memories.Create(ctx, h.agent, memory.New{Content: "a"}); err == nil {
+		if _, err := h.memories.Create(ctx, h.agent, memory.Input{Content: "a"}); err == nil {
 			t.Errorf("%s writes a memory", who)
 		}
 	}
@@ -166,61 +167,61 @@ func TestAPersonsMemoryIsThatPersonsAlone(t *testing.T) {
 	}
 }
 
-func TestEverybodysMemoriesAreReadByAllAndWrittenByEditors(t *testing.T) {
+func TestSharedMemoriesAreReadByAllAndWrittenByEditors(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	yes := true
 	row := h.create(t, h.cyd, "Deployments happen on Tuesdays.")
 	if row.PersonID != nil {
-		t.Error("an editor's memory is their own where nothing is said")
+		t.Error("an editor's memory is not shared by default")
 	}
 	if own := h.create(t, h.cyd, "Cyd likes tea.", personal); own.PersonID == nil {
-		t.Error("an editor's own memory is everybody's")
+		t.Error("an editor's personal memory is shared")
 	}
-	led := h.paths(t, h.bob, row)
+	reached := h.accessPaths(t, h.bob, row)
 	for _, name := range []string{"node", "get", "list", "search", "recall"} {
-		if !led[name] {
-			t.Errorf("a viewer does not get to everybody's memory by %s", name)
+		if !reached[name] {
+			t.Errorf("a viewer cannot reach a shared memory by %s", name)
 		}
 	}
-	if led["update"] || led["bulk update"] {
-		t.Errorf("a viewer changes everybody's memory: %v", led)
+	if reached["update"] || reached["bulk update"] {
+		t.Errorf("a viewer changes a shared memory: %v", reached)
 	}
-	for what, err := range map[string]error{
-		"update": second(h.memories.Update(h.bob, h.agent, row.ID, memory.Change{})),
+	for name, err := range map[string]error{
+		"update": errorOf(h.memories.Update(h.bob, h.agent, row.ID, memory.Change{})),
 		"delete": h.memories.Delete(h.bob, h.agent, row.ID),
-		"create": second(h.memories.Create(h.bob, h.agent, memory.New{Content: "a", Shared: &yes})),
+		"create": errorOf(h.memories.Create(h.bob, h.agent, memory.Input{Content: "a", Shared: &yes})),
 	} {
 		if code(err) != apierr.Forbidden {
-			t.Errorf("%s as a viewer: %v", what, err)
+			t.Errorf("%s as a viewer: %v", name, err)
 		}
 	}
 	if _, err := h.db.Ent.AgentMemory.Create().SetAgentID(h.agent).SetContent("x").Save(h.bob); err == nil {
-		t.Error("a viewer wrote everybody's memory past the package")
+		t.Error("a viewer wrote a shared memory without the package")
 	}
 	for who, ctx := range map[string]context.Context{"a stranger": h.eve} {
-		for name, led := range h.paths(t, ctx, row) {
-			if led {
-				t.Errorf("%s gets to everybody's memory by %s", who, name)
+		for name, reached := range h.accessPaths(t, ctx, row) {
+			if reached {
+				t.Errorf("%s reaches a shared memory by %s", who, name)
 			}
 		}
 	}
-	for what, err := range map[string]error{
-		"of another agent":     second(h.memories.Get(h.ada, h.eves, row.ID)),
-		"for another's agent":  second(h.memories.Create(h.eve, h.agent, memory.New{Content: "a"})),
-		"search another's":     second(h.memories.Search(h.eve, h.agent, "a", "", 10)),
-		"recall another's":     second(h.memories.Recall(h.eve, h.agent, "a", 10)),
-		"remember for another": second(h.memories.Remember(h.eve, h.agent, uuid.Nil, memory.Note{Kind: memory.Fact, Content: "a"})),
+	for name, err := range map[string]error{
+		"of another agent":     errorOf(h.memories.Get(h.ada, h.evesAgent, row.ID)),
+		"for another's agent":  errorOf(h.memories.Create(h.eve, h.agent, memory.Input{Content: "a"})),
+		"search another's":     errorOf(h.memories.Search(h.eve, h.agent, "a", "", 10)),
+		"recall another's":     errorOf(h.memories.Recall(h.eve, h.agent, "a", 10)),
+		"remember for another": errorOf(h.memories.Remember(h.eve, h.agent, uuid.Nil, memory.Note{Kind: memory.Fact, Content: "a"})),
 	} {
 		if code(err) != apierr.CodeNotFound {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestAnAgentsMemoriesEndWithIt(t *testing.T) {
+func TestDeletingAnAgentDeletesItsMemories(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.create(t, h.ada, "Everybody's.")
 	h.create(t, h.bob, "Bob's.")
 	if err := h.db.Ent.Agent.DeleteOneID(h.agent).Exec(h.ada); err != nil {

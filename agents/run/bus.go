@@ -12,7 +12,7 @@ import (
 
 const busChannel = "magpie:agentruns"
 
-// RedisBus is the bus over Redis. Redis may be away, now or later: the connection is made again by itself.
+// RedisBus is a Bus over Redis. It reconnects after Redis was unavailable.
 type RedisBus struct {
 	redis redis.UniversalClient
 	log   *slog.Logger
@@ -20,7 +20,7 @@ type RedisBus struct {
 
 var _ Bus = (*RedisBus)(nil)
 
-// NewRedisBus makes a bus; the client stays the caller's to close.
+// NewRedisBus returns a bus. The caller closes the client.
 func NewRedisBus(client redis.UniversalClient, log *slog.Logger) *RedisBus {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -29,34 +29,34 @@ func NewRedisBus(client redis.UniversalClient, log *slog.Logger) *RedisBus {
 }
 
 // Publish implements Bus.
-func (b *RedisBus) Publish(ctx context.Context, news News) error {
-	payload, err := json.Marshal(news)
+func (b *RedisBus) Publish(ctx context.Context, n Notification) error {
+	payload, err := json.Marshal(n)
 	if err != nil {
-		return fmt.Errorf("encode the news of a run: %w", err)
+		return fmt.Errorf("encode a notification: %w", err)
 	}
 	if err := b.redis.Publish(ctx, busChannel, payload).Err(); err != nil {
-		return fmt.Errorf("publish the news of a run: %w", err)
+		return fmt.Errorf("publish a notification: %w", err)
 	}
 	return nil
 }
 
-// Listen implements Bus.
-func (b *RedisBus) Listen(ctx context.Context, deliver func(News)) (stop func()) {
+// Subscribe implements Bus.
+func (b *RedisBus) Subscribe(ctx context.Context, deliver func(Notification)) (stop func()) {
 	pubsub := b.redis.Subscribe(context.WithoutCancel(ctx), busChannel)
 	messages := pubsub.Channel()
 	var done sync.WaitGroup
 	done.Go(func() {
 		for m := range messages {
-			var news News
-			if err := json.Unmarshal([]byte(m.Payload), &news); err != nil {
-				b.log.Warn("news of a run cannot be read; is another version of Magpie running?", slog.Any("error", err))
+			var n Notification
+			if err := json.Unmarshal([]byte(m.Payload), &n); err != nil {
+				b.log.Warn("run notification not readable", slog.Any("error", err))
 				continue
 			}
-			deliver(news)
+			deliver(n)
 		}
 	})
 	return func() {
-		_ = pubsub.Close() // nobody listens any more
+		_ = pubsub.Close() // also ends the loop over messages
 		done.Wait()
 	}
 }

@@ -14,63 +14,66 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// cancelWait is how long the process that runs it is given to end a run by itself.
+// cancelWait is how long Cancel waits for the process of a run to end it.
 const cancelWait = 3 * time.Second
 
-// Cancel ends a run of the viewer's, wherever it runs, and returns it as it is then; one that has ended stays as it is.
+// Cancel ends a run of the viewer in any process and returns its final state. A
+// run that has ended stays unchanged.
 func (r *Runs) Cancel(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) {
 	row, err := r.Get(ctx, id)
-	if err != nil || !Open(row) {
+	if err != nil || !IsOpen(row) {
 		return row, err
 	}
-	if !r.stop(id, errCanceled) {
-		r.publish(ctx, id, Cancel)
+	if !r.cancelLocal(id, errCanceled) {
+		r.publish(ctx, id, NotifyCancel)
 	}
-	f := &follower{runs: r, run: id, row: row, news: make(chan struct{}, 1)}
-	r.attach(f)
-	defer r.detach(f)
-	until := time.NewTimer(cancelWait)
-	defer until.Stop()
+	f := &follower{runs: r, run: id, row: row, wake: make(chan struct{}, 1)}
+	r.addFollower(f)
+	defer r.removeFollower(f)
+	timeout := time.NewTimer(cancelWait)
+	defer timeout.Stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := true; waiting; {
 		select {
-		case <-f.news:
+		case <-f.wake:
 		case <-tick.C:
-		case <-until.C:
+		case <-timeout.C:
 			waiting = false
 		case <-ctx.Done():
 			return nil, apierr.From(ctx.Err())
 		}
-		if row, err = r.Get(ctx, id); err != nil || !Open(row) {
+		if row, err = r.Get(ctx, id); err != nil || !IsOpen(row) {
 			return row, err
 		}
 	}
-	// Nobody runs it, or nobody who hears.
-	if _, err := r.endRows(ctx, "r.id = $1::uuid", id.String(), "CANCELED", Failure{apierr.Unavailable, "The run was canceled."}); err != nil {
+	// The process of the run is gone or does not respond.
+	if _, err := r.endRuns(ctx, "r.id = $1::uuid", id.String(), "CANCELED", Failure{apierr.Unavailable, "The run was canceled."}); err != nil {
 		return nil, apierr.Wrap("cancel a run", err)
 	}
 	return r.Get(ctx, id)
 }
 
-// Sweep ends the runs whose process has not been heard of for a while, and returns how many.
+// Sweep ends the runs whose process has sent no heartbeat for HeartbeatTimeout,
+// and returns their number.
 func (r *Runs) Sweep(ctx context.Context) (int, error) {
-	return r.endRows(ctx, "r.heartbeat_at < now() - make_interval(secs => $1::float8)", r.opt.Stale.Seconds(), "FAILED",
+	return r.endRuns(ctx, "r.heartbeat_at < now() - make_interval(secs => $1::float8)", r.opt.HeartbeatTimeout.Seconds(), "FAILED",
 		Failure{apierr.Unavailable, "The server that ran this went away. Run it again."})
 }
 
-func (r *Runs) sweep(ctx context.Context) {
+func (r *Runs) sweepAndLog(ctx context.Context) {
 	switch n, err := r.Sweep(ctx); {
 	case err != nil:
-		r.opt.Log.WarnContext(ctx, "lost runs could not be looked after; the next round will", slog.Any("error", err))
+		r.opt.Log.WarnContext(ctx, "lost runs not ended, will retry", slog.Any("error", err))
 	case n > 0:
-		r.opt.Log.WarnContext(ctx, "runs were lost with the process that ran them", slog.Int("runs", n))
+		r.opt.Log.WarnContext(ctx, "lost runs ended", slog.Int("runs", n))
 	}
 }
 
-// endRows ends running rows that a condition names, each with a last event.
-func (r *Runs) endRows(ctx context.Context, condition string, value any, status string, told Failure) (int, error) {
-	data, err := json.Marshal(told)
+// endRuns ends the running rows that a condition selects and appends a final
+// event to each.
+func (r *Runs) endRuns(ctx context.Context, condition string, value any, status string, failure Failure) (int, error) {
+	data, err := json.Marshal(failure)
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +84,7 @@ func (r *Runs) endRows(ctx context.Context, condition string, value any, status 
 			returning r.id, r.workspace_id)
 		insert into agent_run_events (workspace_id, run_id, seq, type, data)
 		select workspace_id, id, (select coalesce(max(e.seq), 0) + 1 from agent_run_events e where e.run_id = ended.id), $4::text, $5::jsonb from ended
-		returning run_id::text`, value, status, told.Message, TypeError, string(data))
+		returning run_id::text`, value, status, failure.Message, TypeError, string(data))
 	if err != nil {
 		return 0, err
 	}
@@ -100,13 +103,14 @@ func (r *Runs) endRows(ctx context.Context, condition string, value any, status 
 		return 0, err
 	}
 	for _, id := range ended {
-		r.tellAll(ctx, id)
+		r.notifyFollowers(ctx, id)
 	}
 	return len(ended), nil
 }
 
-// beat says of every run of this process that it is alive, and ends those that were ended elsewhere.
-func (r *Runs) beat(ctx context.Context) {
+// writeHeartbeats updates the heartbeats of this process's runs and cancels
+// those that were ended elsewhere.
+func (r *Runs) writeHeartbeats(ctx context.Context) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.active))
 	for id := range r.active {
@@ -116,20 +120,20 @@ func (r *Runs) beat(ctx context.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	alive, err := r.beatRows(ctx, ids)
+	alive, err := r.updateHeartbeats(ctx, ids)
 	if err != nil {
-		r.opt.Log.WarnContext(ctx, "the heartbeat of runs was not written; the next will be", slog.Any("error", err))
+		r.opt.Log.WarnContext(ctx, "run heartbeats not written, will retry", slog.Any("error", err))
 		return
 	}
 	for _, id := range ids {
 		if !alive[id] {
-			r.stop(uuid.MustParse(id), errElsewhere)
+			r.cancelLocal(uuid.MustParse(id), errEndedElsewhere)
 		}
 	}
 }
 
-func (r *Runs) beatRows(ctx context.Context, ids []string) (map[string]bool, error) {
-	ctx, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(uuid.Nil)), r.opt.Beat)
+func (r *Runs) updateHeartbeats(ctx context.Context, ids []string) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(uuid.Nil)), r.opt.HeartbeatInterval)
 	defer cancel()
 	rows, err := r.opt.Ent.QueryContext(ctx, `update agent_runs set heartbeat_at = now() where id = any ($1::uuid[]) and status = 'RUNNING' returning id::text`,
 		"{"+strings.Join(ids, ",")+"}")

@@ -1,6 +1,7 @@
-// Package run keeps the runs of agents: it starts them, writes down what they
-// tell, and lets their person follow them from any process, from any point, with
-// nothing missing or twice. A run that its process did not end is found by its
-// heartbeat. It imports agents, ent, internal/chat (which writes citations),
-// internal/model/llm, internal/search and leaves.
+// Package run starts and stores the runs of agents. It stores the events of a
+// run and lets their person follow them from any process and any event on,
+// without gaps or duplicates. Heartbeats detect runs whose process has died.
+//
+// The package may import agents, ent, internal/store/transaction, internal/chat
+// (for citations), internal/model/llm, internal/search and leaves.
 package run

@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,7 +10,8 @@ import (
 	"github.com/magpie-search/magpie/internal/chat"
 )
 
-// The types of events. A run tells run_start, the events of its loop, and in the end run_complete or error.
+// The types of events. A run emits run_start, the events of its loop, and
+// finally run_complete or error.
 const (
 	TypeStart      = "run_start"
 	TypeIteration  = "iteration"
@@ -22,17 +22,17 @@ const (
 	TypeError      = "error"
 )
 
-// Event is one step of a run as it is kept.
+// Event is a stored step of a run.
 type Event struct {
-	// Seq numbers the events of a run, from 1 and without gaps.
-	Seq  int64
-	Type string
-	Data json.RawMessage // of the type's struct
-	At   time.Time
+	// Seq numbers the events of a run, from 1 without gaps.
+	Seq       int64
+	Type      string
+	Data      json.RawMessage // JSON of the type's struct
+	CreatedAt time.Time
 }
 
-// Last reports whether nothing follows.
-func (e Event) Last() bool { return e.Type == TypeComplete || e.Type == TypeError }
+// IsFinal reports whether e is the last event of its run.
+func (e Event) IsFinal() bool { return e.Type == TypeComplete || e.Type == TypeError }
 
 // Start is the data of run_start.
 type Start struct {
@@ -73,7 +73,7 @@ type Usage struct {
 	CompletionTokens int `json:"completionTokens"`
 }
 
-// Source is a document that the answer cites: [n] is the n-th.
+// Source is a document that the answer cites: [n] cites the n-th.
 type Source struct {
 	ID    uuid.UUID `json:"id"`
 	Title string    `json:"title"`
@@ -101,9 +101,4 @@ func sourcesOf(cited []chat.Source) []Source {
 		}
 	}
 	return out
-}
-
-// clean is text as the database takes it.
-func clean(text string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }

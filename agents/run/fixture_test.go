@@ -32,7 +32,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// memories is a small store of them.
+// memories is an in-memory store of memories.
 type memories struct {
 	mu    sync.Mutex
 	items []memory.Item
@@ -53,8 +53,8 @@ func (m *memories) Remember(_ context.Context, _, _ uuid.UUID, note memory.Note)
 	return item, nil
 }
 
-// house is a database, a Redis and Ada, who has an agent and a document.
-type house struct {
+// fixture is a database, a Redis, and Ada with an agent and a document.
+type fixture struct {
 	db       *store.DB
 	redis    redis.UniversalClient
 	kit      *tools.Kit
@@ -68,7 +68,7 @@ type house struct {
 
 const password = "correct horse battery"
 
-func newHouse(t testing.TB) *house {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -91,7 +91,7 @@ func newHouse(t testing.TB) *house {
 	documents := index.New(db.Pool, analyzer)
 	none, err := llm.NewModels()
 	must(err)
-	h := &house{db: db, redis: client, memories: &memories{}, kit: &tools.Kit{
+	h := &fixture{db: db, redis: client, memories: &memories{}, kit: &tools.Kit{
 		Ent: db.Ent, Search: engine, Texts: documents, Summaries: summary.New(none, analyzer, slog.New(slog.DiscardHandler)), Now: time.Now,
 	}}
 	h.accounts, err = authn.NewAccounts(db.Ent, authn.NewPasswords(), []byte(strings.Repeat("k", 32)), nil)
@@ -107,9 +107,9 @@ func newHouse(t testing.TB) *house {
 	text := "Backups are restored with the xylophone command."
 	vectors, err := embedders.Default().Embed(t.Context(), []string{text}, embed.Passage)
 	must(err)
-	reach, err := viewer.System(h.viewer.Workspace).Scope()
+	scope, err := viewer.System(h.viewer.Workspace).Scope()
 	must(err)
-	made, err := documents.Put(t.Context(), reach, index.Fence{}, &index.Record{
+	made, err := documents.Put(t.Context(), scope, index.Fence{}, &index.Record{
 		Connector: connector.ID, Collection: collection.ID, SourceID: "a", Path: "a.md", Title: "Guide", URL: "https://docs.example/guide", Text: text, Language: "en",
 		Hash: []byte("a"), Passages: []chunk.Passage{{Text: text, End: len(text)}}, Vectors: vectors, Model: embedders.Default().Model(), Bytes: int64(len(text)),
 	})
@@ -119,7 +119,7 @@ func newHouse(t testing.TB) *house {
 	return h
 }
 
-func (h *house) newAgent(t testing.TB, name string) *ent.Agent {
+func (h *fixture) newAgent(t testing.TB, name string) *ent.Agent {
 	t.Helper()
 	agent, err := h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("You help.").SetTools(tools.Names()).Save(h.ada)
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *house) newAgent(t testing.TB, name string) *ent.Agent {
 	return agent
 }
 
-func (h *house) signIn(t testing.TB, email string) context.Context {
+func (h *fixture) signIn(t testing.TB, email string) context.Context {
 	t.Helper()
 	tokens, err := h.accounts.SignIn(t.Context(), email, password)
 	if err != nil {
@@ -141,8 +141,8 @@ func (h *house) signIn(t testing.TB, email string) context.Context {
 	return viewer.With(t.Context(), v)
 }
 
-// bob is another person of the workspace.
-func (h *house) bob(t testing.TB) context.Context {
+// signInBob adds another person to the workspace.
+func (h *fixture) signInBob(t testing.TB) context.Context {
 	t.Helper()
 	if _, err := h.accounts.AddMember(t.Context(), h.viewer.Workspace, "bob@example.com", "", password, membership.RoleViewer); err != nil {
 		t.Fatal(err)
@@ -150,8 +150,9 @@ func (h *house) bob(t testing.TB) context.Context {
 	return h.signIn(t, "bob@example.com")
 }
 
-// node is a process that runs agents; its model plays the replies, with none it has no model.
-func (h *house) node(t testing.TB, change func(*run.Options), replies ...llmtest.Reply) *run.Runs {
+// newRuns returns the runs of a process. Its model plays the replies; without
+// replies there is no model.
+func (h *fixture) newRuns(t testing.TB, change func(*run.Options), replies ...llmtest.Reply) *run.Runs {
 	t.Helper()
 	var chat []llm.ChatModel
 	if len(replies) > 0 {
@@ -181,11 +182,12 @@ func (h *house) node(t testing.TB, change func(*run.Options), replies ...llmtest
 	return runs
 }
 
-// collect reads events to their end and checks their numbers.
+// collect reads all events and checks their numbers.
 func collect(t testing.TB, events <-chan run.Event, after int64) []run.Event {
 	t.Helper()
 	var out []run.Event
-	limit := time.After(time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for {
 		select {
 		case e, ok := <-events:
@@ -196,14 +198,14 @@ func collect(t testing.TB, events <-chan run.Event, after int64) []run.Event {
 				t.Errorf("event %d came as number %d", e.Seq, after)
 			}
 			out = append(out, e)
-		case <-limit:
-			t.Fatalf("the events have no end: %s", brief(out))
+		case <-ctx.Done():
+			t.Fatalf("the events do not end: %s", describe(out))
 		}
 	}
 }
 
-// brief writes events down, joined content as one.
-func brief(events []run.Event) string {
+// describe returns a line for each event, with content joined.
+func describe(events []run.Event) string {
 	var out []string
 	for _, e := range events {
 		data := string(e.Data)
@@ -223,7 +225,7 @@ func brief(events []run.Event) string {
 	return strings.Join(out, "\n")
 }
 
-func kinds(events []run.Event) string {
+func eventTypes(events []run.Event) string {
 	var out []string
 	for _, e := range events {
 		if len(out) == 0 || e.Type != run.TypeContent || out[len(out)-1] != run.TypeContent {
@@ -233,7 +235,7 @@ func kinds(events []run.Event) string {
 	return strings.Join(out, " ")
 }
 
-// start begins a run and follows it.
+// start starts a run and follows it.
 func start(ctx context.Context, t testing.TB, runs *run.Runs, in run.Input) (*ent.AgentRun, <-chan run.Event) {
 	t.Helper()
 	row, err := runs.Start(ctx, in)
@@ -247,21 +249,21 @@ func start(ctx context.Context, t testing.TB, runs *run.Runs, in run.Input) (*en
 	return row, events
 }
 
-// eventually waits for something that another goroutine does.
-func eventually(t testing.TB, what string, ready func() bool) {
+// eventually waits until a condition holds.
+func eventually(t testing.TB, condition string, ready func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ready() {
 		if time.Now().After(deadline) {
-			t.Fatal("never: " + what)
+			t.Fatal("never: " + condition)
 		}
 		<-tick.C
 	}
 }
 
-func asks(calls ...string) llmtest.Reply {
+func callReply(calls ...string) llmtest.Reply {
 	reply := llmtest.Reply{Usage: &[2]int{100, 10}}
 	for i := 0; i+1 < len(calls); i += 2 {
 		reply.Calls = append(reply.Calls, llm.ToolCall{ID: fmt.Sprintf("c%d", i/2), Name: calls[i], Arguments: calls[i+1]})
@@ -269,6 +271,6 @@ func asks(calls ...string) llmtest.Reply {
 	return reply
 }
 
-func says(parts ...string) llmtest.Reply {
+func textReply(parts ...string) llmtest.Reply {
 	return llmtest.Reply{Parts: parts, Usage: &[2]int{120, 20}}
 }

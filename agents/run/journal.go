@@ -12,22 +12,23 @@ import (
 	"github.com/magpie-search/magpie/ent"
 )
 
-// draft is an event that is not stored yet.
-type draft struct {
-	kind string
-	data []byte
-	text string // of content, which is encoded when it is stored
+// pendingEvent is an event that is not stored yet.
+type pendingEvent struct {
+	eventType string
+	data      []byte
+	text      string // of a content event, which is encoded when it is stored
 }
 
-// journal writes the events of a run down in their order. What comes while a write is under way goes into the next one, and
-// pieces of the answer become one event then; so a long answer is not one row a token.
+// journal stores the events of a run in order. Events that arrive during a
+// write form the next batch, in which pieces of the answer are joined, so that
+// a long answer does not need a row for each token.
 type journal struct {
 	runs *Runs
 	row  *ent.AgentRun
 
 	mu      sync.Mutex
-	pending []draft
-	seq     int64 // the last one that is stored
+	pending []pendingEvent
+	seq     int64 // of the last stored event
 	err     error
 	closed  bool
 	wake    chan struct{}
@@ -37,46 +38,48 @@ func newJournal(r *Runs, row *ent.AgentRun) *journal {
 	return &journal{runs: r, row: row, seq: 1, wake: make(chan struct{}, 1)}
 }
 
-// add takes an event.
+// add appends an event.
 func (j *journal) add(kind string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("write an event: %w", err)
+		return fmt.Errorf("encode an event: %w", err)
 	}
-	return j.put(draft{kind: kind, data: data})
+	return j.append(pendingEvent{eventType: kind, data: data})
 }
 
-// say takes more of the answer.
-func (j *journal) say(text string) error { return j.put(draft{kind: TypeContent, text: text}) }
+// addContent appends a piece of the answer.
+func (j *journal) addContent(text string) error {
+	return j.append(pendingEvent{eventType: TypeContent, text: text})
+}
 
-func (j *journal) put(d draft) error {
+func (j *journal) append(e pendingEvent) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
 		return j.err
 	}
-	if last := len(j.pending) - 1; d.kind == TypeContent && last >= 0 && j.pending[last].kind == TypeContent {
-		j.pending[last].text += d.text
+	if last := len(j.pending) - 1; e.eventType == TypeContent && last >= 0 && j.pending[last].eventType == TypeContent {
+		j.pending[last].text += e.text
 	} else {
-		j.pending = append(j.pending, d)
+		j.pending = append(j.pending, e)
 	}
-	j.poke()
+	j.signal()
 	return nil
 }
 
-func (j *journal) poke() {
+func (j *journal) signal() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
 	}
 }
 
-// close ends write. What is pending then stays for left.
+// close ends write. Pending events are left to unstored.
 func (j *journal) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	j.poke()
+	j.signal()
 }
 
 func (j *journal) failure() error {
@@ -85,8 +88,8 @@ func (j *journal) failure() error {
 	return j.err
 }
 
-// left is what was not stored, and the number of the last event that was.
-func (j *journal) left() (seq int64, drafts []draft) {
+// unstored returns the number of the last stored event and the events after it.
+func (j *journal) unstored() (seq int64, events []pendingEvent) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i := range j.pending {
@@ -95,19 +98,19 @@ func (j *journal) left() (seq int64, drafts []draft) {
 	return j.seq, j.pending
 }
 
-// write stores what comes until close. Its error ends the run. It is called once.
+// write stores events until close. It is called once. Its error ends the run.
 func (j *journal) write(ctx context.Context) error {
 	var last time.Time
 	for {
 		<-j.wake
-		if wait := j.due(last); wait > 0 {
+		if wait := j.delay(last); wait > 0 {
 			pause := time.NewTimer(wait)
 			for waiting := true; waiting; {
 				select {
 				case <-pause.C:
 					waiting = false
 				case <-j.wake:
-					waiting = j.due(last) > 0 // more of the answer only
+					waiting = j.delay(last) > 0 // another piece of the answer
 				}
 			}
 			pause.Stop()
@@ -128,39 +131,41 @@ func (j *journal) write(ctx context.Context) error {
 		if err := j.store(ctx, seq, batch); err != nil {
 			j.mu.Lock()
 			j.err = err
-			j.pending = append(batch, j.pending...) // for the end to store, if it can
+			j.pending = append(batch, j.pending...) // finish stores them, if it can
 			j.mu.Unlock()
 			return err
 		}
 		j.mu.Lock()
 		j.seq = seq + int64(len(batch))
 		j.mu.Unlock()
-		j.runs.tellAll(ctx, j.row.ID)
+		j.runs.notifyFollowers(ctx, j.row.ID)
 	}
 }
 
-// due is how long what is pending may wait: more of the answer right behind what was just stored.
-func (j *journal) due(last time.Time) time.Duration {
+// delay returns how long the pending events may wait: only a single piece of
+// the answer waits for the next one.
+func (j *journal) delay(last time.Time) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed || len(j.pending) != 1 || j.pending[0].kind != TypeContent {
+	if j.closed || len(j.pending) != 1 || j.pending[0].eventType != TypeContent {
 		return 0
 	}
-	return j.runs.opt.Batch - time.Since(last)
+	return j.runs.opt.BatchInterval - time.Since(last)
 }
 
-// Tries to store events while the database is away.
+// Retries of a failed write.
 const (
 	storeTries = 4
 	storePause = 250 * time.Millisecond
 )
 
-func (j *journal) store(ctx context.Context, seq int64, batch []draft) (err error) {
-	// A write that was given up may have come through: nobody would know which numbers are taken.
-	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.runs.opt.Store)
+func (j *journal) store(ctx context.Context, seq int64, batch []pendingEvent) (err error) {
+	// A canceled write might still be committed; then it would be unknown which
+	// numbers are used. Therefore the write does not end with ctx.
+	storeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.runs.opt.StoreTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		if err = insert(whole, j.runs.opt.Ent, j.row, seq+1, batch); err == nil || err == errElsewhere || try == storeTries { //nolint:errorlint // insert's own
+		if err = insert(storeCtx, j.runs.opt.Ent, j.row, seq+1, batch); err == nil || err == errEndedElsewhere || try == storeTries { //nolint:errorlint // insert's own
 			return err
 		}
 		pause := time.NewTimer(storePause << try)
@@ -173,16 +178,17 @@ func (j *journal) store(ctx context.Context, seq int64, batch []draft) (err erro
 	}
 }
 
-func (d *draft) encode() []byte {
-	if d.kind == TypeContent && d.data == nil {
-		d.data, _ = json.Marshal(Content{Content: d.text}) // a string always can
+func (e *pendingEvent) encode() []byte {
+	if e.eventType == TypeContent && e.data == nil {
+		e.data, _ = json.Marshal(Content{Content: e.text}) // a string always encodes
 	}
-	return d.data
+	return e.data
 }
 
-// insert stores events under the numbers from first on, while the run is running: errElsewhere once it has been ended by
-// somebody else. The row is locked meanwhile, so that nothing follows a last event.
-func insert(ctx context.Context, db execer, row *ent.AgentRun, first int64, batch []draft) error {
+// insert stores events under the numbers from first on. It returns
+// errEndedElsewhere if the run is no longer running. It locks the row of the
+// run, so that no event can follow the final one.
+func insert(ctx context.Context, db execer, row *ent.AgentRun, first int64, batch []pendingEvent) error {
 	var values strings.Builder
 	args := []any{row.ID.String(), row.WorkspaceID.String()}
 	for i := range batch {
@@ -191,17 +197,17 @@ func insert(ctx context.Context, db execer, row *ent.AgentRun, first int64, batc
 		}
 		n := len(args)
 		fmt.Fprintf(&values, "($%d::bigint, $%d::text, $%d::jsonb)", n+1, n+2, n+3)
-		args = append(args, strconv.FormatInt(first+int64(i), 10), batch[i].kind, string(batch[i].encode()))
+		args = append(args, strconv.FormatInt(first+int64(i), 10), batch[i].eventType, string(batch[i].encode()))
 	}
 	result, err := db.ExecContext(ctx, `with running as (
 			select id, workspace_id from agent_runs where id = $1::uuid and workspace_id = $2::uuid and status = 'RUNNING' for no key update)
 		insert into agent_run_events (workspace_id, run_id, seq, type, data)
 		select running.workspace_id, running.id, e.seq, e.type, e.data from running, (values `+values.String()+`) e (seq, type, data)`, args...)
 	if err != nil {
-		return fmt.Errorf("store the events of a run: %w", err)
+		return fmt.Errorf("store events: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errElsewhere
+		return errEndedElsewhere
 	}
 	return nil
 }

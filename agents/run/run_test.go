@@ -22,19 +22,19 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
 )
 
-func TestARunIsToldAndKept(t *testing.T) {
+func TestARunIsStreamedAndStored(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.memories.items = []memory.Item{{Kind: memory.Fact, Content: "Ada is in Zürich"}}
-	runs := h.node(t, nil,
-		asks("search_documents", `{"query":"restore backups"}`, "calculate", `{"expression":"2+2"}`, "remember", `{"kind":"fact","content":"Ada restores"}`),
-		says("With the `xylophone` command [1", "]. And 4. No [7]."), says("Again [1]."))
+	runs := h.newRuns(t, nil,
+		callReply("search_documents", `{"query":"restore backups"}`, "calculate", `{"expression":"2+2"}`, "remember", `{"kind":"fact","content":"Ada restores"}`),
+		textReply("With the `xylophone` command [1", "]. And 4. No [7]."), textReply("Again [1]."))
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "How are backups restored?"})
 	all := collect(t, events, 0)
-	if got, want := kinds(all), "run_start iteration iteration tool_call tool_call tool_call tool_result tool_result tool_result iteration iteration content run_complete"; got != want {
+	if got, want := eventTypes(all), "run_start iteration iteration tool_call tool_call tool_call tool_result tool_result tool_result iteration iteration content run_complete"; got != want {
 		t.Fatalf("events %s\nwant %s", got, want)
 	}
-	text := brief(all)
+	text := describe(all)
 	for _, want := range []string{
 		`"runId": "` + row.ID.String() + `"`, `"conversationId": "` + row.ConversationID.String() + `"`, `"number": 1`, `"status": "planning"`, `"status": "acting"`, `"status": "answering"`,
 		`"params": {"query": "restore backups"}`, `"success": true`, `"message": "2+2 = 4"`, `"message": "1 passages found, 1 shown"`, "content With the `xylophone` command [1]. And 4. No",
@@ -49,20 +49,20 @@ func TestARunIsToldAndKept(t *testing.T) {
 		done.Iterations != 2 || done.ToolCalls != 3 || done.FinishedAt == nil || done.Model != "test" || done.Error != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
-	said, err := h.db.Ent.Message.Query().Where(message.ConversationID(row.ConversationID)).Order(ent.Asc(message.FieldCreatedAt)).All(h.ada)
-	if err != nil || len(said) != 2 || said[0].Role != message.RoleUser || *said[0].RunID != row.ID || said[1].Content != done.Answer || *said[1].RunID != row.ID ||
-		len(said[1].Sources) != 1 || said[1].Sources[0]["id"] != h.document.String() {
-		t.Errorf("%+v, %v", said, err)
+	messages, err := h.db.Ent.Message.Query().Where(message.ConversationID(row.ConversationID)).Order(ent.Asc(message.FieldCreatedAt)).All(h.ada)
+	if err != nil || len(messages) != 2 || messages[0].Role != message.RoleUser || *messages[0].RunID != row.ID || messages[1].Content != done.Answer || *messages[1].RunID != row.ID ||
+		len(messages[1].Sources) != 1 || messages[1].Sources[0]["id"] != h.document.String() {
+		t.Errorf("%+v, %v", messages, err)
 	}
 	if len(h.memories.items) != 2 || h.memories.items[1].Content != "Ada restores" {
 		t.Errorf("%+v", h.memories.items)
 	}
-	// The conversation goes on, with what was said before.
+	// The conversation continues with its history.
 	again, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "And then?", Conversation: row.ConversationID})
-	if all := collect(t, events, 0); !strings.HasSuffix(kinds(all), "content run_complete") || again.ConversationID != row.ConversationID {
-		t.Errorf("%s", brief(all))
+	if all := collect(t, events, 0); !strings.HasSuffix(eventTypes(all), "content run_complete") || again.ConversationID != row.ConversationID {
+		t.Errorf("%s", describe(all))
 	}
-	// Reading again gives the same from everywhere.
+	// A later reader gets the same events from any number on.
 	for _, after := range []int64{0, 3, int64(len(all)) - 1, int64(len(all)), 1000} {
 		events, err := runs.Watch(h.ada, row.ID, after)
 		if err != nil {
@@ -71,47 +71,47 @@ func TestARunIsToldAndKept(t *testing.T) {
 		rest := collect(t, events, after)
 		want := all[min(after, int64(len(all))):]
 		if !slices.EqualFunc(rest, want, func(a, b run.Event) bool { return a.Seq == b.Seq && string(a.Data) == string(b.Data) }) {
-			t.Errorf("after %d: %s", after, brief(rest))
+			t.Errorf("after %d: %s", after, describe(rest))
 		}
 	}
 	joined, err := eventsOf(h, runs, done, 0, 1000)
-	if err != nil || kinds(joined) != kinds(all) || len(joined) != 13 {
+	if err != nil || eventTypes(joined) != eventTypes(all) || len(joined) != 13 {
 		t.Errorf("%d events, %v", len(joined), err)
 	}
 	if part, err := eventsOf(h, runs, done, 2, 3); err != nil || len(part) != 3 || part[0].Seq != 3 {
-		t.Errorf("%s, %v", brief(part), err)
+		t.Errorf("%s, %v", describe(part), err)
 	}
 }
 
-func TestWithoutAModelTheAgentIsHonest(t *testing.T) {
+func TestWithoutAModelTheAnswerSaysSo(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, nil)
+	h := newFixture(t)
+	runs := h.newRuns(t, nil)
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "How are backups restored, and what is 17% of 2340?"})
 	all := collect(t, events, 0)
 	done, err := runs.Get(h.ada, row.ID)
 	if err != nil || done.Status != agentrun.StatusCompleted || done.Model != "" || done.PromptTokens != 0 ||
 		!strings.HasPrefix(done.Answer, "No chat model is configured") || !strings.Contains(done.Answer, "17% of 2340 = 397.8") || !strings.Contains(done.Answer, "Backups are restored with the xylophone command. [1]") {
-		t.Errorf("%+v, %v\n%s", done, err, brief(all))
+		t.Errorf("%+v, %v\n%s", done, err, describe(all))
 	}
-	if !strings.Contains(brief(all), h.document.String()) {
-		t.Error("the source is not named")
+	if !strings.Contains(describe(all), h.document.String()) {
+		t.Error("the answer has no source")
 	}
 }
 
-func TestOneNodeFollowsWhatAnotherRuns(t *testing.T) {
+func TestARunCanBeFollowedFromAnotherProcess(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	hold := make(chan struct{})
-	here := h.node(t, nil, llmtest.Reply{Parts: []string{"One ", "two"}, Usage: &[2]int{1, 1}, HoldAfter: hold})
-	there := h.node(t, nil)
+	here := h.newRuns(t, nil, llmtest.Reply{Parts: []string{"One ", "two"}, Usage: &[2]int{1, 1}, HoldAfter: hold})
+	there := h.newRuns(t, nil)
 	row, local := start(h.ada, t, here, run.Input{Agent: h.agent.ID, Message: "Go"})
 	remote, err := there.Watch(h.ada, row.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var first []run.Event
-	for e := range remote { // live: the model has not ended yet
+	for e := range remote { // the model has not ended yet
 		if first = append(first, e); e.Type == run.TypeContent {
 			break
 		}
@@ -123,7 +123,7 @@ func TestOneNodeFollowsWhatAnotherRuns(t *testing.T) {
 	}
 	rest := collect(t, late, int64(len(first)))
 	if last := rest[len(rest)-1]; last.Type != run.TypeComplete {
-		t.Errorf("%s", brief(rest))
+		t.Errorf("%s", describe(rest))
 	}
 	if got := collect(t, local, 0); len(got) != len(first)+len(rest) {
 		t.Errorf("%d events here, %d and %d there", len(got), len(first), len(rest))
@@ -131,18 +131,18 @@ func TestOneNodeFollowsWhatAnotherRuns(t *testing.T) {
 	collect(t, remote, int64(len(first)))
 }
 
-func TestALongAnswerIsNotARowAToken(t *testing.T) {
+func TestALongAnswerIsStoredInFewEvents(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	var parts []string
 	for i := range 3000 {
 		parts = append(parts, fmt.Sprintf("word%d ", i))
 	}
-	runs := h.node(t, nil, says(parts...))
+	runs := h.newRuns(t, nil, textReply(parts...))
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	all := collect(t, events, 0)
 	done, err := runs.Get(h.ada, row.ID)
-	if err != nil || done.Answer != strings.Join(parts, "") || !strings.Contains(brief(all), done.Answer) {
+	if err != nil || done.Answer != strings.Join(parts, "") || !strings.Contains(describe(all), done.Answer) {
 		t.Errorf("the answer has %d bytes, %v", len(done.Answer), err)
 	}
 	if len(all) > 500 {
@@ -150,16 +150,16 @@ func TestALongAnswerIsNotARowAToken(t *testing.T) {
 	}
 }
 
-func TestCancelingAnywhereEndsTheRun(t *testing.T) {
+func TestCancelEndsARunInAnyProcess(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"here", "there"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			runs := h.node(t, nil, llmtest.Reply{Parts: []string{"Half an answer"}, HoldAfter: make(chan struct{})})
+			h := newFixture(t)
+			runs := h.newRuns(t, nil, llmtest.Reply{Parts: []string{"Half an answer"}, HoldAfter: make(chan struct{})})
 			canceler := runs
 			if where == "there" {
-				canceler = h.node(t, nil)
+				canceler = h.newRuns(t, nil)
 			}
 			row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 			for e := range events {
@@ -173,7 +173,7 @@ func TestCancelingAnywhereEndsTheRun(t *testing.T) {
 			}
 			rest := collect(t, events, 4)
 			if last := rest[len(rest)-1]; last.Type != run.TypeError || !strings.Contains(string(last.Data), "canceled") {
-				t.Errorf("%s", brief(rest))
+				t.Errorf("%s", describe(rest))
 			}
 			if again, err := canceler.Cancel(h.ada, row.ID); err != nil || again.Status != agentrun.StatusCanceled {
 				t.Errorf("%+v, %v", again, err)
@@ -185,15 +185,15 @@ func TestCancelingAnywhereEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestALostRunIsFoundByItsHeartbeat(t *testing.T) {
+func TestARunWithoutHeartbeatsIsEnded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	// A run whose process is gone: a row and its first events.
-	talk, err := h.db.Ent.Conversation.Create().SetAgentID(h.agent.ID).Save(h.ada)
+	h := newFixture(t)
+	// A run whose process has died: a row and its first events.
+	conversation, err := h.db.Ent.Conversation.Create().SetAgentID(h.agent.ID).Save(h.ada)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := h.db.Ent.AgentRun.Create().SetAgentID(h.agent.ID).SetConversationID(talk.ID).SetMessage("Go").SetHeartbeatAt(time.Now().Add(-time.Hour)).Save(h.ada)
+	row, err := h.db.Ent.AgentRun.Create().SetAgentID(h.agent.ID).SetConversationID(conversation.ID).SetMessage("Go").SetHeartbeatAt(time.Now().Add(-time.Hour)).Save(h.ada)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,25 +201,25 @@ func TestALostRunIsFoundByItsHeartbeat(t *testing.T) {
 		row.WorkspaceID, row.ID); err != nil {
 		t.Fatal(err)
 	}
-	runs := h.node(t, func(o *run.Options) { o.Stale = 200 * time.Millisecond })
+	runs := h.newRuns(t, func(o *run.Options) { o.HeartbeatTimeout = 200 * time.Millisecond })
 	events, err := runs.Watch(h.ada, row.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := collect(t, events, 0)
 	ended, err := runs.Get(h.ada, row.ID)
-	if err != nil || ended.Status != agentrun.StatusFailed || ended.Error == nil || ended.FinishedAt == nil || kinds(all) != "run_start content error" {
-		t.Errorf("%+v, %v\n%s", ended, err, brief(all))
+	if err != nil || ended.Status != agentrun.StatusFailed || ended.Error == nil || ended.FinishedAt == nil || eventTypes(all) != "run_start content error" {
+		t.Errorf("%+v, %v\n%s", ended, err, describe(all))
 	}
 	if n, err := runs.Sweep(t.Context()); n != 0 || err != nil {
-		t.Errorf("swept %d again, %v", n, err)
+		t.Errorf("a second sweep ended %d runs, %v", n, err)
 	}
 }
 
-func TestARunThatWasGivenUpElsewhereStops(t *testing.T) {
+func TestARunThatWasEndedElsewhereStops(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, func(o *run.Options) { o.Beat = 50 * time.Millisecond }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
+	h := newFixture(t)
+	runs := h.newRuns(t, func(o *run.Options) { o.HeartbeatInterval = 50 * time.Millisecond }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	for e := range events {
 		if e.Type == run.TypeContent {
@@ -230,25 +230,25 @@ func TestARunThatWasGivenUpElsewhereStops(t *testing.T) {
 		insert into agent_run_events (workspace_id, run_id, seq, type, data) select workspace_id, id, 5, 'error', '{"code":"unavailable","message":"x"}' from ended`, row.ID); err != nil {
 		t.Fatal(err)
 	}
-	if rest := collect(t, events, 4); kinds(rest) != "error" {
-		t.Errorf("%s", brief(rest))
+	if rest := collect(t, events, 4); eventTypes(rest) != "error" {
+		t.Errorf("%s", describe(rest))
 	}
-	// The process notices and does not write an end of its own.
+	// The process notices and writes no final event of its own.
 	runs.Close()
-	again := h.node(t, nil)
+	again := h.newRuns(t, nil)
 	stored, err := again.Watch(h.ada, row.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := collect(t, stored, 0); kinds(all) != "run_start iteration iteration content error" {
-		t.Errorf("%s", brief(all))
+	if all := collect(t, stored, 0); eventTypes(all) != "run_start iteration iteration content error" {
+		t.Errorf("%s", describe(all))
 	}
 }
 
-func TestARunThatNobodyFollowsIsEnded(t *testing.T) {
+func TestARunWithoutFollowersIsCanceled(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, func(o *run.Options) { o.Grace = 2 * time.Second }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
+	h := newFixture(t)
+	runs := h.newRuns(t, func(o *run.Options) { o.GracePeriod = 2 * time.Second }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
 	status := func(id uuid.UUID) agentrun.Status {
 		row, err := runs.Get(h.ada, id)
 		if err != nil {
@@ -256,44 +256,44 @@ func TestARunThatNobodyFollowsIsEnded(t *testing.T) {
 		}
 		return row.Status
 	}
-	leaving, leave := context.WithCancel(h.ada)
-	row, events := start(leaving, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
+	leavingCtx, leave := context.WithCancel(h.ada)
+	row, events := start(leavingCtx, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	<-events
-	staying, goAway := context.WithCancel(h.ada)
-	second, err := h.node(t, func(o *run.Options) { o.Grace = 2 * time.Second }).Watch(staying, row.ID, 1) // from another process
+	stayingCtx, leaveLast := context.WithCancel(h.ada)
+	second, err := h.newRuns(t, func(o *run.Options) { o.GracePeriod = 2 * time.Second }).Watch(stayingCtx, row.ID, 1) // from another process
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-second
 	leave()
-	began := time.Now()
-	eventually(t, "two graces have passed", func() bool { return time.Since(began) > 5*time.Second })
+	startedAt := time.Now()
+	eventually(t, "two grace periods have passed", func() bool { return time.Since(startedAt) > 5*time.Second })
 	if got := status(row.ID); got != agentrun.StatusRunning {
-		t.Errorf("a run that somebody follows is %s", got)
+		t.Errorf("a run with a follower is %s", got)
 	}
-	goAway()
+	leaveLast()
 	eventually(t, "the run ends", func() bool { return status(row.ID) == agentrun.StatusCanceled })
-	// A run that is never followed ends, too, and one of REST as soon as its client leaves.
+	// A run that never had a follower ends, too; a run without a grace period ends at once.
 	never, err := runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: "Go"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the run that nobody followed ends", func() bool { return status(never.ID) == agentrun.StatusCanceled })
-	long := h.node(t, func(o *run.Options) { o.Grace = time.Hour }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
-	leaving, leave = context.WithCancel(h.ada)
-	atOnce, events := start(leaving, t, long, run.Input{Agent: h.agent.ID, Message: "Go", AtOnce: true})
+	eventually(t, "the run without a follower ends", func() bool { return status(never.ID) == agentrun.StatusCanceled })
+	long := h.newRuns(t, func(o *run.Options) { o.GracePeriod = time.Hour }, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
+	leavingCtx, leave = context.WithCancel(h.ada)
+	immediate, events := start(leavingCtx, t, long, run.Input{Agent: h.agent.ID, Message: "Go", NoGracePeriod: true})
 	<-events
 	leave()
-	eventually(t, "the run of REST ends", func() bool { return status(atOnce.ID) == agentrun.StatusCanceled })
+	eventually(t, "the run without a grace period ends", func() bool { return status(immediate.ID) == agentrun.StatusCanceled })
 }
 
-func TestWhatIsNotOnesOwnIsNotFound(t *testing.T) {
+func TestRunsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, nil, says("Hello."))
+	h := newFixture(t)
+	runs := h.newRuns(t, nil, textReply("Hello."))
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	collect(t, events, 0)
-	bob := h.bob(t)
+	bob := h.signInBob(t)
 	notFound := func(what string, err error) {
 		t.Helper()
 		if apierr.From(err).Code != apierr.CodeNotFound {
@@ -312,14 +312,14 @@ func TestWhatIsNotOnesOwnIsNotFound(t *testing.T) {
 	notFound("no agent", err)
 	_, err = runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: "Go", Conversation: uuid.New()})
 	notFound("no conversation", err)
-	talk, err := h.db.Ent.Conversation.Create().Save(h.ada) // of the chat
+	conversation, err := h.db.Ent.Conversation.Create().Save(h.ada) // of the chat
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: "Go", Conversation: talk.ID})
+	_, err = runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: "Go", Conversation: conversation.ID})
 	notFound("a conversation of the chat", err)
 	if _, err := runs.Start(t.Context(), run.Input{Agent: h.agent.ID, Message: "Go"}); apierr.From(err).Code != apierr.Unauthorized {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("without a viewer: %v", err)
 	}
 	for _, text := range []string{"", " \n", "\u200b", "a\x00", "\xff", strings.Repeat("x", run.MaxMessage+1)} {
 		if _, err := runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: text}); apierr.From(err).Code != apierr.InvalidRequest {
@@ -331,10 +331,10 @@ func TestWhatIsNotOnesOwnIsNotFound(t *testing.T) {
 	}
 }
 
-func TestRunsAtOnceAreBounded(t *testing.T) {
+func TestConcurrentRunsAreLimited(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, func(o *run.Options) { o.PerPerson, o.PerWorkspace = 2, 3 }, llmtest.Reply{Hold: make(chan struct{})})
+	h := newFixture(t)
+	runs := h.newRuns(t, func(o *run.Options) { o.MaxPerPerson, o.MaxPerWorkspace = 2, 3 }, llmtest.Reply{Hold: make(chan struct{})})
 	code := func(ctx context.Context, in run.Input) apierr.Code {
 		if _, err := runs.Start(ctx, in); err != nil {
 			return apierr.From(err).Code
@@ -351,7 +351,7 @@ func TestRunsAtOnceAreBounded(t *testing.T) {
 	if got := code(h.ada, same); got != apierr.Conflict {
 		t.Errorf("the same conversation: %s", got)
 	}
-	bob := h.bob(t)
+	bob := h.signInBob(t)
 	for i, c := range []struct {
 		who  context.Context
 		want apierr.Code
@@ -368,26 +368,26 @@ func TestRunsAtOnceAreBounded(t *testing.T) {
 	}
 }
 
-func TestARunThatIsNotAdmittedLeavesNothing(t *testing.T) {
+func TestARefusedRunStoresNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, nil, says("Hello."))
+	h := newFixture(t)
+	runs := h.newRuns(t, nil, textReply("Hello."))
 	refused := apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
 	_, err := runs.Start(h.ada, run.Input{Agent: h.agent.ID, Message: "Go", Admit: func(context.Context) error { return refused }})
 	if !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
-	for what, count := range map[string]func(context.Context) (int, error){"runs": h.db.Ent.AgentRun.Query().Count, "conversations": h.db.Ent.Conversation.Query().Count, "messages": h.db.Ent.Message.Query().Count} {
+	for name, count := range map[string]func(context.Context) (int, error){"runs": h.db.Ent.AgentRun.Query().Count, "conversations": h.db.Ent.Conversation.Query().Count, "messages": h.db.Ent.Message.Query().Count} {
 		if n, err := count(h.ada); err != nil || n != 0 {
-			t.Errorf("%d %s, %v", n, what, err)
+			t.Errorf("%d %s, %v", n, name, err)
 		}
 	}
 }
 
-func TestClosingEndsRunsAndStoresThem(t *testing.T) {
+func TestCloseEndsAndStoresRuns(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	runs := h.node(t, nil, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
+	h := newFixture(t)
+	runs := h.newRuns(t, nil, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
 	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 	for e := range events {
 		if e.Type == run.TypeContent {
@@ -397,8 +397,8 @@ func TestClosingEndsRunsAndStoresThem(t *testing.T) {
 	done := make(chan []run.Event)
 	go func() { done <- collect(t, events, 4) }()
 	runs.Close()
-	if rest := <-done; kinds(rest) != "error" {
-		t.Errorf("%s", brief(rest))
+	if rest := <-done; eventTypes(rest) != "error" {
+		t.Errorf("%s", describe(rest))
 	}
 	stored, err := h.db.Ent.AgentRun.Get(h.ada, row.ID)
 	if err != nil || stored.Status != agentrun.StatusFailed || stored.Answer != "Half" {
@@ -409,10 +409,10 @@ func TestClosingEndsRunsAndStoresThem(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleAreToldOfFailures(t *testing.T) {
+func TestFailureMessages(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.memories.fail = errors.New("away") // which is no reason not to run
+	h := newFixture(t)
+	h.memories.fail = errors.New("unavailable") // must not fail the run
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
 		want  string
@@ -422,33 +422,33 @@ func TestWhatPeopleAreToldOfFailures(t *testing.T) {
 		"too long": {llmtest.Reply{Status: 413, Body: `{}`}, "more than the agent's chat model can read"},
 		"cut":      {llmtest.Reply{Parts: []string{"Half"}, Cut: true}, "did not answer"},
 	} {
-		runs := h.node(t, nil, c.reply)
+		runs := h.newRuns(t, nil, c.reply)
 		row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 		all := collect(t, events, 0)
 		last := all[len(all)-1]
-		var told run.Failure
-		if err := json.Unmarshal(last.Data, &told); err != nil || last.Type != run.TypeError || told.Code != apierr.Unavailable || !strings.Contains(told.Message, c.want) || strings.Contains(brief(all), "secret") {
-			t.Errorf("%s: %s", name, brief(all))
+		var failure run.Failure
+		if err := json.Unmarshal(last.Data, &failure); err != nil || last.Type != run.TypeError || failure.Code != apierr.Unavailable || !strings.Contains(failure.Message, c.want) || strings.Contains(describe(all), "secret") {
+			t.Errorf("%s: %s", name, describe(all))
 		}
-		if done, err := runs.Get(h.ada, row.ID); err != nil || done.Status != agentrun.StatusFailed || *done.Error != told.Message {
+		if done, err := runs.Get(h.ada, row.ID); err != nil || done.Status != agentrun.StatusFailed || *done.Error != failure.Message {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 	}
-	slow := h.node(t, func(o *run.Options) {
+	slow := h.newRuns(t, func(o *run.Options) {
 		o.Limits = loop.Standard()
 		o.Limits.Timeout, o.Limits.AnswerReserve = 200*time.Millisecond, 100*time.Millisecond
 	}, llmtest.Reply{Hold: make(chan struct{})})
 	_, events := start(h.ada, t, slow, run.Input{Agent: h.agent.ID, Message: "Go"})
-	if all := collect(t, events, 0); !strings.Contains(brief(all), "took too long") {
-		t.Errorf("%s", brief(all))
+	if all := collect(t, events, 0); !strings.Contains(describe(all), "took too long") {
+		t.Errorf("%s", describe(all))
 	}
 }
 
-// BenchmarkOverhead measures what a run costs beyond its model, which answers at once: to the first event, to the first
-// piece of the answer, and to the end.
+// BenchmarkOverhead measures the time of a run with a model that answers at
+// once: to the first event, to the first piece of the answer, and to the end.
 func BenchmarkOverhead(b *testing.B) {
-	h := newHouse(b)
-	runs := h.node(b, nil, says("Hello", " there."))
+	h := newFixture(b)
+	runs := h.newRuns(b, nil, textReply("Hello", " there."))
 	var begun, spoke, ended []time.Duration
 	for b.Loop() {
 		at := time.Now()
@@ -471,7 +471,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-func eventsOf(h *house, runs *run.Runs, row *ent.AgentRun, after int64, most int) ([]run.Event, error) {
-	found, err := runs.EventsOf(h.ada, row.WorkspaceID, []uuid.UUID{row.ID}, after, most)
+func eventsOf(h *fixture, runs *run.Runs, row *ent.AgentRun, after int64, limit int) ([]run.Event, error) {
+	found, err := runs.EventsOf(h.ada, row.WorkspaceID, []uuid.UUID{row.ID}, after, limit)
 	return found[row.ID], err
 }

@@ -18,57 +18,61 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
-// Memories is what agents learnt before; memory.Store keeps it.
+// Memories recalls and stores the memories of agents; memory.Store implements
+// it.
 type Memories interface {
-	// Recall returns what is worth knowing for a text, for the viewer in ctx.
+	// Recall returns the memories that matter for a text, for the viewer in
+	// ctx.
 	Recall(ctx context.Context, agent uuid.UUID, text string, limit int) ([]memory.Item, error)
 	Remember(ctx context.Context, agent, run uuid.UUID, note memory.Note) (memory.Item, error)
 }
 
-// Bus carries news of runs between processes. News may be lost: everything is in the database.
+// Bus carries notifications between processes. Notifications may be lost,
+// because the database holds the truth.
 type Bus interface {
-	Publish(ctx context.Context, news News) error
-	// Listen passes all news on until stop is called, which waits; the end of ctx changes nothing.
-	Listen(ctx context.Context, deliver func(News)) (stop func())
+	Publish(ctx context.Context, n Notification) error
+	// Subscribe passes all notifications to deliver until stop is called, which
+	// waits for the last one. The end of ctx has no effect.
+	Subscribe(ctx context.Context, deliver func(Notification)) (stop func())
 }
 
-// News tells other processes of a run.
-type News struct {
-	Run  uuid.UUID `json:"run"`
-	Kind Kind      `json:"kind"`
+// Notification tells other processes about a run.
+type Notification struct {
+	Run  uuid.UUID        `json:"run"`
+	Kind NotificationKind `json:"kind"`
 }
 
-// Kind says what happened.
-type Kind string
+// NotificationKind is the kind of a notification.
+type NotificationKind string
 
-// The kinds of news.
+// The kinds of notifications.
 const (
-	NewEvents Kind = "events"  // there are more events
-	Cancel    Kind = "cancel"  // whoever runs it should stop
-	Watched   Kind = "watched" // somebody follows it elsewhere
+	NotifyEvents  NotificationKind = "events"  // the run has new events
+	NotifyCancel  NotificationKind = "cancel"  // the process of the run should cancel it
+	NotifyWatched NotificationKind = "watched" // another process has a follower of the run
 )
 
-// Options of Runs. Those without a default are needed.
+// Options configure Runs. Options without a default are required.
 type Options struct {
 	Ent      *ent.Client
 	Models   *llm.Models
 	Kit      *tools.Kit
 	Bus      Bus
-	Memories Memories // nil: agents have none
+	Memories Memories // nil: agents have no memories
 	Analyzer *analysis.Analyzer
-	Limits   loop.Limits       // loop.Standard() when zero
+	Limits   loop.Limits       // zero means loop.Standard()
 	Tokens   *llm.TokenCounter // nil makes one
-	Log      *slog.Logger      // nil: silent
+	Log      *slog.Logger      // nil discards
 	Now      func() time.Time  // nil: the system's clock
 
-	PerPerson    int           // runs of a person at once: 4
-	PerWorkspace int           // runs of a workspace at once: 50
-	Grace        time.Duration // how long a run goes on with nobody following it: 10 s
-	Beat         time.Duration // between heartbeats: 5 s
-	Stale        time.Duration // age of a heartbeat at which a run is given up: 30 s
-	Batch        time.Duration // the least time between two events with more of the answer: 80 ms
-	Poll         time.Duration // how often a follower looks by itself: 2 s
-	Store        time.Duration // for storing the end of a run: 10 s
+	MaxPerPerson      int           // concurrent runs of a person: 4
+	MaxPerWorkspace   int           // concurrent runs of a workspace: 50
+	GracePeriod       time.Duration // of a run without followers: 10 s
+	HeartbeatInterval time.Duration // 5 s
+	HeartbeatTimeout  time.Duration // age of a heartbeat from which a run counts as lost: 30 s
+	BatchInterval     time.Duration // between two events with pieces of the answer: 80 ms
+	PollInterval      time.Duration // of followers, in case notifications are lost: 2 s
+	StoreTimeout      time.Duration // of storing the end of a run: 10 s
 }
 
 func (o Options) withDefaults() Options {
@@ -90,7 +94,7 @@ func (o Options) withDefaults() Options {
 	for _, n := range []struct {
 		field *int
 		value int
-	}{{&o.PerPerson, 4}, {&o.PerWorkspace, 50}} {
+	}{{&o.MaxPerPerson, 4}, {&o.MaxPerWorkspace, 50}} {
 		if *n.field <= 0 {
 			*n.field = n.value
 		}
@@ -99,8 +103,8 @@ func (o Options) withDefaults() Options {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&o.Grace, 10 * time.Second}, {&o.Beat, 5 * time.Second}, {&o.Stale, 30 * time.Second}, {&o.Batch, 80 * time.Millisecond},
-		{&o.Poll, 2 * time.Second}, {&o.Store, 10 * time.Second},
+		{&o.GracePeriod, 10 * time.Second}, {&o.HeartbeatInterval, 5 * time.Second}, {&o.HeartbeatTimeout, 30 * time.Second}, {&o.BatchInterval, 80 * time.Millisecond},
+		{&o.PollInterval, 2 * time.Second}, {&o.StoreTimeout, 10 * time.Second},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.value
@@ -109,42 +113,43 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Why a run ends before its answer.
+// The causes of a run that ends without an answer.
 var (
-	errCanceled  = errors.New("the run was canceled")
-	errAbandoned = errors.New("nobody follows the run any more")
-	errClosing   = errors.New("the process is closing")
-	errElsewhere = errors.New("the run was ended elsewhere")
+	errCanceled       = errors.New("the run was canceled")
+	errAbandoned      = errors.New("the run has no follower")
+	errShuttingDown   = errors.New("the process is closing")
+	errEndedElsewhere = errors.New("the run was ended elsewhere")
 )
 
-// Runs starts and keeps runs. It owns a goroutine for each run and follower and a few of its own; Close ends and awaits
-// them.
+// Runs starts and stores runs. It owns a goroutine for each run and follower
+// and two of its own. Close ends them and waits for them.
 type Runs struct {
 	opt  Options
 	loop *loop.Loop
 
 	mu        sync.Mutex
 	closed    bool
-	active    map[uuid.UUID]*active
+	active    map[uuid.UUID]*activeRun
 	followers map[uuid.UUID]map[*follower]struct{}
 
-	closing    chan struct{}
-	working    sync.WaitGroup
-	stopListen func()
+	closing     chan struct{}
+	goroutines  sync.WaitGroup
+	unsubscribe func()
 }
 
-// active is a run of this process.
-type active struct {
-	id        uuid.UUID
-	cancel    context.CancelCauseFunc
-	grace     time.Duration
-	followers int
-	elsewhere time.Time // when somebody was last known to follow it from another process
-	timer     *time.Timer
-	ended     bool
+// activeRun is a run of this process.
+type activeRun struct {
+	id          uuid.UUID
+	cancel      context.CancelCauseFunc
+	gracePeriod time.Duration
+	followers   int
+	watchedAt   time.Time // when another process last announced a follower
+	timer       *time.Timer
+	ended       bool
 }
 
-// New makes the runs of a process and begins to look after those that others left behind; the end of ctx changes nothing.
+// New returns the runs of a process and starts to look for lost runs of others.
+// The end of ctx has no effect.
 func New(ctx context.Context, o Options) (*Runs, error) {
 	o = o.withDefaults()
 	l, err := loop.New(loop.Options{Limits: o.Limits, Tokens: o.Tokens, Log: o.Log})
@@ -152,36 +157,36 @@ func New(ctx context.Context, o Options) (*Runs, error) {
 		return nil, fmt.Errorf("agent runs: %w", err)
 	}
 	r := &Runs{
-		opt: o, loop: l, active: map[uuid.UUID]*active{}, followers: map[uuid.UUID]map[*follower]struct{}{},
+		opt: o, loop: l, active: map[uuid.UUID]*activeRun{}, followers: map[uuid.UUID]map[*follower]struct{}{},
 		closing: make(chan struct{}),
 	}
-	r.stopListen = o.Bus.Listen(ctx, r.hear)
+	r.unsubscribe = o.Bus.Subscribe(ctx, r.handleNotification)
 	ctx = context.WithoutCancel(ctx)
-	r.working.Go(func() { r.every(ctx, r.opt.Beat, r.beat) })
-	r.working.Go(func() { r.every(ctx, r.opt.Stale/2, r.sweep) })
+	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatInterval, r.writeHeartbeats) })
+	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatTimeout/2, r.sweepAndLog) })
 	return r, nil
 }
 
-// Close ends the runs of this process, stores what they said and returns when all has ended. Runs started afterwards are
-// refused. It may be called more than once.
+// Close ends the runs of this process, stores their results and waits for them.
+// Start fails afterwards. Close may be called more than once.
 func (r *Runs) Close() {
 	r.mu.Lock()
 	if !r.closed {
 		r.closed = true
 		for _, a := range r.active {
-			a.cancel(errClosing)
+			a.cancel(errShuttingDown)
 		}
 		close(r.closing)
 	}
 	r.mu.Unlock()
-	r.working.Wait()
-	r.stopListen()
+	r.goroutines.Wait()
+	r.unsubscribe()
 	r.loop.Close()
 }
 
-// every does something again and again until Close.
-func (r *Runs) every(ctx context.Context, pause time.Duration, do func(context.Context)) {
-	tick := time.NewTicker(pause)
+// runPeriodically calls do at an interval until Close.
+func (r *Runs) runPeriodically(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -193,24 +198,25 @@ func (r *Runs) every(ctx context.Context, pause time.Duration, do func(context.C
 	}
 }
 
-// hear takes news from other processes, and one's own again.
-func (r *Runs) hear(news News) {
-	switch news.Kind {
-	case NewEvents:
-		r.nudge(news.Run)
-	case Cancel:
-		r.stop(news.Run, errCanceled)
-	case Watched:
+// handleNotification handles notifications of all processes, including this
+// one.
+func (r *Runs) handleNotification(n Notification) {
+	switch n.Kind {
+	case NotifyEvents:
+		r.wakeFollowers(n.Run)
+	case NotifyCancel:
+		r.cancelLocal(n.Run, errCanceled)
+	case NotifyWatched:
 		r.mu.Lock()
-		if a := r.active[news.Run]; a != nil {
-			a.elsewhere = time.Now()
+		if a := r.active[n.Run]; a != nil {
+			a.watchedAt = time.Now()
 		}
 		r.mu.Unlock()
 	}
 }
 
-// stop ends a run of this process; false where it is none.
-func (r *Runs) stop(id uuid.UUID, cause error) bool {
+// cancelLocal cancels a run of this process and reports whether there was one.
+func (r *Runs) cancelLocal(id uuid.UUID, cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.active[id]
@@ -220,21 +226,23 @@ func (r *Runs) stop(id uuid.UUID, cause error) bool {
 	return a != nil
 }
 
-// publish tells the other processes; that they are not reached is made up for by their looking.
-func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind Kind) {
-	if err := r.opt.Bus.Publish(ctx, News{Run: id, Kind: kind}); err != nil && ctx.Err() == nil {
-		r.opt.Log.DebugContext(ctx, "news of a run was not published", slog.Any("run", id), slog.Any("error", err))
+// publish notifies other processes. A lost notification is harmless, because
+// they poll.
+func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind NotificationKind) {
+	if err := r.opt.Bus.Publish(ctx, Notification{Run: id, Kind: kind}); err != nil && ctx.Err() == nil {
+		r.opt.Log.DebugContext(ctx, "run notification not published", slog.Any("run", id), slog.Any("error", err))
 	}
 }
 
-// tellAll nudges the followers here and elsewhere.
-func (r *Runs) tellAll(ctx context.Context, id uuid.UUID) {
-	r.nudge(id)
-	r.publish(ctx, id, NewEvents)
+// notifyFollowers wakes the followers of a run in all processes.
+func (r *Runs) notifyFollowers(ctx context.Context, id uuid.UUID) {
+	r.wakeFollowers(id)
+	r.publish(ctx, id, NotifyEvents)
 }
 
-// attach and detach count the followers of a run of this process. The last one to leave starts the grace.
-func (r *Runs) attach(f *follower) {
+// addFollower and removeFollower count the followers of a run. When the last
+// follower leaves, the grace period starts.
+func (r *Runs) addFollower(f *follower) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.followers[f.run] == nil {
@@ -243,48 +251,49 @@ func (r *Runs) attach(f *follower) {
 	r.followers[f.run][f] = struct{}{}
 	if a := r.active[f.run]; a != nil {
 		a.followers++
-		f.here = true
+		f.isLocal = true
 	}
 }
 
-func (r *Runs) detach(f *follower) {
+func (r *Runs) removeFollower(f *follower) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.followers[f.run], f)
 	if len(r.followers[f.run]) == 0 {
 		delete(r.followers, f.run)
 	}
-	if a := r.active[f.run]; a != nil && f.here {
+	if a := r.active[f.run]; a != nil && f.isLocal {
 		if a.followers--; a.followers == 0 {
-			r.abandon(a, a.grace)
+			r.scheduleCancel(a, a.gracePeriod)
 		}
 	}
 }
 
-// abandon ends a run that nobody follows when the grace is over. It is called with the lock held.
-func (r *Runs) abandon(a *active, grace time.Duration) {
+// scheduleCancel cancels a run after the grace period if it still has no
+// follower. The caller holds the lock.
+func (r *Runs) scheduleCancel(a *activeRun, gracePeriod time.Duration) {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
-	a.timer = time.AfterFunc(grace, func() {
+	a.timer = time.AfterFunc(gracePeriod, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		switch left := r.opt.Grace - time.Since(a.elsewhere); {
+		switch remaining := r.opt.GracePeriod - time.Since(a.watchedAt); {
 		case a.ended || a.followers > 0:
-		case left > 0:
-			r.abandon(a, left)
+		case remaining > 0:
+			r.scheduleCancel(a, remaining)
 		default:
 			a.cancel(errAbandoned)
 		}
 	})
 }
 
-func (r *Runs) nudge(id uuid.UUID) {
+func (r *Runs) wakeFollowers(id uuid.UUID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for f := range r.followers[id] {
 		select {
-		case f.news <- struct{}{}:
+		case f.wake <- struct{}{}:
 		default:
 		}
 	}

@@ -19,30 +19,38 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/safetext"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// MaxMessage is the longest message in characters.
+// MaxMessage is the maximum length of a message in characters.
 const MaxMessage = 16_000
 
-// Input is what a run is to do.
+// Input describes a run to start.
 type Input struct {
 	Agent   uuid.UUID
 	Message string
-	// Conversation continues an earlier one of the same person with the same agent; zero starts a new one.
+	// Conversation continues a conversation of the same person with the same
+	// agent. The zero value starts a new one.
 	Conversation uuid.UUID
-	// Admit is asked last, before anything is stored; its error is Start's. Nil admits.
+	// Admit is called last, before anything is stored. Its error is returned by
+	// Start. Nil admits every run.
 	Admit func(context.Context) error
-	// AtOnce ends the run as soon as nobody follows it, without the usual grace.
-	AtOnce bool
+	// NoGracePeriod cancels the run as soon as it has no follower.
+	NoGracePeriod bool
 }
 
-// Start begins a run of the viewer in ctx, a signed-in person. When it returns, the run, its conversation and its first
-// event are stored, and it goes on by itself, whatever becomes of ctx, until it ends or nobody follows it.
+// Start starts a run for the viewer in ctx, a signed-in person. When Start
+// returns, the run, its conversation and its first event are stored. The run
+// continues after the end of ctx, until it ends or has no follower for the
+// grace period.
 //
-// Errors: invalid_request for the message, not_found for an agent or conversation that does not exist for this person,
-// conflict while another run of the conversation is under way, rate_limited while too many runs are, unavailable once closed.
+// Errors: invalid_request for the message; not_found if this person has no such
+// agent or conversation; conflict if another run of the conversation is in
+// progress; rate_limited if too many runs are; unavailable after Close.
 func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	if err := validate(in.Message); err != nil {
 		return nil, err
@@ -51,7 +59,7 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	if !ok || v.Kind != viewer.KindSession {
 		return nil, apierr.New(apierr.Unauthorized, "Session required")
 	}
-	ctx = ent.NewTxContext(ctx, nil) // a transaction that ctx may still name is not this one's
+	ctx = ent.NewTxContext(ctx, nil) // the run outlives a transaction of ctx
 	agent, err := r.opt.Ent.Agent.Get(ctx, in.Agent)
 	if ent.IsNotFound(err) {
 		return nil, apierr.NotFound("Agent")
@@ -59,41 +67,41 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	if err != nil {
 		return nil, apierr.Wrap("run: read the agent", err)
 	}
-	reach, err := reachOf(v, agent)
+	scope, err := scopeOf(v, agent)
 	if err != nil {
-		return nil, apierr.Wrap("run: reach", err)
+		return nil, apierr.Wrap("run: scope", err)
 	}
 	history, err := r.history(ctx, v, agent.ID, in.Conversation)
 	if err != nil {
 		return nil, apierr.Wrap("run: conversation", err)
 	}
 	model := r.model(ctx, agent)
-	w := &work{runs: r, agent: agent, viewer: v, reach: reach, model: model, history: history, message: in.Message}
+	w := &work{runs: r, agent: agent, viewer: v, scope: scope, model: model, history: history, message: in.Message}
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	if w.row, err = r.open(ctx, w, in); err != nil {
+	if w.row, err = r.createRun(ctx, w, in); err != nil {
 		cancel(nil)
 		return nil, err
 	}
-	a := &active{id: w.row.ID, cancel: cancel, grace: r.opt.Grace}
-	if in.AtOnce {
-		a.grace = time.Millisecond
+	a := &activeRun{id: w.row.ID, cancel: cancel, gracePeriod: r.opt.GracePeriod}
+	if in.NoGracePeriod {
+		a.gracePeriod = time.Millisecond
 	}
 	w.active = a
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
 		r.active[a.id] = a
-		r.working.Add(1)
-		r.abandon(a, r.opt.Grace)
+		r.goroutines.Add(1)
+		r.scheduleCancel(a, r.opt.GracePeriod)
 	}
 	r.mu.Unlock()
 	if closed {
-		cancel(errClosing)
-		w.close(base, errClosing)
+		cancel(errShuttingDown)
+		w.finish(base, errShuttingDown)
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again in a moment.")
 	}
 	go func() {
-		defer r.working.Done()
+		defer r.goroutines.Done()
 		defer cancel(nil)
 		w.run(base)
 	}()
@@ -114,21 +122,22 @@ func validate(text string) error {
 	return nil
 }
 
-// reachOf is what the viewer reaches, narrowed to the agent's collections unless that may search all. Of collections
-// that are gone nothing is found.
-func reachOf(v viewer.Viewer, agent *ent.Agent) (viewer.Scope, error) {
-	reach, err := v.Scope()
+// scopeOf returns the viewer's scope, narrowed to the agent's collections
+// unless the agent may search all. Deleted collections match nothing.
+func scopeOf(v viewer.Viewer, agent *ent.Agent) (viewer.Scope, error) {
+	scope, err := v.Scope()
 	if err != nil || agent.AllCollections {
-		return reach, err
+		return scope, err
 	}
 	ids := agent.Collections
-	if own, all := reach.Collections(); !all {
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return !slices.Contains(own, id) })
+	if allowed, all := scope.Collections(); !all {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return !slices.Contains(allowed, id) })
 	}
-	return reach.Narrow(ids...)
+	return scope.Narrow(ids...)
 }
 
-// model is the one the agent names, else the default; nil when none is configured.
+// model returns the agent's chat model, or the default, or nil if none is
+// configured.
 func (r *Runs) model(ctx context.Context, agent *ent.Agent) llm.ChatModel {
 	name := ""
 	if agent.Model != nil {
@@ -141,33 +150,29 @@ func (r *Runs) model(ctx context.Context, agent *ent.Agent) llm.ChatModel {
 	if model, found = r.opt.Models.Default(); !found {
 		return nil
 	}
-	r.opt.Log.WarnContext(ctx, "an agent names a chat model that is not configured; the default is asked", slog.Any("agent", agent.ID))
+	r.opt.Log.WarnContext(ctx, "agent's chat model not configured, using the default", slog.Any("agent", agent.ID))
 	return model
 }
 
-// open stores the beginning of a run.
-func (r *Runs) open(ctx context.Context, w *work, in Input) (*ent.AgentRun, error) {
-	tx, err := r.opt.Ent.Tx(ctx)
+// createRun stores the start of a run.
+func (r *Runs) createRun(ctx context.Context, w *work, in Input) (*ent.AgentRun, error) {
+	var row *ent.AgentRun
+	err := transaction.In(ctx, r.opt.Ent, func(_ context.Context, client *ent.Client) (err error) {
+		row, err = r.insertRun(ctx, client, w, in) // Admit must not use the transaction
+		return err
+	})
 	if err != nil {
-		return nil, apierr.Wrap("run: begin", err)
-	}
-	row, err := r.begin(ctx, tx, w, in)
-	if err != nil {
-		_ = tx.Rollback() // the first error says more
 		return nil, err
-	}
-	if err := tx.Commit(); err != nil {
-		return nil, apierr.Wrap("run: store its beginning", err)
 	}
 	return row.Unwrap(), nil
 }
 
-func (r *Runs) begin(ctx context.Context, tx *ent.Tx, w *work, in Input) (*ent.AgentRun, error) {
-	// One at a time in a workspace, so that the counts hold.
-	if _, err := tx.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended('magpie agent runs ' || $1::text, 0))", w.viewer.Workspace.String()); err != nil {
-		return nil, apierr.Wrap("run: wait for one's turn", err)
+func (r *Runs) insertRun(ctx context.Context, client *ent.Client, w *work, in Input) (*ent.AgentRun, error) {
+	// The lock makes the counts of checkLimits reliable.
+	if _, err := client.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended('magpie agent runs ' || $1::text, 0))", w.viewer.Workspace.String()); err != nil {
+		return nil, apierr.Wrap("run: lock the workspace", err)
 	}
-	if err := r.room(ctx, tx, w.viewer, in.Conversation); err != nil {
+	if err := r.checkLimits(ctx, client, w.viewer, in.Conversation); err != nil {
 		return nil, err
 	}
 	if in.Admit != nil {
@@ -176,21 +181,21 @@ func (r *Runs) begin(ctx context.Context, tx *ent.Tx, w *work, in Input) (*ent.A
 		}
 	}
 	now := r.opt.Now()
-	talk := in.Conversation
-	if talk == uuid.Nil {
-		created, err := tx.Conversation.Create().SetSubjectID(w.viewer.Subject).SetAgentID(w.agent.ID).SetTitle(titleOf(in.Message)).
+	conversationID := in.Conversation
+	if conversationID == uuid.Nil {
+		created, err := client.Conversation.Create().SetSubjectID(w.viewer.Subject).SetAgentID(w.agent.ID).SetTitle(titleOf(in.Message)).
 			SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
 		if err != nil {
 			return nil, apierr.Wrap("run: start a conversation", err)
 		}
-		talk = created.ID
-	} else if err := tx.Conversation.UpdateOneID(talk).SetUpdatedAt(now).Exec(ctx); err != nil {
-		if ent.IsNotFound(err) { // deleted meanwhile
+		conversationID = created.ID
+	} else if err := client.Conversation.UpdateOneID(conversationID).SetUpdatedAt(now).Exec(ctx); err != nil {
+		if ent.IsNotFound(err) { // deleted in the meantime
 			return nil, apierr.NotFound("Conversation")
 		}
-		return nil, apierr.Wrap("run: touch the conversation", err)
+		return nil, apierr.Wrap("run: update the conversation", err)
 	}
-	create := tx.AgentRun.Create().SetSubjectID(w.viewer.Subject).SetAgentID(w.agent.ID).SetConversationID(talk).SetMessage(in.Message).
+	create := client.AgentRun.Create().SetSubjectID(w.viewer.Subject).SetAgentID(w.agent.ID).SetConversationID(conversationID).SetMessage(in.Message).
 		SetCreatedAt(now).SetUpdatedAt(now)
 	if w.model != nil {
 		create.SetModel(w.model.Name())
@@ -199,55 +204,56 @@ func (r *Runs) begin(ctx context.Context, tx *ent.Tx, w *work, in Input) (*ent.A
 	if err != nil {
 		return nil, apierr.Wrap("run: store it", err)
 	}
-	err = tx.Message.Create().SetConversationID(talk).SetSubjectID(w.viewer.Subject).SetRole(message.RoleUser).SetContent(in.Message).SetRunID(row.ID).
+	err = client.Message.Create().SetConversationID(conversationID).SetSubjectID(w.viewer.Subject).SetRole(message.RoleUser).SetContent(in.Message).SetRunID(row.ID).
 		SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 	if err != nil {
 		return nil, apierr.Wrap("run: store the message", err)
 	}
-	first, err := json.Marshal(Start{RunID: row.ID, ConversationID: talk})
+	first, err := json.Marshal(Start{RunID: row.ID, ConversationID: conversationID})
 	if err != nil {
 		return nil, apierr.Wrap("run: its first event", err)
 	}
-	return row, insert(ctx, tx, row, 1, []draft{{kind: TypeStart, data: first}})
+	return row, insert(ctx, client, row, 1, []pendingEvent{{eventType: TypeStart, data: first}})
 }
 
-// room refuses a run that would be one too many.
-func (r *Runs) room(ctx context.Context, tx *ent.Tx, v viewer.Viewer, talk uuid.UUID) error {
+// checkLimits returns an error if another run would exceed a limit.
+func (r *Runs) checkLimits(ctx context.Context, client *ent.Client, v viewer.Viewer, conversationID uuid.UUID) error {
 	var workspace, person, same int
-	rows, err := tx.QueryContext(ctx, `select count(*), count(*) filter (where subject_id = $2::uuid), count(*) filter (where conversation_id = $3::uuid)
-		from agent_runs where workspace_id = $1::uuid and status = 'RUNNING'`, v.Workspace.String(), v.Subject.String(), talk.String())
+	rows, err := client.QueryContext(ctx, `select count(*), count(*) filter (where subject_id = $2::uuid), count(*) filter (where conversation_id = $3::uuid)
+		from agent_runs where workspace_id = $1::uuid and status = 'RUNNING'`, v.Workspace.String(), v.Subject.String(), conversationID.String())
 	if err != nil {
-		return apierr.Wrap("run: count what is running", err)
+		return apierr.Wrap("run: count runs", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		if err := rows.Scan(&workspace, &person, &same); err != nil {
-			return apierr.Wrap("run: count what is running", err)
+			return apierr.Wrap("run: count runs", err)
 		}
 	}
 	switch err := rows.Err(); {
 	case err != nil:
-		return apierr.Wrap("run: count what is running", err)
+		return apierr.Wrap("run: count runs", err)
 	case same > 0:
 		return apierr.New(apierr.Conflict, "A run of this conversation is under way; wait for its end or cancel it.")
-	case person >= r.opt.PerPerson:
-		return busy(fmt.Sprintf("You have %d runs under way, which is the most at once; wait for one to end.", person))
-	case workspace >= r.opt.PerWorkspace:
-		return busy(fmt.Sprintf("The workspace has %d runs under way, which is the most at once; try again in a moment.", workspace))
+	case person >= r.opt.MaxPerPerson:
+		return tooManyRuns(fmt.Sprintf("You have %d runs under way, which is the most at once; wait for one to end.", person))
+	case workspace >= r.opt.MaxPerWorkspace:
+		return tooManyRuns(fmt.Sprintf("The workspace has %d runs under way, which is the most at once; try again in a moment.", workspace))
 	}
 	return nil
 }
 
-func busy(message string) error {
+func tooManyRuns(message string) error {
 	e := apierr.New(apierr.RateLimited, message)
 	e.RetryAfter = 5 * time.Second
 	return e
 }
 
-// remembered is how many messages of a conversation a run looks back on at most.
-const remembered = 30
+// maxHistory is how many earlier messages of a conversation the model sees.
+const maxHistory = 30
 
-// history reads a conversation of this person with this agent; the zero id is a new one.
+// history returns the earlier messages of a conversation of this person with
+// this agent. The zero id is a new conversation.
 func (r *Runs) history(ctx context.Context, v viewer.Viewer, agent, id uuid.UUID) ([]llm.Message, error) {
 	if id == uuid.Nil {
 		return nil, nil
@@ -255,30 +261,32 @@ func (r *Runs) history(ctx context.Context, v viewer.Viewer, agent, id uuid.UUID
 	found, err := r.opt.Ent.Conversation.Query().
 		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentID(agent)).Exist(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find it: %w", err)
+		return nil, fmt.Errorf("find the conversation: %w", err)
 	}
 	if !found {
 		return nil, apierr.NotFound("Conversation")
 	}
 	rows, err := r.opt.Ent.Message.Query().Where(message.ConversationID(id)).
-		Order(ent.Desc(message.FieldCreatedAt, message.FieldID)).Limit(remembered).Select(message.FieldRole, message.FieldContent).All(ctx)
+		Order(ent.Desc(message.FieldCreatedAt, message.FieldID)).Limit(maxHistory).Select(message.FieldRole, message.FieldContent).All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read it: %w", err)
+		return nil, fmt.Errorf("read the messages: %w", err)
 	}
 	slices.Reverse(rows)
-	return turns(rows), nil
+	return toModelMessages(rows), nil
 }
 
-// turns are the messages of a conversation, an unanswered question joined with the next: many models refuse two of one role.
-func turns(rows []*ent.Message) []llm.Message {
+// toModelMessages returns the messages of a conversation with alternating
+// roles, as many models require: an unanswered question is joined with the
+// next.
+func toModelMessages(rows []*ent.Message) []llm.Message {
 	var out []llm.Message
 	for _, row := range rows {
 		m := llm.Message{Role: llm.RoleUser, Content: row.Content}
 		if row.Role == message.RoleAssistant {
-			m = llm.Message{Role: llm.RoleAssistant, Content: withoutCitations(row.Content)}
+			m = llm.Message{Role: llm.RoleAssistant, Content: chat.WithoutCitations(row.Content)}
 		}
 		switch last := len(out) - 1; {
-		case last < 0 && m.Role == llm.RoleAssistant: // its question is too far back
+		case last < 0 && m.Role == llm.RoleAssistant: // the question is not among the messages
 		case last >= 0 && out[last].Role == m.Role:
 			out[last].Content += "\n\n" + m.Content
 		default:
@@ -291,14 +299,10 @@ func turns(rows []*ent.Message) []llm.Message {
 	return out
 }
 
-// titleOf names a conversation after its first message.
+// titleOf returns a title for a conversation from its first message.
 func titleOf(text string) string {
-	words := []rune(strings.Join(strings.Fields(text), " "))
-	if len(words) > 80 {
-		return strings.TrimSpace(string(words[:79])) + "…"
-	}
-	return string(words)
+	return safetext.Truncate(strings.Join(strings.Fields(text), " "), 80)
 }
 
-// Open reports whether a run has not ended.
-func Open(row *ent.AgentRun) bool { return row.Status == agentrun.StatusRunning }
+// IsOpen reports whether a run has not ended.
+func IsOpen(row *ent.AgentRun) bool { return row.Status == agentrun.StatusRunning }

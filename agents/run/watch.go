@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// execer and querier are ent's client and its transactions.
+// execer and querier are implemented by ent clients and transactions.
 type (
 	execer interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -27,22 +27,28 @@ type (
 	}
 )
 
-// page is how many events are read at once.
-const page = 500
+// pageSize is how many events a follower reads at once.
+const pageSize = 500
+
+// finalEventTimeout is how long a follower waits for the final event, and for its
+// reader, while r closes.
+const finalEventTimeout = time.Second
 
 // follower is one reader of one run.
 type follower struct {
-	runs *Runs
-	run  uuid.UUID
-	row  *ent.AgentRun
-	news chan struct{}
-	out  chan Event
-	here bool      // the run is one of this process
-	told time.Time // when its process was last told that somebody is there
+	runs        *Runs
+	run         uuid.UUID
+	row         *ent.AgentRun
+	wake        chan struct{}
+	out         chan Event
+	isLocal     bool      // the run belongs to this process
+	announcedAt time.Time // last time the run's process was told about this follower
 }
 
-// Watch follows a run of the viewer's from the event behind the given number on; 0 gives all. The channel is closed after
-// the last event, when ctx ends, when the run is deleted and when r is closed. While somebody follows a run it goes on.
+// Watch follows a run of the viewer from the event after the given number; 0
+// means all events. The channel is closed after the final event, when ctx ends,
+// when the run is deleted and when r is closed. A run with a follower is not
+// canceled for lack of one.
 func (r *Runs) Watch(ctx context.Context, id uuid.UUID, after int64) (<-chan Event, error) {
 	if after < 0 {
 		return nil, apierr.Invalid("after", "must be 0 or more")
@@ -51,19 +57,19 @@ func (r *Runs) Watch(ctx context.Context, id uuid.UUID, after int64) (<-chan Eve
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{runs: r, run: id, row: row, news: make(chan struct{}, 1), out: make(chan Event)}
+	f := &follower{runs: r, run: id, row: row, wake: make(chan struct{}, 1), out: make(chan Event)}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again.")
 	}
-	r.working.Add(1)
+	r.goroutines.Add(1)
 	r.mu.Unlock()
-	r.attach(f)
+	r.addFollower(f)
 	go func() {
-		defer r.working.Done()
+		defer r.goroutines.Done()
 		defer close(f.out)
-		defer r.detach(f)
+		defer r.removeFollower(f)
 		f.follow(ctx, after)
 	}()
 	return f.out, nil
@@ -81,9 +87,11 @@ func (r *Runs) Get(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) {
 	return row, nil
 }
 
-// EventsOf reads the events behind a number, at most so many of each, of runs of a workspace that were read for the viewer, in
-// one statement. Pieces of the answer that follow each other are joined to one event, with the number of the last.
-func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UUID, after int64, most int) (map[uuid.UUID][]Event, error) {
+// EventsOf returns the events after a number of several runs of a workspace, at
+// most limit of each, in one statement. The caller has checked that the viewer
+// may read the runs. Adjacent pieces of the answer are joined into one event
+// with the number of the last.
+func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UUID, after int64, limit int) (map[uuid.UUID][]Event, error) {
 	ids := make([]string, len(runs))
 	for i, id := range runs {
 		ids[i] = id.String()
@@ -94,7 +102,7 @@ func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UU
 					case when type = $4::text and lag(type) over (partition by run_id order by seq) = $4::text then 0 else 1 end as begins
 				from agent_run_events where workspace_id = $1::uuid and run_id = any ($2::text::uuid[]) and seq > $3::bigint) e) e
 		where number <= $5::bigint order by run_id, seq`,
-		workspace.String(), "{"+strings.Join(ids, ",")+"}", strconv.FormatInt(after, 10), TypeContent, strconv.Itoa(most))
+		workspace.String(), "{"+strings.Join(ids, ",")+"}", strconv.FormatInt(after, 10), TypeContent, strconv.Itoa(limit))
 	if err != nil {
 		return nil, apierr.Wrap("read the events of runs", err)
 	}
@@ -103,7 +111,7 @@ func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UU
 	for rows.Next() {
 		var e Event
 		var id, data string
-		if err := rows.Scan(&id, &e.Seq, &e.Type, &data, &e.At); err != nil {
+		if err := rows.Scan(&id, &e.Seq, &e.Type, &data, &e.CreatedAt); err != nil {
 			return nil, apierr.Wrap("read an event", err)
 		}
 		run, err := uuid.Parse(id)
@@ -112,7 +120,7 @@ func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UU
 		}
 		e.Data = json.RawMessage(data)
 		if last := len(out[run]) - 1; e.Type == TypeContent && last >= 0 && out[run][last].Type == TypeContent {
-			out[run][last] = joined(out[run][last], e)
+			out[run][last] = joinContent(out[run][last], e)
 			continue
 		}
 		out[run] = append(out[run], e)
@@ -120,79 +128,82 @@ func (r *Runs) EventsOf(ctx context.Context, workspace uuid.UUID, runs []uuid.UU
 	return out, apierr.Wrap("read the events of runs", rows.Err())
 }
 
-func joined(a, b Event) Event {
+func joinContent(a, b Event) Event {
 	var first, second Content
 	if json.Unmarshal(a.Data, &first) != nil || json.Unmarshal(b.Data, &second) != nil {
 		return b
 	}
-	b.Data, _ = json.Marshal(Content{Content: first.Content + second.Content}) // a string always can
+	b.Data, _ = json.Marshal(Content{Content: first.Content + second.Content}) // a string always encodes
 	return b
 }
 
 func (f *follower) follow(ctx context.Context, seq int64) {
-	tick := time.NewTicker(min(f.runs.opt.Poll, f.runs.opt.Grace/5))
+	tick := time.NewTicker(min(f.runs.opt.PollInterval, f.runs.opt.GracePeriod/5))
 	defer tick.Stop()
 	for {
-		f.watching(ctx)
-		open, err := f.open(ctx)
+		f.announce(ctx)
+		open, err := f.isOpen(ctx)
 		var events []Event
 		if err == nil {
-			events, err = read(ctx, f.runs.opt.Ent, f.row, seq, page)
+			events, err = readEvents(ctx, f.runs.opt.Ent, f.row, seq, pageSize)
 		}
 		switch {
 		case ctx.Err() != nil || apierr.From(err).Code == apierr.CodeNotFound:
 			return
 		case err != nil:
-			f.runs.opt.Log.WarnContext(ctx, "a followed run cannot be read at the moment", slog.Any("run", f.run), slog.Any("error", err))
+			f.runs.opt.Log.WarnContext(ctx, "run events not read, will retry", slog.Any("run", f.run), slog.Any("error", err))
 		case len(events) == 0 && !open:
-			return // what was there when it ended has been read
+			return // all events of the ended run have been read
 		}
 		for _, e := range events {
 			if !f.send(ctx, e, tick.C) {
 				return
 			}
-			if seq = e.Seq; e.Last() {
+			if seq = e.Seq; e.IsFinal() {
 				return
 			}
 		}
-		if len(events) == page {
+		if len(events) == pageSize {
 			continue
 		}
 		select {
-		case <-f.news:
+		case <-f.wake:
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		case <-f.runs.closing:
-			if !f.lastCall(ctx) {
+			if !f.awaitFinalEvent(ctx) {
 				return
 			}
 		}
 	}
 }
 
-// watching tells the process of a run, where that is another one, that somebody is there.
-func (f *follower) watching(ctx context.Context) {
-	if !f.here && time.Since(f.told) > f.runs.opt.Grace/6 {
-		f.told = time.Now()
-		f.runs.publish(ctx, f.run, Watched)
+// announce tells the process of a run that it has a follower here.
+func (f *follower) announce(ctx context.Context) {
+	if !f.isLocal && time.Since(f.announcedAt) > f.runs.opt.GracePeriod/6 {
+		f.announcedAt = time.Now()
+		f.runs.publish(ctx, f.run, NotifyWatched)
 	}
 }
 
-// send passes an event on, however slowly it is read; false when its reader left. The end of a run that closing ends is
-// still passed on, if it is taken soon.
+// send passes an event to the reader and reports whether the reader is still
+// there. While r closes, the reader has a second left.
 func (f *follower) send(ctx context.Context, e Event, tick <-chan time.Time) bool {
 	closing := f.runs.closing
-	var late <-chan time.Time
+	late := time.NewTimer(time.Hour)
+	late.Stop() // starts when r closes
+	defer late.Stop()
 	for {
 		select {
 		case f.out <- e:
 			return true
 		case <-tick:
-			f.watching(ctx)
+			f.announce(ctx)
 		case <-closing:
-			closing, late = nil, time.After(time.Second)
-		case <-late:
+			closing = nil
+			late.Reset(finalEventTimeout)
+		case <-late.C:
 			return false
 		case <-ctx.Done():
 			return false
@@ -200,22 +211,23 @@ func (f *follower) send(ctx context.Context, e Event, tick <-chan time.Time) boo
 	}
 }
 
-// lastCall waits a moment for the end of a run that closing ends; false when there is none to come.
-func (f *follower) lastCall(ctx context.Context) bool {
-	if !f.here {
+// awaitFinalEvent waits up to a second for the final event of a run that Close
+// ends, and reports whether to read events again.
+func (f *follower) awaitFinalEvent(ctx context.Context) bool {
+	if !f.isLocal {
 		return false
 	}
+	ctx, cancel := context.WithTimeout(ctx, finalEventTimeout)
+	defer cancel()
 	select {
-	case <-f.news:
+	case <-f.wake:
 		return true
 	case <-ctx.Done():
-		return false
-	case <-time.After(time.Second):
 		return false
 	}
 }
 
-func (f *follower) open(ctx context.Context) (bool, error) {
+func (f *follower) isOpen(ctx context.Context) (bool, error) {
 	row, err := f.runs.opt.Ent.AgentRun.Query().Where(agentrun.ID(f.run)).Select(agentrun.FieldStatus).Only(ent.NewTxContext(ctx, nil))
 	if ent.IsNotFound(err) {
 		return false, apierr.NotFound("Run")
@@ -223,14 +235,14 @@ func (f *follower) open(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return Open(row), nil
+	return IsOpen(row), nil
 }
 
-// read reads events behind a number.
-func read(ctx context.Context, db querier, row *ent.AgentRun, after int64, most int) ([]Event, error) {
+// readEvents reads events after a number.
+func readEvents(ctx context.Context, db querier, row *ent.AgentRun, after int64, limit int) ([]Event, error) {
 	rows, err := db.QueryContext(ctx, `select seq, type, data::text, created_at from agent_run_events
 		where run_id = $1::uuid and workspace_id = $2::uuid and seq > $3::bigint order by seq limit $4::bigint`,
-		row.ID.String(), row.WorkspaceID.String(), strconv.FormatInt(after, 10), strconv.Itoa(most))
+		row.ID.String(), row.WorkspaceID.String(), strconv.FormatInt(after, 10), strconv.Itoa(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
@@ -239,7 +251,7 @@ func read(ctx context.Context, db querier, row *ent.AgentRun, after int64, most 
 	for rows.Next() {
 		var e Event
 		var data string
-		if err := rows.Scan(&e.Seq, &e.Type, &data, &e.At); err != nil {
+		if err := rows.Scan(&e.Seq, &e.Type, &data, &e.CreatedAt); err != nil {
 			return nil, fmt.Errorf("read an event: %w", err)
 		}
 		e.Data = json.RawMessage(data)

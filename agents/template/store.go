@@ -119,7 +119,7 @@ func (s *Store) Create(ctx context.Context, in Input) (*Template, error) {
 		}
 	}
 	client := transaction.Client(ctx, s.ent)
-	made, err := applyChange(client.AgentTemplate.Create(), Change{
+	create, err := applyChange(client.AgentTemplate.Create(), Change{
 		Name: patch.Set(valueOrZero(in.Name)), Description: patch.Set(in.Description), Category: patch.Set(orDefault(in.Category)), Prompt: patch.Set(valueOrZero(in.Prompt)),
 		Tools: patch.Set(in.Tools), StartMessage: patch.Set(in.StartMessage),
 	})
@@ -133,7 +133,7 @@ func (s *Store) Create(ctx context.Context, in Input) (*Template, error) {
 	if count >= MaxPerWorkspace {
 		return nil, apierr.New(apierr.Conflict, fmt.Sprintf("The workspace has %d templates of its own, which is the most; delete one first", count))
 	}
-	row, err := made.Save(ctx)
+	row, err := create.Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("store the template: %w", err)
 	}

@@ -16,10 +16,10 @@ func flow() map[string][]string {
 	return map[string][]string{
 		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/safetext", "internal/viewer"},
 		"agents/catalog":                with("internal/store/transaction", "ent"),
-		"agents/memory":                 with("ent", "internal/model/embed", "internal/analysis"),
+		"agents/memory":                 with("ent", "internal/store/transaction", "internal/model/embed", "internal/analysis"),
 		"agents/template":               with("internal/store/transaction", "ent", "agents/catalog"),
 		"agents/calc":                   {},
-		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/chat", "internal/model/llm", "internal/search"),
+		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/search"),
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),
 		"cmd":                           {""},
 		"connectors":                    {"connectors", "internal/httpx", "internal/safetext", "internal/connector/blob"},
