@@ -9,10 +9,11 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Magic is how a compound file begins.
+// Magic is the signature of a compound file.
 const Magic = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 
-// File is an open compound file: its streams by path, storages parted by slashes, in lower case. It is for one goroutine.
+// A File is an open compound file. The paths of its streams separate storages by slashes. It is not safe for concurrent
+// use.
 type File struct {
 	format  string
 	budget  *document.Budget
@@ -24,18 +25,17 @@ type File struct {
 	mini *miniSectors // nil until a short stream is read
 }
 
-// stream is where a stream begins, and its content once it was read.
+// A stream is a stream with its content, once isRead is set.
 type stream struct {
 	entry   *entry
-	read    bool
+	isRead  bool
 	content []byte
 	err     error
 }
 
-// Open reads the directory of a compound file; streams are read when they are asked for. The content is kept, and must not
-// change while the file is used. The format is what the file is called in errors. Small damage is read over: a last sector
-// that is cut off, a part of the allocation table or of the directory's tree that is missing. The error is a
-// *document.DamagedError or a *document.LimitError.
+// Open reads the directory of a compound file. Streams are read on demand. The content must not change while the file
+// is used. The format names the file in errors. Small damage is repaired: a truncated last sector, missing parts of the
+// allocation table or of the directory tree. The error is a *document.DamagedError or a *document.LimitError.
 func Open(content []byte, format string, budget *document.Budget) (*File, error) {
 	f := &File{format: format, budget: budget, byPath: make(map[string]*stream)}
 	head, err := readHeader(content)
@@ -52,14 +52,14 @@ func Open(content []byte, format string, budget *document.Budget) (*File, error)
 // Names returns the paths of the streams in lower case, in the order of the directory.
 func (f *File) Names() []string { return f.names }
 
-// Has reports whether there is such a stream, whatever the case of its path. It reads nothing.
+// Has reports whether there is a stream, regardless of the case of its path.
 func (f *File) Has(path string) bool {
 	_, found := f.byPath[strings.ToLower(path)]
 	return found
 }
 
-// Size returns how long a stream should be by the directory, 0 when there is none. Stream returns less of one that is cut
-// off.
+// Size returns the size of a stream according to the directory, 0 if there is none. Stream returns less if the stream
+// is truncated.
 func (f *File) Size(path string) int64 {
 	if s, found := f.byPath[strings.ToLower(path)]; found {
 		return s.entry.size
@@ -67,23 +67,23 @@ func (f *File) Size(path string) int64 {
 	return 0
 }
 
-// Stream returns a stream by its path, whatever its case; false when there is none, or none that can be read: Read tells
-// why. What is cut off of the stream is missing at its end. The bytes must not be changed.
+// Stream returns the content of a stream, regardless of the case of its path. It is false if there is no such stream or
+// it cannot be read. The bytes must not be changed.
 func (f *File) Stream(path string) ([]byte, bool) {
 	content, err := f.Read(path)
 	return content, err == nil
 }
 
-// Read is Stream with the reason: fs.ErrNotExist when there is no such stream, a *document.DamagedError when nothing of it
-// can be read, a *document.LimitError when the budget is spent. A stream that is read twice is counted once.
+// Read is Stream with an error: fs.ErrNotExist if there is no such stream, a *document.DamagedError if none of it can
+// be read, a *document.LimitError if the budget is spent. A stream counts against the budget once.
 func (f *File) Read(path string) ([]byte, error) {
 	s, found := f.byPath[strings.ToLower(path)]
 	if !found {
 		return nil, fmt.Errorf("%s has no stream %q: %w", f.format, path, fs.ErrNotExist)
 	}
-	if !s.read {
+	if !s.isRead {
 		s.content, s.err = f.load(s.entry)
-		s.read = true
+		s.isRead = true
 	}
 	return s.content, s.err
 }

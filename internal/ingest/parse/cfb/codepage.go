@@ -14,14 +14,13 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// Code pages that are no table of single bytes.
+// Code pages of Unicode.
 const (
 	codePageUTF16 = 1200
 	codePageUTF8  = 65001
 )
 
-// DecodeUTF16 makes text of little-endian UTF-16. A half of a pair that stands alone becomes U+FFFD; an odd last byte is
-// left out.
+// DecodeUTF16 decodes little-endian UTF-16. An unpaired surrogate becomes U+FFFD. An odd last byte is left out.
 func DecodeUTF16(text []byte) string {
 	var b strings.Builder
 	b.Grow(len(text) / 2)
@@ -41,8 +40,7 @@ func DecodeUTF16(text []byte) string {
 	return b.String()
 }
 
-// Decode makes text of bytes in a Windows code page; one that is not known is taken for 1252, which most files use. Bytes
-// that mean nothing in it become U+FFFD.
+// Decode decodes text in a Windows code page. Unknown code pages are read as 1252. Invalid bytes become U+FFFD.
 func Decode(codePage int, text []byte) string {
 	switch codePage {
 	case codePageUTF16:

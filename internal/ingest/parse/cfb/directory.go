@@ -9,8 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Bounds of a directory: how long its entries are, how deep storages may stand in each other, and how long all paths may
-// be together, which would else grow with the square of the file.
+// maxDepth is how deep storages are nested. maxPaths is how long all paths may be together, which otherwise grow with
+// the square of the file's size.
 const (
 	entrySize = 128
 	maxDepth  = 64
@@ -25,7 +25,7 @@ const (
 	noEntry      = math.MaxUint32
 )
 
-// entry is a storage or a stream in the directory.
+// An entry is a storage or a stream in the directory.
 type entry struct {
 	name               string // in lower case
 	kind               byte
@@ -34,7 +34,7 @@ type entry struct {
 	size               int64
 }
 
-// readDirectory reads the entries and finds their paths.
+// readDirectory reads the entries and their paths.
 func (f *File) readDirectory(start uint32) error {
 	content, err := f.sectors.read(start, math.MaxInt64, f.budget)
 	if err != nil {
@@ -45,18 +45,18 @@ func (f *File) readDirectory(start uint32) error {
 		return f.damaged("the directory of its storage cannot be found")
 	}
 	for i := range f.entries {
-		f.entries[i] = readEntry(content[i*entrySize:(i+1)*entrySize], f.sectors.header.long)
+		f.entries[i] = readEntry(content[i*entrySize:(i+1)*entrySize], f.sectors.header.isLong)
 	}
 	return f.name()
 }
 
-func readEntry(content []byte, long bool) entry {
+func readEntry(content []byte, isLong bool) entry {
 	le := binary.LittleEndian
 	e := entry{
 		kind: content[66], left: le.Uint32(content[68:]), right: le.Uint32(content[72:]), child: le.Uint32(content[76:]),
 		start: le.Uint32(content[116:]), size: int64(le.Uint32(content[120:])),
 	}
-	if high := le.Uint32(content[124:]); long && high < 1<<31 {
+	if high := le.Uint32(content[124:]); isLong && high < 1<<31 {
 		e.size |= int64(high) << 32
 	}
 	units := make([]uint16, 0, 32)
@@ -71,20 +71,20 @@ func readEntry(content []byte, long bool) entry {
 	return e
 }
 
-// step is an entry to be visited: with what stands in front of its path, and whether its left neighbours were.
+// A step is an entry to be visited.
 type step struct {
-	entry  uint32
-	prefix string
-	depth  int
-	turned bool
+	entry     uint32
+	prefix    string
+	depth     int
+	hasTurned bool
 }
 
-// name gives streams their paths by a walk through the trees of all storages, in order and without recursion. How the
-// trees are sorted does not matter. Where a tree has an impossible branch, streams that were not met count as the root's.
+// name gives streams their paths. It walks the trees of all storages without recursion, and does not rely on their
+// order. If a tree is damaged, streams that it does not contain belong to the root.
 func (f *File) name() error {
 	visited := make([]bool, len(f.entries))
 	visited[0] = true
-	broken, paths := f.entries[0].kind != rootEntry, 0
+	isDamaged, paths := f.entries[0].kind != rootEntry, 0
 	stack := []step{{entry: f.entries[0].child, depth: 1}}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
@@ -92,13 +92,13 @@ func (f *File) name() error {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		if !top.turned {
+		if !top.hasTurned {
 			if int64(top.entry) >= int64(len(f.entries)) || visited[top.entry] {
-				broken = true
+				isDamaged = true
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			visited[top.entry], top.turned = true, true
+			visited[top.entry], top.hasTurned = true, true
 			stack = append(stack, step{entry: f.entries[top.entry].left, prefix: top.prefix, depth: top.depth})
 			continue
 		}
@@ -115,7 +115,7 @@ func (f *File) name() error {
 		}
 	}
 	for i := range f.entries {
-		if e := &f.entries[i]; broken && !visited[i] && e.kind == streamEntry {
+		if e := &f.entries[i]; isDamaged && !visited[i] && e.kind == streamEntry {
 			f.add(e.name, e)
 		}
 	}

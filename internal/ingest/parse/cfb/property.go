@@ -17,10 +17,10 @@ const (
 	typeFileTime = 64
 )
 
-// maxProperty is how long a property is that is kept, in bytes.
+// maxProperty is the longest property, in bytes. Longer ones are cut.
 const maxProperty = 64 << 10
 
-// codePageProperty is the property that tells in which code page the others are.
+// codePageProperty is the id of the property with the code page of the others.
 const codePageProperty = 1
 
 // Format ids of the two property sets (MS-OLEPS 3.1).
@@ -29,9 +29,9 @@ const (
 	documentSet = "\x02\xD5\xCD\xD5\x9C\x2E\x1B\x10\x93\x97\x08\x00\x2B\x2C\xF9\xAE"
 )
 
-// Properties returns what the file says about itself, by the keys of document.Draft.Meta: title, subject, author, keywords,
-// description, last_modified_by, application, category and company as strings, created and modified as times. What is
-// empty or cannot be read is left out: a file is not lost for it.
+// Properties returns the properties of the file by the keys of document.Draft.Meta: title, subject, author, keywords,
+// description, last_modified_by, application, category and company as strings, created and modified as times. Empty and
+// unreadable ones are left out.
 func (f *File) Properties() map[string]any {
 	meta := make(map[string]any)
 	sets := []struct {
@@ -59,13 +59,13 @@ func (f *File) Properties() map[string]any {
 	return meta
 }
 
-// properties is one property set: the bytes of each value, its type in front, by the id of the property.
+// properties is a property set. A value begins with its type.
 type properties struct {
 	values   map[uint32][]byte
 	codePage int
 }
 
-// readProperties finds a set by its format id in a stream of property sets.
+// readProperties returns the set with a format id from a stream of property sets.
 func readProperties(content []byte, format string) properties {
 	p := properties{values: make(map[uint32][]byte), codePage: 1252}
 	const head, place = 28, 20
@@ -103,7 +103,7 @@ func readProperties(content []byte, format string) properties {
 	return p
 }
 
-// value returns a property as a string or a time, nil where it is empty, absent or of another type.
+// value returns a property as a string or a time. It is nil if the property is empty, missing or of another type.
 func (p properties) value(id uint32) any {
 	content, found := p.values[id]
 	if !found {
@@ -114,11 +114,11 @@ func (p properties) value(id uint32) any {
 	var text string
 	switch le.Uint16(content) {
 	case typeBytes, typeBinary:
-		bytesOf := content[8:][:min(length, int64(len(content)-8), maxProperty)]
+		raw := content[8:][:min(length, int64(len(content)-8), maxProperty)]
 		if p.codePage != codePageUTF16 {
-			bytesOf, _, _ = bytes.Cut(bytesOf, []byte{0})
+			raw, _, _ = bytes.Cut(raw, []byte{0})
 		}
-		text = Decode(p.codePage, bytesOf)
+		text = Decode(p.codePage, raw)
 	case typeWide:
 		text = DecodeUTF16(content[8:][:min(length*2, int64(len(content)-8), maxProperty)])
 	case typeFileTime:
@@ -145,8 +145,8 @@ func (p properties) value(id uint32) any {
 	return text
 }
 
-// FileTime makes a time of a Windows FILETIME, which counts tenths of a microsecond from 1601 on. It is the zero time
-// where no document can be from then.
+// FileTime converts a Windows FILETIME, the number of 100 ns intervals since 1601. It is zero for times that no
+// document can have.
 func FileTime(ticks uint64) time.Time {
 	const toUnix, perSecond = 11_644_473_600, 10_000_000
 	seconds := int64(ticks/perSecond) - toUnix //nolint:gosec // at most 2^64/10^7

@@ -8,27 +8,28 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Marks in allocation tables in place of a sector (MS-CFB 2.1); those above maxSector all end a chain.
+// Marks in allocation tables (MS-CFB 2.1). All above maxSector end a chain.
 const (
 	maxSector  = 0xFFFFFFFA
 	endOfChain = 0xFFFFFFFE
 )
 
-// Sizes that the format fixes (MS-CFB 2.2): of a short sector, and from which on a stream stands in sectors of full size.
+// Fixed sizes of the format (MS-CFB 2.2): of the header, of a short sector as a power of 2, and of the shortest stream
+// in normal sectors.
 const (
 	headerSize = 512
 	miniShift  = 6
 	miniCutoff = 4096
 )
 
-// header is what is used of a file's header (MS-CFB 2.2).
+// header is the header of a file (MS-CFB 2.2).
 type header struct {
-	shift     uint
-	long      bool // version 4, whose streams may have more than 4 GiB
-	directory uint32
-	miniTable uint32
-	tables    []uint32 // sectors of the allocation table, those that the header lists
-	more      uint32   // sector that lists further ones
+	shift      uint
+	isLong     bool // version 4, whose streams may have more than 4 GiB
+	directory  uint32
+	miniTable  uint32
+	tables     []uint32 // sectors of the allocation table that the header lists
+	nextTables uint32   // sector that lists further ones
 }
 
 func readHeader(content []byte) (header, error) {
@@ -40,8 +41,8 @@ func readHeader(content []byte) (header, error) {
 	}
 	le := binary.LittleEndian
 	h := header{
-		shift: uint(le.Uint16(content[30:])), long: le.Uint16(content[26:]) >= 4,
-		directory: le.Uint32(content[48:]), miniTable: le.Uint32(content[60:]), more: le.Uint32(content[68:]),
+		shift: uint(le.Uint16(content[30:])), isLong: le.Uint16(content[26:]) >= 4,
+		directory: le.Uint32(content[48:]), miniTable: le.Uint32(content[60:]), nextTables: le.Uint32(content[68:]),
 	}
 	if h.shift != 9 && h.shift != 12 {
 		return header{}, errors.New("the sector size of its storage is none there is")
@@ -52,13 +53,13 @@ func readHeader(content []byte) (header, error) {
 	return h, nil
 }
 
-// sectors is a file as its sectors and the table that chains them.
+// sectors are the sectors of a file and the allocation table that chains them.
 type sectors struct {
 	content []byte // without the header
 	header  header
-	count   uint32 // of sectors, the last of which may be cut off
+	count   uint32 // of sectors, of which the last may be truncated
 	next    []uint32
-	// seen holds for each sector the last walk that came by, so that no walk passes a sector twice.
+	// seen holds for each sector the last walk that visited it. No walk passes a sector twice.
 	seen []uint32
 	walk uint32
 }
@@ -73,7 +74,7 @@ func newSectors(content []byte, head header) sectors {
 	return s
 }
 
-// sector returns a sector, shorter where the file ends in it, empty where there is none.
+// sector returns a sector. It is shorter if the file ends in it, and empty if it does not exist.
 func (s *sectors) sector(n uint32) []byte {
 	if n >= s.count {
 		return nil
@@ -82,8 +83,8 @@ func (s *sectors) sector(n uint32) []byte {
 	return s.content[start:min(start+1<<s.header.shift, len(s.content))]
 }
 
-// readTable joins the allocation table. Where a sector of it is missing the sectors that it is for are taken to follow each
-// other, which most do.
+// readTable reads the allocation table. If a sector of the table is missing, its sectors are assumed to follow each
+// other, as most do.
 func (s *sectors) readTable() []uint32 {
 	table := make([]uint32, 0, s.count)
 	perSector := 1 << (s.header.shift - 2)
@@ -108,7 +109,7 @@ func (s *sectors) readTable() []uint32 {
 		}
 	}
 	s.walk++
-	for at := s.header.more; at < s.count && s.seen[at] != s.walk; {
+	for at := s.header.nextTables; at < s.count && s.seen[at] != s.walk; {
 		s.seen[at] = s.walk
 		list := s.sector(at)
 		at = endOfChain
@@ -126,7 +127,7 @@ func (s *sectors) readTable() []uint32 {
 	return table
 }
 
-// chain returns the sectors from start on, at most as many as size bytes need. It ends before a sector that it passed.
+// chain returns the sectors of a chain, at most as many as size bytes need. It ends before a sector that it contains.
 func (s *sectors) chain(start uint32, size int64) []uint32 {
 	wanted := min((size+1<<s.header.shift-1)>>s.header.shift, int64(s.count))
 	var chain []uint32
@@ -142,8 +143,7 @@ func (s *sectors) chain(start uint32, size int64) []uint32 {
 	return chain
 }
 
-// read returns size bytes of the chain that begins at start, or as many as there are. Bytes that stand together in the file
-// are not copied.
+// read returns size bytes of a chain, or as many as there are. Contiguous bytes are not copied.
 func (s *sectors) read(start uint32, size int64, budget *document.Budget) ([]byte, error) {
 	size = min(size, int64(s.count)<<s.header.shift)
 	chain := s.chain(start, size)
@@ -151,11 +151,11 @@ func (s *sectors) read(start uint32, size int64, budget *document.Budget) ([]byt
 	if err := budget.Spend(size); err != nil || len(chain) == 0 {
 		return nil, err
 	}
-	together := true
+	isContiguous := true
 	for i, sector := range chain {
-		together = together && sector == chain[0]+uint32(i)
+		isContiguous = isContiguous && sector == chain[0]+uint32(i)
 	}
-	if together {
+	if isContiguous {
 		first := int(chain[0]) << s.header.shift
 		last := min(first+int(size), len(s.content))
 		return s.content[first:last:last], nil
@@ -164,13 +164,13 @@ func (s *sectors) read(start uint32, size int64, budget *document.Budget) ([]byt
 	for i, sector := range chain {
 		content = append(content, s.sector(sector)...)
 		if short := (i+1)<<s.header.shift - len(content); short > 0 && i < len(chain)-1 {
-			content = append(content, make([]byte, short)...) // the file is cut off in the middle of the stream
+			content = append(content, make([]byte, short)...) // the file ends within the stream
 		}
 	}
 	return content[:min(int(size), len(content))], nil
 }
 
-// miniSectors is the stream that holds the short streams, and the table that chains its sectors.
+// miniSectors are the short sectors, which a stream contains.
 type miniSectors struct {
 	sectors
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnescaped appends text with its entities replaced, line ends made \n, and bytes that are no UTF-8 replaced.
+// appendUnescaped appends text with its entities and line ends replaced, and invalid UTF-8 as U+FFFD.
 func appendUnescaped(to, text []byte) []byte {
 	begin := len(to)
 	for {

@@ -13,18 +13,17 @@ import (
 
 const bufferSize = 32 << 10
 
-// input holds what has been read of a document and not yet been scanned. The token that is being read stays in the
-// buffer as a whole, so that its parts need no copies: positions inside it are counted from at, which moves only
-// between tokens.
+// input buffers a document. The open token is always whole in the buffer, so that its parts need no copies. Positions
+// in the token count from at, which moves only between tokens.
 type input struct {
 	source io.Reader
 	buffer []byte
-	at     int   // where the token begins
-	offset int64 // how many bytes there were before the buffer
-	err    error // why there is no more to read
+	at     int   // start of the open token
+	offset int64 // how many bytes came before the buffer
+	err    error // why nothing more can be read
 }
 
-// more reads on. It fails at the end of the input, and once the token is longer than any may be.
+// more reads more bytes. It fails at the end of the input, and for a token that is too long.
 func (in *input) more() error {
 	if in.err != nil {
 		return in.err
@@ -56,7 +55,7 @@ func (in *input) more() error {
 	return in.err
 }
 
-// index returns where in the token, from a position on, the byte stands.
+// index returns the position of a byte in the token, at or after from.
 func (in *input) index(b byte, from int) (int, error) {
 	for {
 		token := in.buffer[in.at:]
@@ -72,7 +71,7 @@ func (in *input) index(b byte, from int) (int, error) {
 	}
 }
 
-// indexText is index for a longer mark.
+// indexText is index for a mark of several bytes.
 func (in *input) indexText(mark string, from int) (int, error) {
 	last := mark[len(mark)-1]
 	for at := from + len(mark) - 1; ; at++ {
@@ -96,7 +95,7 @@ func (in *input) byteAt(position int) (byte, error) {
 	return in.buffer[in.at+position], nil
 }
 
-// hasPrefix reports whether the token begins with the mark.
+// hasPrefix reports whether the token begins with a mark.
 func (in *input) hasPrefix(mark string) bool {
 	if _, err := in.byteAt(len(mark) - 1); err != nil {
 		return false
@@ -104,7 +103,7 @@ func (in *input) hasPrefix(mark string) bool {
 	return string(in.buffer[in.at:in.at+len(mark)]) == mark
 }
 
-// decoded turns the input into UTF-8.
+// decoded returns the input as UTF-8.
 func decoded(r *bufio.Reader) io.Reader {
 	head, _ := r.Peek(200)
 	switch {

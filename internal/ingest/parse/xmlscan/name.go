@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// name is the name of an element or an attribute.
+// name is the name of an element or attribute.
 type name struct{ full, prefix, local string }
 
-// Bounds of the names that are kept: a hostile file may invent a new one each time.
+// Limits of the cache of names. A hostile file may contain a new name each time.
 const (
 	maxNames   = 4096
 	nameSlots  = 256
@@ -16,7 +16,7 @@ const (
 	maxValue   = 16
 )
 
-// names keeps the names that were seen, so that each is made once, and short values of attributes, which repeat too.
+// names caches names, and short values of attributes, so that repeated ones are allocated once.
 type names struct {
 	recent [nameSlots]*name
 	all    map[string]*name
@@ -24,8 +24,8 @@ type names struct {
 	seed   maphash.Seed
 }
 
-// take returns the name that the bytes spell. It is never empty.
-func (n *names) take(spelled []byte) *name {
+// intern returns a name. The bytes must not be empty.
+func (n *names) intern(spelled []byte) *name {
 	length := len(spelled)
 	slot := &n.recent[(int(spelled[0])*7+int(spelled[length-1])*31+int(spelled[length/2])*3+length*5)%nameSlots]
 	if *slot != nil && (*slot).full == string(spelled) {
@@ -49,8 +49,8 @@ func (n *names) take(spelled []byte) *name {
 	return known
 }
 
-// valueOf returns a value as a string.
-func (n *names) valueOf(value []byte) string {
+// value returns an attribute value as a string.
+func (n *names) value(value []byte) string {
 	if len(value) == 0 {
 		return ""
 	}

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// rawAttr says where in the tag an attribute stands.
+// rawAttr is the position of an attribute in the tag.
 type rawAttr struct {
-	name, local, nameEnd int // local is where its name without the prefix begins
+	name, local, nameEnd int // local is the start of its name without prefix
 	value, valueEnd      int
-	plain                bool // the value is what is written: no entities, no line ends to mend
+	isPlain              bool // the value has no entities and carriage returns
 }
 
-// find returns the attribute with that name, whatever its prefix, the one without prefix first; nil when there is none.
+// find returns the attribute with a name and any prefix, or nil. One without prefix takes precedence.
 func (s *Scanner) find(name string) *rawAttr {
 	var found *rawAttr
 	for i := range s.raw {
@@ -32,13 +32,13 @@ func (s *Scanner) find(name string) *rawAttr {
 
 func (s *Scanner) attrValue(raw rawAttr) string {
 	value := s.tag[raw.value:raw.valueEnd]
-	if raw.plain {
-		return s.names.valueOf(value)
+	if raw.isPlain {
+		return s.names.value(value)
 	}
 	return string(appendUnescaped(nil, value))
 }
 
-// token reads one token; what is passed over gives kind 0.
+// token reads a token. The kind is 0 if it was skipped.
 func (s *Scanner) token() (Kind, error) {
 	first, err := s.byteAt(0)
 	if err != nil {
@@ -50,15 +50,15 @@ func (s *Scanner) token() (Kind, error) {
 	second, err := s.byteAt(1)
 	switch {
 	case err != nil:
-		return 0, s.early(err)
+		return 0, s.endInTag(err)
 	case second == '/':
 		return s.endTag()
 	case second == '?':
-		return 0, s.passOver("?>", 2)
+		return 0, s.skipTo("?>", 2)
 	case second != '!':
 		return s.startTag()
 	case s.hasPrefix("<!--"):
-		return 0, s.passOver("-->", 4)
+		return 0, s.skipTo("-->", 4)
 	case s.hasPrefix("<![CDATA["):
 		return s.cdata()
 	}
@@ -73,13 +73,13 @@ func (s *Scanner) characters() (Kind, error) {
 	text := s.buffer[s.at : s.at+end]
 	s.at += end
 	if len(s.stack) == 0 {
-		return 0, nil // blanks around the root
+		return 0, nil // white space around the root
 	}
 	s.setText(text)
 	return Text, nil
 }
 
-// setText makes text the characters of this token, without a copy where they need no change.
+// setText sets the text of the token. It copies only text that must be changed.
 func (s *Scanner) setText(text []byte) {
 	if isPlain(text) {
 		s.text = text
@@ -93,7 +93,7 @@ func (s *Scanner) cdata() (Kind, error) {
 	const begin = len("<![CDATA[")
 	end, err := s.indexText("]]>", begin)
 	if err != nil {
-		return 0, s.early(err)
+		return 0, s.endInTag(err)
 	}
 	s.text = s.buffer[s.at+begin : s.at+end]
 	if !utf8.Valid(s.text) {
@@ -106,8 +106,8 @@ func (s *Scanner) cdata() (Kind, error) {
 	return Text, nil
 }
 
-// passOver goes on behind a mark. What is passed over may be longer than any token.
-func (s *Scanner) passOver(mark string, from int) error {
+// skipTo skips to the end of a mark. The skipped text may be longer than a token.
+func (s *Scanner) skipTo(mark string, from int) error {
 	s.at += from
 	for {
 		if at := bytes.Index(s.buffer[s.at:], []byte(mark)); at >= 0 {
@@ -116,17 +116,17 @@ func (s *Scanner) passOver(mark string, from int) error {
 		}
 		s.at = max(s.at, len(s.buffer)-len(mark)+1)
 		if err := s.more(); err != nil {
-			return s.early(err)
+			return s.endInTag(err)
 		}
 	}
 }
 
-// definition passes over a document type, with the declarations inside it.
+// definition skips a document type definition.
 func (s *Scanner) definition() error {
 	for depth := 0; ; {
 		b, err := s.byteAt(0)
 		if err != nil {
-			return s.early(err)
+			return s.endInTag(err)
 		}
 		s.at++
 		switch b {
@@ -143,7 +143,7 @@ func (s *Scanner) definition() error {
 }
 
 func (s *Scanner) endTag() (Kind, error) {
-	if depth := len(s.stack); depth > 0 { // most often it closes the last one, is written without blanks and has been read
+	if depth := len(s.stack); depth > 0 { // the usual case: it closes the last element, has no blanks and is in the buffer
 		open := s.stack[depth-1]
 		end := s.at + 2 + len(open.full)
 		if end < len(s.buffer) && s.buffer[end] == '>' && string(s.buffer[s.at+2:end]) == open.full {
@@ -153,7 +153,7 @@ func (s *Scanner) endTag() (Kind, error) {
 	}
 	end, err := s.index('>', 2)
 	if err != nil {
-		return 0, s.early(err)
+		return 0, s.endInTag(err)
 	}
 	spelled := s.buffer[s.at+2 : s.at+end]
 	for len(spelled) > 0 && isBlank(spelled[len(spelled)-1]) {
@@ -172,11 +172,11 @@ func (s *Scanner) endTag() (Kind, error) {
 	return End, nil
 }
 
-// startTag reads a start tag. A > inside a quoted value does not end it.
+// startTag reads a start tag. A > in a quoted value does not end it.
 func (s *Scanner) startTag() (Kind, error) {
 	end, err := s.index('>', 1)
 	if err != nil {
-		return 0, s.early(err)
+		return 0, s.endInTag(err)
 	}
 	token := s.buffer[s.at : s.at+end]
 	nameEnd := 1
@@ -189,14 +189,14 @@ func (s *Scanner) startTag() (Kind, error) {
 	switch {
 	case len(s.stack) >= maxDepth:
 		return 0, s.fail("elements nested " + strconv.Itoa(maxDepth) + " deep")
-	case len(s.stack) == 0 && s.seen:
+	case len(s.stack) == 0 && s.hasElement:
 		return 0, s.fail("a second root element")
 	}
-	s.last = s.names.take(token[1:nameEnd])
+	s.last = s.names.intern(token[1:nameEnd])
 	s.stack = append(s.stack, s.last)
-	s.seen, s.listed = true, false
+	s.hasElement, s.hasAttrs = true, false
 	s.raw, s.tag = s.raw[:0], s.tag[:0]
-	if s.empty = token[end-1] == '/' && nameEnd == end-1; s.empty || nameEnd == end {
+	if s.isEmpty = token[end-1] == '/' && nameEnd == end-1; s.isEmpty || nameEnd == end {
 		s.at += end + 1
 		return Start, nil
 	}
@@ -208,8 +208,8 @@ func (s *Scanner) startTag() (Kind, error) {
 	return Start, nil
 }
 
-// attributes notes where the attributes between two positions of the token stand, and finds out whether the element is
-// empty. It returns where the tag ends, which is further on when a > was inside a value.
+// attributes reads the positions of the attributes, and whether the element is empty. It returns the end of the tag,
+// which is later than expected if a value contains a >.
 func (s *Scanner) attributes(from, end int) (int, error) {
 	token := s.buffer[s.at : s.at+end]
 	for at := from; ; {
@@ -220,7 +220,7 @@ func (s *Scanner) attributes(from, end int) (int, error) {
 			return end, nil
 		}
 		if token[at] == '/' && at == end-1 {
-			s.empty = true
+			s.isEmpty = true
 			return end, nil
 		}
 		raw := rawAttr{name: at - from, local: at - from}
@@ -256,7 +256,7 @@ func (s *Scanner) attributes(from, end int) (int, error) {
 			token = s.buffer[s.at : s.at+end]
 		}
 		raw.value, raw.valueEnd = at-from, close-from
-		raw.plain = isPlain(token[at:close])
+		raw.isPlain = isPlain(token[at:close])
 		if s.raw = append(s.raw, raw); len(s.raw) > maxAttributes {
 			return 0, s.fail("an element with more than " + strconv.Itoa(maxAttributes) + " attributes")
 		}
@@ -264,13 +264,13 @@ func (s *Scanner) attributes(from, end int) (int, error) {
 	}
 }
 
-// longValue finds the end of a value that has a > inside it, and the > behind it that may end the tag.
+// longValue returns the end of a value that contains a >, and the next > after it.
 func (s *Scanner) longValue(quote byte, from int) (closing, end int, err error) {
 	if closing, err = s.index(quote, from); err != nil {
-		return 0, 0, s.early(err)
+		return 0, 0, s.endInTag(err)
 	}
 	if end, err = s.index('>', closing+1); err != nil {
-		return 0, 0, s.early(err)
+		return 0, 0, s.endInTag(err)
 	}
 	return closing, end, nil
 }
@@ -281,7 +281,7 @@ func isNameStart(b byte) bool {
 	return b >= 0x80 || b == '_' || b == ':' || 'a' <= b|0x20 && b|0x20 <= 'z'
 }
 
-// isPlain reports characters that stand for themselves: valid UTF-8 without entities and carriage returns.
+// isPlain reports whether text is valid UTF-8 without entities and carriage returns.
 func isPlain(text []byte) bool {
 	if len(text) < 32 {
 		for _, b := range text {

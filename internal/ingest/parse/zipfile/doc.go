@@ -1,3 +1,3 @@
-// Package zipfile opens the zip archives that office files, books and plain archives are, with bounds: on members, on the
-// ratio and on all that is expanded. It may import the standard library and internal/ingest/document.
+// Package zipfile opens zip archives, which office files and books are too, with limits on the number of entries, on
+// the compression ratio and on the expanded size. It may import the standard library and internal/ingest/document.
 package zipfile

@@ -14,25 +14,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// maxRead is the largest member that Read returns whole.
+// maxRead is the largest entry, in bytes, that Read returns.
 const maxRead = 128 << 20
 
-// Archive is an open zip archive. It is for one goroutine.
+// An Archive is an open zip archive. It is not safe for concurrent use.
 type Archive struct {
 	format string
 	budget *document.Budget
 	files  []*zip.File
-	byName map[string]*zip.File // by name in lower case, slashes forward, without a leading one
+	byName map[string]*zip.File // by path in lower case, with forward slashes and without a leading one
 }
 
-// Open reads the directory of an archive. The format is what the file is called in errors: "Word document". The error is
-// *document.DamagedError, *document.EncryptedError where every member needs a password, or *document.LimitError.
+// Open reads the directory of an archive. The format names the file in errors: "Word document". The error is a
+// *document.DamagedError, a *document.EncryptedError if every entry needs a password, or a *document.LimitError.
 func Open(content []byte, format string, limits document.Limits, budget *document.Budget) (*Archive, error) {
 	members := limits.WithDefaults().MaxMembers
-	source := &directory{Reader: bytes.NewReader(content), limit: members + tailMembers}
+	source := &directory{Reader: bytes.NewReader(content), limit: members + tailEntries}
 	r, err := zip.NewReader(source, int64(len(content)))
 	source.limit = math.MaxInt
-	if errors.Is(err, errMembers) || err == nil && len(r.File) > members {
+	if errors.Is(err, errEntries) || err == nil && len(r.File) > members {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d members", members)}
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
@@ -55,31 +55,31 @@ func Open(content []byte, format string, limits document.Limits, budget *documen
 	return a, nil
 }
 
-// tailMembers is more than the entries that stand in the 65 KiB in which the end of the directory is looked for, and
-// which are read twice.
-const tailMembers = 2000
+// tailEntries is more than the entries in the last 65 KiB, which archive/zip reads twice to find the end of the
+// directory.
+const tailEntries = 2000
 
-var errMembers = errors.New("too many members")
+var errEntries = errors.New("too many entries")
 
-// directory counts the entries of an archive's directory while it is read, so that one of millions is not built first.
-// The number that the archive states may be a lie.
+// directory counts the entries of an archive's directory while it is read. The number that an archive declares may be
+// false, and archive/zip would first build a list of millions.
 type directory struct {
 	*bytes.Reader
 	entries, limit int
 }
 
-// ReadAt implements io.ReaderAt. The error is errMembers after too many entries.
+// ReadAt implements io.ReaderAt. The error is errEntries after too many entries.
 func (d *directory) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := d.Reader.ReadAt(p, offset)
 	if d.limit < math.MaxInt {
 		if d.entries += bytes.Count(p[:n], []byte("PK\x01\x02")); d.entries > d.limit {
-			return 0, errMembers
+			return 0, errEntries
 		}
 	}
 	return n, err // io.EOF among others
 }
 
-// isEncrypted reports a member that needs a password.
+// isEncrypted reports whether an entry needs a password.
 func isEncrypted(file *zip.File) bool { return file.Flags&1 != 0 }
 
 func clean(name string) string {
@@ -101,23 +101,23 @@ func damaged(format string, err error) error {
 	return &document.DamagedError{Format: format, Detail: detail, Cause: err}
 }
 
-// Files returns the members in the order of the archive's directory.
+// Files returns the entries in the order of the directory.
 func (a *Archive) Files() []*zip.File { return a.files }
 
-// Lookup finds a member by its path, whatever its case.
+// Lookup returns the entry with a path, regardless of its case.
 func (a *Archive) Lookup(name string) (*zip.File, bool) {
 	file, found := a.byName[clean(name)]
 	return file, found
 }
 
-// Has reports whether there is such a member.
+// Has reports whether there is an entry.
 func (a *Archive) Has(name string) bool {
 	_, found := a.Lookup(name)
 	return found
 }
 
-// Open opens a member by its path, to be read as a stream. What is read counts against the budget; beyond it, or beyond
-// the greatest ratio, reading ends with a *document.LimitError. A member that is not there is fs.ErrNotExist.
+// Open opens the entry with a path. The bytes read count against the budget. If it is spent, or the compression ratio
+// is too high, reading ends with a *document.LimitError. The error is fs.ErrNotExist if there is no such entry.
 func (a *Archive) Open(name string) (io.ReadCloser, error) {
 	file, found := a.Lookup(name)
 	if !found {
@@ -135,10 +135,11 @@ func (a *Archive) OpenFile(file *zip.File) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, damaged(a.format, err)
 	}
-	return &member{archive: a, reader: r, compressed: int64(min(file.CompressedSize64, 1<<62))}, nil //nolint:gosec // bounded
+	return &entryReader{archive: a, reader: r, compressed: int64(min(file.CompressedSize64, 1<<62))}, nil //nolint:gosec // bounded
 }
 
-// Read returns a whole member by its path. The errors are those of Open; one longer than 128 MiB is a *document.LimitError.
+// Read returns the content of the entry with a path. Errors are those of Open, and a *document.LimitError for more than
+// 128 MiB.
 func (a *Archive) Read(name string) ([]byte, error) {
 	file, found := a.Lookup(name)
 	if !found {
@@ -172,15 +173,15 @@ func (a *Archive) ReadFile(file *zip.File) (content []byte, err error) {
 	return b.Bytes(), nil
 }
 
-// member reads one member and counts what comes out.
-type member struct {
+// An entryReader reads an entry and counts its bytes.
+type entryReader struct {
 	archive    *Archive
 	reader     io.ReadCloser
 	compressed int64
 	expanded   int64
 }
 
-func (m *member) Read(p []byte) (int, error) {
+func (m *entryReader) Read(p []byte) (int, error) {
 	n, err := m.reader.Read(p)
 	m.expanded += int64(n)
 	if limit := m.archive.budget.Spend(int64(n)); limit != nil {
@@ -189,10 +190,10 @@ func (m *member) Read(p []byte) (int, error) {
 	if limit := m.archive.budget.CheckRatio(m.expanded, m.compressed); limit != nil {
 		return n, limit
 	}
-	if err != nil && err != io.EOF { // the end, and not an end that came too early
+	if err != nil && err != io.EOF { // io.EOF is the proper end, io.ErrUnexpectedEOF is not
 		return n, damaged(m.archive.format, err)
 	}
 	return n, err
 }
 
-func (m *member) Close() error { return m.reader.Close() }
+func (m *entryReader) Close() error { return m.reader.Close() }

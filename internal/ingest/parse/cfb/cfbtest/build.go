@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// Stream is one stream: its path, storages parted by slashes, and its content.
+// A Stream is a stream to be written. Its path separates storages by slashes.
 type Stream struct {
 	Path    string
 	Content []byte
@@ -34,11 +34,11 @@ type builder struct {
 	sectors []byte // without the header
 }
 
-// Build makes a compound file with sectors of 512 bytes, or of 4,096 where long is set. Each storage's tree is a plain
-// list in the order of the streams, which readers that search in it do not find their way in.
-func Build(long bool, streams ...Stream) []byte {
+// Build returns a compound file with sectors of 4,096 bytes if isLong is set, else of 512. The directory tree of a
+// storage is a list in the order of the streams, in which readers cannot search.
+func Build(isLong bool, streams ...Stream) []byte {
 	b := &builder{shift: 9}
-	if long {
+	if isLong {
 		b.shift = 12
 	}
 	entries := []entry{{name: "Root Entry", kind: 5, left: free, right: free, child: free, start: endOfChain}}
@@ -94,7 +94,7 @@ func Build(long bool, streams ...Stream) []byte {
 	return b.finish(b.put(directory(entries, 1<<b.shift)), miniStart)
 }
 
-// put writes content into sectors that follow each other and returns the first.
+// put writes content into consecutive sectors and returns the first.
 func (b *builder) put(content []byte) uint32 {
 	first := u32(len(b.fat))
 	count := (len(content) + 1<<b.shift - 1) >> b.shift

@@ -1,2 +1,2 @@
-// Package cfbtest writes compound files for tests of what reads them. It may import the standard library only.
+// Package cfbtest writes compound files for tests. It may import the standard library only.
 package cfbtest

@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 )
 
-// Property is one property: its id, its type and the bytes of its value.
+// A Property is a property to be written.
 type Property struct {
 	ID    uint32
 	Type  uint16
 	Value []byte
 }
 
-// Properties makes the stream of a property set (MS-OLEPS) of the format, whose id has 16 bytes.
+// Properties returns the stream of a property set (MS-OLEPS). The format id has 16 bytes.
 func Properties(format string, properties ...Property) []byte {
 	le := binary.LittleEndian
 	out := make([]byte, 28, 256)
@@ -32,7 +32,7 @@ func Properties(format string, properties ...Property) []byte {
 	return append(out, set...)
 }
 
-// Text is the value of a property of bytes with their length in front.
+// Text returns the value of a string property.
 func Text(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, u32(len(text)+1)), text+"\x00"...)
 }
