@@ -46,7 +46,7 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/identity/signon"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
 	"github.com/magpie-search/magpie/internal/live/replay"
 	"github.com/magpie-search/magpie/internal/model/embed"
@@ -285,7 +285,7 @@ func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID
 	}
 	made, err := h.resolver.Index.Put(t.Context(), reach, index.Fence{}, &index.Record{
 		Connector: n.connector, Collection: n.collection, SourceID: path, Path: path, Title: title, Text: text,
-		Language: "en", Hash: []byte(path), Passages: []chunk.Passage{{Text: text, End: len(text)}},
+		Language: "en", Hash: []byte(path), Passages: []passage.Passage{{Text: text, End: len(text)}},
 		Vectors: vectors, Model: h.models.Default().Model(), Bytes: int64(len(text)),
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -81,7 +81,7 @@ func (d *dossier) store(readers ...string) {
 	d.must(err)
 	made, err := d.h.resolver.Index.Put(d.t.Context(), d.scope, index.Fence{}, &index.Record{
 		Connector: d.connector, Collection: d.collection, SourceID: "vermilion.md", Path: "vermilion.md", Title: title, Text: text, Section: "vermilion",
-		Tags: []string{"vermilion"}, Summary: "All of vermilion.", Language: "en", Hash: []byte("v"), Passages: []chunk.Passage{{Text: text, End: len(text)}},
+		Tags: []string{"vermilion"}, Summary: "All of vermilion.", Language: "en", Hash: []byte("v"), Passages: []passage.Passage{{Text: text, End: len(text)}},
 		Vectors: vectors, Model: models.Model(), Readers: principal.Qualify(d.connector, readers), ReadersAt: time.Now(),
 	})
 	d.must(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
@@ -111,7 +111,7 @@ func newFixture(t testing.TB) *fixture {
 	must(err)
 	made, err := documents.Put(t.Context(), scope, index.Fence{}, &index.Record{
 		Connector: connector.ID, Collection: collection.ID, SourceID: "a", Path: "a.md", Title: "Guide", URL: "https://docs.example/guide", Text: text, Language: "en",
-		Hash: []byte("a"), Passages: []chunk.Passage{{Text: text, End: len(text)}}, Vectors: vectors, Model: embedders.Default().Model(), Bytes: int64(len(text)),
+		Hash: []byte("a"), Passages: []passage.Passage{{Text: text, End: len(text)}}, Vectors: vectors, Model: embedders.Default().Model(), Bytes: int64(len(text)),
 	})
 	must(err)
 	h.document = made.Document

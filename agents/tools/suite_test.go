@@ -20,7 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/search"
@@ -102,14 +102,14 @@ func (h *fixture) newTenant(t *testing.T, name string) *tenant {
 		connector, err := h.db.Ent.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(collection.ID).Save(ctx)
 		must(err)
 		text := "The " + strings.ToLower(c) + " password of " + name + " is xylophone." + strings.Repeat("\nA line about restoring the backups of "+name+".", 400)
-		passage := text[:strings.IndexByte(text, '\n')]
-		vectors, err := h.model.Embed(t.Context(), []string{passage}, embed.Passage)
+		first := text[:strings.IndexByte(text, '\n')]
+		vectors, err := h.model.Embed(t.Context(), []string{first}, embed.Passage)
 		must(err)
 		scope, err := viewer.System(v.Workspace).Scope()
 		must(err)
 		made, err := h.index.Put(t.Context(), scope, index.Fence{}, &index.Record{
 			Connector: connector.ID, Collection: collection.ID, SourceID: c, Path: c + ".md", Title: c + " guide of " + name, Text: text, Language: "en",
-			Hash: []byte(c), Passages: []chunk.Passage{{Text: passage, End: len(passage)}}, Vectors: vectors, Model: h.model.Model(), Bytes: int64(len(text)),
+			Hash: []byte(c), Passages: []passage.Passage{{Text: first, End: len(first)}}, Vectors: vectors, Model: h.model.Model(), Bytes: int64(len(text)),
 		})
 		must(err)
 		if i == 0 {

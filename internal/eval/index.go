@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/search/rank"
@@ -46,7 +46,7 @@ func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
 // is left out.
 func (x *Index) Add(ctx context.Context, id string, d *document.Document) error {
 	text, spans := d.Render()
-	passages := chunk.SplitText(d, text, spans, chunk.Options{})
+	passages := passage.SplitText(d, text, spans, passage.Options{})
 	if len(passages) == 0 {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -95,7 +95,7 @@ func (id tenant) record(source string, texts ...string) *index.Record {
 		Language: "en", Model: "test", Hash: []byte(source),
 	}
 	for i, text := range texts {
-		r.Passages = append(r.Passages, chunk.Passage{
+		r.Passages = append(r.Passages, passage.Passage{
 			Ordinal: i, Headings: []string{"Guide", "Part"}, Text: text, Anchor: "part", Start: len(r.Text), End: len(r.Text) + len(text),
 		})
 		r.Vectors = append(r.Vectors, vector(text))

@@ -11,7 +11,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -64,7 +64,7 @@ func (s *Store) RetireModel(ctx context.Context, old, next string) (int, error) 
 type Unembedded struct {
 	Passage, Document uuid.UUID
 	Title             string // of the document
-	Content           chunk.Passage
+	Content           passage.Passage
 }
 
 // Lacking returns up to limit passages of a collection without a vector of the

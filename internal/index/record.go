@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 // ErrFenced is returned when the job a write belongs to has been taken over by
@@ -65,7 +65,7 @@ type Record struct {
 	Text        string // the whole document as Markdown
 	Summary     string // "" leaves it to be made on demand
 
-	Passages []chunk.Passage
+	Passages []passage.Passage
 	Vectors  [][]float32 // one for each passage, of unit length
 	Model    string      // that made the vectors
 

@@ -10,26 +10,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
-// Version is raised when parsing or chunking changes what is stored, so that content hashes change with it.
+// Version must be raised when a change of parsing or splitting changes what is stored. Content hashes depend on it.
 const Version = 3
 
-// Options bounds the work on one document. Zero fields take the default.
+// Options limits the work on a document. Zero fields have defaults.
 type Options struct {
-	// Timeout is how long one document may take, embedding included; 2 minutes by default.
+	// Timeout is how long a document may take, including embedding. The default is 2 minutes.
 	Timeout time.Duration
-	// MaxPassages is the most passages a document may have, 50,000 by default.
+	// MaxPassages is how many passages a document may have. The default is 50,000.
 	MaxPassages int
-	// Batch is how many passages are embedded in one call, 64 by default.
+	// Batch is how many passages are embedded in a call. The default is 64.
 	Batch int
-	// Chunk sets the length of passages, Limits what a file may cost to parse (unless the input sets its own).
-	Chunk  chunk.Options
-	Limits document.Limits
+	// Passages sets the length of passages. Limits applies to inputs without limits of their own.
+	Passages passage.Options
+	Limits   document.Limits
 }
 
 func (o Options) withDefaults() Options {
@@ -45,31 +45,31 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Pipeline processes documents. It is safe for concurrent use and keeps nothing between documents.
+// A Pipeline processes documents. It is safe for concurrent use.
 type Pipeline struct {
 	parser   *parse.Parser
 	embedder embed.Embedder
 	opt      Options
 }
 
-// New makes a pipeline for one embedding model.
+// New returns a pipeline for an embedding model.
 func New(parser *parse.Parser, embedder embed.Embedder, opt Options) *Pipeline {
 	return &Pipeline{parser: parser, embedder: embedder, opt: opt.withDefaults()}
 }
 
-// Result is a processed document.
+// A Result is a processed document.
 type Result struct {
 	Document *document.Document
-	// Text is the document as Markdown; the ranges of passages are offsets in it.
+	// Text is the document as Markdown. The offsets of passages refer to it.
 	Text string
 	// Hash is Hash of the content.
 	Hash     [32]byte
-	Passages []chunk.Passage
-	// Vectors holds the vector of each passage, of unit length.
+	Passages []passage.Passage
+	// Vectors are the vectors of the passages, of unit length.
 	Vectors [][]float32
 }
 
-// Hash is the hash by which unchanged content is recognised: SHA-256 of the content bytes and Version.
+// Hash returns the hash by which unchanged content is recognized: SHA-256 of Version and the content.
 func Hash(content []byte) [32]byte {
 	hash := sha256.New()
 	hash.Write(binary.BigEndian.AppendUint32([]byte("magpie ingest "), Version))
@@ -77,9 +77,9 @@ func Hash(content []byte) [32]byte {
 	return [32]byte(hash.Sum(nil))
 }
 
-// Process parses, cuts and embeds one file. The error is a *document.UnsupportedError for a file that is to be skipped, a
-// *document.LimitError for one that is too large, and wraps the context's error when its time is up or the caller's context
-// ended; errors of the embedder keep their type. Everything else says what is wrong with the file.
+// Process parses, splits and embeds a file. The error is a *document.UnsupportedError for a file that must be skipped,
+// a *document.LimitError for one that is too large, wraps that of the context at a timeout or if the context ends, and
+// is that of the embedder. All other errors describe what is wrong with the file.
 func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("process document: %w", err)
@@ -103,7 +103,7 @@ func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result,
 		return nil, err
 	}
 	text, spans := found.Render()
-	passages := chunk.SplitText(found, text, spans, p.opt.Chunk)
+	passages := passage.SplitText(found, text, spans, p.opt.Passages)
 	if len(passages) > p.opt.MaxPassages {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d passages, the limit is %d", len(passages), p.opt.MaxPassages)}
 	}
@@ -117,7 +117,7 @@ func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result,
 	return &Result{Document: found, Text: text, Hash: Hash(in.Content), Passages: passages, Vectors: vectors}, nil
 }
 
-func (p *Pipeline) embed(ctx context.Context, title string, passages []chunk.Passage) ([][]float32, error) {
+func (p *Pipeline) embed(ctx context.Context, title string, passages []passage.Passage) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(passages))
 	texts := make([]string, 0, min(p.opt.Batch, len(passages)))
 	for start := 0; start < len(passages); start += p.opt.Batch {
@@ -138,8 +138,8 @@ func (p *Pipeline) embed(ctx context.Context, title string, passages []chunk.Pas
 	return vectors, nil
 }
 
-// EmbeddingInput is what is embedded for a passage: title, headings and text.
-func EmbeddingInput(title string, passage *chunk.Passage) string {
+// EmbeddingInput returns the text that is embedded for a passage: title, headings and text.
+func EmbeddingInput(title string, passage *passage.Passage) string {
 	var b strings.Builder
 	size := len(title) + len(passage.Text) + 4
 	for _, heading := range passage.Headings {

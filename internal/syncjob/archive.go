@@ -6,7 +6,7 @@ import (
 	_ "embed" // the statements
 
 	"github.com/magpie-search/magpie/ent/syncitem"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 )
 
 var (
@@ -31,7 +31,7 @@ func (r *Run) KeepArchiveEntries(ctx context.Context, archives []string) (map[sy
 	}
 	keys := make([]string, len(archives))
 	for i, id := range archives {
-		keys[i] = member.Key(id)
+		keys[i] = entryid.ArchiveKey(id)
 	}
 	err := r.query(ctx, "keep the entries of archives", func(rows *sql.Rows) error {
 		var status syncitem.Status
@@ -49,7 +49,7 @@ func (r *Run) KeepArchiveEntries(ctx context.Context, archives []string) (map[sy
 // are incomplete.
 func (r *Run) HasUnfinishedArchiveEntries(ctx context.Context, archive string) (unfinished bool, err error) {
 	err = r.query(ctx, "look for unfinished entries of an archive", func(rows *sql.Rows) error { return rows.Scan(&unfinished) },
-		unfinishedEntriesSQL, r.workspace, r.connector, member.Key(archive))
+		unfinishedEntriesSQL, r.workspace, r.connector, entryid.ArchiveKey(archive))
 	return unfinished, err
 }
 
@@ -64,7 +64,7 @@ func (r *Run) MissingArchiveEntries(ctx context.Context, archive string, limit i
 		}
 		gone = append(gone, g)
 		return nil
-	}, missingEntriesSQL, r.workspace, r.connector, r.job, member.Key(archive), limit)
+	}, missingEntriesSQL, r.workspace, r.connector, r.job, entryid.ArchiveKey(archive), limit)
 	return gone, err
 }
 
@@ -72,5 +72,5 @@ func (r *Run) MissingArchiveEntries(ctx context.Context, archive string, limit i
 // job did not see and that have no document.
 func (r *Run) ForgetArchiveEntries(ctx context.Context, archive string) error {
 	return r.query(ctx, "delete the ledger entries of an archive", func(*sql.Rows) error { return nil },
-		forgetEntriesSQL, r.job, r.attempt, r.workspace, member.Key(archive))
+		forgetEntriesSQL, r.job, r.attempt, r.workspace, entryid.ArchiveKey(archive))
 }

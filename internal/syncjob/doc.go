@@ -3,7 +3,7 @@
 // attempt, so that a worker that lost its job cannot write any more. Redis carries
 // tasks and updates only; what it loses is read from the row.
 //
-// Allowed imports: ent, connectors, internal/audit, internal/ingest/member,
+// Allowed imports: ent, connectors, internal/audit, internal/ingest/entryid,
 // internal/queue, internal/safetext, internal/store/transaction, internal/viewer,
 // internal/apierr, go-redis.
 package syncjob

@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -177,7 +177,7 @@ func (r *Run) PlanArchiveEntries(ctx context.Context, archives []string) ([]Plan
 	}
 	keys := make([]string, len(archives))
 	for i, id := range archives {
-		keys[i] = member.Key(id)
+		keys[i] = entryid.ArchiveKey(id)
 	}
 	var members []PlanArchiveEntry
 	err := r.query(ctx, "list the entries of archives", func(rows *sql.Rows) error {

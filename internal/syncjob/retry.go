@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
@@ -80,7 +80,7 @@ func pathsOf(ctx context.Context, client *ent.Client, connectorID uuid.UUID, row
 		if row.Suppressed {
 			return nil, apierr.Invalid("ids", fmt.Sprintf("%q was deleted by hand; allow it first", row.Path))
 		}
-		if key, inside := member.Archive(row.SourceID); inside {
+		if key, inside := entryid.Archive(row.SourceID); inside {
 			add(&archives, key)
 		} else {
 			add(&paths, row.Path)

@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/store"
@@ -200,7 +200,7 @@ func (f *fixture) record(m *model, source string, passages int) *index.Record {
 	}
 	for i := range passages {
 		text := fmt.Sprintf("passage %d of %s ", i, source)
-		p := chunk.Passage{Ordinal: i, Text: text, Start: len(r.Text), End: len(r.Text) + len(text)}
+		p := passage.Passage{Ordinal: i, Text: text, Start: len(r.Text), End: len(r.Text) + len(text)}
 		if i > 0 {
 			p.Headings = []string{"Guide", "Part"}[:1+i%2]
 		}
@@ -321,7 +321,7 @@ func (f *fixture) exact(m *model) {
 		f.Fatal(err)
 	}
 	var title, embedding string
-	var p chunk.Passage
+	var p passage.Passage
 	_, err = pgx.ForEachRow(rows, []any{&title, &p.Headings, &p.Text, &embedding}, func() error {
 		want := fmt.Sprint(m.vector(ingest.EmbeddingInput(title, &p)))
 		got := []byte(embedding)

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/ingest"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -31,7 +31,7 @@ const (
 // syncArchive processes the members of an archive, deletes the documents of missing
 // members and records the outcome of the archive.
 func (s *slice) syncArchive(ctx context.Context, t task, content []byte) error {
-	var batch []archive.Member
+	var batch []archive.Entry
 	var stop error // concerns the slice, not the archive
 	size := 0
 	flush := func() error {
@@ -40,7 +40,7 @@ func (s *slice) syncArchive(ctx context.Context, t task, content []byte) error {
 		return stop
 	}
 	in := parse.Input{Name: t.item.Path, MediaType: t.item.MediaType, Content: content, Limits: s.engine.opt.Ingest.Limits}
-	err := s.engine.parser.Members(ctx, in, func(m archive.Member) error {
+	err := s.engine.parser.Entries(ctx, in, func(m archive.Entry) error {
 		batch = append(batch, m)
 		if size += len(m.Content); len(batch) < memberBatch && size < memberBytes {
 			return nil
@@ -74,13 +74,13 @@ func (s *slice) syncArchive(ctx context.Context, t task, content []byte) error {
 }
 
 // decideMembers decides a batch of members of an archive.
-func (s *slice) decideMembers(ctx context.Context, parent connectors.Item, batch []archive.Member) error {
+func (s *slice) decideMembers(ctx context.Context, parent connectors.Item, batch []archive.Entry) error {
 	items := make([]connectors.Item, len(batch))
-	members := make(map[string]*archive.Member, len(batch))
+	members := make(map[string]*archive.Entry, len(batch))
 	for i := range batch {
 		m := &batch[i]
 		item := parent
-		item.ID = member.ID(parent.ID, m.Path)
+		item.ID = entryid.New(parent.ID, m.Path)
 		item.Path = sanitizePath(parent.Path + "/" + m.Path)
 		item.Version, item.Title, item.MediaType = "", "", ""
 		item.Size = int64(len(m.Content))

@@ -31,8 +31,8 @@ import (
 type task struct {
 	item   connectors.Item
 	known  syncjob.ItemState
-	member *archive.Member // for a member of an archive, which has the content
-	seen   time.Time       // when the walk listed the item
+	member *archive.Entry // for a member of an archive, which has the content
+	seen   time.Time      // when the walk listed the item
 }
 
 // A deferral keeps the longest wait among items that must be retried deferred.

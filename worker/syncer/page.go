@@ -36,7 +36,7 @@ type decision func(item connectors.Item, k syncjob.ItemState, now time.Time) (e 
 // decideAll decides items by the ledger. It records all outcomes in one statement
 // and fetches the items that need it. members has the members of an archive by
 // source id if the items are such.
-func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide decision, members map[string]*archive.Member) error {
+func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide decision, members map[string]*archive.Entry) error {
 	if len(items) == 0 {
 		return nil
 	}

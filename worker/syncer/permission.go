@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
@@ -130,12 +130,12 @@ func (s *slice) updateReaders(ctx context.Context, items []connectors.Item) erro
 	}
 	byKey := make(map[string]string, len(items))
 	for _, item := range items {
-		byKey[member.Key(item.ID)] = item.ID
+		byKey[entryid.ArchiveKey(item.ID)] = item.ID
 	}
 	changes := make([]index.DocumentReaders, len(rows))
 	for i, row := range rows {
 		item := row.SourceID
-		if archive, inside := member.Archive(item); inside {
+		if archive, inside := entryid.Archive(item); inside {
 			item = byKey[archive]
 		}
 		changes[i].Document = row.ID
@@ -165,7 +165,7 @@ func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*en
 	}
 	rows, err := s.engine.client.Document.Query().
 		Where(document.ConnectorID(s.connector.ID), document.StatusIn(document.StatusIndexed, document.StatusFailed),
-			document.Or(document.SourceIDIn(ids...), member.Of(ids...))).
+			document.Or(document.SourceIDIn(ids...), entryid.InArchives(ids...))).
 		Select(document.FieldID, document.FieldSourceID).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the documents of items: %w", err)
@@ -180,7 +180,7 @@ func (s *slice) readersOf(ctx context.Context, t task) (readers []string, known 
 		return nil, false, nil
 	}
 	item := t.item
-	if archive, inside := member.Archive(item.ID); inside && t.member != nil {
+	if archive, inside := entryid.Archive(item.ID); inside && t.member != nil {
 		item.ID = archive
 	}
 	answer, err := s.lister.Readers(ctx, []connectors.Item{item})

@@ -17,7 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent/predicate"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
@@ -191,7 +191,7 @@ func (s *slice) deleteAbsent(ctx context.Context, paths []string) error {
 	conditions := []predicate.Document{document.PathIn(names...), document.SourceIDIn(paths...)}
 	for _, name := range names {
 		if s.engine.parser.NamesArchive(name) {
-			conditions = append(conditions, document.And(document.PathHasPrefix(name+"/"), member.Is))
+			conditions = append(conditions, document.And(document.PathHasPrefix(name+"/"), entryid.InAnyArchive))
 		}
 	}
 	rows, err := s.engine.client.Document.Query().

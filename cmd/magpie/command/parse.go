@@ -11,9 +11,9 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/config/namedfile"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 type parseCommand struct {
@@ -95,10 +95,10 @@ type parsed struct {
 	Name string `json:"name"`
 	*document.Document
 	Links    []document.Link `json:"links,omitempty"`
-	Passages []passage       `json:"passages,omitempty"`
+	Passages []parsedPassage `json:"passages,omitempty"`
 }
 
-type passage struct {
+type parsedPassage struct {
 	Ordinal  int      `json:"ordinal"`
 	Headings []string `json:"headings,omitempty"`
 	Text     string   `json:"text"`
@@ -109,10 +109,10 @@ type passage struct {
 }
 
 func (c *parseCommand) print(r *runtime, name string, found *document.Document, at int) error {
-	var passages []passage
+	var passages []parsedPassage
 	if c.Passages {
-		for _, p := range chunk.Split(found, chunk.Options{}) {
-			passages = append(passages, passage(p))
+		for _, p := range passage.Split(found, passage.Options{}) {
+			passages = append(passages, parsedPassage(p))
 		}
 	}
 	if r.JSON {
@@ -140,7 +140,7 @@ func (c *parseCommand) print(r *runtime, name string, found *document.Document, 
 	return nil
 }
 
-func where(p passage) string {
+func where(p parsedPassage) string {
 	switch {
 	case p.Page > 0:
 		return fmt.Sprintf(", #page=%d", p.Page)

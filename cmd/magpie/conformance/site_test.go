@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -183,10 +183,10 @@ func (s *site) put(t testing.TB, in place, documents ...document) {
 	model := s.app.Models.Default()
 	for _, d := range documents {
 		text := strings.Join(d.texts, "\n\n")
-		titled, passages, at := make([]string, len(d.texts)), make([]chunk.Passage, len(d.texts)), 0
-		for i, passage := range d.texts {
-			titled[i], passages[i] = d.title+"\n"+passage, chunk.Passage{Ordinal: i, Text: passage, Start: at, End: at + len(passage)}
-			at += len(passage) + 2
+		titled, passages, at := make([]string, len(d.texts)), make([]passage.Passage, len(d.texts)), 0
+		for i, text := range d.texts {
+			titled[i], passages[i] = d.title+"\n"+text, passage.Passage{Ordinal: i, Text: text, Start: at, End: at + len(text)}
+			at += len(text) + 2
 		}
 		vectors, err := model.Embed(t.Context(), titled, embed.Passage)
 		must(t, err)

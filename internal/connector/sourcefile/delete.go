@@ -14,7 +14,7 @@ import (
 	entfile "github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/internal/apierr"
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -68,7 +68,7 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 			}
 			// index.Store locks documents before ledger entries, too.
 			found, err := client.Document.Query().
-				Where(document.ConnectorID(connector.ID), document.Or(document.SourceIDIn(batch...), member.Of(batch...)), document.StatusNEQ(document.StatusDeleted)).
+				Where(document.ConnectorID(connector.ID), document.Or(document.SourceIDIn(batch...), entryid.InArchives(batch...)), document.StatusNEQ(document.StatusDeleted)).
 				Order(ent.Asc(document.FieldID)).
 				ForUpdate().IDs(ctx)
 			if err != nil {
@@ -76,7 +76,7 @@ func (f *Files) Delete(ctx context.Context, connectorID uuid.UUID, paths []strin
 			}
 			documents = append(documents, found...)
 			err = client.SyncItem.Update().
-				Where(syncitem.ConnectorID(connector.ID), syncitem.Or(syncitem.SourceIDIn(batch...), member.Of(batch...)), syncitem.StatusNEQ(syncitem.StatusDeleted)).
+				Where(syncitem.ConnectorID(connector.ID), syncitem.Or(syncitem.SourceIDIn(batch...), entryid.InArchives(batch...)), syncitem.StatusNEQ(syncitem.StatusDeleted)).
 				SetStatus(syncitem.StatusDeleted).SetReason("the file was deleted").SetRetryable(false).
 				Exec(ctx)
 			if err != nil {

@@ -3,5 +3,5 @@
 // package connectors/fileupload reads them.
 //
 // Allowed imports: ent, connectors (for its errors), connectors/fileupload,
-// internal/connector/blob, internal/ingest/member, internal/store, and the leaves.
+// internal/connector/blob, internal/ingest/entryid, internal/store, and the leaves.
 package sourcefile

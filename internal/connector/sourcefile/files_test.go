@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -243,7 +243,7 @@ func (f *fixture) indexed(path string) uuid.UUID {
 	f.Helper()
 	out, err := f.index.Put(f.ctx, f.scope, index.Fence{}, &index.Record{
 		Connector: f.row.ID, Collection: f.row.CollectionID, SourceID: path, Path: path, Title: path, Text: "text", Model: "test",
-		Passages: []chunk.Passage{{Text: "text"}}, Vectors: [][]float32{{1, 0}},
+		Passages: []passage.Passage{{Text: "text"}}, Vectors: [][]float32{{1, 0}},
 		Ledger: index.LedgerEntry{JobID: gid.New(gid.SyncJob), PipelineVersion: 1},
 	})
 	f.must(err)

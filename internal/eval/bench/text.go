@@ -7,7 +7,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/humanize"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
@@ -61,7 +61,7 @@ func countPassages(ctx context.Context, pages []synth.Page) (err error) {
 			}
 			continue // a page without text, which is not stored
 		}
-		pages[i].Passages = len(chunk.Split(parsed, chunk.Options{}))
+		pages[i].Passages = len(passage.Split(parsed, passage.Options{}))
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Anchors gives the headings of one document their fragments.
+// Anchors makes the fragments of the headings of a document. It holds those in use.
 type Anchors map[string]int
 
-// Take returns an explicit anchor as it is, or makes one from the text of a heading as GitHub does: lower case, letters,
-// digits, - and _ only, blanks as -, and a number where an earlier heading has the same.
+// Take returns an explicit anchor, or makes one from the text of a heading as GitHub does: lower case, with letters,
+// digits, - and _, and with - for blanks. A repeated anchor gets a number.
 func (a Anchors) Take(explicit, text string) string {
 	anchor := explicit
 	if anchor == "" {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BlockKind says what a block is.
+// BlockKind is the kind of a block.
 type BlockKind uint8
 
 // The kinds of blocks.
@@ -18,7 +18,7 @@ const (
 	Quote
 )
 
-// String returns the kind's name: "heading", "paragraph", "list", "table", "code", "quote".
+// String returns the name: "heading", "paragraph", "list", "table", "code", "quote".
 func (k BlockKind) String() string {
 	names := [...]string{"heading", "paragraph", "list", "table", "code", "quote"}
 	if int(k) >= len(names) {
@@ -27,49 +27,49 @@ func (k BlockKind) String() string {
 	return names[k]
 }
 
-// MarshalText returns the kind's name.
+// MarshalText returns the name.
 func (k BlockKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Block is one piece of a document.
+// A Block is a part of a document.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Level of a heading, 1 to 6.
+	// Level is that of a heading, 1 to 6.
 	Level int `json:"level,omitempty"`
-	// Text is the text in Markdown; plain text for a heading, the code itself for code (no fence), without the marks for
-	// a quote, empty for a table.
+	// Text is Markdown. For a heading it is plain text, for code the code without a fence, for a quote the text without
+	// its marks. It is empty for a table.
 	Text string `json:"text,omitempty"`
-	// Language of code, as the file names it; "" when unknown.
+	// Language is that of code, as the file names it. It may be empty.
 	Language string `json:"language,omitempty"`
-	// Header and Rows are the cells of a table, in Markdown on one line. Every row is as long as Header.
+	// Header and Rows are the cells of a table, in Markdown on one line. All rows are as long as Header.
 	Header []string   `json:"header,omitempty"`
 	Rows   [][]string `json:"rows,omitempty"`
-	// Page counts from 1 where the format has pages, else 0.
+	// Page counts from 1. It is 0 in formats without pages.
 	Page int `json:"page,omitempty"`
-	// Anchor is the fragment by which a heading is reached on the page, unique within the document.
+	// Anchor is the fragment of a heading. It is unique within the document.
 	Anchor string `json:"anchor,omitempty"`
 }
 
-// Document is what a file says and what is known about it.
+// A Document is a parsed file.
 type Document struct {
 	// Title is never empty.
 	Title string `json:"title"`
-	// Format is what the file was read as, a short name: "markdown", "pdf", "docx".
+	// Format is the short name of the file's format: "markdown", "pdf", "docx".
 	Format string `json:"format"`
-	// Language is an ISO 639-1 code in lower case, "" when unknown. Author, Section, Version may be empty. DocType is a
+	// Language is an ISO 639-1 code in lower case. Language, Author, Section and Version may be empty. DocType is a
 	// short lower-case name.
 	Language string `json:"language,omitempty"`
 	Author   string `json:"author,omitempty"`
 	Section  string `json:"section,omitempty"`
 	Version  string `json:"version,omitempty"`
 	DocType  string `json:"doc_type"`
-	// Tags are trimmed, without repetition.
+	// Tags are trimmed and distinct.
 	Tags []string `json:"tags,omitempty"`
-	// CreatedAt and UpdatedAt are zero when the file does not say.
+	// CreatedAt and UpdatedAt may be zero.
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	// Pages is how many pages, slides or sheets the file has, 0 where the format has none.
+	// Pages is the number of pages, slides or sheets, 0 in formats without them.
 	Pages int `json:"pages,omitempty"`
-	// Metadata holds further facts: strings, numbers, booleans and lists of strings.
+	// Metadata holds further properties: strings, numbers, booleans and lists of strings.
 	Metadata map[string]any `json:"metadata,omitempty"`
 	Blocks   []Block        `json:"blocks"`
 }
@@ -83,7 +83,7 @@ func (d *Document) Markdown() string {
 // Span is a byte range.
 type Span struct{ Start, End int }
 
-// Render returns the whole text as Markdown and the range of each block in it. Blocks are parted by an empty line.
+// Render returns the whole text as Markdown, and the range of each block in it. Empty lines separate the blocks.
 func (d *Document) Render() (string, []Span) {
 	size := 0
 	for i := range d.Blocks {
@@ -110,7 +110,7 @@ func (k *Block) Markdown() string {
 	return b.String()
 }
 
-// Size estimates the length of the block as Markdown.
+// Size returns about the length of the block as Markdown.
 func (k *Block) Size() int {
 	size := len(k.Text) + 16
 	for _, cell := range k.Header {
@@ -124,7 +124,7 @@ func (k *Block) Size() int {
 	return size
 }
 
-// Blank reports a block without text.
+// Blank reports whether the block has no text.
 func (k *Block) Blank() bool {
 	if k.Kind != Table {
 		return strings.TrimSpace(k.Text) == ""
@@ -174,7 +174,7 @@ func (k *Block) write(b *strings.Builder) {
 	}
 }
 
-// Fence returns a fence that no line of the code can close.
+// Fence returns a fence for code. No line of the code closes it.
 func Fence(code string) string {
 	longest, run := 2, 0
 	for i := range len(code) {

@@ -1,43 +1,43 @@
 package document
 
-// UnsupportedError says that a file is not read, and why. It is no fault of the file: it is skipped, not failed.
+// An UnsupportedError is returned for a file that is not read. Such a file is skipped. It has not failed.
 type UnsupportedError struct {
-	// Reason is for visitors to read: "format not supported: video/mp4", "binary content", "empty", "no text".
+	// Reason is shown to people: "format not supported: video/mp4", "binary content", "empty", "no text".
 	Reason string
 }
 
 // Error returns the reason.
 func (e *UnsupportedError) Error() string { return e.Reason }
 
-// LimitError says that a file goes beyond a limit.
+// A LimitError is returned for a file that exceeds a limit.
 type LimitError struct {
-	// What exceeds the limit, and the limit: "content is 40 MiB, the limit is 32 MiB".
+	// Detail is what exceeds which limit: "content is 40 MiB, the limit is 32 MiB".
 	Detail string
 }
 
-// Error says "too large" and what is.
+// Error returns "too large" and the detail.
 func (e *LimitError) Error() string { return "too large: " + e.Detail }
 
-// EncryptedError says that a file can only be read with a password.
+// An EncryptedError is returned for a file that needs a password.
 type EncryptedError struct {
-	// Format is what the file is, "PDF" or "Word document".
+	// Format is what the file is: "PDF", "Word document".
 	Format string
 }
 
-// Error says what to do about it.
+// Error returns the format and what to do.
 func (e *EncryptedError) Error() string {
 	return e.Format + " is encrypted: remove its password to have it indexed"
 }
 
-// DamagedError says that a file is not what its format asks for.
+// A DamagedError is returned for a file that is invalid in its format.
 type DamagedError struct {
-	// Format is what the file is or should be, "PDF" or "zip archive"; Detail what is wrong, in words that may be shown
-	// and that quote no text of the file; Cause the reader's error, if there is one.
+	// Format is what the file is or should be: "PDF", "zip archive". Detail is what is wrong. It may be shown and
+	// contains no text of the file. Cause is the error of the reader, if any.
 	Format, Detail string
 	Cause          error
 }
 
-// Error says what is damaged, and how.
+// Error returns the format and the detail.
 func (e *DamagedError) Error() string { return e.Format + " is damaged: " + e.Detail }
 
 // Unwrap returns the cause.

@@ -2,40 +2,41 @@ package document
 
 import "fmt"
 
-// Limits bounds what one file may cost. Zero fields take the default.
+// Limits limits what a file may cost. Zero fields have defaults.
 type Limits struct {
-	// MaxBytes is the largest content, 32 MiB by default.
+	// MaxBytes is the largest content. The default is 32 MiB.
 	MaxBytes int
-	// MaxText is the most text a document may have, in bytes, 64 MiB by default.
+	// MaxText is the longest text of a document, in bytes. The default is 64 MiB.
 	MaxText int
-	// MaxDepth is how deep JSON may be nested, 256 by default. Deeper lists, quotes and elements lose their structure
-	// but not their text.
+	// MaxDepth is how deep JSON may be nested. The default is 256. Deeper lists, quotes and elements lose their
+	// structure but not their text.
 	MaxDepth int
-	// MaxPages is how many pages, slides or sheets are read, 5,000 by default; a file with more fails.
+	// MaxPages is how many pages, slides or sheets a file may have. The default is 5,000.
 	MaxPages int
-	// MaxExpanded is how many bytes everything that is compressed in a file may have together, 512 MiB by default.
+	// MaxExpanded is how many bytes all compressed parts of a file may have when they are expanded. The default is 512
+	// MiB.
 	MaxExpanded int64
-	// MaxRatio is how many times larger than its compressed form a part of more than 1 MiB may be, 250 by default.
+	// MaxRatio is the highest compression ratio of a part of more than 1 MiB. The default is 250.
 	MaxRatio int64
-	// MaxMembers is how many members an archive may have, 20,000 by default.
-	MaxMembers int
-	// MaxNesting is how deep files may stand in files (a mail in an archive attached to a mail), 4 by default.
+	// MaxEntries is how many entries an archive may have. The default is 20,000.
+	MaxEntries int
+	// MaxNesting is how deep files may be nested, such as a mail in an archive in a mail. The default is 4.
 	MaxNesting int
 }
 
-// WithDefaults returns the limits with the defaults filled in.
+// WithDefaults returns the limits with defaults for zero fields.
 func (l Limits) WithDefaults() Limits {
-	set := func(field *int, value int) {
+	setDefault := func(field *int, value int) {
 		if *field <= 0 {
 			*field = value
 		}
 	}
-	set(&l.MaxBytes, 32<<20)
-	set(&l.MaxText, 64<<20)
-	set(&l.MaxDepth, 256)
-	set(&l.MaxPages, 5000)
-	set(&l.MaxMembers, 20_000)
-	set(&l.MaxNesting, 4)
+	setDefault(&l.MaxBytes, 32<<20)
+	setDefault(&l.MaxText, 64<<20)
+	setDefault(&l.MaxDepth, 256)
+	setDefault(&l.MaxPages, 5000)
+	setDefault(&l.MaxEntries, 20_000)
+	setDefault(&l.MaxNesting, 4)
 	if l.MaxExpanded <= 0 {
 		l.MaxExpanded = 512 << 20
 	}
@@ -45,16 +46,17 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Budget counts what is expanded while one file is read, its attachments and members included. It is for one goroutine.
+// A Budget counts the bytes that are expanded while a file is read, including attachments and entries. It is not safe
+// for concurrent use.
 type Budget struct {
 	limits Limits
 	spent  int64
 }
 
-// NewBudget makes the budget of one file.
+// NewBudget returns the budget of a file.
 func NewBudget(limits Limits) *Budget { return &Budget{limits: limits.WithDefaults()} }
 
-// Spend counts n bytes that were expanded. The error is a *LimitError once there were too many.
+// Spend counts n expanded bytes. The error is a *LimitError if the budget is spent.
 func (b *Budget) Spend(n int64) error {
 	b.spent += n
 	if b.spent > b.limits.MaxExpanded {
@@ -63,7 +65,7 @@ func (b *Budget) Spend(n int64) error {
 	return nil
 }
 
-// CheckRatio says whether a part may be so much larger than its compressed form. The error is a *LimitError.
+// CheckRatio returns a *LimitError if the compression ratio of a part is too high.
 func (b *Budget) CheckRatio(expanded, compressed int64) error {
 	if expanded > 1<<20 && expanded/b.limits.MaxRatio > compressed {
 		return &LimitError{Detail: fmt.Sprintf("a compressed part is more than %d times its size when expanded", b.limits.MaxRatio)}

@@ -2,17 +2,16 @@ package document
 
 import "strings"
 
-// Link is a link that stands in the text.
+// A Link is a link in the text.
 type Link struct {
-	// Text is what is linked, in Markdown; URL as the file has it, so it may be relative.
+	// Text is the linked text in Markdown. URL is as in the file, and may be relative.
 	Text string `json:"text"`
 	URL  string `json:"url"`
-	// Page is where it stands, 0 where the format has no pages.
+	// Page is the page of the link, 0 in formats without pages.
 	Page int `json:"page,omitempty"`
 }
 
-// Links returns the links of the document in reading order: those that its Markdown writes as [text](url), images left
-// out.
+// Links returns the links of the document in reading order, which are [text](url) in its Markdown. Images are left out.
 func (d *Document) Links() []Link {
 	var links []Link
 	for i := range d.Blocks {
@@ -52,7 +51,7 @@ func appendLinks(links []Link, text string, page int) []Link {
 	}
 }
 
-// closing returns where the parenthesis is closed that stands before the text, -1 when it is not on its line.
+// closing returns the index of the parenthesis that closes the one before the text, or -1 if there is none on its line.
 func closing(text string) int {
 	depth := 0
 	for i := range min(len(text), maxURL) {
@@ -71,13 +70,13 @@ func closing(text string) int {
 	return -1
 }
 
-// How far the brackets of a link are looked for.
+// The longest parts of a link, in bytes.
 const (
 	maxLinkText = 1000
 	maxURL      = 4096
 )
 
-// opening returns where the bracket is opened that stands after the text, -1 when there is none.
+// opening returns the index of the bracket that the one after the text closes, or -1.
 func opening(text string) int {
 	depth := 0
 	for i := len(text) - 1; i >= max(0, len(text)-maxLinkText); i-- {

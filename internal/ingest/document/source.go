@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Source is a file as a reader of one format gets it.
+// A Source is a file for a reader of its format.
 type Source struct {
-	// Name is the file's base name; MediaType what the source said, "" when nothing.
+	// Name is the base name. MediaType is as the source declares it, or "".
 	Name, MediaType string
-	// Content is the whole file. Readers neither change nor keep it.
+	// Content is the whole file. Readers must not change or keep it.
 	Content []byte
-	// Limits has its defaults filled in; Budget is that of the whole file, also for what stands inside other files.
+	// Limits has its defaults. Budget is shared by all files inside a file.
 	Limits Limits
 	Budget *Budget
-	// Nested reads a file that stands inside this one (the body of a mail, an attachment, a chapter, a member) by the rules
-	// of any other file. The error is that of the inner file, of the same types as a reader's: *UnsupportedError means that
-	// it is not read. It is never nil.
+	// Nested reads a file inside of this one, such as the body of a mail, an attachment, a chapter or an entry. The
+	// errors are those of readers: an *UnsupportedError means that the inner file is not read. Nested is never nil.
 	Nested func(ctx context.Context, name, mediaType string, content []byte) (*Draft, error)
 }
 
@@ -29,34 +28,35 @@ func Extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(BaseName(name)), "."))
 }
 
-// Text is a text file as a reader of a text format gets it.
+// A Text is a text file for a reader of its format.
 type Text struct {
-	// Name is the file's base name; MediaType what the source said, "" when nothing.
+	// Name is the base name. MediaType is as the source declares it, or "".
 	Name, MediaType string
-	// Format is the short name of the format; Language that of source code and configuration, DocType what the format
-	// speaks for, "" for prose.
+	// Format is the short name of the format. Language is that of source code and configuration. DocType is the type
+	// that the format implies, or "".
 	Format, Language, DocType string
-	// Text is the decoded content: its line ends are \n, it has no control characters.
+	// Text is the decoded content, with
+	// as line ends and without control characters.
 	Text string
-	// Limits has its defaults filled in.
+	// Limits has its defaults.
 	Limits Limits
 }
 
-// Draft is what a reader finds. A reader gives blocks as they come; empty ones are dropped afterwards.
+// A Draft is the result of a reader. It may contain empty blocks.
 type Draft struct {
 	Blocks []Block
-	// Meta is what the file says about itself, by lower-case key: title, author, description, keywords, category, language,
-	// version, created, modified, url. Values are strings, numbers, booleans, times and lists ([]any) of these.
-	// What has no field in Document goes to its metadata under the same key.
+	// Meta are the properties of the file, by lower-case key: title, author, description, keywords, category, language,
+	// version, created, modified, url. Values are strings, numbers, booleans, times and lists ([]any) of these. Keys
+	// without a field in Document become its metadata.
 	Meta map[string]any
-	// Title is the title found in the text, where Meta has none; Language what the file says it is written in.
+	// Title is the title in the text, for files without one in Meta. Language is the declared language of the text.
 	Title, Language string
-	// DocType is set by a reader that knows better than the path.
+	// DocType overrides the type that follows from the path.
 	DocType string
-	// Prose tells that the language of the text can be detected.
+	// Prose is set if the language of the text can be detected.
 	Prose bool
-	// Pages is how many pages, slides or sheets the file has, 0 where the format has none.
+	// Pages is the number of pages, slides or sheets, 0 in formats without them.
 	Pages int
-	// Extra goes to the document's metadata as it is: strings, numbers, booleans and lists of strings.
+	// Extra becomes metadata of the document: strings, numbers, booleans and lists of strings.
 	Extra map[string]any
 }

@@ -16,7 +16,7 @@ func TableHead(header []string) string {
 	return b.String()
 }
 
-// TableRow returns one line of a table.
+// TableRow returns a line of a table.
 func TableRow(cells []string) string {
 	var b strings.Builder
 	b.WriteByte('|')
@@ -28,13 +28,13 @@ func TableRow(cells []string) string {
 	return b.String()
 }
 
-// MaxColumns is how wide a table may be: what it has beyond that goes into its last column.
+// MaxColumns is how many columns a table may have. Further cells are joined in the last one.
 const (
 	MaxColumns = 256
 	maxCells   = 2 << 20
 )
 
-// NewTable makes a table whose rows are all as long as its header, and whose cells are on one line.
+// NewTable returns a table. All its rows are as long as its header, and all its cells are on one line.
 func NewTable(header []string, rows [][]string) Block {
 	width := len(header)
 	for _, row := range rows {
@@ -62,7 +62,7 @@ func fitRow(cells []string, width int) []string {
 	return fitted
 }
 
-// cellText puts a cell on one line and escapes the bars in it.
+// cellText puts a cell on one line and escapes its bars.
 func cellText(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.ContainsAny(text, "\n\r\t") {

@@ -22,13 +22,13 @@ func (p *Parser) IsArchive(name, mediaType string, content []byte) bool {
 	case "zip", "tar":
 		return true
 	case "gzip", "bzip2":
-		return archive.HoldsTar(content)
+		return archive.ContainsTar(content)
 	}
 	return false
 }
 
-// Members calls visit for each file in an archive. The errors are those of archive.Walk and of visit.
-func (p *Parser) Members(ctx context.Context, in Input, visit func(archive.Member) error) error {
+// Entries calls visit for each file in an archive. The errors are those of archive.Walk and of visit.
+func (p *Parser) Entries(ctx context.Context, in Input, visit func(archive.Entry) error) error {
 	limits := in.Limits.WithDefaults()
 	if len(in.Content) > limits.MaxBytes {
 		return &document.LimitError{Detail: fmt.Sprintf("content has %d bytes, the limit is %d", len(in.Content), limits.MaxBytes)}

@@ -518,7 +518,7 @@ func TestHostileMembers(t *testing.T) {
 			continue
 		}
 		total := 0
-		err := parser.Members(t.Context(), parse.Input{Name: file.name, Content: file.content(), Limits: file.limits}, func(m archive.Member) error {
+		err := parser.Entries(t.Context(), parse.Input{Name: file.name, Content: file.content(), Limits: file.limits}, func(m archive.Entry) error {
 			total += len(m.Content)
 			if m.Path == "" || len(m.Path) > 4096 || strings.HasPrefix(m.Path, "/") || strings.Contains("/"+m.Path+"/", "/../") || strings.ContainsRune(m.Path, 0) {
 				t.Errorf("%s: %.100q", file.title, m.Path)

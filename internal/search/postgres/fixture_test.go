@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/search/postgres"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/store"
@@ -100,7 +100,7 @@ func (id tenant) record(random *rand.Rand, source, title string, texts ...string
 		Language: "en", Model: model, Hash: []byte(source),
 	}
 	for i, text := range texts {
-		r.Passages = append(r.Passages, chunk.Passage{Ordinal: i, Text: text, Start: len(r.Text), End: len(r.Text) + len(text)})
+		r.Passages = append(r.Passages, passage.Passage{Ordinal: i, Text: text, Start: len(r.Text), End: len(r.Text) + len(text)})
 		r.Vectors = append(r.Vectors, unit(random))
 		r.Text += text
 	}

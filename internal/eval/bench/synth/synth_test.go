@@ -12,7 +12,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
@@ -154,7 +154,7 @@ func TestRoundsAreRealTextWithoutRepeats(t *testing.T) {
 				strange++
 			}
 		}
-		for _, passage := range chunk.Split(found, chunk.Options{}) {
+		for _, passage := range passage.Split(found, passage.Options{}) {
 			passages++
 			if !seen.Add(passage.Text) {
 				repeats++

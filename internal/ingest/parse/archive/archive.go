@@ -20,23 +20,24 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
-// Member is a file in an archive.
-type Member struct {
-	// Path is slash separated and stays inside the archive. No two members have the same one.
+// An Entry is a file in an archive.
+type Entry struct {
+	// Path is separated by slashes, stays inside the archive and is unique.
 	Path string
-	// Modified is zero when the archive does not say.
+	// Modified is zero if the archive has no time.
 	Modified time.Time
-	// Content is the whole file, for the function that gets it to keep. It is nil where Err is set.
+	// Content is the whole file. The visitor may keep it. It is nil if Err is set.
 	Content []byte
-	// Err says why this member cannot be read, where the others can.
+	// Err is set if this entry cannot be read, but others can.
 	Err error
 }
 
-// Walk hands each file of an archive to a function, in the order of the archive, and stops at the first error. A damaged or encrypted archive, and one
-// that goes beyond a limit, is one of the errors of package document, also when members were found before; a member that
-// alone is damaged, encrypted or too large has its Err set. Folders, links and the leavings of operating systems are left out.
-func Walk(ctx context.Context, in document.Source, visit func(Member) error) error {
-	w := &walker{ctx: ctx, in: in, visit: visit, taken: make(map[string]bool)}
+// Walk calls a function for each file of an archive in order, and ends with its first error. For an archive that is
+// damaged, encrypted or exceeds a limit, it returns an error of package document, even after calls of the function. An
+// entry that alone is damaged, encrypted or too large has its Err set. Folders, links and the metadata of operating
+// systems and version control are left out.
+func Walk(ctx context.Context, in document.Source, visit func(Entry) error) error {
+	w := &walker{ctx: ctx, in: in, visit: visit, seen: make(map[string]bool)}
 	switch {
 	case bytes.HasPrefix(in.Content, []byte("PK")):
 		return w.zip()
@@ -54,12 +55,12 @@ func Walk(ctx context.Context, in document.Source, visit func(Member) error) err
 	return &document.DamagedError{Format: "archive", Detail: "it does not begin as a zip, tar, gzip or bzip2 file does"}
 }
 
-// isTar recognises the magic of POSIX and GNU archives, and old archives by the checksum of their first header.
+// isTar recognizes the magic of POSIX and GNU archives, and older archives by the checksum of their first header.
 func isTar(content []byte) bool {
 	if len(content) < 512 {
 		return false
 	}
-	// The word alone may stand there in a text.
+	// "ustar" alone may be at this offset of a text.
 	if magic := string(content[257:265]); magic == "ustar\x0000" || magic == "ustar  \x00" {
 		return true
 	}
@@ -67,8 +68,8 @@ func isTar(content []byte) bool {
 	return err == nil && header.Name != ""
 }
 
-// HoldsTar reports whether a gzip or bzip2 file has a tar archive in it, rather than a single file.
-func HoldsTar(content []byte) bool {
+// ContainsTar reports whether a gzip or bzip2 file contains a tar archive, not a single file.
+func ContainsTar(content []byte) bool {
 	r := bzip2.NewReader(bytes.NewReader(content))
 	if bytes.HasPrefix(content, []byte("\x1F\x8B")) {
 		unpacked, err := gzip.NewReader(bytes.NewReader(content))
@@ -93,62 +94,63 @@ func damaged(format string, err error) error {
 	return &document.DamagedError{Format: format, Detail: detail, Cause: err}
 }
 
-// memberError is an error of one member, after which the others can be read.
-type memberError struct{ error }
+// entryError is an error of one entry. Other entries can be read.
+type entryError struct{ error }
 
 func (w *walker) tooLarge() error {
-	return &memberError{&document.LimitError{Detail: fmt.Sprintf("a member has more than %d bytes", w.in.Limits.MaxBytes)}}
+	return &entryError{&document.LimitError{Detail: fmt.Sprintf("an entry has more than %d bytes", w.in.Limits.MaxBytes)}}
 }
 
-// maxPath is the longest path of a member, in bytes, that is taken as one.
+// maxPath is the longest path of an entry, in bytes.
 const maxPath = 4096
 
 type walker struct {
 	ctx     context.Context
 	in      document.Source
-	visit   func(Member) error
-	taken   map[string]bool
+	visit   func(Entry) error
+	seen    map[string]bool
 	count   int
-	unnamed int // members whose path is too long
+	unnamed int // entries with a path that is too long
 }
 
-// source reads the archive until the context ends: a reader of what is compressed may take long to give its next byte.
+// source returns a reader of the archive that fails when the context ends. Decompression may read much for its next
+// byte.
 func (w *walker) source() *watchedReader {
 	return &watchedReader{ctx: w.ctx, reader: bytes.NewReader(w.in.Content)}
 }
 
-// offer cleans a member's path and hands it on, unless it is to be left out.
-func (w *walker) offer(name string, modified time.Time, read func() ([]byte, error)) error {
+// add calls the visitor for an entry with a clean path.
+func (w *walker) add(name string, modified time.Time, read func() ([]byte, error)) error {
 	if err := w.ctx.Err(); err != nil {
 		return fmt.Errorf("read archive: %w", err)
 	}
-	if w.count++; w.count > w.in.Limits.MaxMembers {
-		return &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d members", w.in.Limits.MaxMembers)}
+	if w.count++; w.count > w.in.Limits.MaxEntries {
+		return &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d entries", w.in.Limits.MaxEntries)}
 	}
 	if len(name) > maxPath {
 		w.unnamed++
-		own := &document.DamagedError{Format: "archive", Detail: fmt.Sprintf("the path of a member has more than %d bytes", maxPath)}
-		return w.visit(Member{Path: fmt.Sprintf("unnamed-%d", w.unnamed), Modified: modified, Err: own})
+		own := &document.DamagedError{Format: "archive", Detail: fmt.Sprintf("the path of an entry has more than %d bytes", maxPath)}
+		return w.visit(Entry{Path: fmt.Sprintf("unnamed-%d", w.unnamed), Modified: modified, Err: own})
 	}
 	name = cleanPath(name)
-	if name == "" || isLeaving(name) || w.taken[name] {
+	if name == "" || isLitter(name) || w.seen[name] {
 		return nil
 	}
-	w.taken[name] = true
+	w.seen[name] = true
 	content, err := read()
-	if own, ok := errors.AsType[*memberError](err); ok {
-		return w.visit(Member{Path: name, Modified: modified, Err: own.error})
+	if own, ok := errors.AsType[*entryError](err); ok {
+		return w.visit(Entry{Path: name, Modified: modified, Err: own.error})
 	}
 	if err != nil {
 		return err
 	}
-	return w.visit(Member{Path: name, Modified: modified, Content: content})
+	return w.visit(Entry{Path: name, Modified: modified, Content: content})
 }
 
-// cleanPath makes a path that stays inside the archive, "" where nothing is left of it.
+// cleanPath returns a path that stays inside the archive. It may be "".
 func cleanPath(name string) string {
 	if !utf8.ValidString(name) {
-		// Archives without a mark for UTF-8 are in the code page of the first PCs.
+		// Without a mark for UTF-8, names are in the code page of DOS.
 		if decoded, err := charmap.CodePage437.NewDecoder().String(name); err == nil {
 			name = decoded
 		}
@@ -162,8 +164,8 @@ func cleanPath(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+name), "/")
 }
 
-// isLeaving reports files that operating systems and version control leave in archives.
-func isLeaving(name string) bool {
+// isLitter reports whether a file is metadata of an operating system or version control.
+func isLitter(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		switch part {
 		case "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".svn", ".hg":
@@ -183,14 +185,14 @@ func (w *walker) zip() error {
 			continue
 		}
 		tooLarge := file.UncompressedSize64 > uint64(w.in.Limits.MaxBytes) //nolint:gosec // never negative
-		err := w.offer(file.Name, file.Modified, func() ([]byte, error) {
+		err := w.add(file.Name, file.Modified, func() ([]byte, error) {
 			if tooLarge {
 				return nil, w.tooLarge()
 			}
 			content, err := a.ReadFile(file)
 			var limit *document.LimitError
 			if err != nil && !errors.As(err, &limit) {
-				return nil, &memberError{err}
+				return nil, &entryError{err}
 			}
 			return content, err
 		})
@@ -201,13 +203,13 @@ func (w *walker) zip() error {
 	return nil
 }
 
-// compressed reads what a compressed file holds: a tar archive, or one file.
+// compressed reads a compressed file, which contains a tar archive or a single file.
 func (w *walker) compressed(r io.Reader, name, format string) error {
 	counted := &counter{reader: r, budget: w.in.Budget, compressed: int64(len(w.in.Content))}
 	head := make([]byte, 512)
 	n, err := io.ReadFull(counted, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return w.broken(format, err)
+		return w.wrap(format, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(head[:n]), counted)
 	if isTar(head[:n]) {
@@ -216,16 +218,16 @@ func (w *walker) compressed(r io.Reader, name, format string) error {
 	if name == "" {
 		name = uncompressedName(w.in.Name)
 	}
-	return w.offer(name, time.Time{}, func() ([]byte, error) {
+	return w.add(name, time.Time{}, func() ([]byte, error) {
 		content, err := w.readAll(whole)
 		if err != nil {
-			return nil, w.broken(format, err)
+			return nil, w.wrap(format, err)
 		}
 		return content, nil
 	})
 }
 
-// uncompressedName is the name of a compressed file without its last extension.
+// uncompressedName returns the name of a compressed file without its last extension.
 func uncompressedName(name string) string {
 	switch extension := strings.ToLower(path.Ext(name)); extension {
 	case ".gz", ".bz2":
@@ -237,8 +239,8 @@ func uncompressedName(name string) string {
 	return path.Base(name)
 }
 
-// broken keeps the errors of limits and makes damage of all others.
-func (w *walker) broken(format string, err error) error {
+// wrap returns the error of a read. Errors other than those of limits and of the context are damage.
+func (w *walker) wrap(format string, err error) error {
 	var limit *document.LimitError
 	if errors.As(err, &limit) || w.ctx.Err() != nil {
 		return err
@@ -246,15 +248,15 @@ func (w *walker) broken(format string, err error) error {
 	return damaged(format, err)
 }
 
-// readAll reads a file up to the limit of one.
+// readAll reads a file up to MaxBytes.
 func (w *walker) readAll(r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(r, int64(w.in.Limits.MaxBytes)+1))
 	if err != nil {
-		return nil, err // broken says what it is
+		return nil, err // wrapped by the caller
 	}
 	if n > int64(w.in.Limits.MaxBytes) {
-		return nil, &document.LimitError{Detail: fmt.Sprintf("a member has more than %d bytes", w.in.Limits.MaxBytes)}
+		return nil, &document.LimitError{Detail: fmt.Sprintf("an entry has more than %d bytes", w.in.Limits.MaxBytes)}
 	}
 	return b.Bytes(), nil
 }
@@ -272,19 +274,20 @@ func (w *walker) tar(r io.Reader) error {
 			}
 			return nil
 		case err != nil:
-			return w.broken("tar archive", err)
+			return w.wrap("tar archive", err)
 		case header.Typeflag != tar.TypeReg:
 			continue
 		}
-		err = w.offer(header.Name, header.ModTime, func() ([]byte, error) {
+		err = w.add(header.Name, header.ModTime, func() ([]byte, error) {
 			if header.Size > int64(w.in.Limits.MaxBytes) {
 				return nil, w.tooLarge()
 			}
 			content, err := w.readAll(archive)
 			if err != nil {
-				return nil, w.broken("tar archive", err)
+				return nil, w.wrap("tar archive", err)
 			}
-			// The holes of a sparse file take no room in the archive: they are expanded like what is compressed.
+			// The holes of a sparse file have no bytes in the archive. They count against the budget like compressed
+			// bytes.
 			if holes := int64(len(content)) - (counted.read - begin); holes > 0 {
 				err = w.in.Budget.Spend(holes)
 			}

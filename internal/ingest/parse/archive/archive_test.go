@@ -91,7 +91,7 @@ func source(name string, content []byte, limits document.Limits) document.Source
 }
 
 func walk(in document.Source) (members []string, err error) {
-	err = archive.Walk(context.Background(), in, func(m archive.Member) error {
+	err = archive.Walk(context.Background(), in, func(m archive.Entry) error {
 		text := m.Path + "=" + string(m.Content)
 		if m.Err != nil {
 			text = m.Path + "!" + fmt.Sprintf("%T", m.Err)
@@ -127,7 +127,7 @@ func TestCompressedArchivesAreToldFromCompressedFiles(t *testing.T) {
 		content []byte
 		want    bool
 	}{"tar": {gzipped(t, tape), true}, "file": {gzipped(t, bytes.Repeat([]byte("text "), 200)), false}, "short": {gzipped(t, []byte("x")), false}, "cut": {[]byte("\x1F\x8B"), false}, "other": {[]byte("BZh"), false}} {
-		if got := archive.HoldsTar(c.content); got != c.want {
+		if got := archive.ContainsTar(c.content); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -151,7 +151,7 @@ func TestDamageAndLimits(t *testing.T) {
 		"empty tar":         {make([]byte, 1024), document.Limits{}, "*document.DamagedError"},
 		"gzip bomb":         {bomb, document.Limits{}, "*document.LimitError"},
 		"too much":          {gzipped(t, []byte(long.content)), document.Limits{MaxExpanded: 1000}, "*document.LimitError"},
-		"too many members":  {tape, document.Limits{MaxMembers: 1}, "*document.LimitError"},
+		"too many members":  {tape, document.Limits{MaxEntries: 1}, "*document.LimitError"},
 		"one large file gz": {gzipped(t, []byte(long.content)), document.Limits{MaxBytes: 1000}, "*document.LimitError"},
 	} {
 		if _, err := walk(source("a", c.content, c.limits)); fmt.Sprintf("%T", err) != c.want {
@@ -209,8 +209,8 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		total := 0
-		in := source("a", content, document.Limits{MaxExpanded: 1 << 20, MaxMembers: 100})
-		_ = archive.Walk(t.Context(), in, func(m archive.Member) error {
+		in := source("a", content, document.Limits{MaxExpanded: 1 << 20, MaxEntries: 100})
+		_ = archive.Walk(t.Context(), in, func(m archive.Entry) error {
 			if strings.HasPrefix(m.Path, "/") || strings.Contains("/"+m.Path+"/", "/../") || m.Path == "" {
 				t.Fatalf("a path that leaves the archive: %q", m.Path)
 			}

@@ -1,5 +1,5 @@
-// Package archive reads archives as their members: zip, tar, and both of them and single files compressed by gzip or
-// bzip2. Nothing is written to disk, and links are not followed.
-//
-// The package may import the standard library, golang.org/x/text, internal/ingest/document and the zipfile reader beside it.
+// Package archive reads the entries of archives: zip, tar, and gzip and bzip2 files that contain a tar archive or a
+// single file. Nothing is written to disk, and links are not followed.
+// The package may import the standard library, golang.org/x/text, internal/ingest/document and package zipfile beside
+// it.
 package archive

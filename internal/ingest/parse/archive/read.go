@@ -9,30 +9,31 @@ import (
 )
 
 const (
-	// maxSkipped bounds how many members are named that were not read.
+	// maxSkipped is how many skipped entries are named.
 	maxSkipped = 50
-	// maxBlocks bounds what all members have together: a block takes several times the memory of a short text.
+	// maxBlocks is how many blocks all entries may have together. A block needs several times the memory of a short
+	// text.
 	maxBlocks = 500_000
 )
 
-// Read makes one document of an archive: each member that is read under a heading with its path, its own headings below
-// that. A compressed single file is that file. Members that are not read are named in Extra "members_skipped"; an archive
-// with none that is, is a *document.UnsupportedError, or the error of its first member where that one is broken.
+// Read returns the entries of an archive as one document. Each entry is below a heading with its path. A compressed
+// single file is read as that file. Extra["members_skipped"] names the entries that are not read. If none is read, the
+// error is that of the first damaged entry, or an *document.UnsupportedError.
 func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	found := &document.Draft{Extra: make(map[string]any)}
 	anchors := make(document.Anchors)
 	var skipped []string
 	var first error
-	var last *document.Draft
-	members, read, size := 0, 0, 0
-	err := Walk(ctx, in, func(m Member) error {
-		members++
+	var single *document.Draft
+	count, readCount, size := 0, 0, 0
+	err := Walk(ctx, in, func(m Entry) error {
+		count++
 		inner, err := draft(ctx, in, m)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("read archive: %w", ctx.Err())
 		case err != nil && in.Budget.Spend(0) != nil:
-			return err // nothing more is read; what is too large in one member alone leaves the others
+			return err // the budget is spent; an entry that alone is too large is skipped
 		case err != nil:
 			if unsupported := (*document.UnsupportedError)(nil); first == nil && !errors.As(err, &unsupported) {
 				first = fmt.Errorf("%s: %w", m.Path, err)
@@ -42,8 +43,8 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 			}
 			return nil
 		}
-		read++
-		last = inner
+		readCount++
+		single = inner
 		for i := range inner.Blocks {
 			size += inner.Blocks[i].Size()
 		}
@@ -60,7 +61,7 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 				block.Level = min(block.Level+1, 6)
 				block.Anchor = anchors.Take("", block.Text)
 			}
-			block.Page = 0 // of the member, not of the archive
+			block.Page = 0 // of the entry, not of the archive
 			found.Blocks = append(found.Blocks, block)
 		}
 		return nil
@@ -68,28 +69,28 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case read == 0 && first != nil:
+	case readCount == 0 && first != nil:
 		return nil, first
-	case read == 0 && members == 0:
+	case readCount == 0 && count == 0:
 		return nil, &document.UnsupportedError{Reason: "empty"}
-	case read == 0:
+	case readCount == 0:
 		return nil, &document.UnsupportedError{Reason: "archive without a file that is read"}
-	case members == 1 && isCompressed(in.Content):
-		return last, nil
+	case count == 1 && isCompressed(in.Content):
+		return single, nil
 	}
-	found.Extra["members"] = members
+	found.Extra["members"] = count
 	if len(skipped) > 0 {
 		found.Extra["members_skipped"] = skipped
 	}
 	return found, nil
 }
 
-// isCompressed tells compressed single files from archives, as far as their beginning tells.
+// isCompressed reports whether a file begins like a compressed file, not like an archive.
 func isCompressed(content []byte) bool {
 	return len(content) > 1 && content[0] != 'P' && !isTar(content)
 }
 
-func draft(ctx context.Context, in document.Source, m Member) (*document.Draft, error) {
+func draft(ctx context.Context, in document.Source, m Entry) (*document.Draft, error) {
 	if m.Err != nil {
 		return nil, m.Err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// watchedReader ends with its context, and knows how much was read.
+// A watchedReader fails when its context ends, and counts the bytes read.
 type watchedReader struct {
 	ctx    context.Context
 	reader io.Reader
@@ -24,7 +24,7 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 	return n, err // io.EOF among others
 }
 
-// counter counts what is decompressed.
+// A counter counts decompressed bytes.
 type counter struct {
 	reader     io.Reader
 	budget     *document.Budget

@@ -56,7 +56,7 @@ type level struct {
 // readEntity reads the mail at an offset. The flag tells that it ends too early. The error is a *document.LimitError, or
 // wraps the context's.
 func readEntity(ctx context.Context, content []byte, at int, limits document.Limits) (root *entity, cut bool, err error) {
-	r := partReader{ctx: ctx, content: content, limit: limits.MaxMembers}
+	r := partReader{ctx: ctx, content: content, limit: limits.MaxEntries}
 	root = &entity{}
 	at = r.begin(root, at, "text/plain")
 	for steps := 0; ; steps++ {

@@ -27,8 +27,8 @@ func ReadMbox(ctx context.Context, in document.Source) (*document.Draft, error) 
 		if len(bytes.TrimSpace(message)) == 0 {
 			continue
 		}
-		if messages++; messages > in.Limits.MaxMembers {
-			return nil, &document.LimitError{Detail: fmt.Sprintf("the mailbox has more than %d mails", in.Limits.MaxMembers)}
+		if messages++; messages > in.Limits.MaxEntries {
+			return nil, &document.LimitError{Detail: fmt.Sprintf("the mailbox has more than %d mails", in.Limits.MaxEntries)}
 		}
 		if err := w.message(message, messages); err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ func TestMailboxesThatCannotBeRead(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	in := source("a.mbox", []byte(strings.Repeat("From a@x Mon Jan  6 08:00:00 2025\nSubject: A\n\nb\n\n", 200)))
-	in.Limits.MaxMembers = 100
+	in.Limits.MaxEntries = 100
 	_, err = mail.ReadMbox(t.Context(), in)
 	if _, limit := errors.AsType[*document.LimitError](err); !limit {
 		t.Errorf("error is %v", err)

@@ -226,8 +226,8 @@ func (r *messageReader) attachments(l *letter, s *storage, depth int) error {
 		if _, name, _ := cutLast(folder); !strings.HasPrefix(name, "__attach_version1.0_") {
 			continue
 		}
-		if len(l.files) >= r.in.Limits.MaxMembers {
-			return &document.LimitError{Detail: fmt.Sprintf("the message has more than %d attachments", r.in.Limits.MaxMembers)}
+		if len(l.files) >= r.in.Limits.MaxEntries {
+			return &document.LimitError{Detail: fmt.Sprintf("the message has more than %d attachments", r.in.Limits.MaxEntries)}
 		}
 		f, err := r.attachment(r.message.open(folder, headOfPart, s.page), depth)
 		if err != nil {

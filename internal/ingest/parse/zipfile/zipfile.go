@@ -28,12 +28,12 @@ type Archive struct {
 // Open reads the directory of an archive. The format names the file in errors: "Word document". The error is a
 // *document.DamagedError, a *document.EncryptedError if every entry needs a password, or a *document.LimitError.
 func Open(content []byte, format string, limits document.Limits, budget *document.Budget) (*Archive, error) {
-	members := limits.WithDefaults().MaxMembers
-	source := &directory{Reader: bytes.NewReader(content), limit: members + tailEntries}
+	entries := limits.WithDefaults().MaxEntries
+	source := &directory{Reader: bytes.NewReader(content), limit: entries + tailEntries}
 	r, err := zip.NewReader(source, int64(len(content)))
 	source.limit = math.MaxInt
-	if errors.Is(err, errEntries) || err == nil && len(r.File) > members {
-		return nil, &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d members", members)}
+	if errors.Is(err, errEntries) || err == nil && len(r.File) > entries {
+		return nil, &document.LimitError{Detail: fmt.Sprintf("the archive has more than %d entries", entries)}
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, damaged(format, err)

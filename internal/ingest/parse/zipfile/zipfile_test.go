@@ -74,7 +74,7 @@ func TestABombEndsAtTheLimits(t *testing.T) {
 	if n, err := io.Copy(io.Discard, r); !errors.As(err, &limit) || n > 11<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if _, err := open(archive(t, map[string][]byte{"a": nil, "b": nil}), document.Limits{MaxMembers: 1}); !errors.As(err, &limit) {
+	if _, err := open(archive(t, map[string][]byte{"a": nil, "b": nil}), document.Limits{MaxEntries: 1}); !errors.As(err, &limit) {
 		t.Errorf("members: %v", err)
 	}
 }

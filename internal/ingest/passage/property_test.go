@@ -1,4 +1,4 @@
-package chunk_test
+package passage_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
@@ -49,16 +49,16 @@ func TestPassagesCoverTheTextWithinTheLimits(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "blocks") {
 			doc.Blocks = append(doc.Blocks, drawBlock(t))
 		}
-		opt := chunk.Options{Max: rapid.IntRange(20, 300).Draw(t, "max")}
-		passages := chunk.Split(doc, opt)
-		if !reflect.DeepEqual(passages, chunk.Split(doc, opt)) {
+		opt := passage.Options{Max: rapid.IntRange(20, 300).Draw(t, "max")}
+		passages := passage.Split(doc, opt)
+		if !reflect.DeepEqual(passages, passage.Split(doc, opt)) {
 			t.Fatal("the same document was cut in two ways")
 		}
 		checkPassages(t, doc, passages, opt.Max)
 	})
 }
 
-func checkPassages(t interface{ Fatalf(string, ...any) }, doc *document.Document, passages []chunk.Passage, limit int) {
+func checkPassages(t interface{ Fatalf(string, ...any) }, doc *document.Document, passages []passage.Passage, limit int) {
 	text, spans := doc.Render()
 	covered := make([]bool, len(text))
 	end := 0
@@ -90,7 +90,7 @@ func checkPassages(t interface{ Fatalf(string, ...any) }, doc *document.Document
 	checkBorders(t, doc, spans, passages)
 }
 
-func checkBorders(t interface{ Fatalf(string, ...any) }, doc *document.Document, spans []document.Span, passages []chunk.Passage) {
+func checkBorders(t interface{ Fatalf(string, ...any) }, doc *document.Document, spans []document.Span, passages []passage.Passage) {
 	others := false
 	for i := range doc.Blocks {
 		others = others || doc.Blocks[i].Kind != document.Heading
@@ -119,7 +119,7 @@ func FuzzSplit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		opt := chunk.Options{Max: 20 + max(limit, -limit)%2000}
-		checkPassages(t, doc, chunk.Split(doc, opt), opt.Max)
+		opt := passage.Options{Max: 20 + max(limit, -limit)%2000}
+		checkPassages(t, doc, passage.Split(doc, opt), opt.Max)
 	})
 }

@@ -1,4 +1,4 @@
-package chunk
+package passage
 
 import (
 	"strings"
@@ -7,23 +7,24 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// atom is a stretch of the text that is never cut.
+// An atom is a range of the text that is never split.
 type atom struct {
-	span    document.Span
-	runes   int
-	gap     int // runes between the atom before it and this one
-	page    int
-	section *section // the heading above; of a heading, that heading itself
-	heading bool
-	// before and after make the atom readable where a passage begins or ends with it; lead is the length of before.
+	span      document.Span
+	runes     int
+	gap       int // runes between the previous atom and this one
+	page      int
+	section   *section // the heading above, or the heading that the atom is
+	isHeading bool
+	// before and after make the atom readable at the start or end of a passage. lead is the length of before, and of
+	// after for code.
 	before, after string
 	lead          int
 }
 
-// wholeRows is how many times longer than a passage a table row may be before it is cut after all.
+// wholeRows is how many times longer than a passage a table row may be without being split.
 const wholeRows = 4
 
-// atoms cuts a block as far as it must be cut.
+// atoms splits a block into atoms.
 func (s *splitter) atoms(i int) []atom {
 	block, span := &s.document.Blocks[i], s.spans[i]
 	runes := utf8.RuneCountInString(s.text[span.Start:span.End])
@@ -54,7 +55,7 @@ func (s *splitter) prose(span document.Span, block *document.Block) []atom {
 	return atoms
 }
 
-// table gives an atom for each row, the first with the header, the others with the header before them.
+// table returns an atom for each row. The first row includes the header, the others repeat it.
 func (s *splitter) table(span document.Span, block *document.Block) []atom {
 	head := document.TableHead(block.Header)
 	headEnd := span.Start + len(head)
@@ -86,13 +87,13 @@ func (s *splitter) table(span document.Span, block *document.Block) []atom {
 	return atoms
 }
 
-// code gives an atom for each stretch between empty lines, or for each line where a stretch is long.
+// code returns an atom for each range between empty lines, or for each line of a long range.
 func (s *splitter) code(span document.Span, block *document.Block) []atom {
 	fence := document.Fence(block.Text)
 	before, after := fence+block.Language+"\n", "\n"+fence
 	inner := document.Span{Start: span.Start + len(before), End: span.End - len(after)}
 	if len(before) > s.opt.Max/4 || inner.Start >= inner.End {
-		return s.prose(span, block) // a fence so long that repeating it would drown the code
+		return s.prose(span, block) // the fence is so long that repeating it would outweigh the code
 	}
 	var atoms []atom
 	for _, piece := range cutCode(s.text, inner, s.opt) {
@@ -109,7 +110,7 @@ func (s *splitter) code(span document.Span, block *document.Block) []atom {
 	return atoms
 }
 
-// trimEnd moves end back over blanks.
+// trimEnd returns end without the white space before it.
 func trimEnd(text string, start, end int) int {
 	return start + len(strings.TrimRight(text[start:end], " \t\n"))
 }

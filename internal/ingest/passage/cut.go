@@ -1,4 +1,4 @@
-package chunk
+package passage
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// cutter collects the pieces of a stretch of text. Pieces follow each other and leave out only blanks.
+// A cutter collects ranges of a text. They are consecutive and leave out only white space.
 type cutter struct {
 	text   string
 	opt    Options
@@ -31,7 +31,7 @@ func (c *cutter) add(start, end int) {
 	}
 }
 
-// cutProse cuts text into items of a list or lines, long ones into sentences, words and runes.
+// cutProse splits text into list items or lines, and long ones into sentences, words and runes.
 func cutProse(text string, span document.Span, list bool, opt Options) []document.Span {
 	c := cutter{text: text, opt: opt}
 	start, at := span.Start, span.Start
@@ -47,8 +47,7 @@ func cutProse(text string, span document.Span, list bool, opt Options) []documen
 	return c.pieces
 }
 
-// lines takes a run of lines whole, or line by line where it is long; a line
-// that is too long for itself is cut by split.
+// lines adds a range of lines if it is short. Else it adds each line, and splits those that are too long.
 func (c *cutter) lines(start, end int, split func(start, end int)) {
 	if c.fits(start, end, c.opt.Max/2) {
 		c.add(start, end)
@@ -65,7 +64,7 @@ func (c *cutter) lines(start, end int, split func(start, end int)) {
 	}
 }
 
-// fits reports whether a stretch has at most limit runes.
+// fits reports whether a range has at most limit runes.
 func (c *cutter) fits(start, end, limit int) bool {
 	return end-start <= limit || end-start <= utf8.UTFMax*limit && utf8.RuneCountInString(c.text[start:end]) <= limit
 }
@@ -92,7 +91,7 @@ func (c *cutter) sentence(start, end int) {
 	}
 }
 
-// endsInAbbreviation recognises the full stops after which a sentence goes on.
+// endsInAbbreviation reports whether the sentence continues after its full stop.
 func endsInAbbreviation(sentence string) bool {
 	sentence = strings.TrimRightFunc(sentence, unicode.IsSpace)
 	word := sentence[strings.LastIndexFunc(sentence, unicode.IsSpace)+1:]
@@ -104,7 +103,7 @@ func endsInAbbreviation(sentence string) bool {
 	return false
 }
 
-// words cuts at blanks into pieces of about the target length.
+// words splits at white space into ranges of about the target length.
 func (c *cutter) words(start, end int) {
 	from, size := start, 0
 	at := start
@@ -137,7 +136,7 @@ func (c *cutter) words(start, end int) {
 	c.add(from, end)
 }
 
-// characters cuts a word, between characters as people see them where these are not longer than a passage themselves.
+// characters splits a word between grapheme clusters, or inside a cluster that is longer than a passage.
 func (c *cutter) characters(start, end int) {
 	from, size := start, 0
 	clusters := graphemes.FromString(c.text[start:end])
@@ -162,7 +161,7 @@ func (c *cutter) characters(start, end int) {
 	c.add(from, end)
 }
 
-// cutCode cuts code into stretches between empty lines, long ones into lines, very long lines anywhere.
+// cutCode splits code at empty lines, long ranges into lines, and long lines anywhere.
 func cutCode(text string, span document.Span, opt Options) []document.Span {
 	c := cutter{text: text, opt: opt}
 	start, at := span.Start, span.Start

@@ -1,11 +1,11 @@
-package member_test
+package entryid_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/magpie-search/magpie/internal/ingest/member"
+	"github.com/magpie-search/magpie/internal/ingest/entryid"
 )
 
 func TestIDsAreDifferentAndBounded(t *testing.T) {
@@ -13,12 +13,12 @@ func TestIDsAreDifferentAndBounded(t *testing.T) {
 	seen := map[string]bool{}
 	for _, archive := range []string{"a.zip", "a!/b.zip", strings.Repeat("long", 300), strings.Repeat("ß", 500)} {
 		for _, path := range []string{"a.md", "b!/c.md", "docs/a.md", strings.Repeat("x", 2000), strings.Repeat("x", 2001)} {
-			id := member.ID(archive, path)
+			id := entryid.New(archive, path)
 			if len(id) > 1002 || !utf8.ValidString(id) || seen[id] {
 				t.Errorf("%.60s, %.20s: %d bytes, seen %v", archive, path, len(id), seen[id])
 			}
 			seen[id] = true
-			if at := strings.LastIndex(id, "!/"); id[:at] != member.Key(archive) {
+			if at := strings.LastIndex(id, "!/"); id[:at] != entryid.ArchiveKey(archive) {
 				t.Errorf("%q does not tell its archive %q", id, archive)
 			}
 		}

@@ -1,4 +1,4 @@
-package chunk
+package passage
 
 import (
 	"slices"
@@ -8,29 +8,29 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Passage is one stretch of a document.
+// A Passage is a range of a document.
 type Passage struct {
 	// Ordinal counts the passages of a document from 0.
 	Ordinal int
-	// Headings are the headings the passage stands under, the highest first, without one that only repeats the title.
-	// Their lines are not in Text.
+	// Headings are the headings above the passage, the highest first, without one that repeats the title. Their lines
+	// are not in Text.
 	Headings []string
-	// Text is Markdown. It is the document's Markdown from Start to End, save that a table or code that was begun in an
-	// earlier passage has its header or fence again, and code that goes on in a later one is closed.
+	// Text is the document's Markdown from Start to End. If a table or code starts in an earlier passage, its header or
+	// fence is repeated. Code that continues in a later passage is closed.
 	Text string
-	// Anchor is the fragment of the nearest heading above the start of the passage, "" before the first heading.
+	// Anchor is the fragment of the heading above the start of the passage, "" before the first heading.
 	Anchor string
-	// Page is where the passage starts, 0 where the format has no pages.
+	// Page is the page of the start, 0 in formats without pages.
 	Page int
-	// Start and End are byte offsets in the document's Markdown. Passages do not overlap and come in order.
+	// Start and End are byte offsets in the document's Markdown. Passages are in order and do not overlap.
 	Start, End int
 }
 
-// Options bounds the length of passages in runes; zero values take the default.
+// Options limits the length of passages in runes. Zero fields have defaults.
 type Options struct {
-	// Min is the length from which on a passage may end before a heading (800), Target the length aimed at (1000), Max the
-	// greatest (1200). Only two things are longer than Max: a table row, up to four times Max, together with its header,
-	// and what is added to a cut block to make it readable alone, its fence or header, at most half of Max.
+	// Min is the length from which a passage may end before a heading (800), Target the usual length (1000), Max the
+	// longest (1200). Two things may exceed Max: a table row, up to four times Max with its header, and the header or
+	// fence that is repeated for the rest of a block, up to half of Max.
 	Min, Target, Max int
 }
 
@@ -50,14 +50,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Split cuts a document into passages. The same document and options give the same passages. A document that has only
-// headings gives one passage of them.
+// Split splits a document into passages. The result is deterministic. A document with only headings has a passage of
+// them.
 func Split(d *document.Document, opt Options) []Passage {
 	text, spans := d.Render()
 	return SplitText(d, text, spans, opt)
 }
 
-// SplitText is Split for a caller that has rendered the document.
+// SplitText is Split for a rendered document.
 func SplitText(d *document.Document, text string, spans []document.Span, opt Options) []Passage {
 	s := splitter{document: d, text: text, spans: spans, opt: opt.withDefaults(), border: borderLevel(d.Blocks)}
 	for i := range d.Blocks {
@@ -70,7 +70,7 @@ func SplitText(d *document.Document, text string, spans []document.Span, opt Opt
 	return s.passages
 }
 
-// borderLevel is the lowest level of heading that passages do not reach over.
+// borderLevel returns the lowest level of headings that end a passage.
 func borderLevel(blocks []document.Block) int {
 	highest := 7
 	for i := range blocks {
@@ -81,7 +81,7 @@ func borderLevel(blocks []document.Block) int {
 	return max(highest, 2)
 }
 
-// splitter walks the blocks of a document, collects those between two borders and packs them.
+// A splitter collects the blocks of a document between two borders and packs them.
 type splitter struct {
 	document *document.Document
 	text     string
@@ -97,7 +97,7 @@ type splitter struct {
 type section struct {
 	title, anchor string
 	level         int
-	path          []string // titles from the highest down to this one
+	path          []string // titles from the highest to this one
 }
 
 func (s *splitter) block(i int) {
@@ -122,7 +122,7 @@ func (s *splitter) block(i int) {
 	s.path = append(s.path, next)
 	if block.Level > s.border {
 		s.group = append(s.group, atom{
-			span: s.spans[i], runes: utf8.RuneCountInString(block.Text) + block.Level + 1, heading: true, page: block.Page, section: next,
+			span: s.spans[i], runes: utf8.RuneCountInString(block.Text) + block.Level + 1, isHeading: true, page: block.Page, section: next,
 		})
 	}
 }
@@ -134,7 +134,7 @@ func (s *splitter) current() *section {
 	return s.path[len(s.path)-1]
 }
 
-// headingsOnly makes one passage, or as many as the limit asks for, of a document without other text.
+// headingsOnly makes passages of a document without other text.
 func (s *splitter) headingsOnly() {
 	s.path = nil
 	for i := range s.document.Blocks {
@@ -145,11 +145,11 @@ func (s *splitter) headingsOnly() {
 	s.endGroup()
 }
 
-// endGroup packs the blocks since the last border into passages of about the same length.
+// endGroup packs the blocks since the last border into passages of similar length.
 func (s *splitter) endGroup() {
 	group := s.group
 	s.group = s.group[:0]
-	for len(group) > 0 && group[len(group)-1].heading {
+	for len(group) > 0 && group[len(group)-1].isHeading {
 		group = group[:len(group)-1] // a heading without text below it
 	}
 	if len(group) == 0 {
@@ -170,20 +170,20 @@ func (s *splitter) endGroup() {
 	s.pack(group, total, target)
 }
 
-// pack fills passages up to target, ending early before a heading once they have the least length, unless the rest is
-// short and still fits.
+// pack fills passages up to the target. A passage of at least Min may end before a heading, unless the remaining text
+// is short and fits.
 func (s *splitter) pack(group []atom, rest, target int) {
 	from, size := 0, group[0].lead
 	for i := range group {
 		next := group[i].gap + group[i].runes
-		ends := size+next > s.opt.Max || size+next/2 > target || group[i].heading && size >= s.opt.Min
-		if i > from && ends && (size+rest > s.opt.Max || group[i].heading && rest >= s.opt.Min/4) {
+		ends := size+next > s.opt.Max || size+next/2 > target || group[i].isHeading && size >= s.opt.Min
+		if i > from && ends && (size+rest > s.opt.Max || group[i].isHeading && rest >= s.opt.Min/4) {
 			to := i
-			for to > from && group[to-1].heading {
-				to-- // a heading goes with what stands below it
+			for to > from && group[to-1].isHeading {
+				to-- // a heading belongs to the text below it
 			}
 			if to == from {
-				to = i - 1 // nothing but headings so far, too many of them
+				to = i - 1 // too many headings without text
 			}
 			if to > from {
 				s.emit(group[from:to])
@@ -199,22 +199,22 @@ func (s *splitter) pack(group []atom, rest, target int) {
 	s.emit(group[from:])
 }
 
-// emit makes a passage of atoms that follow each other. Nothing but headings, each below the other, make none.
+// emit adds a passage of consecutive atoms, unless they are only headings of which each is below the one before.
 func (s *splitter) emit(atoms []atom) {
 	passage := Passage{Ordinal: len(s.passages)}
 	if above := atoms[0].section; above != nil {
 		passage.Anchor = above.anchor
 		passage.Headings = above.path
 	}
-	// Headings at the start that all the rest stands under are in the path and not in the text.
-	for len(atoms) > 0 && atoms[0].heading && highest(atoms[1:]) > atoms[0].section.level {
+	// Headings above all the rest of the passage are in its path, not in its text.
+	for len(atoms) > 0 && atoms[0].isHeading && highest(atoms[1:]) > atoms[0].section.level {
 		passage.Headings, passage.Anchor = atoms[0].section.path, atoms[0].section.anchor
 		atoms = atoms[1:]
 	}
 	if len(atoms) == 0 {
 		return
 	}
-	if atoms[0].heading {
+	if atoms[0].isHeading {
 		passage.Headings = commonPath(atoms)
 	}
 	passage.Headings = slices.Clone(passage.Headings)
@@ -224,22 +224,22 @@ func (s *splitter) emit(atoms []atom) {
 	s.passages = append(s.passages, passage)
 }
 
-// highest returns the level of the highest heading among atoms, 7 when there is none.
+// highest returns the level of the highest heading among atoms, 7 if there is none.
 func highest(atoms []atom) int {
 	level := 7
 	for i := range atoms {
-		if atoms[i].heading {
+		if atoms[i].isHeading {
 			level = min(level, atoms[i].section.level)
 		}
 	}
 	return level
 }
 
-// commonPath returns the headings that all headings among atoms stand under.
+// commonPath returns the headings above all headings among atoms.
 func commonPath(atoms []atom) []string {
 	var common []string
 	for i := range atoms {
-		if !atoms[i].heading {
+		if !atoms[i].isHeading {
 			continue
 		}
 		above := atoms[i].section.path[:len(atoms[i].section.path)-1]

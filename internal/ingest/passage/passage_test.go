@@ -1,4 +1,4 @@
-package chunk_test
+package passage_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/magpie-search/magpie/internal/ingest/chunk"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
@@ -33,7 +33,7 @@ func TestPassagesNeverReachOverTheTopTwoLevels(t *testing.T) {
 		heading(1, "Manual"), paragraph("Intro."), heading(2, "One"), paragraph("First."), heading(3, "Detail"),
 		paragraph("Second."), heading(3, "More"), paragraph("Third."), heading(2, "Two"), paragraph("Fourth."),
 	}}
-	passages := chunk.Split(doc, chunk.Options{})
+	passages := passage.Split(doc, passage.Options{})
 	want := []struct{ headings, text, anchor string }{
 		{"", "Intro.", "manual"},
 		{"One", "First.\n\n### Detail\n\nSecond.\n\n### More\n\nThird.", "one"},
@@ -56,7 +56,7 @@ func TestHeadingsOfPassages(t *testing.T) {
 		heading(3, "b"), paragraph(words(15)), heading(3, "c"), paragraph("Short too."), heading(3, "empty"),
 	}}
 	var got []string
-	for _, passage := range chunk.Split(doc, chunk.Options{}) {
+	for _, passage := range passage.Split(doc, passage.Options{}) {
 		first, _, _ := strings.Cut(passage.Text, "\n")
 		got = append(got, strings.Join(passage.Headings, "/")+": "+first[:min(len(first), 12)])
 	}
@@ -72,7 +72,7 @@ func TestLongTablesRepeatTheirHeaderAndKeepRowsWhole(t *testing.T) {
 	for i := range 200 {
 		table.Rows = append(table.Rows, []string{fmt.Sprintf("key %d", i), words(2)})
 	}
-	passages := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{table}}, chunk.Options{})
+	passages := passage.Split(&document.Document{Title: "T", Blocks: []document.Block{table}}, passage.Options{})
 	seen := 0
 	for _, passage := range passages {
 		lines := strings.Split(passage.Text, "\n")
@@ -102,7 +102,7 @@ func TestCodeThatFitsIsNotCutAndLongCodeKeepsItsFence(t *testing.T) {
 		{Kind: document.Code, Language: "sql", Text: strings.TrimSpace(strings.Repeat("SELECT 1;\nSELECT 2;\n\n", 200))},
 	}}
 	whole := 0
-	for _, passage := range chunk.Split(doc, chunk.Options{}) {
+	for _, passage := range passage.Split(doc, passage.Options{}) {
 		if strings.Contains(passage.Text, code) {
 			whole++
 		}
@@ -117,19 +117,19 @@ func TestCodeThatFitsIsNotCutAndLongCodeKeepsItsFence(t *testing.T) {
 
 func TestOddDocuments(t *testing.T) {
 	t.Parallel()
-	if got := chunk.Split(&document.Document{Title: "T"}, chunk.Options{}); len(got) != 0 {
+	if got := passage.Split(&document.Document{Title: "T"}, passage.Options{}); len(got) != 0 {
 		t.Errorf("an empty document has %d passages", len(got))
 	}
-	onlyHeadings := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{heading(1, "One"), heading(2, "Two")}}, chunk.Options{})
+	onlyHeadings := passage.Split(&document.Document{Title: "T", Blocks: []document.Block{heading(1, "One"), heading(2, "Two")}}, passage.Options{})
 	if len(onlyHeadings) == 0 || !strings.Contains(onlyHeadings[0].Text, "One") {
 		t.Errorf("headings alone give %+v", onlyHeadings)
 	}
-	unbroken := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{paragraph(strings.Repeat("x", 5000))}}, chunk.Options{})
+	unbroken := passage.Split(&document.Document{Title: "T", Blocks: []document.Block{paragraph(strings.Repeat("x", 5000))}}, passage.Options{})
 	if len(unbroken) != 5 {
 		t.Errorf("5000 letters give %d passages", len(unbroken))
 	}
 	row := document.Block{Kind: document.Table, Header: []string{"A"}, Rows: [][]string{{words(100)}, {"b"}}}
-	if got := chunk.Split(&document.Document{Title: "T", Blocks: []document.Block{row}}, chunk.Options{}); len(got) != 2 {
+	if got := passage.Split(&document.Document{Title: "T", Blocks: []document.Block{row}}, passage.Options{}); len(got) != 2 {
 		t.Errorf("a long row gives %d passages", len(got))
 	}
 }
