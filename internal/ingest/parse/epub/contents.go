@@ -7,17 +7,17 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// title is what the table of contents calls a file.
+// A title is the title of a file or of a place in it, in the table of contents.
 type title struct {
 	text     string
 	depth    int    // from 1
-	fragment string // where in the file it stands, "" for its beginning
+	fragment string // the place in the file, "" for its start
 }
 
 // maxTitle is the longest title, in bytes.
 const maxTitle = 500
 
-// readContents reads the table of contents: that of EPUB 3, else that of EPUB 2. A book is not lost for it.
+// readContents reads the table of contents of EPUB 3, or else that of EPUB 2. A damaged one is no error.
 func (b *book) readContents() error {
 	b.titles, b.places = make(map[string]title), make(map[string]map[string]title)
 	for _, contents := range []struct {
@@ -27,15 +27,15 @@ func (b *book) readContents() error {
 		if contents.path == "" || len(b.titles) > 0 {
 			continue
 		}
-		if err := contents.read(contents.path); err != nil && !spoilt(err) {
+		if err := contents.read(contents.path); err != nil && !isDamage(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// entitle keeps the first title of a file, and those of the places in it.
-func (b *book) entitle(from, address, text string, depth int) {
+// addTitle adds an entry of the table of contents. The first title of a file or place is kept.
+func (b *book) addTitle(from, address, text string, depth int) {
 	text = strings.Join(strings.Fields(text), " ")
 	file, fragment := resolve(from, address)
 	if b.entries++; text == "" || file == "" || len(text) > maxTitle || b.entries > maxItems {
@@ -83,7 +83,7 @@ func (b *book) readNav(name string) error {
 				if err != nil {
 					return err
 				}
-				b.entitle(name, address, text, depth)
+				b.addTitle(name, address, text, depth)
 			}
 		}
 		return nil
@@ -114,27 +114,27 @@ func (b *book) readNCX(name string) error {
 					return err
 				}
 			case s.Name() == "content" && kind == xmlscan.Start:
-				b.entitle(name, s.Attr("src"), text, depth)
+				b.addTitle(name, s.Attr("src"), text, depth)
 			}
 		}
 		return nil
 	})
 }
 
-// maxCoverWords is how many words a cover may have that says nothing.
+// maxCoverWords is how many words a cover may have that is left out.
 const maxCoverWords = 5
 
-// add appends the blocks of a chapter. One without a heading gets that of the table of contents.
+// add adds the blocks of a chapter. A chapter without a heading gets that of the table of contents.
 func (b *book) add(chapter item, blocks []document.Block) error {
 	kept := blocks[:0]
-	words, headed := 0, false
+	words, hasHeading := 0, false
 	for _, block := range blocks {
 		if block.Blank() {
 			continue
 		}
 		block.Page = 0
 		if block.Kind == document.Heading {
-			headed = true
+			hasHeading = true
 		}
 		if chapter.isCover && words <= maxCoverWords {
 			words += len(strings.Fields(block.Text)) + len(block.Rows)
@@ -142,13 +142,13 @@ func (b *book) add(chapter item, blocks []document.Block) error {
 		b.size += block.Size()
 		kept = append(kept, block)
 	}
-	if len(kept) == 0 || chapter.isCover && !headed && words <= maxCoverWords {
+	if len(kept) == 0 || chapter.isCover && !hasHeading && words <= maxCoverWords {
 		return nil
 	}
 	if b.size > b.in.Limits.WithDefaults().MaxText {
 		return &document.LimitError{Detail: "the book has too much text"}
 	}
-	if named, found := b.titles[key(chapter.path)]; found && !headed {
+	if named, found := b.titles[key(chapter.path)]; found && !hasHeading {
 		b.put(document.Block{Kind: document.Heading, Level: min(named.depth, 6), Text: named.text})
 	}
 	for _, block := range kept {
@@ -159,7 +159,7 @@ func (b *book) add(chapter item, blocks []document.Block) error {
 	return nil
 }
 
-// repeats tells whether a paragraph only says the heading before it again.
+// repeats reports whether a paragraph only repeats the heading before it.
 func (b *book) repeats(block *document.Block) bool {
 	n := len(b.draft.Blocks)
 	return n > 0 && block.Kind == document.Paragraph && b.draft.Blocks[n-1].Kind == document.Heading &&

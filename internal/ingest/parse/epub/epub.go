@@ -16,13 +16,12 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
-// format is what the file is called in errors.
+// format is the name of the format in errors.
 const format = "EPUB book"
 
-// Read reads a book: its chapters in reading order, those outside of it at the end. Pages are not counted: a book has none
-// of its own. The error is *document.EncryptedError where chapters are under a lock, *document.DamagedError where nothing
-// can be read, or *document.LimitError; of a book of which some chapters are broken, the others are given, and
-// Extra["damaged"] says how many are missing.
+// Read reads a book: its chapters in reading order, then those outside of it. A book has no pages. Damaged chapters are
+// left out, and Extra["damaged"] tells their number. The error is a *document.EncryptedError if a chapter is encrypted,
+// a *document.DamagedError if nothing is readable, a *document.LimitError, or that of the context.
 func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	archive, err := zipfile.Open(in.Content, format, in.Limits, in.Budget)
 	if err != nil {
@@ -35,7 +34,7 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
-	locked, err := b.locked()
+	locked, err := b.encrypted()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	return b.finish(len(chapters))
 }
 
-// book is a book that is being read.
+// A book is a book that is being read.
 type book struct {
 	ctx     context.Context
 	in      document.Source
@@ -61,26 +60,26 @@ type book struct {
 	pack    opf
 	titles  map[string]title            // of files, by key
 	places  map[string]map[string]title // of places in files, by the key of the file and the id of the place
-	entries int                         // of the table of contents
+	entries int                         // in the table of contents
 	draft   *document.Draft
 	anchors document.Anchors
-	labels  map[string]string // of notes, by the key of their file and their fragment
+	labels  map[string]string // of notes, by the key of their file, "#" and their id
 	size    int
-	broken  int
+	damaged int
 	steps   int
 }
 
-// key is a path in the form in which paths are compared.
+// key returns a path in the form in which paths are compared.
 func key(name string) string { return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/")) }
 
-// spoilt reports an error that is about one part of the book, and not about limits, a password or the end of time.
-func spoilt(err error) bool {
+// isDamage reports whether an error only concerns one part of the book.
+func isDamage(err error) bool {
 	_, damaged := errors.AsType[*document.DamagedError](err)
 	return damaged || errors.Is(err, fs.ErrNotExist)
 }
 
-// scan reads a part as XML, each element by visit, to its end or to where it is broken. A part that is not there is
-// fs.ErrNotExist.
+// scan calls a function for each element of a part. The error is fs.ErrNotExist if there is no such part, a
+// *document.DamagedError if it is not well-formed, or that of the function.
 func (b *book) scan(name string, visit func(*xmlscan.Scanner) error) error {
 	content, err := b.archive.Open(name)
 	if err != nil {
@@ -104,7 +103,7 @@ func (b *book) scan(name string, visit func(*xmlscan.Scanner) error) error {
 	}
 }
 
-// next goes on to the next token, as long as there is time.
+// next reads the next token, unless the context has ended.
 func (b *book) next(s *xmlscan.Scanner) (xmlscan.Kind, error) {
 	b.steps++
 	if b.steps%1024 == 0 && b.ctx.Err() != nil {
@@ -115,14 +114,14 @@ func (b *book) next(s *xmlscan.Scanner) (xmlscan.Kind, error) {
 
 func (b *book) expired() error { return fmt.Errorf("read %s: %w", format, b.ctx.Err()) }
 
-// open finds and reads the package document and the table of contents.
+// open reads the package document and the table of contents.
 func (b *book) open() error {
 	name, err := b.packagePath()
 	if err != nil {
 		return err
 	}
 	if name != "" {
-		if err := b.readPackage(name); err != nil && !spoilt(err) {
+		if err := b.readPackage(name); err != nil && !isDamage(err) {
 			return err
 		}
 	}
@@ -130,7 +129,7 @@ func (b *book) open() error {
 	return b.readContents()
 }
 
-// packagePath returns the path of the package document, "" where the book has none.
+// packagePath returns the path of the package document, "" if there is none.
 func (b *book) packagePath() (string, error) {
 	name := ""
 	err := b.scan("META-INF/container.xml", func(s *xmlscan.Scanner) error {
@@ -141,7 +140,7 @@ func (b *book) packagePath() (string, error) {
 		}
 		return nil
 	})
-	if err != nil && !spoilt(err) || name != "" {
+	if err != nil && !isDamage(err) || name != "" {
 		return name, err
 	}
 	for _, file := range b.archive.Files() {
@@ -152,9 +151,9 @@ func (b *book) packagePath() (string, error) {
 	return name, nil
 }
 
-// locked returns the keys of the files that are encrypted. Fonts whose use is only hindered by exchanging some of their
-// bytes (EPUB Open Container Format 3.3, section 4.2) do not count.
-func (b *book) locked() (map[string]bool, error) {
+// encrypted returns the keys of the encrypted files. Obfuscated fonts (EPUB Open Container Format 3.3, section 4.2) do
+// not count.
+func (b *book) encrypted() (map[string]bool, error) {
 	found := make(map[string]bool)
 	algorithm := ""
 	err := b.scan("META-INF/encryption.xml", func(s *xmlscan.Scanner) error {
@@ -174,13 +173,13 @@ func (b *book) locked() (map[string]bool, error) {
 		}
 		return nil
 	})
-	if err != nil && !spoilt(err) {
+	if err != nil && !isDamage(err) {
 		return nil, err
 	}
 	return found, nil
 }
 
-// chapters returns what is to be read, in order. Where the package document tells nothing, it is every page of the book.
+// chapters returns the chapters in order. Without a usable package document these are all pages of the book.
 func (b *book) chapters() []item {
 	var first, last []item
 	seen := make(map[string]bool)
@@ -190,7 +189,7 @@ func (b *book) chapters() []item {
 			continue
 		}
 		seen[key(chapter.path)] = true
-		if ref.aside {
+		if ref.isOutside {
 			last = append(last, chapter)
 		} else {
 			first = append(first, chapter)
@@ -209,7 +208,7 @@ func (b *book) chapters() []item {
 	return first
 }
 
-// chapter reads one chapter and adds its blocks.
+// chapter reads a chapter and adds its blocks.
 func (b *book) chapter(chapter item) error {
 	if b.ctx.Err() != nil {
 		return b.expired()
@@ -219,10 +218,10 @@ func (b *book) chapter(chapter item) error {
 	}
 	content, err := b.archive.Read(chapter.path)
 	if err != nil {
-		if !spoilt(err) {
+		if !isDamage(err) {
 			return err
 		}
-		b.broken++
+		b.damaged++
 		return nil
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
@@ -241,21 +240,21 @@ func (b *book) chapter(chapter item) error {
 		if _, limit := errors.AsType[*document.LimitError](err); limit || b.ctx.Err() != nil {
 			return err
 		}
-		b.broken++
+		b.damaged++
 		return nil
 	}
 	return b.add(chapter, draft.Blocks)
 }
 
-// finish makes the draft of what was read.
+// finish returns the draft.
 func (b *book) finish(chapters int) (*document.Draft, error) {
 	switch {
 	case chapters == 0:
 		return nil, &document.DamagedError{Format: format, Detail: "it has no chapters"}
-	case b.broken > 0 && len(b.draft.Blocks) == 0:
-		return nil, &document.DamagedError{Format: format, Detail: fmt.Sprintf("%d of its %d chapters are missing or broken, and the others have no text", b.broken, chapters)}
-	case b.broken > 0:
-		b.draft.Extra["damaged"] = fmt.Sprintf("%d of %d chapters are missing or broken", b.broken, chapters)
+	case b.damaged > 0 && len(b.draft.Blocks) == 0:
+		return nil, &document.DamagedError{Format: format, Detail: fmt.Sprintf("%d of its %d chapters are missing or broken, and the others have no text", b.damaged, chapters)}
+	case b.damaged > 0:
+		b.draft.Extra["damaged"] = fmt.Sprintf("%d of %d chapters are missing or broken", b.damaged, chapters)
 	}
 	return b.draft, nil
 }

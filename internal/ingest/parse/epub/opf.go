@@ -9,28 +9,28 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// item is a file of the book that the package document lists.
+// An item is a file that the package document lists.
 type item struct {
 	path, mediaType, fallback string
 	isNav, isCover            bool
 }
 
-// itemRef is a place in the reading order.
+// An itemRef is a place in the reading order.
 type itemRef struct {
-	id    string
-	aside bool // outside of the reading order
+	id        string
+	isOutside bool // outside of the reading order
 }
 
-// property is a piece of metadata, and what others say about it.
+// A property is an element of the metadata.
 type property struct{ id, text, role string }
 
-// opf is a package document: EPUB 2 Open Packaging Format 2.0.1 and EPUB 3.3, section 5.
+// opf is a package document (EPUB 2 Open Packaging Format 2.0.1; EPUB 3.3, section 5).
 type opf struct {
-	identifier                                    string // id of the property that is the book's own
+	identifier                                    string // id of the property with the book's own identifier
 	titles, creators, identifiers, dates          []property
 	languages, descriptions, subjects, publishers []property
 	modified                                      string
-	refined                                       map[string]string // what "#id" is refined to be: a role or a kind of title
+	refined                                       map[string]string // roles and kinds of titles, by the id of the property that they refine
 	items                                         map[string]item
 	spine                                         []itemRef
 	ncx, nav                                      string // paths of the tables of contents, "" for none
@@ -38,14 +38,14 @@ type opf struct {
 	coverID                                       string
 }
 
-// Bounds of what is believed of a package document.
+// Limits of a package document.
 const (
 	maxProperties = 1000
 	maxItems      = 100_000
 	maxFallbacks  = 10
 )
 
-// unescape undoes the percent signs of an address inside the book.
+// unescape decodes the percent signs of an address.
 func unescape(address string) string {
 	if plain, err := url.PathUnescape(address); err == nil {
 		return plain
@@ -53,7 +53,7 @@ func unescape(address string) string {
 	return address
 }
 
-// resolve returns the path and the fragment that an address in a file leads to, "" for an address outside of the book.
+// resolve returns the path and fragment of an address in a file. The path is "" if the address is outside of the book.
 func resolve(from, address string) (file, fragment string) {
 	address, fragment, _ = strings.Cut(strings.TrimSpace(address), "#")
 	if scheme, _, found := strings.Cut(address, ":"); found && !strings.ContainsAny(scheme, "/.") {
@@ -101,7 +101,7 @@ func (b *book) readPackage(name string) error {
 			toc = s.Attr("toc")
 		case "itemref":
 			if len(o.spine) < maxItems {
-				o.spine = append(o.spine, itemRef{id: s.Attr("idref"), aside: strings.EqualFold(s.Attr("linear"), "no")})
+				o.spine = append(o.spine, itemRef{id: s.Attr("idref"), isOutside: strings.EqualFold(s.Attr("linear"), "no")})
 			}
 		case "reference":
 			if file, _ := resolve(name, s.Attr("href")); strings.EqualFold(s.Attr("type"), "cover") && file != "" {
@@ -145,7 +145,7 @@ func (o *opf) property(s *xmlscan.Scanner, list *[]property, role string) error 
 	return err
 }
 
-// meta reads what refines other metadata, and the time of the last change.
+// meta reads a refinement of other metadata, or the time of the last change.
 func (o *opf) meta(s *xmlscan.Scanner) error {
 	refines, name := strings.TrimPrefix(s.Attr("refines"), "#"), s.Attr("property")
 	if s.Attr("name") == "cover" {
@@ -162,7 +162,7 @@ func (o *opf) meta(s *xmlscan.Scanner) error {
 	return err
 }
 
-// page returns a page of the reading order: the item itself, or what stands in for one that is no page.
+// page returns the page with an id, or its fallback if the item is no page.
 func (o *opf) page(id string) (item, bool) {
 	for range maxFallbacks {
 		found, listed := o.items[id]
@@ -179,7 +179,7 @@ func (o *opf) page(id string) (item, bool) {
 	return item{}, false
 }
 
-// describe fills in what the book says about itself, by the keys of document.Draft.Meta.
+// describe sets the properties of the book, by the keys of document.Draft.Meta.
 func (o *opf) describe(meta map[string]any) {
 	for i := range o.titles {
 		kind := o.refined[o.titles[i].id]
@@ -223,7 +223,7 @@ func (o *opf) describe(meta map[string]any) {
 	o.describeDates(meta)
 }
 
-// authors returns those who wrote the book; everybody who made it where it names no author.
+// authors returns the authors. If the book names none, these are all other contributors.
 func (o *opf) authors() []any {
 	var authors, others []any
 	for _, creator := range o.creators {
@@ -232,7 +232,7 @@ func (o *opf) authors() []any {
 			role = refined
 		}
 		switch lower := strings.ToLower(creator.text); {
-		case lower == "unknown" || lower == "unknown author": // what programs write
+		case lower == "unknown" || lower == "unknown author": // the default of programs
 		case role == "" || role == "aut":
 			authors = append(authors, creator.text)
 		default:
@@ -259,7 +259,7 @@ func (o *opf) describeDates(meta map[string]any) {
 	}
 }
 
-// withoutTags returns the text of a description, which may be a piece of HTML.
+// withoutTags returns the text of a description, which may be HTML.
 func withoutTags(text string) string {
 	if !strings.Contains(text, "<") {
 		return strings.Join(strings.Fields(html.UnescapeString(text)), " ")

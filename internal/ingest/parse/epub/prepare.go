@@ -9,36 +9,37 @@ import (
 	"unicode/utf8"
 )
 
-// prepared is a chapter as the reader of web pages gets it, and what was counted on the way.
+// A prepared is a chapter as the reader of web pages gets it.
 type prepared struct {
 	book *book
 	path string
-	in   []byte // what is still to be read
+	in   []byte // the unread rest
 	out  bytes.Buffer
 
-	head     bool             // inside of what is about the page
-	places   map[string]title // of a page without headings, by their ids
-	defined  bool             // the document type was passed
-	open     bool             // a script or style sheet has no end
-	label    string           // of the note that begins, to be written before its text
-	headings int              // open h1 to h6
-	linked   bool             // inside of a link within the book
-	links    int              // links to other files of the book
-	inLinks  int              // letters inside of links within the book
-	outside  int              // letters of what is neither linked nor a heading
-	last     rune             // of the text so far
+	inHead        bool             // inside of the head element
+	places        map[string]title // of a page without headings, by id
+	hasDefinition bool             // the document type has been read
+	isOpen        bool             // a script or style sheet has no end
+	label         string           // of a note, to be written before its text
+	headings      int              // open h1 to h6
+	inLink        bool             // inside of a link within the book
+	links         int              // links to other files of the book
+	linkText      int              // bytes of text in links within the book
+	otherText     int              // bytes of text outside of links and headings
+	last          rune             // last character of the text so far
 }
 
-// maxTag is the longest tag that is looked into, maxInside the longest content of a link or of a page break that is.
+// maxTag is the longest tag that is parsed, maxContent the longest content of a note reference or page break, in bytes.
+// maxLabels is how many note references are kept.
 const (
-	maxTag    = 4 << 10
-	maxInside = 300
-	maxLabels = 50_000
+	maxTag     = 4 << 10
+	maxContent = 300
+	maxLabels  = 50_000
 )
 
-// prepare takes out of a chapter what means nothing outside of the book: links to its other files become text. The
-// references to notes stand in brackets, and the notes begin with theirs; the links back from them and the numbers of
-// printed pages go.
+// prepare removes markup that has no meaning outside of the book. Links to other files of the book become text.
+// References to notes become numbers in brackets, and the notes begin with them. Links back from notes and printed page
+// numbers are removed.
 func (b *book) prepare(name string, content []byte) *prepared {
 	p := &prepared{book: b, path: name, in: content}
 	if places := b.places[key(name)]; len(places) > 0 && !hasHeadings(content) {
@@ -60,10 +61,10 @@ func (b *book) prepare(name string, content []byte) *prepared {
 	return p
 }
 
-// isContents reports a page that is only links to other parts of the book.
-func (p *prepared) isContents() bool { return p.links >= 2 && p.inLinks > 4*p.outside }
+// isContents reports whether the page consists of links to other parts of the book.
+func (p *prepared) isContents() bool { return p.links >= 2 && p.linkText > 4*p.otherText }
 
-// hasHeadings tells whether a page has elements for headings.
+// hasHeadings reports whether a page has heading elements.
 func hasHeadings(content []byte) bool {
 	for {
 		at := bytes.IndexByte(content, '<')
@@ -77,12 +78,12 @@ func hasHeadings(content []byte) bool {
 	}
 }
 
-// entitle writes the heading of the place that a tag begins, as the table of contents has it.
-func (p *prepared) entitle(name string, tag []byte) {
+// writeTitle writes the heading of the place that a tag starts, from the table of contents.
+func (p *prepared) writeTitle(name string, tag []byte) {
 	var found title
 	if name == "body" {
-		p.head = false
-		p.pass(len(tag))
+		p.inHead = false
+		p.copy(len(tag))
 		if found = p.book.titles[key(p.path)]; found.fragment != "" {
 			found = title{}
 		}
@@ -98,13 +99,13 @@ func (p *prepared) entitle(name string, tag []byte) {
 
 func (p *prepared) text(text []byte) {
 	trimmed := bytes.TrimSpace(text)
-	if len(trimmed) > 0 && !p.head {
+	if len(trimmed) > 0 && !p.inHead {
 		p.last, _ = utf8.DecodeLastRune(text)
 		switch {
-		case p.linked:
-			p.inLinks += len(trimmed)
+		case p.inLink:
+			p.linkText += len(trimmed)
 		case p.headings == 0:
-			p.outside += len(trimmed)
+			p.otherText += len(trimmed)
 		}
 		if p.label != "" {
 			if !bytes.HasPrefix(bytes.TrimLeft(trimmed, "[("), []byte(p.label)) {
@@ -116,13 +117,13 @@ func (p *prepared) text(text []byte) {
 	p.out.Write(text)
 }
 
-// pass copies n bytes.
-func (p *prepared) pass(n int) {
+// copy copies n bytes.
+func (p *prepared) copy(n int) {
 	p.out.Write(p.in[:n])
 	p.in = p.in[n:]
 }
 
-// until returns the length up to and with a mark, all there is where the mark is missing.
+// until returns the length of the rest up to and including a mark, or of all of it if there is none.
 func (p *prepared) until(mark string) int {
 	if at := bytes.Index(p.in, []byte(mark)); at >= 0 {
 		return at + len(mark)
@@ -130,26 +131,26 @@ func (p *prepared) until(mark string) int {
 	return len(p.in)
 }
 
-// markup reads one tag, or what else begins with <.
+// markup reads a tag, comment or declaration.
 func (p *prepared) markup() {
 	switch {
 	case bytes.HasPrefix(p.in, []byte("<!--")):
 		p.in = p.in[p.until("-->"):]
 	case bytes.HasPrefix(p.in, []byte("<![CDATA[")):
-		p.pass(p.until("]]>"))
+		p.copy(p.until("]]>"))
 	case bytes.HasPrefix(p.in, []byte("<?")):
-		p.pass(p.until("?>"))
-	case bytes.HasPrefix(p.in, []byte("<!")) && !p.defined:
+		p.copy(p.until("?>"))
+	case bytes.HasPrefix(p.in, []byte("<!")) && !p.hasDefinition:
 		p.definition()
 	default:
 		p.tag()
 	}
 }
 
-// definition passes over a document type with the declarations inside it, which the reader of web pages does not know.
+// definition replaces a document type, which the reader of web pages does not need.
 func (p *prepared) definition() {
 	depth := 0
-	p.defined = true
+	p.hasDefinition = true
 	for i, c := range p.in {
 		switch c {
 		case '[':
@@ -164,10 +165,10 @@ func (p *prepared) definition() {
 			}
 		}
 	}
-	p.pass(2)
+	p.copy(2)
 }
 
-// tagEnd returns the length of the tag that the rest begins with, 0 where it is none.
+// tagEnd returns the length of the tag at the start of the input, 0 if it is no tag.
 func tagEnd(in []byte) int {
 	in = in[:min(len(in), maxTag)]
 	var quote byte
@@ -191,39 +192,39 @@ func tagEnd(in []byte) int {
 func (p *prepared) tag() {
 	n := tagEnd(p.in)
 	if n == 0 {
-		p.pass(1)
+		p.copy(1)
 		return
 	}
 	tag := p.in[:n]
 	closing := tag[1] == '/'
 	name := tagName(tag)
 	if p.places != nil && !closing {
-		if p.entitle(name, tag); name == "body" {
+		if p.writeTitle(name, tag); name == "body" {
 			return
 		}
 	}
 	switch name {
 	case "script", "style":
-		if !closing && tag[n-2] != '/' && !p.open {
+		if !closing && tag[n-2] != '/' && !p.isOpen {
 			end := closingTag(p.in[n:], name)
-			p.open = end < 0
+			p.isOpen = end < 0
 			n += max(end, 0)
 		}
-		p.pass(n)
+		p.copy(n)
 	case "head", "body":
-		p.head = name == "head" && !closing && tag[n-2] != '/'
-		p.pass(n)
+		p.inHead = name == "head" && !closing && tag[n-2] != '/'
+		p.copy(n)
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		if closing {
 			p.headings = max(p.headings-1, 0)
 		} else if tag[n-2] != '/' {
 			p.headings++
 		}
-		p.pass(n)
+		p.copy(n)
 	case "a":
 		if closing {
-			p.linked = false
-			p.pass(n)
+			p.inLink = false
+			p.copy(n)
 			return
 		}
 		p.anchor(tag)
@@ -231,11 +232,11 @@ func (p *prepared) tag() {
 		if !closing && p.special(name, tag) {
 			return
 		}
-		p.pass(n)
+		p.copy(n)
 	}
 }
 
-// closingTag returns where the end tag of an element begins, -1 where there is none.
+// closingTag returns the index of the end tag of an element, or -1.
 func closingTag(in []byte, name string) int {
 	for at := 0; ; at += 2 {
 		next := bytes.Index(in[at:], []byte("</"))
@@ -279,7 +280,7 @@ func attribute(tag []byte, name string) string {
 	}
 }
 
-// kinds returns what a tag says that it is for, in all the ways in which books say so.
+// kinds returns what a tag is for, from all attributes that books use for it.
 func kinds(tag []byte) string {
 	return " " + strings.ToLower(attribute(tag, "epub:type")+" "+attribute(tag, "role")+" "+attribute(tag, "class")) + " "
 }
@@ -293,7 +294,7 @@ func isAny(kinds string, names ...string) bool {
 	return false
 }
 
-// special handles the elements of notes and of page breaks. It tells whether the tag was passed over.
+// special handles the elements of notes and page breaks. It reports whether it has replaced the tag.
 func (p *prepared) special(name string, tag []byte) bool {
 	if !bytes.Contains(tag, []byte("epub:type")) && !bytes.Contains(tag, []byte("role")) {
 		return false
@@ -305,8 +306,8 @@ func (p *prepared) special(name string, tag []byte) bool {
 			p.in = p.in[len(tag):]
 			return true
 		}
-		inside, after, found := p.inside(len(tag), name)
-		if !found || len(inside) > 12 || bytes.IndexByte(inside, '<') >= 0 {
+		content, after, found := p.content(len(tag), name)
+		if !found || len(content) > 12 || bytes.IndexByte(content, '<') >= 0 {
 			return false
 		}
 		p.in = p.in[after:]
@@ -316,7 +317,7 @@ func (p *prepared) special(name string, tag []byte) bool {
 			p.label = p.book.labels[key(p.path)+"#"+id]
 		}
 		if bytes.Contains(tag, []byte("hidden")) {
-			p.out.WriteString("<" + name + ">") // it pops up in readers of books
+			p.out.WriteString("<" + name + ">") // readers of books show it on demand
 			p.in = p.in[len(tag):]
 			return true
 		}
@@ -324,9 +325,10 @@ func (p *prepared) special(name string, tag []byte) bool {
 	return false
 }
 
-// inside returns the content of the element whose tag has n bytes, where it is short, and the length of all of it.
-func (p *prepared) inside(n int, name string) (content []byte, after int, found bool) {
-	rest := p.in[n:min(len(p.in), n+maxInside)]
+// content returns the content of the element whose tag has n bytes, and the length of the whole element. It is false if
+// the content is too long.
+func (p *prepared) content(n int, name string) (content []byte, after int, found bool) {
+	rest := p.in[n:min(len(p.in), n+maxContent)]
 	at := closingTag(rest, name)
 	if at < 0 {
 		return nil, 0, false
@@ -343,17 +345,17 @@ func (p *prepared) anchor(tag []byte) {
 	href := attribute(tag, "href")
 	file, fragment := resolve(p.path, href)
 	if href == "" || file == "" {
-		p.pass(len(tag))
+		p.copy(len(tag))
 		return
 	}
-	inside, after, short := p.inside(len(tag), "a")
+	content, after, short := p.content(len(tag), "a")
 	if is := kinds(tag); short {
-		label := plain(inside)
+		label := plain(content)
 		switch {
 		case isAny(is, "backlink", "doc-backlink", "footnote-back", "footnote-backref"):
 			p.in = p.in[after:]
 			return
-		case fragment != "" && label != "" && (isAny(is, "noteref", "doc-noteref", "footnote-ref", "footnote") || p.looksLikeNote(label, inside)):
+		case fragment != "" && label != "" && (isAny(is, "noteref", "doc-noteref", "footnote-ref", "footnote") || p.looksLikeNote(label, content)):
 			if len(p.book.labels) < maxLabels && len(label) <= maxLabel {
 				p.book.labels[key(file)+"#"+fragment] = strings.Trim(label, "[]()")
 			}
@@ -362,7 +364,7 @@ func (p *prepared) anchor(tag []byte) {
 			return
 		}
 	}
-	if p.linked = tag[len(tag)-2] != '/'; key(file) != key(p.path) {
+	if p.inLink = tag[len(tag)-2] != '/'; key(file) != key(p.path) {
 		p.links++
 	}
 	p.out.WriteString("<a")
@@ -379,15 +381,15 @@ func (p *prepared) anchor(tag []byte) {
 // plain returns the text of a short piece of HTML.
 func plain(content []byte) string { return withoutTags(string(content)) }
 
-// maxLabel is the longest mark of a note, in bytes.
+// maxLabel is the longest label of a note, in bytes.
 const maxLabel = 12
 
-// looksLikeNote recognises the reference to a note by a number or sign that is raised, or that stands close after a word.
-func (p *prepared) looksLikeNote(label string, inside []byte) bool {
+// looksLikeNote reports whether a link refers to a note: a superscript number or sign, or a sign directly after a word.
+func (p *prepared) looksLikeNote(label string, content []byte) bool {
 	mark := strings.Trim(label, "[]()")
 	if mark == "" || len(mark) > maxLabel || strings.Trim(mark, "0123456789*†‡§¹²³⁰⁴⁵⁶⁷⁸⁹") != "" {
 		return false
 	}
-	raised := bytes.Contains(inside, []byte("<sup")) || bytes.HasSuffix(bytes.TrimRight(p.out.Bytes(), " "), []byte("<sup>"))
-	return raised || p.last != 0 && !unicode.IsSpace(p.last) && strings.ContainsAny(mark, "*†‡")
+	isRaised := bytes.Contains(content, []byte("<sup")) || bytes.HasSuffix(bytes.TrimRight(p.out.Bytes(), " "), []byte("<sup>"))
+	return isRaised || p.last != 0 && !unicode.IsSpace(p.last) && strings.ContainsAny(mark, "*†‡")
 }

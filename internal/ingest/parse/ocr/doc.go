@@ -1,9 +1,7 @@
-// Package ocr reads the text in pictures (PNG, JPEG, TIFF, GIF, BMP, WebP) with the program tesseract, where that is
+// Package ocr reads the text in pictures (PNG, JPEG, TIFF, GIF, BMP, WebP) with the program tesseract, if that is
 // installed.
-//
-// A picture is looked at before the program gets it: what is too large, or no picture, never reaches it. The program runs
-// with one thread, as many at a time as there are processors, and ends with the context. Words it is not sure of are left
-// out, so that a photograph does not become a document of letters found in its shadows.
-//
+// The header of a picture is checked before the program runs. The program has one thread and ends with the context. As
+// many run at once as there are processors. Words with a low confidence are left out, so that a photograph does not
+// become a document of random letters.
 // The package may import the standard library and internal/ingest/document.
 package ocr

@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// wordFloor is how sure the program has to be of a word, in percent, for it to be kept, and paragraphFloor how sure of
-	// the words of a paragraph on average. A page in clear print has 95.
-	wordFloor      = 30
-	paragraphFloor = 60
+	// minWordConfidence is the lowest confidence of a word, minConfidence the lowest mean confidence of a paragraph, in
+	// percent. Clear print has 95.
+	minWordConfidence = 30
+	minConfidence     = 60
 )
 
-// paragraph is a paragraph of recognised text, on one line.
+// A paragraph is a paragraph of recognized text, on one line.
 type paragraph struct {
 	page int // from 1
 	text string
 }
 
-// word is a row of the program's table.
+// A word is a row of the program's table.
 type word struct {
 	page, block, paragraph, line int
 	confidence                   float64
 	text                         string
 }
 
-// readTable makes paragraphs of the table that the program prints (tessedit_create_tsv): a row for each word, with the
-// numbers of its page, block, paragraph and line and how sure the program is of it.
+// readTable returns the paragraphs in the table that tesseract prints (tessedit_create_tsv). It has a row for each word
+// with its confidence and the numbers of its page, block, paragraph and line.
 func readTable(output string) []paragraph {
 	var found []paragraph
 	var open []word
@@ -54,7 +54,7 @@ func readTable(output string) []paragraph {
 	return found
 }
 
-// readRow reads a row of the table; false for those that are of no word.
+// readRow parses a row of the table. It is false for rows that are not words.
 func readRow(row string) (word, bool) {
 	const level, page, block, paragraph, line, confidence, text, columns = 0, 1, 2, 3, 4, 10, 11, 12
 	fields := strings.SplitN(row, "\t", columns)
@@ -69,17 +69,17 @@ func readRow(row string) (word, bool) {
 		}
 		numbers[i] = number
 	}
-	sure, err := strconv.ParseFloat(fields[confidence], 64)
+	parsed, err := strconv.ParseFloat(fields[confidence], 64)
 	if err != nil {
 		return word{}, false
 	}
 	return word{
-		page: max(numbers[0], 1), block: numbers[1], paragraph: numbers[2], line: numbers[3], confidence: sure,
+		page: max(numbers[0], 1), block: numbers[1], paragraph: numbers[2], line: numbers[3], confidence: parsed,
 		text: clean(fields[text]),
 	}, true
 }
 
-// clean takes away what does not belong into text.
+// clean removes control and private characters, and replaces ligatures.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Co, r) {
@@ -90,26 +90,26 @@ func clean(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("ﬁ", "fi", "ﬂ", "fl", "ﬀ", "ff", "ﬃ", "ffi", "ﬄ", "ffl").Replace(text))
 }
 
-// joinWords returns the text of a paragraph, "" when the program is not sure of it.
+// joinWords returns the text of a paragraph, "" if its confidence is too low.
 func joinWords(words []word) string {
-	letters, sure := 0, 0.0
+	letters, confidence := 0, 0.0
 	for _, w := range words {
-		n := meaningful(w.text)
+		n := countLetters(w.text)
 		letters += n
-		sure += w.confidence * float64(n)
+		confidence += w.confidence * float64(n)
 	}
-	if letters < 2 || sure < paragraphFloor*float64(letters) {
+	if letters < 2 || confidence < minConfidence*float64(letters) {
 		return ""
 	}
 	var b strings.Builder
 	line := 0
 	for _, w := range words {
-		if w.confidence < wordFloor {
+		if w.confidence < minWordConfidence {
 			continue
 		}
 		switch {
 		case b.Len() == 0:
-		case w.line != line && isBroken(b.String(), w.text):
+		case w.line != line && isHyphenated(b.String(), w.text):
 			whole := strings.TrimSuffix(b.String(), "-")
 			b.Reset()
 			b.WriteString(whole)
@@ -123,8 +123,8 @@ func joinWords(words []word) string {
 	return b.String()
 }
 
-// isBroken tells whether a word goes on after a hyphen at the end of a line.
-func isBroken(before, after string) bool {
+// isHyphenated reports whether a word continues after a hyphen at the end of a line.
+func isHyphenated(before, after string) bool {
 	if !strings.HasSuffix(before, "-") {
 		return false
 	}
@@ -133,8 +133,8 @@ func isBroken(before, after string) bool {
 	return unicode.IsLetter(last) && unicode.IsLower(first)
 }
 
-// meaningful counts the letters and digits of a text.
-func meaningful(text string) int {
+// countLetters returns the number of letters and digits.
+func countLetters(text string) int {
 	n := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -13,27 +13,27 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// formatName is what errors call the formats.
+// formatName is the name of all formats in errors.
 const formatName = "image"
 
 const (
-	// maxPixels is how many pixels a picture may have: what is compressed to a few bytes takes four for each.
+	// maxPixels is how many pixels a picture may have. Each takes four bytes of memory.
 	maxPixels = 100_000_000
-	// leastSide is how many pixels a picture with text has at least along each side.
-	leastSide = 16
-	// maxTags is how many entries of a TIFF directory are looked at.
+	// minSide is the length of the shortest side of a picture with text, in pixels.
+	minSide = 16
+	// maxTags is how many entries of a TIFF directory are read.
 	maxTags = 1000
 )
 
-// picture is what the head of an image file says.
+// picture is the header of an image file.
 type picture struct {
 	width, height int // of the largest page
 	pages         int
-	cut           bool // whether the end of the file is missing
+	isTruncated   bool // the end of the file is missing
 }
 
-// measure reads the head of an image file. The error is *document.DamagedError for what is none, *document.LimitError for
-// one that is too large.
+// measure reads the header of an image file. The error is a *document.DamagedError if it is no image, or a
+// *document.LimitError if it is too large.
 func measure(content []byte) (picture, error) {
 	var p picture
 	var err error
@@ -41,13 +41,13 @@ func measure(content []byte) (picture, error) {
 	switch {
 	case has("\x89PNG\r\n\x1a\n"):
 		p, err = configured(png.DecodeConfig(bytes.NewReader(content)))
-		p.cut = !bytes.Contains(content[max(0, len(content)-64):], []byte("IEND"))
+		p.isTruncated = !bytes.Contains(content[max(0, len(content)-64):], []byte("IEND"))
 	case has("\xff\xd8\xff"):
 		p, err = configured(jpeg.DecodeConfig(bytes.NewReader(content)))
-		p.cut = bytes.LastIndex(content, []byte{0xff, 0xd9}) < len(content)/2
+		p.isTruncated = bytes.LastIndex(content, []byte{0xff, 0xd9}) < len(content)/2
 	case has("GIF8"):
 		p, err = configured(gif.DecodeConfig(bytes.NewReader(content)))
-		p.cut = bytes.LastIndexByte(content, 0x3b) < len(content)-16
+		p.isTruncated = bytes.LastIndexByte(content, 0x3b) < len(content)-16
 	case has("BM"):
 		p, err = measureBMP(content)
 	case has("RIFF") && len(content) >= 12 && string(content[8:12]) == "WEBP":
@@ -77,30 +77,30 @@ func configured(config image.Config, err error) (picture, error) {
 
 var errShort = errors.New("the file is too short")
 
-// measureBMP reads the head of a bitmap of Windows.
+// measureBMP reads the header of a Windows bitmap.
 func measureBMP(content []byte) (picture, error) {
 	if len(content) < 26 {
 		return picture{}, errShort
 	}
 	order := binary.LittleEndian
 	p := picture{pages: 1}
-	if order.Uint32(content[14:]) == 12 { // the head of OS/2
+	if order.Uint32(content[14:]) == 12 { // an OS/2 header
 		p.width, p.height = int(order.Uint16(content[18:])), int(order.Uint16(content[20:]))
 	} else {
 		width, height := int32(order.Uint32(content[18:])), int32(order.Uint32(content[22:])) //nolint:gosec // they are signed in the file
 		p.width, p.height = int(width), max(int(height), -int(height))
 	}
-	p.cut = int64(order.Uint32(content[2:])) > int64(len(content))
+	p.isTruncated = int64(order.Uint32(content[2:])) > int64(len(content))
 	return p, nil
 }
 
-// measureWebP reads the head of a WebP file (RFC 9649): with lossy or lossless coding, or the extended form.
+// measureWebP reads the header of a WebP file (RFC 9649): lossy, lossless or extended.
 func measureWebP(content []byte) (picture, error) {
 	if len(content) < 30 {
 		return picture{}, errShort
 	}
 	order := binary.LittleEndian
-	p := picture{pages: 1, cut: int64(order.Uint32(content[4:]))+8 > int64(len(content))}
+	p := picture{pages: 1, isTruncated: int64(order.Uint32(content[4:]))+8 > int64(len(content))}
 	switch string(content[12:16]) {
 	case "VP8 ":
 		p.width, p.height = int(order.Uint16(content[26:])&0x3fff), int(order.Uint16(content[28:])&0x3fff)
@@ -128,7 +128,7 @@ func measureTIFF(content []byte, order binary.ByteOrder) (picture, error) {
 			if p.pages == 0 {
 				return picture{}, errShort
 			}
-			p.cut = true
+			p.isTruncated = true
 			break
 		}
 		seen[at] = true
@@ -138,7 +138,7 @@ func measureTIFF(content []byte, order binary.ByteOrder) (picture, error) {
 			if p.pages == 0 {
 				return picture{}, errShort
 			}
-			p.cut = true
+			p.isTruncated = true
 			break
 		}
 		width, height := 0, 0

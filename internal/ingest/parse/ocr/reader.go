@@ -7,9 +7,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Read reads an image file. A picture in which no text is recognised gives no blocks. The error is *document.DamagedError
-// for what is no picture, *document.LimitError for one with too many pixels or pages or too much text, and wraps the
-// context's error when its time is up.
+// Read reads an image file. A picture without recognized text has no blocks. The error is a *document.DamagedError if
+// it is no picture, a *document.LimitError if it has too many pixels, pages or too much text, or that of the context.
 func (t *Tesseract) Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	in.Limits = in.Limits.WithDefaults()
 	head, err := measure(in.Content)
@@ -21,8 +20,8 @@ func (t *Tesseract) Read(ctx context.Context, in document.Source) (*document.Dra
 	}
 	draft := &document.Draft{Prose: true, Pages: head.pages, Extra: make(map[string]any)}
 	var found []paragraph
-	if head.width >= leastSide && head.height >= leastSide {
-		if found, err = t.recognise(ctx, in.Content, nil); err != nil {
+	if head.width >= minSide && head.height >= minSide {
+		if found, err = t.recognize(ctx, in.Content, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -35,9 +34,9 @@ func (t *Tesseract) Read(ctx context.Context, in document.Source) (*document.Dra
 		draft.Blocks = append(draft.Blocks, document.Block{Kind: document.Paragraph, Text: p.text, Page: p.page})
 	}
 	switch {
-	case head.cut && len(found) == 0:
+	case head.isTruncated && len(found) == 0:
 		return nil, &document.DamagedError{Format: formatName, Detail: "the end of the file is missing"}
-	case head.cut:
+	case head.isTruncated:
 		draft.Extra["damaged"] = "the end of the file is missing"
 	}
 	if len(pages) > 0 {

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// maxOutput is the most that the program may print about a picture, in bytes: 60 bytes for each of 500,000 words.
+	// maxOutput is the longest output for a picture, in bytes: 60 bytes for each of 500,000 words.
 	maxOutput = 32 << 20
-	// patience is how long the program may hold its pipes after it was killed.
-	patience = 2 * time.Second
+	// waitDelay is how long the program may keep its pipes open after it was killed.
+	waitDelay = 2 * time.Second
 )
 
-// Tesseract runs the program of this name. It is safe for concurrent use.
+// Tesseract runs the program tesseract. It is safe for concurrent use.
 type Tesseract struct {
 	program string
-	slots   chan struct{} // holds one value for each program at work
+	slots   chan struct{} // one value for each running program
 
-	asking    chan struct{} // holds a value while languages is looked at
-	languages []string      // that the program knows, as it calls them; nil until it was asked
+	lock      chan struct{} // guards languages
+	languages []string      // names of the installed languages; nil until they are known
 }
 
-// Find returns the program at a path, or the one that the search path has when path is "". The error says that there is
-// none. The program is not run yet.
+// Find returns the program at a path, or, if the path is "", the one in the search path. It does not run the program.
+// The error is that of exec.LookPath.
 func Find(path string) (*Tesseract, error) {
 	if path == "" {
 		path = "tesseract"
@@ -40,18 +40,18 @@ func Find(path string) (*Tesseract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find tesseract: %w", err)
 	}
-	return &Tesseract{program: program, slots: make(chan struct{}, runtime.NumCPU()), asking: make(chan struct{}, 1)}, nil
+	return &Tesseract{program: program, slots: make(chan struct{}, runtime.NumCPU()), lock: make(chan struct{}, 1)}, nil
 }
 
-// Text returns the text in a picture, paragraphs parted by empty lines and each on one line; "" when there is none.
-// Languages are ISO 639-1 codes, or names as tesseract has them; those that are not installed are left out, and without
-// any the program looks for those that are. The error is *document.LimitError for a picture that is too large,
-// *document.DamagedError for what is no picture, and wraps the context's error when its time is up.
+// Text returns the text in a picture: paragraphs on one line each, separated by empty lines, "" if there is none.
+// Languages are ISO 639-1 codes or names of tesseract. Those that are not installed are ignored. The error is a
+// *document.LimitError if the picture is too large, a *document.DamagedError if it is no picture, or that of the
+// context.
 func (t *Tesseract) Text(ctx context.Context, image []byte, languages []string) (string, error) {
 	if _, err := measure(image); err != nil {
 		return "", err
 	}
-	found, err := t.recognise(ctx, image, languages)
+	found, err := t.recognize(ctx, image, languages)
 	if err != nil {
 		return "", err
 	}
@@ -62,8 +62,8 @@ func (t *Tesseract) Text(ctx context.Context, image []byte, languages []string) 
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// recognise runs the program on a picture that was looked at.
-func (t *Tesseract) recognise(ctx context.Context, image []byte, languages []string) ([]paragraph, error) {
+// recognize runs the program on a picture whose header was checked.
+func (t *Tesseract) recognize(ctx context.Context, image []byte, languages []string) ([]paragraph, error) {
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
@@ -76,7 +76,7 @@ func (t *Tesseract) recognise(ctx context.Context, image []byte, languages []str
 	}
 	arguments := []string{"stdin", "stdout", "-l", strings.Join(choose(installed, languages), "+"), "-c", "tessedit_create_tsv=1"}
 	if slices.Contains(installed, "osd") {
-		arguments = append(arguments, "--psm", "1") // pages that lie on their side are turned
+		arguments = append(arguments, "--psm", "1") // detects the orientation of pages
 	}
 	output, err := t.run(ctx, image, arguments...)
 	if err != nil {
@@ -85,11 +85,11 @@ func (t *Tesseract) recognise(ctx context.Context, image []byte, languages []str
 	return readTable(output), nil
 }
 
-// installed asks the program once what languages it knows.
+// installed returns the names of the installed languages. It runs the program once.
 func (t *Tesseract) installed(ctx context.Context) ([]string, error) {
 	select {
-	case t.asking <- struct{}{}:
-		defer func() { <-t.asking }()
+	case t.lock <- struct{}{}:
+		defer func() { <-t.lock }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("recognise text: %w", ctx.Err())
 	}
@@ -106,66 +106,66 @@ func (t *Tesseract) installed(ctx context.Context) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	if len(spoken(names)) == 0 {
+	if len(textLanguages(names)) == 0 {
 		return nil, errors.New("recognise text: tesseract has no languages installed")
 	}
 	t.languages = names
 	return names, nil
 }
 
-// Languages are the names of the installed languages, as tesseract has them: eng, deu.
+// Languages returns the names of the installed languages, such as eng and deu.
 func (t *Tesseract) Languages(ctx context.Context) ([]string, error) {
 	names, err := t.installed(ctx)
-	return spoken(names), err
+	return textLanguages(names), err
 }
 
-// run runs the program and returns what it prints.
+// run runs the program and returns its output.
 func (t *Tesseract) run(ctx context.Context, input []byte, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, t.program, arguments...) //nolint:gosec // the program is the operator's choice, the arguments are names from its own list
 	command.Env = append(command.Environ(), "OMP_THREAD_LIMIT=1")
 	command.Stdin = bytes.NewReader(input)
-	output := bounded{limit: maxOutput}
+	output := limitedBuffer{limit: maxOutput}
 	command.Stdout = &output
-	command.WaitDelay = patience
+	command.WaitDelay = waitDelay
 	err := command.Run()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("recognise text: %w", ctx.Err())
-	case output.full:
+	case output.isFull:
 		return "", &document.LimitError{Detail: fmt.Sprintf("the text recognised in a picture has more than %d MiB", maxOutput>>20)}
 	case errors.As(err, &exit) && len(input) > 0:
 		return "", &document.DamagedError{Format: formatName, Detail: "it cannot be read as a picture", Cause: fmt.Errorf("tesseract: %w", err)}
 	case err != nil:
 		return "", fmt.Errorf("run tesseract: %w", err)
 	}
-	return string(output.kept), nil
+	return string(output.content), nil
 }
 
-// bounded keeps what is written to it up to a limit; what goes beyond is an error. It embeds no buffer, whose ReadFrom would
-// be used in place of Write.
-type bounded struct {
-	kept  []byte
-	limit int
-	full  bool
+// limitedBuffer keeps output up to a limit. It does not embed bytes.Buffer, whose ReadFrom would be used instead of
+// Write.
+type limitedBuffer struct {
+	content []byte
+	limit   int
+	isFull  bool
 }
 
 var errFull = errors.New("too much output")
 
-// Write keeps what there is room for.
-func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - len(b.kept)
+// Write implements io.Writer. The error is errFull if the output exceeds the limit.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	room := b.limit - len(b.content)
 	if len(p) <= room {
-		b.kept = append(b.kept, p...)
+		b.content = append(b.content, p...)
 		return len(p), nil
 	}
-	b.full = true
-	b.kept = append(b.kept, p[:room]...)
+	b.isFull = true
+	b.content = append(b.content, p[:room]...)
 	return room, errFull
 }
 
-// spoken returns the names that are languages, and not data for other uses.
-func spoken(names []string) []string {
+// textLanguages returns the names of languages, without those of other data.
+func textLanguages(names []string) []string {
 	var languages []string
 	for _, name := range names {
 		if name != "osd" && name != "equ" && name != "snum" && !strings.Contains(name, "/") && !strings.HasSuffix(name, "_vert") {
@@ -175,18 +175,18 @@ func spoken(names []string) []string {
 	return languages
 }
 
-// choose returns the languages to look for: those that are wanted and installed, with English beside them, since most
-// documents have some. Without any it is all when they are few: each makes the program slower.
-func choose(installed, wanted []string) []string {
+// choose returns the languages to recognize: the preferred ones that are installed and English, which most documents
+// contain. Without a preferred one it returns all if they are few, since each language takes time.
+func choose(installed, preferred []string) []string {
 	const few = 3
-	known := spoken(installed)
+	known := textLanguages(installed)
 	var chosen []string
 	add := func(name string) {
 		if slices.Contains(known, name) && !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
 		}
 	}
-	for _, language := range wanted {
+	for _, language := range preferred {
 		for _, name := range names(strings.ToLower(language)) {
 			add(name)
 		}
@@ -203,7 +203,7 @@ func choose(installed, wanted []string) []string {
 	return known
 }
 
-// names returns what tesseract calls a language of ISO 639-1: mostly what ISO 639-2 does.
+// names returns tesseract's names of an ISO 639-1 language, which are mostly those of ISO 639-2.
 func names(language string) []string {
 	switch language {
 	case "zh":
