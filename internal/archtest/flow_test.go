@@ -65,7 +65,7 @@ func flow() map[string][]string {
 		"internal/connector/inbound":    with("ent", "connectors", "internal/connector/credential", "internal/secret", "internal/syncjob"),
 		"internal/ingest":               {"internal/ingest", "internal/model/embed", "internal/analysis", "internal/safetext"},
 		"internal/model/llm":            {"internal/request/breaker", "internal/model/llm"},
-		"internal/ingest/entryid":        {},
+		"internal/ingest/entryid":       {},
 		"internal/connector/state":      with("connectors"),
 		"internal/connector/pace":       {"connectors"},
 		"internal/identity/principal":   with("internal/store/ttlcache"),

@@ -18,8 +18,8 @@ import (
 
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
-	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/search"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/humanize"
-	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 // A Text is the documentation that documents and questions are generated from.

@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 func drawText(t *rapid.T, name string) string {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
-	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 func demoPages(t *testing.T) []synth.Page {

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// drawing reads a frame or a shape: the text that stands for its picture or formula, and the blocks inside it.
+// drawing reads a frame or a shape. It returns the text of its picture or formula, and the blocks inside of it.
 func (w *walker) drawing(s *xmlscan.Scanner) (string, []document.Block, error) {
 	if s.Attr("placeholder") == "true" {
 		return "", nil, w.skip(s)
@@ -18,8 +18,8 @@ func (w *walker) drawing(s *xmlscan.Scanner) (string, []document.Block, error) {
 		text, err := w.flat(s)
 		return text, nil, err
 	}
-	var title, description, inside string
-	picture, object := false, false
+	var title, description, formula string
+	hasPicture, hasObject := false, false
 	blocks, err := w.collect(func() error {
 		return w.each(s, func() error {
 			var err error
@@ -29,14 +29,14 @@ func (w *walker) drawing(s *xmlscan.Scanner) (string, []document.Block, error) {
 			case s.Prefix() == "svg" && name == "desc":
 				description, err = w.flat(s)
 			case s.Prefix() == "draw" && name == "image":
-				picture = true
+				hasPicture = true
 				err = w.skip(s)
 			case s.Prefix() == "draw" && name == "object":
-				object = true
+				hasObject = true
 				var text string
 				text, err = w.object(s)
-				if inside == "" {
-					inside = text
+				if formula == "" {
+					formula = text
 				}
 			case s.Prefix() == "draw" && name == "text-box":
 				err = w.flow(s)
@@ -46,14 +46,14 @@ func (w *walker) drawing(s *xmlscan.Scanner) (string, []document.Block, error) {
 			return err
 		})
 	})
-	text := inside
-	if text == "" && (len(blocks) == 0 || picture && !object) {
+	text := formula
+	if text == "" && (len(blocks) == 0 || hasPicture && !hasObject) {
 		text = alternative(title, description)
 	}
 	return text, blocks, err
 }
 
-// alternative is the text that stands for a picture.
+// alternative returns the text that describes a picture.
 func alternative(title, description string) string {
 	switch {
 	case title == "" || strings.Contains(description, title):
@@ -64,11 +64,11 @@ func alternative(title, description string) string {
 	return title + ": " + description
 }
 
-// object reads an embedded object: a formula gives text, anything else blocks.
+// object reads an embedded object. It returns the text of a formula. Other objects become blocks.
 func (w *walker) object(s *xmlscan.Scanner) (string, error) {
 	href := strings.TrimPrefix(s.Attr("href"), "./")
 	formula := ""
-	if href == "" { // in flat XML it stands right here
+	if href == "" { // flat XML has the object here
 		err := w.each(s, func() error { return w.embedded(s, &formula) })
 		return formula, err
 	}
@@ -98,13 +98,13 @@ func (w *walker) object(s *xmlscan.Scanner) (string, error) {
 	})
 	r.styles.automatic, r.styles.automaticLists = outer.automatic, outer.automaticLists
 	r.depth--
-	if errors.Is(err, fs.ErrNotExist) || spoilt(err) {
-		return formula, nil // the document around it is not lost for it
+	if errors.Is(err, fs.ErrNotExist) || isDamage(err) {
+		return formula, nil // a damaged object does not end the reading
 	}
 	return formula, err
 }
 
-// embedded reads the root of an embedded object, or what stands below it.
+// embedded reads the root of an embedded object, or a child of it.
 func (w *walker) embedded(s *xmlscan.Scanner, formula *string) error {
 	switch s.Name() {
 	case "math":
@@ -118,10 +118,10 @@ func (w *walker) embedded(s *xmlscan.Scanner, formula *string) error {
 	case "automatic-styles", "styles":
 		return w.r.styles.read(w, s, true)
 	case "chart":
-		outer := w.chart
-		w.chart = true
+		outer := w.inChart
+		w.inChart = true
 		err := w.flow(s)
-		w.chart = outer
+		w.inChart = outer
 		return err
 	case "text", "spreadsheet", "drawing", "presentation":
 		return w.flow(s)
@@ -129,7 +129,7 @@ func (w *walker) embedded(s *xmlscan.Scanner, formula *string) error {
 	return w.skip(s)
 }
 
-// formula reads MathML: as its author wrote it where that is kept, else the signs it is made of.
+// formula reads MathML. It returns the source of the formula if there is one, else its characters.
 func (w *walker) formula(s *xmlscan.Scanner) (string, error) {
 	var signs []string
 	size, source := 0, ""

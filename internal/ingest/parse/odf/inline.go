@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// outlineLevel returns the level of the heading just begun.
+// outlineLevel returns the level of a heading element.
 func outlineLevel(s *xmlscan.Scanner) int {
 	level, err := strconv.Atoi(s.Attr("outline-level"))
 	if err != nil || level < 1 {
@@ -17,7 +17,7 @@ func outlineLevel(s *xmlscan.Scanner) int {
 	return level
 }
 
-// paragraph reads a paragraph, or a heading where the level is not 0.
+// paragraph reads a paragraph, or a heading if the level is not 0.
 func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
 	style := w.r.styles.get("paragraph", s.Attr("style-name"))
 	if style.hidden == on {
@@ -26,7 +26,7 @@ func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
 	if level == 0 {
 		level = style.outline
 	}
-	if style.breakBefore == on || style.newPage {
+	if style.breakBefore == on || style.newMaster {
 		w.breakPage()
 	}
 	label := ""
@@ -35,7 +35,7 @@ func (w *walker) paragraph(s *xmlscan.Scanner, level int) error {
 	}
 	ln := w.openLine(style.code && level == 0, level > 0)
 	err := w.inline(s, ln)
-	text, after, hidden, page := ln.text(), ln.after, ln.hidden, ln.page
+	text, after, hidden, page := ln.text(), ln.after, ln.isHidden, ln.page
 	w.closeLine()
 	if !hidden {
 		w.emitParagraph(text, label, style, level, page)
@@ -86,7 +86,7 @@ func (w *walker) emitParagraph(text, label string, style *style, level, page int
 	w.emit(block)
 }
 
-// heading adds a heading. The notes of what stands before it are put there.
+// heading adds a heading. The pending notes come before it.
 func (w *walker) heading(text string, level, page int) {
 	if w.nested == 0 {
 		w.flushNotes()
@@ -94,14 +94,14 @@ func (w *walker) heading(text string, level, page int) {
 	w.emit(document.Block{Kind: document.Heading, Level: min(level, 6), Text: text, Anchor: w.anchors.Take("", text), Page: page})
 }
 
-// breakPage turns the page before a paragraph, unless it is the first one.
+// breakPage starts a new page, unless the page is the first and empty.
 func (w *walker) breakPage() {
 	if w.nested == 0 && (len(w.blocks) > 0 || len(w.pending) > 0) {
 		w.turnPage()
 	}
 }
 
-// inline reads the inside of a paragraph.
+// inline reads the content of a paragraph.
 func (w *walker) inline(s *xmlscan.Scanner, ln *line) error {
 	for depth := s.Depth(); ; {
 		kind, err := w.next(s)
@@ -132,7 +132,7 @@ func (w *walker) inlineElement(s *xmlscan.Scanner, ln *line) error {
 			break
 		}
 		text, blocks, err := w.drawing(s)
-		if ln.plain {
+		if ln.isPlain {
 			ln.after = append(ln.after, document.Block{Kind: document.Paragraph, Text: text})
 		} else {
 			ln.word(text)
@@ -177,9 +177,9 @@ func (w *walker) inlineText(s *xmlscan.Scanner, ln *line) error {
 	case "tab":
 		ln.tab()
 	case "line-break":
-		ln.end()
+		ln.lineBreak()
 	case "soft-page-break":
-		w.softBreak = true
+		w.hasPageBreaks = true
 		w.turnPage()
 		if len(ln.buf) == 0 {
 			ln.page = w.page
@@ -207,8 +207,8 @@ func (w *walker) inlineText(s *xmlscan.Scanner, ln *line) error {
 		ln.write([]byte(")"))
 		return err
 	case "page-number", "page-count":
-		if w.margin {
-			w.numbered = true
+		if w.inMargin {
+			w.hasPageNumber = true
 			return w.skip(s)
 		}
 	case "hidden-text":
@@ -216,7 +216,7 @@ func (w *walker) inlineText(s *xmlscan.Scanner, ln *line) error {
 			return w.skip(s)
 		}
 	case "hidden-paragraph":
-		ln.hidden = ln.hidden || s.Attr("is-hidden") == "true"
+		ln.isHidden = ln.isHidden || s.Attr("is-hidden") == "true"
 		return w.skip(s)
 	case "script", "tracked-changes", "number":
 		return w.skip(s)
@@ -238,7 +238,7 @@ func (w *walker) span(s *xmlscan.Scanner, ln *line) error {
 	return err
 }
 
-// linkTarget returns an address that leads somewhere outside of the file, "" for others.
+// linkTarget returns a web or mail address, "" for other targets.
 func linkTarget(href string) string {
 	href = strings.TrimSpace(href)
 	scheme, _, found := strings.Cut(href, ":")
@@ -255,16 +255,16 @@ func linkTarget(href string) string {
 	return ""
 }
 
-// note is a footnote or endnote that waits for its place.
+// A note is a footnote or endnote.
 type note struct {
 	label, text string
 	page        int
 }
 
-// note reads a footnote: its number stays in the text, the note itself follows before the next heading.
+// note reads a note. Its number stays in the text, the note comes before the next heading.
 func (w *walker) note(s *xmlscan.Scanner, ln *line) error {
 	made := note{page: w.page}
-	w.endnotes = w.endnotes || s.Attr("note-class") == "endnote"
+	w.hasEndnotes = w.hasEndnotes || s.Attr("note-class") == "endnote"
 	err := w.each(s, func() error {
 		var err error
 		switch s.Name() {
@@ -281,7 +281,7 @@ func (w *walker) note(s *xmlscan.Scanner, ln *line) error {
 		made.label = "*"
 	}
 	if made.text != "" {
-		if !ln.plain {
+		if !ln.isPlain {
 			before := ln.look
 			ln.look = look{}
 			ln.write([]byte("[" + made.label + "]"))
@@ -292,7 +292,7 @@ func (w *walker) note(s *xmlscan.Scanner, ln *line) error {
 	return err
 }
 
-// flushNotes gives the notes that wait, those of each page as a list.
+// flushNotes adds the pending notes, those of each page as a list.
 func (w *walker) flushNotes() {
 	notes := w.notes
 	if w.notes = nil; len(notes) > 0 {

@@ -9,52 +9,52 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// look is how text looks, as far as Markdown shows it.
+// look is how text looks, as far as Markdown can show it.
 type look struct {
 	bold, italic, code bool
 	link               string // "" for none
 }
 
-// piece is text of one look, up to an offset.
+// A piece is text of one look, up to an offset.
 type piece struct {
 	look look
 	end  int
 }
 
-// line collects the text of one paragraph.
+// A line collects the text of a paragraph.
 type line struct {
-	buf    []byte
-	pieces []piece
-	look   look // of what is written next
-	code   bool // blanks and line ends count
-	plain  bool // no Markdown, and no line ends
-	sober  bool // nothing bold or italic
-	hidden bool // a field in it hides all of it
-	blank  bool // the last character was a blank of the XML, which swallows those after it
-	page   int  // on which it begins
-	after  []document.Block
+	buf        []byte
+	pieces     []piece
+	look       look // of the text that comes next
+	isCode     bool // keep blanks and line ends
+	isPlain    bool // no Markdown and no line breaks
+	noEmphasis bool // nothing is bold or italic
+	isHidden   bool // a field hides the paragraph
+	isFolding  bool // the last character was a blank of the XML, which is joined with following ones
+	page       int  // on which it starts
+	after      []document.Block
 }
 
-// openLine gives a buffer for a paragraph, to be given back by closeLine. Paragraphs may stand in each other.
+// openLine returns a buffer for a paragraph. It must be returned with closeLine. Paragraphs may be nested.
 func (w *walker) openLine(code, plain bool) *line {
 	if w.open == len(w.lines) {
 		w.lines = append(w.lines, new(line))
 	}
 	ln := w.lines[w.open]
 	w.open++
-	*ln = line{buf: ln.buf[:0], pieces: ln.pieces[:0], code: code, plain: plain, page: w.page}
+	*ln = line{buf: ln.buf[:0], pieces: ln.pieces[:0], isCode: code, isPlain: plain, page: w.page}
 	return ln
 }
 
 func (w *walker) closeLine() { w.open-- }
 
-// write adds characters of the XML: blanks in a row count as one, controls are dropped.
+// write adds text of the XML. White space is folded, control characters are removed.
 func (l *line) write(text []byte) {
 	run := 0
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c > ' ' && c < 0x7F || c == ' ' && i > run && i+1 < len(text) && text[i+1] > ' ' {
-			i++ // a single blank between two words is as it should be
+			i++ // a single blank between two words
 			continue
 		}
 		size := 1
@@ -83,12 +83,12 @@ func (l *line) write(text []byte) {
 func (l *line) add(text []byte) {
 	if len(text) > 0 {
 		l.buf = append(l.buf, text...)
-		l.blank = false
+		l.isFolding = false
 		l.mark()
 	}
 }
 
-// mark gives what was just written its look.
+// mark gives the last text its look.
 func (l *line) mark() {
 	if n := len(l.pieces); n > 0 && l.pieces[n-1].look == l.look {
 		l.pieces[n-1].end = len(l.buf)
@@ -97,35 +97,35 @@ func (l *line) mark() {
 	l.pieces = append(l.pieces, piece{l.look, len(l.buf)})
 }
 
-// put adds one character that is meant.
+// put adds a character as it is.
 func (l *line) put(c byte) {
 	l.buf = append(l.buf, c)
-	l.blank = false
+	l.isFolding = false
 	l.mark()
 }
 
 // space adds a blank of the XML.
 func (l *line) space() {
-	if len(l.buf) == 0 || l.blank || !l.code && l.ends() {
+	if len(l.buf) == 0 || l.isFolding || !l.isCode && l.endsInSpace() {
 		return
 	}
 	l.put(' ')
-	l.blank = true
+	l.isFolding = true
 }
 
-// ends reports a blank or the end of a line as the last character, or none at all.
-func (l *line) ends() bool {
+// endsInSpace reports whether the line is empty or ends in white space.
+func (l *line) endsInSpace() bool {
 	n := len(l.buf)
 	return n == 0 || l.buf[n-1] == ' ' || l.buf[n-1] == '\n'
 }
 
-// maxBlanks bounds the blanks that one element may stand for.
+// maxBlanks is how many blanks an element may stand for.
 const maxBlanks = 80
 
-// blanks adds blanks that are meant; in prose they are one.
+// blanks adds explicit blanks. In prose they are one.
 func (l *line) blanks(n int) {
-	if !l.code {
-		if !l.ends() {
+	if !l.isCode {
+		if !l.endsInSpace() {
 			l.put(' ')
 		}
 		return
@@ -136,29 +136,29 @@ func (l *line) blanks(n int) {
 }
 
 func (l *line) tab() {
-	if l.code {
+	if l.isCode {
 		l.put('\t')
 		return
 	}
 	l.blanks(1)
 }
 
-// end ends a line within the paragraph.
-func (l *line) end() {
+// lineBreak ends a line within the paragraph.
+func (l *line) lineBreak() {
 	switch {
-	case l.code:
+	case l.isCode:
 		l.put('\n')
-	case l.plain:
+	case l.isPlain:
 		l.blanks(1)
 	case len(l.buf) > 0 && l.buf[len(l.buf)-1] == ' ':
 		l.buf[len(l.buf)-1] = '\n'
 	case len(l.buf) > 0 && l.buf[len(l.buf)-1] != '\n':
 		l.put('\n')
 	}
-	l.blank = false
+	l.isFolding = false
 }
 
-// word adds text as it is, parted by blanks from what is around it.
+// word adds a text with blanks around it.
 func (l *line) word(text string) {
 	if text == "" {
 		return
@@ -171,21 +171,21 @@ func (l *line) word(text string) {
 	l.look = before
 }
 
-// text returns what was written, in Markdown save for code and plain text.
+// text returns the text of the line. It is Markdown unless the line is code or plain.
 func (l *line) text() string {
 	switch {
-	case l.code:
+	case l.isCode:
 		return string(bytes.TrimRight(l.buf, " \t\n"))
-	case l.plain || len(l.pieces) == 0 || len(l.pieces) == 1 && l.pieces[0].look == look{}:
+	case l.isPlain || len(l.pieces) == 0 || len(l.pieces) == 1 && l.pieces[0].look == look{}:
 		return string(bytes.TrimSpace(l.buf))
 	}
 	return l.markdown()
 }
 
-// markdown marks links and code, and what is bold or italic where that takes in whole words and not all of the paragraph,
-// which would be its style.
+// markdown marks links, code, and bold and italic text. Bold and italic text is marked if it consists of whole words
+// and is not all of the paragraph.
 func (l *line) markdown() string {
-	bold, italic := l.sober || l.all(func(as look) bool { return as.bold }), l.sober || l.all(func(as look) bool { return as.italic })
+	bold, italic := l.noEmphasis || l.all(func(as look) bool { return as.bold }), l.noEmphasis || l.all(func(as look) bool { return as.italic })
 	out := make([]byte, 0, len(l.buf)+64)
 	start := 0
 	for i := 0; i < len(l.pieces); i++ {
@@ -209,7 +209,7 @@ func (l *line) markdown() string {
 		case as.code && !bytes.ContainsAny(core, "`\n"):
 			before, after = "`", "`"
 		case (as.bold || as.italic) && !bytes.ContainsAny(core, "*\n") && isWords(out, text, l.buf[end:]):
-			before = as.stars()
+			before = as.emphasis()
 			after = before
 		}
 		if before == "" && as.link == "" {
@@ -225,11 +225,11 @@ func (l *line) markdown() string {
 	return string(bytes.TrimSpace(out))
 }
 
-// joins tells whether two pieces are one for Markdown: a link whatever it looks like inside, or code.
+// joins reports whether two pieces are one for Markdown: parts of a link, or code.
 func (a look) joins(b look) bool { return a.link == b.link && (a.link != "" || a.code && b.code) }
 
-// stars returns the marks of bold and italic.
-func (a look) stars() string {
+// emphasis returns the marks of bold and italic text.
+func (a look) emphasis() string {
 	switch {
 	case a.bold && a.italic:
 		return "***"
@@ -239,11 +239,11 @@ func (a look) stars() string {
 	return "*"
 }
 
-// all tells whether everything that is no blank looks so.
-func (l *line) all(so func(look) bool) bool {
+// all reports whether all text has a look.
+func (l *line) all(hasLook func(look) bool) bool {
 	start := 0
 	for _, piece := range l.pieces {
-		if !so(piece.look) && len(bytes.TrimSpace(l.buf[start:piece.end])) > 0 {
+		if !hasLook(piece.look) && len(bytes.TrimSpace(l.buf[start:piece.end])) > 0 {
 			return false
 		}
 		start = piece.end
@@ -251,13 +251,13 @@ func (l *line) all(so func(look) bool) bool {
 	return true
 }
 
-// isAddress tells whether the text of a link is its address.
+// isAddress reports whether the text of a link is its address.
 func isAddress(text []byte, link string) bool {
 	shown := strings.TrimSuffix(strings.TrimPrefix(link, "mailto:"), "/")
 	return string(bytes.TrimSuffix(text, []byte("/"))) == shown
 }
 
-// isWords tells whether text between what stands before and after it begins and ends with a word.
+// isWords reports whether a text consists of whole words.
 func isWords(before, text, after []byte) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '*' || r == '_' }
 	first, _ := utf8.DecodeRune(text)

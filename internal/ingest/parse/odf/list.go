@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// maxIndented is how many levels of a list are indented, maxItems how many are told apart.
+	// maxIndented is how many levels of a list are indented, maxItems how many items may be nested.
 	maxIndented = 12
 	maxItems    = 100
 )
 
-// numbering holds the next number at each level of a list.
+// numbering holds the next number of each level of a list.
 type numbering [maxListLevel]int
 
-// item is an open list item.
+// An item is an open list item.
 type item struct {
-	numbered    bool
-	used        bool // its marker is written
-	lead, inner int  // how far its marker and its text are indented
+	isNumbered  bool
+	isMarked    bool // its marker has been written
+	lead, inner int  // indentation of its marker and of its text
 	level       int  // from 1
 }
 
-// listing is what the lists of one place share.
+// listing is the state of the lists in one flow.
 type listing struct {
-	style     string
-	numbers   *numbering
-	continues bool
-	level     int              // of the list at hand
-	inner     [maxIndented]int // how far the text of the last item at a level was indented
+	style       string
+	numbers     *numbering
+	isContinued bool
+	level       int              // of the current list
+	inner       [maxIndented]int // indentation of the text of the last item of each level
 }
 
-// readList reads a list. Programs cut what looks like one list into several; those that say that they go on with an
-// earlier one, and those that begin at an inner level, become part of the List block before them.
+// readList reads a list. Programs split lists: one that continues an earlier one, or starts at an inner level, is
+// joined with the list before it.
 func (w *walker) readList(s *xmlscan.Scanner) error {
 	outer := w.list
 	l := &w.list
@@ -43,14 +43,14 @@ func (w *walker) readList(s *xmlscan.Scanner) error {
 	if name := s.Attr("style-name"); name != "" {
 		l.style = name
 	}
-	goesOn := s.Attr("continue-numbering") == "true"
+	isContinued := s.Attr("continue-numbering") == "true"
 	if outer.level == 0 {
-		w.beginList(s, goesOn)
+		w.beginList(s, isContinued)
 	}
 	level := w.r.styles.listLevel(l.style, l.level)
 	next := &l.numbers[min(l.level, maxListLevel)-1]
-	structural := len(w.items) == 0 || !w.items[len(w.items)-1].used
-	if *next == 0 || !goesOn && (!structural || !l.continues) {
+	isNested := len(w.items) == 0 || !w.items[len(w.items)-1].isMarked
+	if *next == 0 || !isContinued && (!isNested || !l.isContinued) {
 		*next = level.start
 	}
 	err := w.each(s, func() error {
@@ -64,22 +64,22 @@ func (w *walker) readList(s *xmlscan.Scanner) error {
 		if start, err := strconv.Atoi(s.Attr("start-value")); err == nil && start >= 0 {
 			*next = start
 		}
-		return w.listItem(s, level.numbered, s.Name() == "list-header")
+		return w.listItem(s, level.isNumbered, s.Name() == "list-header")
 	})
 	l.level, l.style = outer.level, outer.style
 	return err
 }
 
-// beginList prepares the numbers of a list that stands in no other.
-func (w *walker) beginList(s *xmlscan.Scanner, goesOn bool) {
+// beginList sets the numbers of an outermost list.
+func (w *walker) beginList(s *xmlscan.Scanner, isContinued bool) {
 	l := &w.list
-	l.numbers, l.continues = nil, false
+	l.numbers, l.isContinued = nil, false
 	if id := s.Attr("continue-list"); id != "" {
 		l.numbers = w.numbers["#"+id]
-	} else if goesOn {
+	} else if isContinued {
 		l.numbers = w.numbers[l.style]
 	}
-	l.continues = l.numbers != nil
+	l.isContinued = l.numbers != nil
 	if l.numbers == nil {
 		l.numbers = new(numbering)
 	}
@@ -89,17 +89,17 @@ func (w *walker) beginList(s *xmlscan.Scanner, goesOn bool) {
 	}
 }
 
-func (w *walker) listItem(s *xmlscan.Scanner, numbered, header bool) error {
+func (w *walker) listItem(s *xmlscan.Scanner, isNumbered, isHeader bool) error {
 	if len(w.items) >= maxItems {
 		text, err := w.flat(s)
 		w.emit(document.Block{Kind: document.Paragraph, Text: text})
 		return err
 	}
-	made := item{numbered: numbered, used: header, level: w.list.level}
+	made := item{isNumbered: isNumbered, isMarked: isHeader, level: w.list.level}
 	if n := len(w.items); n > 0 {
 		above := &w.items[n-1]
 		made.lead = above.inner
-		if before := w.list.inner[min(above.level, maxIndented)-1]; !above.used && before > 0 {
+		if before := w.list.inner[min(above.level, maxIndented)-1]; !above.isMarked && before > 0 {
 			made.lead = before
 		}
 	}
@@ -113,26 +113,26 @@ func (w *walker) listItem(s *xmlscan.Scanner, numbered, header bool) error {
 	return err
 }
 
-// marker returns what an item begins with.
+// marker returns the marker of an item.
 func (w *walker) marker(i *item) string {
-	if !i.numbered {
+	if !i.isNumbered {
 		return "- "
 	}
 	return strconv.Itoa(w.list.numbers[min(i.level, maxListLevel)-1]) + ". "
 }
 
-// itemLines adds the lines of a paragraph to the list at hand.
+// itemLines adds the lines of a paragraph to the current list.
 func (w *walker) itemLines(text string, page int) {
 	i := &w.items[len(w.items)-1]
-	if i.level == 1 && !i.used && !w.list.continues {
-		w.flush() // of another list
+	if i.level == 1 && !i.isMarked && !w.list.isContinued {
+		w.flush() // a different list
 	}
-	w.list.continues = true
+	w.list.isContinued = true
 	indent, marker := i.inner, ""
-	if !i.used {
-		i.used = true
+	if !i.isMarked {
+		i.isMarked = true
 		marker = w.marker(i)
-		if i.numbered {
+		if i.isNumbered {
 			w.list.numbers[min(i.level, maxListLevel)-1]++
 		}
 		indent, i.inner = i.lead, i.lead+len(marker)
@@ -144,7 +144,7 @@ func (w *walker) itemLines(text string, page int) {
 	}
 }
 
-// numberedParagraph reads a paragraph that is an item of a list without standing in one.
+// numberedParagraph reads a list item outside of a list.
 func (w *walker) numberedParagraph(s *xmlscan.Scanner) error {
 	outer := w.list
 	level, err := strconv.Atoi(s.Attr("level"))
@@ -163,17 +163,17 @@ func (w *walker) numberedParagraph(s *xmlscan.Scanner) error {
 	} else if *next == 0 {
 		*next = style.start
 	}
-	made := item{numbered: style.numbered, level: w.list.level, lead: 2 * (w.list.level - 1)}
+	made := item{isNumbered: style.isNumbered, level: w.list.level, lead: 2 * (w.list.level - 1)}
 	made.inner = made.lead + len(w.marker(&made))
 	w.items = append(w.items, made)
-	w.list.continues = true
+	w.list.isContinued = true
 	err = w.flow(s)
 	w.items = w.items[:len(w.items)-1]
 	w.list.level, w.list.style = outer.level, outer.style
 	return err
 }
 
-// dedent takes the blanks away that all lines start with: a list may begin at an inner level.
+// dedent removes the indentation that all lines have. A list may start at an inner level.
 func dedent(text string) string {
 	common := len(text)
 	for line := range strings.Lines(text) {

@@ -7,10 +7,10 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxKeywords bounds the keywords that are taken.
+// maxKeywords is how many keywords are read.
 const maxKeywords = 200
 
-// meta reads what the file says about itself (ODF 1.2 part 1, section 4.3).
+// meta reads the metadata of the file (ODF 1.2 part 1, section 4.3).
 func (r *reader) meta(s *xmlscan.Scanner) error {
 	meta := r.draft.Meta
 	var keywords []any

@@ -4,31 +4,32 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/magpie-search/magpie/internal/ingest/parse/wordmodel"
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// listLevel is one level of a list style.
+// listLevel is a level of a list style.
 type listLevel struct {
-	defined, numbered      bool
+	isDefined, isNumbered  bool
 	start                  int
 	format, prefix, suffix string // of the number: "1", "a", "A", "i" or "I"
 	display                int    // how many levels of numbers are shown
 }
 
-// maxListLevel is how many levels a list style can have.
+// maxListLevel is how many levels a list style has.
 const maxListLevel = 10
 
 type listStyle [maxListLevel]listLevel
 
-// read reads the levels of the list style just begun.
+// read reads the levels of a list style.
 func (l *listStyle) read(w *walker, s *xmlscan.Scanner) error {
 	return w.each(s, func() error {
 		level, err := strconv.Atoi(s.Attr("level"))
 		if err == nil && level >= 1 && level <= maxListLevel {
-			made := listLevel{defined: true, start: 1, display: 1, prefix: s.Attr("num-prefix"), suffix: s.Attr("num-suffix")}
+			made := listLevel{isDefined: true, start: 1, display: 1, prefix: s.Attr("num-prefix"), suffix: s.Attr("num-suffix")}
 			if s.Name() == "list-level-style-number" || s.Name() == "outline-level-style" {
 				made.format = s.Attr("num-format")
-				made.numbered = made.format != ""
+				made.isNumbered = made.format != ""
 			}
 			if start, err := strconv.Atoi(s.Attr("start-value")); err == nil && start >= 0 {
 				made.start = start
@@ -42,18 +43,18 @@ func (l *listStyle) read(w *walker, s *xmlscan.Scanner) error {
 	})
 }
 
-// maxLabel is the longest number that is written before a heading, in bytes.
+// maxLabel is the longest number before a heading, in bytes.
 const maxLabel = 40
 
-// label writes the number of a level, from 1, as it stands before text. Current gives the number of a level.
+// label returns the formatted number of a level, from 1. The function returns the current number of a level.
 func (l *listStyle) label(level int, current func(level int) int) string {
 	at := &l[level-1]
-	if !at.numbered {
+	if !at.isNumbered {
 		return ""
 	}
 	var parts []string
 	for i := level - at.display + 1; i <= level; i++ {
-		if l[i-1].numbered {
+		if l[i-1].isNumbered {
 			parts = append(parts, spell(current(i), l[i-1].format))
 		}
 	}
@@ -64,7 +65,7 @@ func (l *listStyle) label(level int, current func(level int) int) string {
 	return label
 }
 
-// spell writes a number in one of the formats of ODF 1.2 part 1, section 19.500; in digits where it has another.
+// spell formats a number (ODF 1.2 part 1, section 19.500). Unknown formats are decimal.
 func spell(number int, format string) string {
 	switch {
 	case (format == "a" || format == "A") && number > 0 && number < 1000:
@@ -74,29 +75,17 @@ func spell(number int, format string) string {
 		}
 		return letters
 	case (format == "i" || format == "I") && number > 0 && number < 4000:
-		letters := roman(number)
 		if format == "i" {
-			letters = strings.ToLower(letters)
+			return wordmodel.Roman(number)
 		}
-		return letters
+		return strings.ToUpper(wordmodel.Roman(number))
 	}
 	return strconv.Itoa(number)
 }
 
-func roman(number int) string {
-	signs := []string{"M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"}
-	var b strings.Builder
-	for i, value := range []int{1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1} {
-		for ; number >= value; number -= value {
-			b.WriteString(signs[i])
-		}
-	}
-	return b.String()
-}
-
-// outlineNumber counts the heading just begun and returns the number that is shown before it, "" for none.
+// outlineNumber counts a heading and returns its number as text, "" for none.
 func (w *walker) outlineNumber(s *xmlscan.Scanner, style *style, level int) string {
-	if level > maxListLevel || s.Attr("is-list-header") == "true" || style.listSet && style.list == "" {
+	if level > maxListLevel || s.Attr("is-list-header") == "true" || style.hasList && style.list == "" {
 		return ""
 	}
 	at := &w.outline[level-1]
@@ -116,10 +105,10 @@ func (w *walker) outlineNumber(s *xmlscan.Scanner, style *style, level int) stri
 	return outline.label(level, func(level int) int { return max(w.outline[level-1], outline[level-1].start) })
 }
 
-// itemNumber is outlineNumber for a heading that is an item of a list.
+// itemNumber is outlineNumber for a heading that is a list item.
 func (w *walker) itemNumber() string {
 	i := &w.items[len(w.items)-1]
-	if i.used || !i.numbered || i.level > maxListLevel {
+	if i.isMarked || !i.isNumbered || i.level > maxListLevel {
 		return ""
 	}
 	found := w.r.styles.listStyle(w.list.style)
@@ -132,7 +121,7 @@ func (w *walker) itemNumber() string {
 		}
 		return max(w.list.numbers[level-1]-1, 1)
 	})
-	i.used = true
+	i.isMarked = true
 	w.list.numbers[i.level-1]++
 	return label
 }

@@ -12,42 +12,43 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/zipfile"
 )
 
-// ReadText reads a text document (.odt, .ott, .fodt). Its Pages are those that its author's program counted; blocks have a
-// page where that program wrote down the breaks. The error is *document.EncryptedError, *document.DamagedError or
-// *document.LimitError; of a file that is damaged only in part, what can be read is given, and Extra["damaged"] says what
-// is missing. Which kind of document it is, the content decides, here and in the other functions: they differ in what a
-// file is called in errors.
+// ReadText reads a text document (.odt, .ott, .fodt). Pages is the number that the file declares. Blocks have pages if
+// the file contains page breaks. The error is a *document.EncryptedError, a *document.DamagedError, a
+// *document.LimitError, or that of the context. The readable part of a damaged file is returned, and Extra["damaged"]
+// tells what is missing.
+// The kind of a document follows from its content, in all functions of the package. They only name the file differently
+// in errors.
 func ReadText(ctx context.Context, in document.Source) (*document.Draft, error) {
 	return read(ctx, in, "OpenDocument text")
 }
 
-// ReadSpreadsheet reads a spreadsheet (.ods, .ots, .fods). Each sheet is a page with a heading and its tables; cells are
-// text as it is shown, and where none was stored their value. The errors are those of ReadText.
+// ReadSpreadsheet reads a spreadsheet (.ods, .ots, .fods). Each sheet is a page with a heading and its tables. A cell
+// has its displayed text, or its value if the file has no text. Errors are those of ReadText.
 func ReadSpreadsheet(ctx context.Context, in document.Source) (*document.Draft, error) {
 	return read(ctx, in, "OpenDocument spreadsheet")
 }
 
 // ReadPresentation reads a presentation (.odp, .otp, .fodp) or a drawing (.odg). Each slide is a page: a heading, its
-// shapes from top to bottom and from left to right, and its notes. The errors are those of ReadText.
+// shapes from top to bottom and from left to right, and its notes. Errors are those of ReadText.
 func ReadPresentation(ctx context.Context, in document.Source) (*document.Draft, error) {
 	return read(ctx, in, "OpenDocument presentation")
 }
 
-// reader reads one file.
+// A reader reads a file.
 type reader struct {
-	in      document.Source
-	format  string
-	archive *zipfile.Archive // nil for flat XML
-	styles  *styles
-	draft   *document.Draft
-	walk    *walker
-	margins margins
-	objects map[string]bool // embedded objects that were read
-	listed  map[string]bool // parts that the manifest names, nil where it cannot be read
-	depth   int             // how deep the object at hand stands in others
+	in         document.Source
+	format     string
+	archive    *zipfile.Archive // nil for flat XML
+	styles     *styles
+	draft      *document.Draft
+	walk       *walker
+	margins    margins
+	objects    map[string]bool // embedded objects that were read
+	inManifest map[string]bool // parts that the manifest lists, nil if it is unreadable
+	depth      int             // how deep the current object is nested
 }
 
-// maxObjects is how deep embedded objects are followed into each other.
+// maxObjects is how deep objects are nested.
 const maxObjects = 3
 
 func read(ctx context.Context, in document.Source, format string) (*document.Draft, error) {
@@ -60,12 +61,12 @@ func read(ctx context.Context, in document.Source, format string) (*document.Dra
 	if isXML(in.Content) {
 		err = r.scan(bytes.NewReader(in.Content), "it", r.whole)
 	} else {
-		err = r.packed()
+		err = r.readPackage()
 	}
 	return r.finish(err)
 }
 
-// isXML reports content that begins as XML does: a file without a package around it.
+// isXML reports whether content is flat XML.
 func isXML(content []byte) bool {
 	content = bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF"))
 	content = bytes.TrimLeft(content[:min(len(content), 1024)], " \t\r\n")
@@ -73,45 +74,45 @@ func isXML(content []byte) bool {
 		bytes.HasPrefix(content, []byte("\xFE\xFF\x00<"))
 }
 
-func (r *reader) packed() error {
+func (r *reader) readPackage() error {
 	archive, err := zipfile.Open(r.in.Content, r.format, r.in.Limits, r.in.Budget)
 	if err != nil {
 		return err
 	}
 	r.archive = archive
-	locked, err := r.encrypted()
+	isEncrypted, err := r.isEncrypted()
 	if err != nil {
 		return err
 	}
-	if locked {
+	if isEncrypted {
 		return &document.EncryptedError{Format: r.format}
 	}
 	for _, part := range []struct {
 		name string
 		read func(*xmlscan.Scanner) error
 	}{{"meta.xml", r.whole}, {"styles.xml", r.whole}} {
-		if err := r.part(part.name, part.read); err != nil && !errors.Is(err, fs.ErrNotExist) && !spoilt(err) {
-			return err // a file is not lost for its properties or its styles
+		if err := r.part(part.name, part.read); err != nil && !errors.Is(err, fs.ErrNotExist) && !isDamage(err) {
+			return err // metadata and styles are optional
 		}
 	}
 	r.styles.nextFile()
 	err = r.part("content.xml", r.whole)
 	if errors.Is(err, fs.ErrNotExist) {
-		if r.listed["styles.xml"] && !r.listed["content.xml"] {
-			return nil // a template that is only its styles
+		if r.inManifest["styles.xml"] && !r.inManifest["content.xml"] {
+			return nil // a template that only has styles
 		}
 		return &document.DamagedError{Format: r.format, Detail: "its content.xml is missing", Cause: err}
 	}
 	return err
 }
 
-// spoilt reports an error that is about one part of the file, and not about limits, a password or the end of time.
-func spoilt(err error) bool {
+// isDamage reports whether an error only concerns one part of the file.
+func isDamage(err error) bool {
 	_, damaged := errors.AsType[*document.DamagedError](err)
 	return damaged
 }
 
-// part reads a part of the package as XML; fs.ErrNotExist when it is not there.
+// part reads a part of the package. The error is fs.ErrNotExist if there is no such part.
 func (r *reader) part(name string, read func(*xmlscan.Scanner) error) error {
 	content, err := r.archive.Open(name)
 	if err != nil {
@@ -121,7 +122,8 @@ func (r *reader) part(name string, read func(*xmlscan.Scanner) error) error {
 	return r.scan(content, name, read)
 }
 
-// scan reads XML. What is no XML is a *document.DamagedError; that the function ends with io.EOF is no error.
+// scan calls a function with a scanner. The function may return io.EOF at the end. The error is a
+// *document.DamagedError if the content is not well-formed XML, or that of the function.
 func (r *reader) scan(content io.Reader, name string, read func(*xmlscan.Scanner) error) error {
 	err := read(xmlscan.New(content))
 	if syntax, ok := errors.AsType[*xmlscan.SyntaxError](err); ok {
@@ -133,12 +135,12 @@ func (r *reader) scan(content io.Reader, name string, read func(*xmlscan.Scanner
 	return nil
 }
 
-// encrypted reports a package whose content needs a password (ODF 1.2 part 3, section 3.4; ODF 1.4 for whole packages).
-func (r *reader) encrypted() (bool, error) {
+// isEncrypted reports whether the package needs a password (ODF 1.2 part 3, section 3.4; ODF 1.4 for whole packages).
+func (r *reader) isEncrypted() (bool, error) {
 	if r.archive.Has("encrypted-package") {
 		return true, nil
 	}
-	locked, listed := false, make(map[string]bool)
+	isEncrypted, listed := false, make(map[string]bool)
 	err := r.part("META-INF/manifest.xml", func(s *xmlscan.Scanner) error {
 		path := ""
 		for {
@@ -155,18 +157,18 @@ func (r *reader) encrypted() (bool, error) {
 					listed[path] = true
 				}
 			case "encryption-data":
-				locked = locked || path == "content.xml" || path == "encrypted-package"
+				isEncrypted = isEncrypted || path == "content.xml" || path == "encrypted-package"
 			}
 		}
 	})
-	if err != nil && (errors.Is(err, fs.ErrNotExist) || spoilt(err)) {
-		return locked, nil
+	if err != nil && (errors.Is(err, fs.ErrNotExist) || isDamage(err)) {
+		return isEncrypted, nil
 	}
-	r.listed = listed
-	return locked, err
+	r.inManifest = listed
+	return isEncrypted, err
 }
 
-// whole reads a document, or the part of one that a file of a package holds.
+// whole reads a document, or a part of one.
 func (r *reader) whole(s *xmlscan.Scanner) error {
 	for {
 		kind, err := r.walk.next(s)
@@ -182,8 +184,7 @@ func (r *reader) whole(s *xmlscan.Scanner) error {
 	}
 }
 
-// topic reads what stands at the top of a document. The element just begun is read to its end, or gone into where it
-// only holds others.
+// topic handles an element at the top of a document. It reads the element, or returns inside of a container.
 func (r *reader) topic(s *xmlscan.Scanner) error {
 	switch s.Name() {
 	case "document", "document-content", "document-styles", "document-meta", "body":
@@ -203,7 +204,7 @@ func (r *reader) topic(s *xmlscan.Scanner) error {
 	case "presentation", "drawing":
 		return r.presentation(s)
 	case "chart":
-		r.walk.chart = true
+		r.walk.inChart = true
 		return r.walk.flow(s)
 	case "image":
 		return r.walk.flow(s)
@@ -211,9 +212,9 @@ func (r *reader) topic(s *xmlscan.Scanner) error {
 	return r.walk.skip(s)
 }
 
-// finish makes the draft of what was read before the end or the error.
+// finish returns the draft of the blocks before the end or the error.
 func (r *reader) finish(err error) (*document.Draft, error) {
-	if err != nil && !spoilt(err) {
+	if err != nil && !isDamage(err) {
 		return nil, err
 	}
 	r.walk.flush()

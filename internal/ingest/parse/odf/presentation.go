@@ -11,14 +11,14 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// shape is a frame or drawing of a slide.
+// A shape is a frame or drawing of a slide.
 type shape struct {
-	x, y   float64 // of its upper left corner, in cm
-	class  string  // what it is for: "title", "subtitle", "outline", "notes", …
+	x, y   float64 // upper left corner, in cm
+	class  string  // its role: "title", "subtitle", "outline", "notes", …
 	blocks []document.Block
 }
 
-// slide collects what stands on one slide.
+// A slide is a slide with its shapes.
 type slide struct {
 	name   string
 	shapes []shape
@@ -76,13 +76,13 @@ func (r *reader) slide(s *xmlscan.Scanner, kind string) error {
 	return err
 }
 
-// farOut is where shapes stand that say nothing about their place: behind the others.
+// farOut is the position of shapes without one: after the others.
 const farOut = 1e6
 
-// maxGroups is how deep groups are taken apart.
+// maxGroups is how deep groups of shapes are split.
 const maxGroups = 16
 
-// shape reads a shape of a slide; the shapes of a group count for themselves.
+// shape reads a shape of a slide. A group is replaced by its shapes.
 func (w *walker) shape(s *xmlscan.Scanner, shapes *[]shape, depth int) error {
 	switch s.Name() {
 	case "g", "a":
@@ -123,7 +123,7 @@ func (w *walker) shape(s *xmlscan.Scanner, shapes *[]shape, depth int) error {
 	return err
 }
 
-// length reads a length of the file as centimetres, farOut where it is none.
+// length parses a length in centimeters. It returns farOut for an invalid one.
 func length(text string) float64 {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
 	value, err := strconv.ParseFloat(digits, 64)
@@ -145,7 +145,7 @@ func length(text string) float64 {
 	return value
 }
 
-// translate takes the place of a turned shape from its transformation.
+// translate sets the position of a rotated shape from its transformation.
 func (p *shape) translate(transform string) {
 	_, rest, found := strings.Cut(transform, "translate")
 	if !found {
@@ -172,15 +172,15 @@ func (w *walker) slideNotes(s *xmlscan.Scanner, to *slide) error {
 	return err
 }
 
-// sameRow is how far apart, in cm, shapes may begin that stand beside each other.
-const sameRow = 0.4
+// rowHeight is how far apart, in cm, the tops of shapes in a row may be.
+const rowHeight = 0.4
 
-// order puts shapes in reading order: from top to bottom, and from left to right where they begin at about the same height.
+// order sorts shapes into reading order: rows from top to bottom, and from left to right within a row.
 func order(shapes []shape) {
 	slices.SortStableFunc(shapes, func(a, b shape) int { return cmp.Compare(a.y, b.y) })
 	for from := 0; from < len(shapes); {
 		to := from + 1
-		for to < len(shapes) && shapes[to].y-shapes[from].y < sameRow {
+		for to < len(shapes) && shapes[to].y-shapes[from].y < rowHeight {
 			to++
 		}
 		slices.SortStableFunc(shapes[from:to], func(a, b shape) int { return cmp.Compare(a.x, b.x) })
@@ -188,7 +188,7 @@ func order(shapes []shape) {
 	}
 }
 
-// emit gives the blocks of the slide.
+// emit adds the blocks of the slide.
 func (p *slide) emit(w *walker, kind string) {
 	title := ""
 	order(p.shapes)
@@ -209,7 +209,7 @@ func (p *slide) emit(w *walker, kind string) {
 		return
 	}
 	if title == "" {
-		title = p.given(w.page, kind)
+		title = p.givenName(w.page, kind)
 	}
 	w.heading(title, 2, w.page)
 	for i := range p.shapes {
@@ -229,13 +229,14 @@ func (p *slide) emit(w *walker, kind string) {
 	w.flushNotes()
 }
 
-// Where a line looks like the title of a slide that marks none.
+// Limits of a line that looks like the title of a slide.
 const (
 	maxTopLine = 100 // bytes
-	topOfSlide = 6.0 // cm
+	topOfSlide = 6.0 // cm from the top
 )
 
-// topLine takes the first shape for the title where it is one short line at the top of a slide with more below.
+// topLine removes the first shape and returns its text, if it looks like the title: a short line at the top, with other
+// shapes below.
 func (p *slide) topLine() string {
 	if len(p.shapes) < 2 || p.shapes[0].y > topOfSlide || len(p.shapes[0].blocks) != 1 || p.shapes[0].class == "subtitle" {
 		return ""
@@ -248,8 +249,8 @@ func (p *slide) topLine() string {
 	return block.Text
 }
 
-// given is the name of a slide, where somebody gave it one.
-func (p *slide) given(page int, kind string) string {
+// givenName returns the name of a slide, or one with its number if it only has a default name.
+func (p *slide) givenName(page int, kind string) string {
 	name := strings.TrimSpace(p.name)
 	digits := strings.TrimRight(name, "0123456789")
 	if name != "" && digits != "page" && digits != "Slide " && len(name) <= maxHeading {

@@ -10,21 +10,21 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// workbook collects the sheets of a spreadsheet.
+// A workbook collects the sheets of a spreadsheet.
 type workbook struct {
 	w      *walker
 	tables *sheet.Tables
 	row    []string
-	line   int              // of the row at hand, from 1
-	column int              // of the cell at hand, from 1
-	empty  int              // cells without text since the last one with text
-	around []document.Block // comments and drawings, which follow their sheet
+	line   int              // of the current row, from 1
+	column int              // of the current cell, from 1
+	empty  int              // empty cells since the last one with text
+	others []document.Block // comments and drawings, which come after their sheet
 }
 
 // spreadsheet reads the body of a spreadsheet.
 func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
-	r.walk.sheets = true
-	r.margins.texts = nil // of sheets they are samples: the name of the sheet, the number of the page
+	r.walk.isSpreadsheet = true
+	r.margins.texts = nil // headers of sheets are samples: the name of the sheet, the page number
 	b := &workbook{w: r.walk, tables: sheet.NewTables()}
 	b.tables.Bound(r.in.Limits)
 	err := r.walk.each(s, func() error {
@@ -33,7 +33,7 @@ func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
 		}
 		return r.walk.skip(s)
 	})
-	r.walk.blocks = merge(b.tables.Blocks(), b.around)
+	r.walk.blocks = merge(b.tables.Blocks(), b.others)
 	r.draft.Pages = b.tables.Sheets()
 	if err == nil {
 		err = b.tables.Err()
@@ -41,22 +41,22 @@ func (r *reader) spreadsheet(s *xmlscan.Scanner) error {
 	return err
 }
 
-// isCache recognises copies of sheets of other files that formulas refer to.
+// isCache reports whether a sheet is a copy of one in another file, to which formulas refer.
 func isCache(name string) bool { return strings.HasPrefix(name, "'file:") }
 
-// merge puts what stands around sheets behind the blocks of each, both in the order of their pages.
-func merge(blocks, around []document.Block) []document.Block {
-	if len(around) == 0 {
+// merge puts the other blocks of each sheet after its tables. Both are in the order of pages.
+func merge(blocks, others []document.Block) []document.Block {
+	if len(others) == 0 {
 		return blocks
 	}
-	merged := make([]document.Block, 0, len(blocks)+len(around))
+	merged := make([]document.Block, 0, len(blocks)+len(others))
 	for i := range blocks {
-		for len(around) > 0 && around[0].Page < blocks[i].Page {
-			merged, around = append(merged, around[0]), around[1:]
+		for len(others) > 0 && others[0].Page < blocks[i].Page {
+			merged, others = append(merged, others[0]), others[1:]
 		}
 		merged = append(merged, blocks[i])
 	}
-	return append(merged, around...)
+	return append(merged, others...)
 }
 
 func (b *workbook) sheet(s *xmlscan.Scanner) error {
@@ -67,7 +67,7 @@ func (b *workbook) sheet(s *xmlscan.Scanner) error {
 	b.w.page, b.line = b.tables.Sheets(), 0
 	err := b.rows(s)
 	b.w.flush()
-	b.around = append(b.around, b.w.blocks...)
+	b.others = append(b.others, b.w.blocks...)
 	b.w.blocks = nil
 	return err
 }
@@ -108,7 +108,7 @@ func (b *workbook) tableRow(s *xmlscan.Scanner) error {
 			b.empty = min(b.empty+times, maxRepetition)
 			return err
 		}
-		// Beyond the widest table nothing is gained by cells that are empty or say the same again.
+		// The row is not extended beyond the widest table by empty or repeated cells.
 		for ; b.empty > 0 && len(b.row) < document.MaxColumns; b.empty-- {
 			b.row = append(b.row, "")
 		}
@@ -143,12 +143,12 @@ func columnName(column int) string {
 	return name
 }
 
-// cell reads a cell: its text as it is shown, else its value.
+// cell reads a cell. It returns the displayed text, or the value.
 func (b *workbook) cell(s *xmlscan.Scanner) (string, error) {
 	w := b.w
 	value := cellValue(s)
 	ln := w.openLine(false, false)
-	ln.sober = true
+	ln.noEmphasis = true
 	err := w.each(s, func() error {
 		switch {
 		case s.Prefix() == "text" && s.Name() == "p":

@@ -7,26 +7,26 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// maxStyles bounds the styles that are held.
+// maxStyles is how many styles are read.
 const maxStyles = 200_000
 
-// styleKey names a style: names are unique within a family.
+// styleKey identifies a style. Names are unique within a family.
 type styleKey struct{ family, name string }
 
-// style is what a style says itself; resolve adds what its ancestors say.
+// A style is a style with its own properties, and those of its ancestors once isResolved is set.
 type style struct {
 	family, name, display, parent string
 	outline                       int // level of a heading, 0 for none
 	hidden, bold, italic          setting
 	breakBefore, breakAfter       setting
-	newPage                       bool // a paragraph of this style begins a page of another master
-	resolved                      bool
+	newMaster                     bool // a paragraph of the style starts a page of another master
+	isResolved                    bool
 	code, quote, title            bool
-	list                          string // the list style of its paragraphs, "" for none where listSet
-	listSet                       bool
+	list                          string // its list style; "" for none if hasList is set
+	hasList                       bool
 }
 
-// setting is a property of a style that may be left to the style it is derived from.
+// setting is a property that may be inherited.
 type setting int8
 
 const (
@@ -45,7 +45,7 @@ func settingOf(value string, isOn bool) setting {
 	return off
 }
 
-// apply sets a value where the style says something about it.
+// apply sets a value unless the setting is inherited.
 func (s setting) apply(value *bool) {
 	if s != inherited {
 		*value = s == on
@@ -58,7 +58,7 @@ func (s *setting) inherit(from setting) {
 	}
 }
 
-// styles are those of a document: the common ones, and the automatic ones of the file of the package at hand.
+// styles holds the common styles of a document and the automatic styles of the current file of the package.
 type styles struct {
 	common, automatic           map[styleKey]*style
 	commonLists, automaticLists map[string]*listStyle
@@ -72,15 +72,15 @@ func newStyles() *styles {
 	return s
 }
 
-// nextFile forgets the automatic styles: each file of a package has its own.
+// nextFile removes the automatic styles. Each file of a package has its own.
 func (s *styles) nextFile() {
 	s.automatic, s.automaticLists = make(map[styleKey]*style), make(map[string]*listStyle)
 }
 
-// read reads the styles inside the open element.
-func (s *styles) read(w *walker, scan *xmlscan.Scanner, automatic bool) error {
+// read reads the styles in the open element.
+func (s *styles) read(w *walker, scan *xmlscan.Scanner, isAutomatic bool) error {
 	all, lists := s.common, s.commonLists
-	if automatic {
+	if isAutomatic {
 		all, lists = s.automatic, s.automaticLists
 	}
 	return w.each(scan, func() error {
@@ -105,11 +105,11 @@ func (s *styles) read(w *walker, scan *xmlscan.Scanner, automatic bool) error {
 func readStyle(w *walker, scan *xmlscan.Scanner) (*style, error) {
 	made := &style{
 		family: scan.Attr("family"), name: scan.Attr("name"), display: scan.Attr("display-name"), parent: scan.Attr("parent-style-name"),
-		newPage: scan.Attr("master-page-name") != "",
+		newMaster: scan.Attr("master-page-name") != "",
 	}
-	made.judge(made.name)
-	made.judge(made.display)
-	made.list, made.listSet = scan.LookupAttr("list-style-name")
+	made.classify(made.name)
+	made.classify(made.display)
+	made.list, made.hasList = scan.LookupAttr("list-style-name")
 	if level, err := strconv.Atoi(scan.Attr("default-outline-level")); err == nil && level >= 1 && level <= 10 {
 		made.outline = level
 	}
@@ -143,15 +143,15 @@ func isPageBreak(value string) bool {
 	return value == "page" || value == "even-page" || value == "odd-page"
 }
 
-// listLevel returns a level, from 1, of a list style. A level that the style does not speak of is like the one above it; a
-// style that is not there gives bullets.
+// listLevel returns a level, from 1, of a list style. An undefined level is like the one above it. A missing style has
+// bullets.
 func (s *styles) listLevel(name string, level int) listLevel {
 	found := s.listStyle(name)
 	if found == nil {
 		return listLevel{}
 	}
 	at := min(max(level, 1), maxListLevel) - 1
-	for at > 0 && !found[at].defined {
+	for at > 0 && !found[at].isDefined {
 		at--
 	}
 	return found[at]
@@ -164,7 +164,7 @@ func (s *styles) listStyle(name string) *listStyle {
 	return s.commonLists[name]
 }
 
-// get returns a style with what it inherits. A style that is not there is judged by its name.
+// get returns a style with its inherited properties. The name determines the properties of a missing style.
 func (s *styles) get(family, name string) *style {
 	if name == "" {
 		return &style{}
@@ -176,8 +176,8 @@ func (s *styles) get(family, name string) *style {
 	}
 	if found == nil {
 		found = &style{family: family, name: name}
-		found.judge(name)
-		if s.count < maxStyles { // a hostile file may name a new one each time
+		found.classify(name)
+		if s.count < maxStyles { // a hostile file may name a new style each time
 			s.count++
 			s.automatic[key] = found
 		}
@@ -186,48 +186,48 @@ func (s *styles) get(family, name string) *style {
 	return found
 }
 
-// maxAncestors bounds how far styles are followed; they may go in circles.
+// maxAncestors is how long a chain of styles may be. It may be a cycle.
 const maxAncestors = 32
 
-func (s *styles) resolve(made *style) {
-	if made.resolved {
+func (s *styles) resolve(st *style) {
+	if st.isResolved {
 		return
 	}
-	made.resolved = true
-	for at, steps := made, 0; at != nil && steps < maxAncestors; steps++ {
-		if at != made {
-			if made.outline == 0 {
-				made.outline = at.outline
+	st.isResolved = true
+	for ancestor, steps := st, 0; ancestor != nil && steps < maxAncestors; steps++ {
+		if ancestor != st {
+			if st.outline == 0 {
+				st.outline = ancestor.outline
 			}
-			if !made.listSet {
-				made.judge(made.name)
-				made.judge(made.display)
-				made.list, made.listSet = at.list, at.listSet
+			if !st.hasList {
+				st.classify(st.name)
+				st.classify(st.display)
+				st.list, st.hasList = ancestor.list, ancestor.hasList
 			}
-			made.hidden.inherit(at.hidden)
-			made.bold.inherit(at.bold)
-			made.italic.inherit(at.italic)
-			made.breakBefore.inherit(at.breakBefore)
-			made.breakAfter.inherit(at.breakAfter)
-			made.code, made.quote, made.title = made.code || at.code, made.quote || at.quote, made.title || at.title
+			st.hidden.inherit(ancestor.hidden)
+			st.bold.inherit(ancestor.bold)
+			st.italic.inherit(ancestor.italic)
+			st.breakBefore.inherit(ancestor.breakBefore)
+			st.breakAfter.inherit(ancestor.breakAfter)
+			st.code, st.quote, st.title = st.code || ancestor.code, st.quote || ancestor.quote, st.title || ancestor.title
 		}
-		if at.parent == "" || at.parent == at.name {
+		if ancestor.parent == "" || ancestor.parent == ancestor.name {
 			return
 		}
-		key := styleKey{at.family, at.parent}
-		if at.family == "" {
-			key.family = made.family
+		key := styleKey{ancestor.family, ancestor.parent}
+		if ancestor.family == "" {
+			key.family = st.family
 		}
-		at = s.common[key]
-		if at == nil {
-			made.judge(key.name)
+		ancestor = s.common[key]
+		if ancestor == nil {
+			st.classify(key.name)
 		}
 	}
 }
 
-// judge tells by the name of a style, as office programs and converters give it, what it is for. Names of styles have
-// their blanks written as _20_.
-func (s *style) judge(name string) {
+// classify sets the properties that follow from the name, as office programs and converters write it. Blanks in names
+// are written as _20_.
+func (s *style) classify(name string) {
 	name = strings.ToLower(strings.NewReplacer("_20_", " ", "_", " ", "-", " ").Replace(name))
 	switch name {
 	case "preformatted text", "html preformatted", "source code", "sourcecode", "code", "code block", "codeblock", "rststyle codeblock",

@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// maxRepeated is how often a row with text that a file says is repeated is written.
+	// maxRepeated is how often a repeated row with text is written.
 	maxRepeated = 100
-	// maxRepetition is the largest number of repetitions that is believed.
+	// maxRepetition is the highest number of repetitions.
 	maxRepetition = 1 << 24
-	// maxCells bounds the cells of one table.
+	// maxCells is how many cells a table may have.
 	maxCells = 4 << 20
-	// cellSize is what a cell costs beside its text.
+	// cellSize is the cost of a cell without its text.
 	cellSize = 8
 )
 
-// cell is a cell of a table with what may have to stand outside of it.
+// A cell is a cell of a table.
 type cell struct {
 	text   string
-	blocks []document.Block // where they are not one paragraph
+	blocks []document.Block // nil if the cell is one paragraph
 }
 
-// grid collects the rows of a table.
+// A grid collects the rows of a table.
 type grid struct {
-	rows  [][]cell
-	cells int
-	tall  bool // some row has text in more than one cell
-	rich  bool // some cell has more than a paragraph
-	parts bool // some cell has a heading
+	rows        [][]cell
+	cells       int
+	hasRows     bool // a row has text in more than one cell
+	hasBlocks   bool // a cell has more than a paragraph
+	hasHeadings bool // a cell has a heading
 }
 
-// table reads a table: the first row is its header. One that only puts text in a box or arranges what has headings of its
-// own gives that text.
+// table reads a table. The first row is its header. A table that only arranges the page is replaced by the content of
+// its cells.
 func (w *walker) table(s *xmlscan.Scanner) error {
 	if w.nested >= maxNested {
 		text, err := w.flat(s)
@@ -44,7 +44,7 @@ func (w *walker) table(s *xmlscan.Scanner) error {
 		return err
 	}
 	style := w.r.styles.get("table", s.Attr("style-name"))
-	if style.breakBefore == on || style.newPage {
+	if style.breakBefore == on || style.newMaster {
 		w.breakPage()
 	}
 	page := w.page
@@ -62,7 +62,7 @@ func (w *walker) tableRows(s *xmlscan.Scanner, g *grid) error {
 		case "table-header-rows", "table-rows", "table-row-group":
 			return w.tableRows(s, g)
 		case "soft-page-break":
-			w.softBreak = true
+			w.hasPageBreaks = true
 			w.turnPage()
 		}
 		return w.skip(s)
@@ -96,16 +96,16 @@ func (w *walker) tableRow(s *xmlscan.Scanner, g *grid) error {
 		for range times {
 			row = append(row, made)
 		}
-		g.judge(made)
+		g.classify(made)
 		return err
 	})
 	if len(row) == 0 {
 		return err
 	}
-	if g.cells > maxCells && w.over == nil {
-		w.over = &document.LimitError{Detail: fmt.Sprintf("a table has more than %d cells", maxCells)}
+	if g.cells > maxCells && w.limitError == nil {
+		w.limitError = &document.LimitError{Detail: fmt.Sprintf("a table has more than %d cells", maxCells)}
 	}
-	g.tall = g.tall || filled > 1
+	g.hasRows = g.hasRows || filled > 1
 	for i := range repeated {
 		if i > 0 {
 			for _, made := range row {
@@ -118,7 +118,7 @@ func (w *walker) tableRow(s *xmlscan.Scanner, g *grid) error {
 	return err
 }
 
-// repetitions returns how often the row or the cell just begun is repeated.
+// repetitions returns how often a row or cell is repeated.
 func repetitions(s *xmlscan.Scanner, attribute string) int {
 	times, err := strconv.Atoi(s.Attr(attribute))
 	if err != nil || times < 1 {
@@ -141,7 +141,7 @@ func (w *walker) tableCell(s *xmlscan.Scanner) (cell, error) {
 	return made, err
 }
 
-// cellValue returns the value of the cell just begun, for cells whose text as it is shown was not stored.
+// cellValue returns the value of a cell, for cells without a displayed text.
 func cellValue(s *xmlscan.Scanner) string {
 	switch s.Attr("value-type") {
 	case "":
@@ -162,10 +162,10 @@ func cellValue(s *xmlscan.Scanner) string {
 	return s.Attr("value")
 }
 
-func (g *grid) judge(made cell) {
-	g.rich = g.rich || len(made.blocks) > 1
+func (g *grid) classify(made cell) {
+	g.hasBlocks = g.hasBlocks || len(made.blocks) > 1
 	for i := range made.blocks {
-		g.parts = g.parts || made.blocks[i].Kind == document.Heading
+		g.hasHeadings = g.hasHeadings || made.blocks[i].Kind == document.Heading
 	}
 }
 
@@ -173,7 +173,7 @@ func (g *grid) emit(w *walker, page int) {
 	switch {
 	case len(g.rows) == 0:
 		return
-	case !g.tall && (len(g.rows) == 1 || g.rich), g.parts, len(g.rows) == 1 && g.rich:
+	case !g.hasRows && (len(g.rows) == 1 || g.hasBlocks), g.hasHeadings, len(g.rows) == 1 && g.hasBlocks:
 		g.unfold(w)
 		return
 	}
@@ -189,11 +189,11 @@ func (g *grid) emit(w *walker, page int) {
 	w.emit(table)
 }
 
-// unfold gives the content of the cells one after the other.
+// unfold adds the content of the cells.
 func (g *grid) unfold(w *walker) {
 	for i, row := range g.rows {
 		if i > 0 && &row[0] == &g.rows[i-1][0] {
-			continue // a row that is repeated
+			continue // a repeated row
 		}
 		for j := range row {
 			if row[j].blocks == nil {

@@ -12,28 +12,28 @@ import (
 func (r *reader) text(s *xmlscan.Scanner) error {
 	r.draft.Prose = true
 	w := r.walk
-	w.softBreak = s.Attr("use-soft-page-breaks") == "true"
+	w.hasPageBreaks = s.Attr("use-soft-page-breaks") == "true"
 	w.page = 1
 	err := w.flow(s)
 	w.flush()
 	w.flushNotes()
-	r.judgePages(err != nil)
+	r.checkPages(err != nil)
 	return err
 }
 
-// judgePages takes the pages away where the file does not say where they end, or where what it says does not agree with
-// how many it counts: a wrong page in a citation is worse than none.
-func (r *reader) judgePages(cutOff bool) {
+// checkPages removes the pages of blocks if the file has no page breaks, or if their number differs from the declared
+// one. A wrong page in a citation is worse than none.
+func (r *reader) checkPages(isTruncated bool) {
 	w := r.walk
 	counted, stated := w.page, r.draft.Pages
 	tolerance := stated / 50
-	if w.endnotes && counted < stated {
-		tolerance += 1 + stated/10 // the notes take pages at the end
+	if w.hasEndnotes && counted < stated {
+		tolerance += 1 + stated/10 // endnotes have pages of their own
 	}
-	if cutOff && counted < stated {
+	if isTruncated && counted < stated {
 		tolerance = stated
 	}
-	if w.softBreak && (stated == 0 || max(counted-stated, stated-counted) <= tolerance) {
+	if w.hasPageBreaks && (stated == 0 || max(counted-stated, stated-counted) <= tolerance) {
 		r.draft.Pages = max(counted, stated)
 		return
 	}
@@ -43,14 +43,13 @@ func (r *reader) judgePages(cutOff bool) {
 	w.page = 0
 }
 
-// margins are the texts of the headers and footers of pages.
+// margins are the texts of headers and footers.
 type margins struct{ texts []string }
 
-// maxMargins bounds the headers and footers that are taken.
+// maxMargins is how many headers and footers are read.
 const maxMargins = 50
 
-// masters reads the headers and footers of the master pages. Those of sheets and slides stay unread: programs put sample
-// text there.
+// masters reads the headers and footers of the master pages. Those of sheets and slides are samples and are left out.
 func (r *reader) masters(s *xmlscan.Scanner) error {
 	w := r.walk
 	return w.each(s, func() error {
@@ -69,19 +68,19 @@ func (r *reader) masters(s *xmlscan.Scanner) error {
 	})
 }
 
-// readMargin keeps a header or footer, unless it is there for the page number or was met before.
+// readMargin reads a header or footer, unless it is only a page number or repeats another.
 func (r *reader) readMargin(s *xmlscan.Scanner) error {
 	w := r.walk
-	w.margin, w.numbered = true, false
+	w.inMargin, w.hasPageNumber = true, false
 	text, err := w.collectText(s, func() error { return w.flow(s) })
-	w.margin = false
+	w.inMargin = false
 	letters := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) {
 			letters++
 		}
 	}
-	if letters == 0 || w.numbered && letters < 12 || len(r.margins.texts) >= maxMargins || slices.Contains(r.margins.texts, text) {
+	if letters == 0 || w.hasPageNumber && letters < 12 || len(r.margins.texts) >= maxMargins || slices.Contains(r.margins.texts, text) {
 		return err
 	}
 	r.margins.texts = append(r.margins.texts, strings.TrimSpace(text))

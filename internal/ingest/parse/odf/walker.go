@@ -9,61 +9,61 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// Bounds of the work on one document.
+// Limits of a document.
 const (
-	// maxNested is how deep tables, frames and notes keep their structure when they stand inside each other.
+	// maxNested is how deep tables, frames and notes are nested. Deeper ones lose their structure.
 	maxNested = 8
-	// maxBlocks is how many blocks are made, those inside of cells included.
+	// maxBlocks is how many blocks are made, including those in cells.
 	maxBlocks = 500_000
-	// maxHeading is the longest text, in bytes, that is taken for a heading.
+	// maxHeading is the longest heading, in bytes.
 	maxHeading = 1000
 )
 
-// walker turns content into blocks.
+// A walker turns content into blocks.
 type walker struct {
 	sink
 
-	ctx     context.Context
-	r       *reader
-	anchors document.Anchors
-	numbers map[string]*numbering
-	outline numbering // of the headings so far
-	notes   []note
-	lines   []*line // buffers of the paragraphs that are open, and of those to come
-	open    int
-	nested  int
-	made    int // blocks
-	spent   int // bytes of text
-	over    error
-	steps   int
+	ctx        context.Context
+	r          *reader
+	anchors    document.Anchors
+	numbers    map[string]*numbering
+	outline    numbering // of the headings so far
+	notes      []note
+	lines      []*line // buffers of paragraphs, of which the first are open
+	open       int
+	nested     int
+	blockCount int // number of blocks
+	spent      int // bytes of text
+	limitError error
+	steps      int
 
-	sheets    bool // reading a spreadsheet
-	chart     bool // reading a chart
-	page      int  // 0 where nothing has pages
-	softBreak bool // the file says where its pages end
-	endnotes  bool // it has notes that stand on pages of their own at its end
-	margin    bool // reading a page's header or footer
-	numbered  bool // a page number was left out of it
+	isSpreadsheet bool // the document is a spreadsheet
+	inChart       bool // inside of a chart
+	page          int  // 0 in formats without pages
+	hasPageBreaks bool // the file contains page breaks
+	hasEndnotes   bool // there are endnotes, which have pages of their own
+	inMargin      bool // inside of a header or footer
+	hasPageNumber bool // the header or footer has a page number
 }
 
 func newWalker(ctx context.Context, r *reader) *walker {
 	return &walker{ctx: ctx, r: r, anchors: make(document.Anchors), numbers: make(map[string]*numbering)}
 }
 
-// sink is where blocks go, and the block in the making that what follows may still be part of.
+// sink collects blocks. The pending block may be continued.
 type sink struct {
-	blocks  []document.Block
-	items   []item // open list items
-	list    listing
-	pending []byte
-	kind    document.BlockKind // of pending: List, Code or Quote
-	at      int                // page of pending
+	blocks      []document.Block
+	items       []item // open list items
+	list        listing
+	pending     []byte
+	kind        document.BlockKind // of pending: List, Code or Quote
+	pendingPage int
 }
 
-// next goes on to the next token, as long as there is time and the text is not too long.
+// next reads the next token, unless the context has ended or a limit is exceeded.
 func (w *walker) next(s *xmlscan.Scanner) (xmlscan.Kind, error) {
-	if w.over != nil {
-		return 0, w.over
+	if w.limitError != nil {
+		return 0, w.limitError
 	}
 	w.steps++
 	if w.steps%1024 == 0 && w.ctx.Err() != nil {
@@ -72,7 +72,7 @@ func (w *walker) next(s *xmlscan.Scanner) (xmlscan.Kind, error) {
 	return s.Next()
 }
 
-// each calls visit for every element inside the open one. Visit reads its element to the end.
+// each calls visit for every element inside the open one. Visit must read its element to the end.
 func (w *walker) each(s *xmlscan.Scanner, visit func() error) error {
 	for depth := s.Depth(); ; {
 		kind, err := w.next(s)
@@ -89,7 +89,7 @@ func (w *walker) each(s *xmlscan.Scanner, visit func() error) error {
 	}
 }
 
-// skip passes over the rest of the open element.
+// skip skips the rest of the open element.
 func (w *walker) skip(s *xmlscan.Scanner) error {
 	for depth := s.Depth(); s.Depth() >= depth; {
 		if _, err := w.next(s); err != nil {
@@ -118,7 +118,8 @@ func (w *walker) flat(s *xmlscan.Scanner) (string, error) {
 	return ln.text(), nil
 }
 
-// collect gives the blocks that read makes, apart from those around them. They are those before its error, if it has one.
+// collect returns the blocks that read adds, separately from those around them. With an error it returns the blocks
+// before it.
 func (w *walker) collect(read func() error) ([]document.Block, error) {
 	outer := w.sink
 	w.sink = sink{}
@@ -131,7 +132,7 @@ func (w *walker) collect(read func() error) ([]document.Block, error) {
 	return blocks, err
 }
 
-// collectText is collect for a place that holds only text.
+// collectText is collect for text.
 func (w *walker) collectText(s *xmlscan.Scanner, read func() error) (string, error) {
 	if w.nested >= maxNested {
 		return w.flat(s)
@@ -140,7 +141,7 @@ func (w *walker) collectText(s *xmlscan.Scanner, read func() error) (string, err
 	return textOf(blocks), err
 }
 
-// textOf joins the text of blocks.
+// textOf returns the text of blocks.
 func textOf(blocks []document.Block) string {
 	if len(blocks) == 1 && blocks[0].Kind != document.Table {
 		return blocks[0].Text
@@ -168,15 +169,15 @@ func textOf(blocks []document.Block) string {
 	return b.String()
 }
 
-// spend counts text; once there is too much of it, reading ends.
+// spend counts text. Once there is too much of it, reading ends.
 func (w *walker) spend(n int) {
 	w.spent += n
-	if limit := w.r.in.Limits.WithDefaults().MaxText; w.spent > limit && w.over == nil {
-		w.over = &document.LimitError{Detail: fmt.Sprintf("text has more than %d bytes", limit)}
+	if limit := w.r.in.Limits.WithDefaults().MaxText; w.spent > limit && w.limitError == nil {
+		w.limitError = &document.LimitError{Detail: fmt.Sprintf("text has more than %d bytes", limit)}
 	}
 }
 
-// emit adds a block, or, inside of a list item, the lines of its text to the list.
+// emit adds a block. In a list item it adds the lines of its text to the list.
 func (w *walker) emit(block document.Block) {
 	if block.Blank() {
 		return
@@ -203,13 +204,13 @@ func (w *walker) emit(block document.Block) {
 	}
 }
 
-// extend adds text to the block in the making, or begins it.
+// extend adds text to the pending block, or starts one.
 func (w *walker) extend(kind document.BlockKind, between, text string, page int) {
 	if len(w.pending) > 0 && w.kind != kind {
 		w.flush()
 	}
 	if len(w.pending) == 0 {
-		w.kind, w.at = kind, page
+		w.kind, w.pendingPage = kind, page
 	} else {
 		w.pending = append(w.pending, between...)
 	}
@@ -217,7 +218,7 @@ func (w *walker) extend(kind document.BlockKind, between, text string, page int)
 	w.pending = append(w.pending, text...)
 }
 
-// flush ends the block in the making.
+// flush ends the pending block.
 func (w *walker) flush() {
 	if len(w.pending) == 0 {
 		return
@@ -231,14 +232,14 @@ func (w *walker) flush() {
 	if w.kind == document.Code {
 		text = strings.Trim(text, "\n")
 	}
-	w.spent -= len(text) // it was counted as it came
-	w.add(document.Block{Kind: w.kind, Text: text, Page: w.at})
+	w.spent -= len(text) // counted by extend
+	w.add(document.Block{Kind: w.kind, Text: text, Page: w.pendingPage})
 }
 
 func (w *walker) add(block document.Block) {
-	w.made++
-	if w.made > maxBlocks && w.over == nil {
-		w.over = &document.LimitError{Detail: fmt.Sprintf("the document has more than %d paragraphs", maxBlocks)}
+	w.blockCount++
+	if w.blockCount > maxBlocks && w.limitError == nil {
+		w.limitError = &document.LimitError{Detail: fmt.Sprintf("the document has more than %d paragraphs", maxBlocks)}
 	}
 	if block.Kind != document.Table { // whose cells were counted
 		w.spend(len(block.Text))
@@ -251,7 +252,7 @@ func (w *walker) flow(s *xmlscan.Scanner) error {
 	return w.each(s, func() error { return w.element(s) })
 }
 
-// element reads an element where blocks stand.
+// element reads an element among blocks.
 func (w *walker) element(s *xmlscan.Scanner) error {
 	switch s.Prefix() {
 	case "text":
@@ -259,8 +260,8 @@ func (w *walker) element(s *xmlscan.Scanner) error {
 	case "table":
 		switch s.Name() {
 		case "table":
-			if w.chart && w.sheets {
-				return w.skip(s) // its data stand in a sheet
+			if w.inChart && w.isSpreadsheet {
+				return w.skip(s) // its data are in a sheet
 			}
 			return w.table(s)
 		case "tracked-changes", "title", "desc":
@@ -277,8 +278,8 @@ func (w *walker) element(s *xmlscan.Scanner) error {
 			return w.skip(s)
 		}
 	case "draw":
-		if w.chart {
-			return w.skip(s) // which cells its data are from
+		if w.inChart {
+			return w.skip(s) // the cells of its data
 		}
 		switch s.Name() {
 		case "page-thumbnail", "layer-set", "glue-point", "enhanced-geometry", "param", "object-ole", "plugin", "applet", "floating-frame":
@@ -312,11 +313,11 @@ func (w *walker) textElement(s *xmlscan.Scanner) error {
 	case "numbered-paragraph":
 		return w.numberedParagraph(s)
 	case "section":
-		if hiddenSection(s) {
+		if isHiddenSection(s) {
 			return w.skip(s)
 		}
 	case "soft-page-break":
-		w.softBreak = true
+		w.hasPageBreaks = true
 		w.turnPage()
 	case "table-of-content", "illustration-index", "table-index", "object-index", "user-index", "alphabetical-index",
 		"bibliography-source", "section-source", "tracked-changes", "sequence-decls", "variable-decls", "user-field-decls",
@@ -326,8 +327,8 @@ func (w *walker) textElement(s *xmlscan.Scanner) error {
 	return w.flow(s)
 }
 
-// hiddenSection reports a section that is not shown.
-func hiddenSection(s *xmlscan.Scanner) bool {
+// isHiddenSection reports whether a section is hidden.
+func isHiddenSection(s *xmlscan.Scanner) bool {
 	switch s.Attr("display") {
 	case "none":
 		return true
@@ -337,7 +338,7 @@ func hiddenSection(s *xmlscan.Scanner) bool {
 	return false
 }
 
-// turnPage goes on to the next page, where pages are counted.
+// turnPage starts the next page, if pages are counted.
 func (w *walker) turnPage() {
 	if w.page > 0 {
 		w.page++
