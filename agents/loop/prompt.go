@@ -3,9 +3,9 @@ package loop
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 // rules follow the agent's own system prompt in every request.
@@ -61,28 +61,7 @@ func markData(tool, text string) string {
 }
 
 // escapeMarks changes text so that it cannot end its own mark or open another.
-func escapeMarks(text string) string {
-	var b strings.Builder
-	at := 0
-	for i := 0; ; {
-		next := strings.IndexByte(text[i:], '<')
-		if next < 0 {
-			break
-		}
-		i += next
-		rest := strings.TrimLeftFunc(text[i+1:min(len(text), i+40)], func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsGraphic(r) })
-		for _, mark := range []string{"data", "memories"} {
-			if len(rest) >= len(mark) && strings.EqualFold(rest[:len(mark)], mark) {
-				b.WriteString(text[at:i] + "‹")
-				at = i + 1
-				break
-			}
-		}
-		i++
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
+func escapeMarks(text string) string { return safetext.EscapeTags(text, "data", "memories") }
 
 func modelTools(tools []Tool) []llm.Tool {
 	out := make([]llm.Tool, len(tools))

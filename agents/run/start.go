@@ -283,7 +283,7 @@ func toModelMessages(rows []*ent.Message) []llm.Message {
 	for _, row := range rows {
 		m := llm.Message{Role: llm.RoleUser, Content: row.Content}
 		if row.Role == message.RoleAssistant {
-			m = llm.Message{Role: llm.RoleAssistant, Content: chat.WithoutCitations(row.Content)}
+			m = llm.Message{Role: llm.RoleAssistant, Content: chat.StripCitations(row.Content)}
 		}
 		switch last := len(out) - 1; {
 		case last < 0 && m.Role == llm.RoleAssistant: // the question is not among the messages

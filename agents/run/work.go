@@ -81,7 +81,7 @@ func (w *work) execute(ctx context.Context) (err error) {
 		FindQuotes: func(question string, hits []search.Hit) []loop.Quote {
 			var out []loop.Quote
 			for _, e := range chat.Excerpts(r.opt.Analyzer, question, hits) {
-				out = append(out, loop.Quote{Text: e.Text, HitIndex: e.Hit, Block: e.Whole})
+				out = append(out, loop.Quote{Text: e.Text, HitIndex: e.HitIndex, Block: e.Block})
 			}
 			return out
 		},

@@ -39,7 +39,7 @@ func flow() map[string][]string {
 		"internal/connector/credential": with("ent", "connectors", "internal/secret"),
 		"internal/apierr/check":         {"internal/apierr"},
 		"internal/patch":                {},
-		"internal/chat":                 with("internal/analysis", "ent", "internal/search", "internal/model/llm"),
+		"internal/chat":                 with("internal/analysis", "ent", "internal/store/transaction", "internal/search", "internal/model/llm"),
 		"internal/chat/conversation":    with("ent", "internal/usage/analytics", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection":           with("ent", "internal/connector", "internal/index", "internal/model/embed", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection/document":  with("ent", "internal/audit", "internal/identity/authn", "internal/identity/principal", "internal/index", "internal/store/lookup", "internal/store/transaction"),

@@ -15,53 +15,54 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Why an answer broke off.
+// The causes of a failed answer.
 var (
-	errClosing  = errors.New("the chat is closing")
-	errTooSlow  = errors.New("the answer took too long")
-	errNoAnswer = errors.New("the model wrote nothing")
-	errEndless  = errors.New("the model writes without end")
+	errShuttingDown  = errors.New("the chat is closing")
+	errTimeout       = errors.New("the answer took too long")
+	errEmptyAnswer   = errors.New("the model wrote nothing")
+	errAnswerTooLong = errors.New("the model writes without end")
 )
 
-// modelError marks what the model or its provider did wrong.
+// modelError wraps an error of the model or its provider.
 type modelError struct{ error }
 
 func (e modelError) Unwrap() error { return e.error }
 
-// answer is one answer under way. It belongs to one goroutine.
+// answer is one answer in progress. It belongs to one goroutine.
 type answer struct {
-	chat     *Chat
-	viewer   viewer.Viewer
-	scope    viewer.Scope
-	talk     talk
-	question string
-	events   chan<- Event
+	chat         *Chat
+	viewer       viewer.Viewer
+	scope        viewer.Scope
+	conversation conversationState
+	question     string
+	events       chan<- Event
 
-	said   strings.Builder
-	cites  *citations
-	usage  Usage
-	follow []string
+	text      strings.Builder
+	citations *citationRewriter
+	usage     Usage
+	followUps []string
 }
 
-// run makes the answer and stores it. reader is the context of the one who reads the events, work a child of it that
-// Close may end.
-func (a *answer) run(reader, work context.Context) {
-	work, cancel := context.WithTimeoutCause(work, a.chat.opt.AnswerTimeout, errTooSlow)
+// run makes the answer and stores it. readerCtx is the context of the reader of
+// the events. workCtx is derived from it, and Close can end it.
+func (a *answer) run(readerCtx, workCtx context.Context) {
+	workCtx, cancel := context.WithTimeoutCause(workCtx, a.chat.opt.AnswerTimeout, errTimeout)
 	defer cancel()
-	err := a.safely(work, a.speak)
-	if storing := a.store(reader); storing != nil {
-		a.log(work, slog.LevelError, "an answer was not stored", storing)
+	err := a.callSafely(workCtx, a.produce)
+	if storeErr := a.storeAnswer(readerCtx); storeErr != nil {
+		a.log(workCtx, slog.LevelError, "answer not stored", storeErr)
 	}
 	if err == nil {
-		err = a.safely(work, a.conclude)
+		err = a.callSafely(workCtx, a.sendClosing)
 	}
 	if err != nil {
-		a.fail(reader, work, err)
+		a.sendFailure(readerCtx, workCtx, err)
 	}
 }
 
-// safely turns a panic into an error: hostile text must not take the process down.
-func (a *answer) safely(ctx context.Context, do func(context.Context) error) (err error) {
+// callSafely calls do and returns a panic as an error, because hostile text
+// must not stop the process.
+func (a *answer) callSafely(ctx context.Context, do func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -70,37 +71,39 @@ func (a *answer) safely(ctx context.Context, do func(context.Context) error) (er
 	return do(ctx)
 }
 
-// speak sends the start and the text of the answer.
-func (a *answer) speak(ctx context.Context) error {
-	if err := a.send(ctx, Start{Conversation: a.talk.id}); err != nil {
+// produce sends the Start event and the text of the answer.
+func (a *answer) produce(ctx context.Context) error {
+	if err := a.send(ctx, Start{Conversation: a.conversation.id}); err != nil {
 		return err
 	}
-	model := a.model(ctx)
-	past := a.lookBack(ctx, model)
-	defer past.end()
-	standalone, err := a.standalone(ctx, model)
+	model := a.chatModel(ctx)
+	recap := a.startRecap(ctx, model)
+	defer recap.stop()
+	standalone, err := a.standaloneQuestion(ctx, model)
 	if err != nil {
 		return err
 	}
-	hits, err := a.find(ctx, standalone, a.chat.opt.MinScore*companionShare)
+	hits, err := a.findPassages(ctx, standalone, a.chat.opt.MinScore*secondaryScoreShare)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(hits) == 0 || hits[0].Score < a.chat.opt.MinScore:
-		return a.giveUp(ctx, standalone, hits)
+		return a.answerNothingFound(ctx, standalone, hits)
 	case model == nil:
-		return a.quote(ctx, standalone, hits)
+		return a.answerFromQuotes(ctx, standalone, hits)
 	default:
-		return a.write(ctx, model, standalone, hits, past)
+		return a.answerFromModel(ctx, model, standalone, hits, recap)
 	}
 }
 
-// companionShare of the score that the best passage must reach is enough for those that accompany it.
-const companionShare = 0.5
+// secondaryScoreShare is the part of MinScore that passages beside the best one
+// need.
+const secondaryScoreShare = 0.5
 
-// model is the one the viewer's key names, else the default; nil when none is configured.
-func (a *answer) model(ctx context.Context) llm.ChatModel {
+// chatModel returns the model that the viewer's key names, or the default, or
+// nil if none is configured.
+func (a *answer) chatModel(ctx context.Context) llm.ChatModel {
 	model, found := a.chat.models.Lookup(a.viewer.ChatModel)
 	if found {
 		return model
@@ -109,12 +112,12 @@ func (a *answer) model(ctx context.Context) llm.ChatModel {
 	if !found {
 		return nil
 	}
-	a.log(ctx, slog.LevelWarn, "the key names a chat model that is not configured; the default answers", nil)
+	a.log(ctx, slog.LevelWarn, "key's chat model not configured, using the default", nil)
 	return model
 }
 
-// find searches for passages to answer from.
-func (a *answer) find(ctx context.Context, text string, minScore float64) ([]search.Hit, error) {
+// findPassages searches for passages to answer from.
+func (a *answer) findPassages(ctx context.Context, text string, minScore float64) ([]search.Hit, error) {
 	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
 }
 
@@ -126,47 +129,48 @@ func (a *answer) search(ctx context.Context, q search.Query) ([]search.Hit, erro
 	return results.Hits, nil
 }
 
-// room is how many tokens the prompt and the answer may have with a model.
-func (a *answer) room(model llm.ChatModel) (asked, written int) {
+// tokenBudgets returns how many tokens the prompt and the answer may have with
+// a model.
+func (a *answer) tokenBudgets(model llm.ChatModel) (prompt, answer int) {
 	limits := llm.LimitsOf(model)
-	written = min(a.chat.opt.AnswerTokens, limits.ContextWindow/3)
+	answer = min(a.chat.opt.AnswerTokens, limits.ContextWindow/3)
 	if limits.MaxOutputTokens > 0 {
-		written = min(written, limits.MaxOutputTokens)
+		answer = min(answer, limits.MaxOutputTokens)
 	}
-	// Models count differently: a quarter of what the window leaves stays free.
-	return min(a.chat.opt.PromptTokens, (limits.ContextWindow-written)*3/4), written
+	// Models count differently, so a quarter of the remaining window stays free.
+	return min(a.chat.opt.PromptTokens, (limits.ContextWindow-answer)*3/4), answer
 }
 
-// shortAnswer is what is left for an answer, in tokens, where a question alone fills the window.
-const shortAnswer = 256
+// minAnswerTokens is left for an answer if the question alone fills the window.
+const minAnswerTokens = 256
 
-// write lets the model answer from the passages.
-func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone string, hits []search.Hit, past *lookBack) error {
+// answerFromModel lets the model answer from the passages.
+func (a *answer) answerFromModel(ctx context.Context, model llm.ChatModel, standalone string, hits []search.Hit, recap *recap) error {
 	m := a.material(standalone, hits)
-	if m.summary, m.history = past.wait(); ctx.Err() != nil {
+	if m.summary, m.history = recap.wait(); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	asked, written := a.room(model)
-	p := newPrompt(m, asked, a.chat.opt.Tokens)
-	if p.size > asked {
-		written = max(shortAnswer, min(written, llm.LimitsOf(model).ContextWindow-p.size))
+	promptTokens, answerTokens := a.tokenBudgets(model)
+	p := newPrompt(m, promptTokens, a.chat.opt.Tokens)
+	if p.size > promptTokens {
+		answerTokens = max(minAnswerTokens, min(answerTokens, llm.LimitsOf(model).ContextWindow-p.size))
 	}
-	if p.cut {
-		a.log(ctx, slog.LevelWarn, "the key's chat context does not fit into the prompt and was cut", nil)
+	if p.operatorTruncated {
+		a.log(ctx, slog.LevelWarn, "key's chat context truncated", nil)
 	}
-	a.cites = newCitations(p.passages)
+	a.citations = newCitationRewriter(p.passages)
 	counted := false
 	defer func() {
-		if !counted { // broken off: the provider's count never came
-			a.count(llm.Usage{PromptTokens: a.chat.opt.Tokens.CountMessages(p.messages), CompletionTokens: a.chat.opt.Tokens.Count(a.said.String())})
+		if !counted { // the stream broke before the provider's count
+			a.addUsage(llm.Usage{PromptTokens: a.chat.opt.Tokens.CountMessages(p.messages), CompletionTokens: a.chat.opt.Tokens.Count(a.text.String())})
 		}
 	}()
-	request := llm.Request{Messages: p.messages, MaxTokens: written, Temperature: answerTemperature}
+	request := llm.Request{Messages: p.messages, MaxTokens: answerTokens, Temperature: answerTemperature}
 	for event, err := range model.Stream(ctx, request) {
 		if err != nil {
 			if spent := llm.Spent(err); spent != (llm.Usage{}) {
 				counted = true
-				a.count(spent)
+				a.addUsage(spent)
 			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -175,112 +179,114 @@ func (a *answer) write(ctx context.Context, model llm.ChatModel, standalone stri
 		}
 		if event.Usage != nil {
 			counted = true
-			a.count(*event.Usage)
+			a.addUsage(*event.Usage)
 		}
-		if err := a.say(ctx, a.cites.write(event.Text)); err != nil {
+		if err := a.sendText(ctx, a.citations.write(event.Text)); err != nil {
 			return err
 		}
-		if a.said.Len() > endless*a.chat.opt.AnswerTokens {
-			return modelError{errEndless}
+		if a.text.Len() > maxBytesPerToken*a.chat.opt.AnswerTokens {
+			return modelError{errAnswerTooLong}
 		}
 	}
-	if err := a.say(ctx, a.cites.flush()); err != nil {
+	if err := a.sendText(ctx, a.citations.flush()); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if strings.TrimSpace(a.said.String()) == "" {
-		return modelError{errNoAnswer}
+	if strings.TrimSpace(a.text.String()) == "" {
+		return modelError{errEmptyAnswer}
 	}
-	a.offer(ctx, languageFor(a.question, hits), hits, a.cites)
+	a.chooseFollowUps(ctx, languageFor(a.question, hits), hits, a.citations)
 	return nil
 }
 
-// endless is how many bytes of an answer for each token that it may have show that its model does not keep to that.
-const endless = 32
+// maxBytesPerToken detects a model that ignores its token limit: an answer with
+// more bytes per allowed token is cut off.
+const maxBytesPerToken = 32
 
-// answerTemperature keeps a model close to its passages.
+// answerTemperature keeps the answer close to the passages.
 const answerTemperature = 0.2
 
-// quote answers with sentences of the documents.
-func (a *answer) quote(ctx context.Context, standalone string, hits []search.Hit) error {
-	a.cites = newCitations(hits)
-	quotes := extract(a.chat.opt.Analyzer, a.question, standalone, hits)
+// answerFromQuotes answers with sentences of the documents.
+func (a *answer) answerFromQuotes(ctx context.Context, standalone string, hits []search.Hit) error {
+	a.citations = newCitationRewriter(hits)
+	quotes := selectQuotes(a.chat.opt.Analyzer, a.question, standalone, hits)
 	if len(quotes) == 0 {
-		return a.giveUp(ctx, standalone, hits)
+		return a.answerNothingFound(ctx, standalone, hits)
 	}
 	l := languageFor(a.question, hits)
-	if err := a.say(ctx, l.quotesFollow()); err != nil {
+	if err := a.sendText(ctx, l.quotesIntro()); err != nil {
 		return err
 	}
 	for i, q := range quotes {
 		separator := "\n\n"
-		if i > 0 && !q.whole && !quotes[i-1].whole && quotes[i-1].hit == q.hit && quotes[i-1].block == q.block && quotes[i-1].order+1 == q.order {
-			separator = " " // neighbours stay one paragraph
+		if i > 0 && !q.isBlock && !quotes[i-1].isBlock && quotes[i-1].hitIndex == q.hitIndex && quotes[i-1].blockIndex == q.blockIndex && quotes[i-1].order+1 == q.order {
+			separator = " " // adjacent sentences stay one paragraph
 		}
-		mark := " "
-		if q.whole {
-			mark = "\n\n" // behind a closing fence or a table row it would become part of it
+		citationSeparator := " "
+		if q.isBlock {
+			citationSeparator = "\n\n" // on the last line it would become part of the table or the fence
 		}
-		if err := a.say(ctx, separator+q.text+mark+"["+strconv.Itoa(a.cites.source(q.hit))+"]"); err != nil {
+		if err := a.sendText(ctx, separator+q.text+citationSeparator+"["+strconv.Itoa(a.citations.sourceNumber(q.hitIndex))+"]"); err != nil {
 			return err
 		}
 	}
-	a.offer(ctx, l, hits, a.cites)
+	a.chooseFollowUps(ctx, l, hits, a.citations)
 	return nil
 }
 
-// giveUp says that nothing was found, and offers what could be asked instead: about what is near, however far that is.
-func (a *answer) giveUp(ctx context.Context, standalone string, near []search.Hit) error {
+// answerNothingFound says that nothing was found. It offers follow-ups about
+// the nearest passages, whatever their score.
+func (a *answer) answerNothingFound(ctx context.Context, standalone string, near []search.Hit) error {
 	if len(near) == 0 {
 		var err error
-		if near, err = a.find(ctx, standalone, 0); err != nil {
+		if near, err = a.findPassages(ctx, standalone, 0); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)
+			a.log(ctx, slog.LevelWarn, "follow-ups not searched", err)
 		}
 	}
-	a.cites = newCitations(nil)
+	a.citations = newCitationRewriter(nil)
 	l := languageFor(a.question, near)
-	if err := a.say(ctx, l.nothingFound()); err != nil {
+	if err := a.sendText(ctx, l.nothingFoundText()); err != nil {
 		return err
 	}
-	a.offer(ctx, l, near, a.cites)
+	a.chooseFollowUps(ctx, l, near, a.citations)
 	return nil
 }
 
-// offer chooses the follow-ups: those of the candidates that the searched documents answer.
-func (a *answer) offer(ctx context.Context, l language, hits []search.Hit, cites *citations) {
+// chooseFollowUps keeps the candidates that the searched documents answer.
+func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.Hit, citations *citationRewriter) {
 	used := make(map[int]bool)
 	for i, hit := range hits {
-		if cites.cited(hit) {
+		if citations.isCited(hit) {
 			used[i] = true
 		}
 	}
-	a.follow = []string{}
-	for _, question := range followUps(a.chat.opt.Analyzer, l, a.question, a.talk.history, hits, used) {
+	a.followUps = []string{}
+	for _, question := range followUps(a.chat.opt.Analyzer, l, a.question, a.conversation.history, hits, used) {
 		found, err := a.search(ctx, search.Query{Text: question, Limit: 1, MinScore: a.chat.opt.MinScore})
 		if err != nil {
 			if ctx.Err() == nil {
-				a.log(ctx, slog.LevelWarn, "no follow-ups were found", err)
+				a.log(ctx, slog.LevelWarn, "follow-ups not searched", err)
 			}
 			return
 		}
 		if len(found) > 0 {
-			a.follow = append(a.follow, question)
+			a.followUps = append(a.followUps, question)
 		}
-		if len(a.follow) == maxFollowUps {
+		if len(a.followUps) == maxFollowUps {
 			return
 		}
 	}
 }
 
-// conclude sends what comes after the text.
-func (a *answer) conclude(ctx context.Context) error {
+// sendClosing sends the events after the text.
+func (a *answer) sendClosing(ctx context.Context) error {
 	for _, event := range []Event{
-		Sources{Sources: a.sources()}, FollowUp{Questions: a.follow}, Done{Usage: a.usage, Conversation: a.talk.id},
+		Sources{Sources: a.sources()}, FollowUp{Questions: a.followUps}, Done{Usage: a.usage, Conversation: a.conversation.id},
 	} {
 		if err := a.send(ctx, event); err != nil {
 			return err
@@ -290,33 +296,33 @@ func (a *answer) conclude(ctx context.Context) error {
 }
 
 func (a *answer) sources() []Source {
-	if a.cites == nil || a.cites.sources == nil {
+	if a.citations == nil || a.citations.sources == nil {
 		return []Source{}
 	}
-	return a.cites.sources
+	return a.citations.sources
 }
 
-func (a *answer) count(u llm.Usage) {
+func (a *answer) addUsage(u llm.Usage) {
 	a.usage.PromptTokens += u.PromptTokens
 	a.usage.CompletionTokens += u.CompletionTokens
 }
 
-// say sends a piece of the answer and remembers it.
-func (a *answer) say(ctx context.Context, text string) error {
-	text = strings.ReplaceAll(text, "\x00", "") // PostgreSQL has no place for it
+// sendText sends a piece of the answer and adds it to the stored text.
+func (a *answer) sendText(ctx context.Context, text string) error {
+	text = strings.ReplaceAll(text, "\x00", "") // PostgreSQL does not accept NUL
 	if text == "" {
 		return nil
 	}
 	if err := a.send(ctx, Content{Delta: text}); err != nil {
 		return err
 	}
-	a.said.WriteString(text)
+	a.text.WriteString(text)
 	return nil
 }
 
-// send hands an event to the reader, who sets the pace.
+// send passes an event to the reader and waits until the reader takes it.
 func (a *answer) send(ctx context.Context, event Event) error {
-	if ctx.Err() != nil { // select takes either when both are ready
+	if ctx.Err() != nil { // select would choose either if both are ready
 		return context.Cause(ctx)
 	}
 	select {
@@ -327,41 +333,42 @@ func (a *answer) send(ctx context.Context, event Event) error {
 	}
 }
 
-// store keeps what was said, also when the reader has left.
-func (a *answer) store(reader context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(reader), a.chat.opt.StoreTimeout)
+// storeAnswer stores the text so far, even if the reader has left.
+func (a *answer) storeAnswer(readerCtx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(readerCtx), a.chat.opt.StoreTimeout)
 	defer cancel()
-	return a.chat.keep(ctx, a.viewer, a.talk.id, a.said.String(), a.sources(), a.usage)
+	return a.chat.insertAnswer(ctx, a.viewer, a.conversation.id, a.text.String(), a.sources(), a.usage)
 }
 
-// fail tells the reader, if there still is one, that the answer broke off.
-func (a *answer) fail(reader, work context.Context, err error) {
-	if reader.Err() != nil {
-		a.log(work, slog.LevelDebug, "the reader left before the answer was complete", nil)
+// sendFailure sends Failed to a reader that is still there.
+func (a *answer) sendFailure(readerCtx, workCtx context.Context, err error) {
+	if readerCtx.Err() != nil {
+		a.log(workCtx, slog.LevelDebug, "reader left before the answer was complete", nil)
 		return
 	}
 	failed := Failed{Code: apierr.From(err).Code, Message: "The answer could not be completed. Please try again."}
-	var fromModel modelError
+	var modelErr modelError
 	switch {
-	case errors.Is(err, errClosing):
+	case errors.Is(err, errShuttingDown):
 		failed = Failed{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment."}
-	case errors.Is(err, errTooSlow):
+	case errors.Is(err, errTimeout):
 		failed = Failed{Code: apierr.Unavailable, Message: "The answer took too long. Please try again."}
-	case errors.As(err, &fromModel):
+	case errors.As(err, &modelErr):
 		failed.Code = apierr.Unavailable
 	}
-	a.log(work, slog.LevelError, "an answer broke off", err)
-	ctx, cancel := context.WithTimeout(reader, a.chat.opt.StoreTimeout)
+	a.log(workCtx, slog.LevelError, "answer failed", err)
+	ctx, cancel := context.WithTimeout(readerCtx, a.chat.opt.StoreTimeout)
 	defer cancel()
-	_ = a.send(ctx, failed) // the reader left, or does not read: nobody is there to tell
+	_ = a.send(ctx, failed) // fails only without a reader
 }
 
-// log writes with the ids that lead to the conversation, and never with what was said.
+// log adds the ids of the conversation to a message. Log messages contain no
+// text of questions or answers.
 func (a *answer) log(ctx context.Context, level slog.Level, message string, err error) {
 	attributes := []slog.Attr{
 		slog.String("workspace", a.viewer.Workspace.String()),
 		slog.String("subject", a.viewer.Subject.String()),
-		slog.String("conversation", a.talk.id.String()),
+		slog.String("conversation", a.conversation.id.String()),
 	}
 	if err != nil {
 		attributes = append(attributes, slog.Any("error", err))

@@ -9,23 +9,23 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// BenchmarkExtractiveAnswer reports what a visitor waits for the first text of an answer without a model, and for all of
-// it, the database included and the search excluded.
+// BenchmarkExtractiveAnswer measures an answer without a model until its first
+// text and until its end, with the database and without the search.
 func BenchmarkExtractiveAnswer(b *testing.B) {
-	w := newWorld(b)
-	c := w.chat(b, &library{hits: manual()}, nil, chat.Options{})
+	w := newFixture(b)
+	c := w.chat(b, &fakeSearcher{hits: manual()}, nil, chat.Options{})
 	ctx, cancel := context.WithCancel(viewer.With(b.Context(), w.key(w.docs)))
 	defer cancel()
 	var first time.Duration
 	for b.Loop() {
-		begun, waiting := time.Now(), true
+		start, waiting := time.Now(), true
 		events, err := c.Stream(ctx, chat.Request{Message: "How often does Tidewater try a failed job again?"})
 		if err != nil {
 			b.Fatal(err)
 		}
 		for event := range events {
 			if _, ok := event.(chat.Content); ok && waiting {
-				first, waiting = first+time.Since(begun), false
+				first, waiting = first+time.Since(start), false
 			}
 		}
 	}

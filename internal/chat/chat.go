@@ -16,49 +16,59 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Searcher finds the passages that an answer is made from.
+// Searcher finds the passages of an answer.
 type Searcher interface {
 	Search(ctx context.Context, scope viewer.Scope, q search.Query) (*search.Results, error)
 }
 
 // Request is one question.
 type Request struct {
-	// Message is the question: not blank, at most 4,000 characters.
+	// Message is the question. It is not blank and has at most 4,000
+	// characters.
 	Message string
-	// Conversation continues an earlier conversation of the same viewer; zero starts a new one.
+	// Conversation continues a conversation of the same viewer. The zero value
+	// starts a new one.
 	Conversation uuid.UUID
-	// Collection is the only one to search; zero: a key's default collection, with none set the oldest it reaches, and
-	// everything a session reaches.
+	// Collection is the only collection to search. If it is zero, a key
+	// searches its default collection, or the oldest that it reaches, and a
+	// session searches all that it reaches.
 	Collection uuid.UUID
-	// Admit is asked last, before the question is stored; its error is Stream's. Nil admits.
+	// Admit is called last, before the question is stored. Its error is
+	// returned by Stream. Nil admits every question.
 	Admit func(context.Context) error
 }
 
-// Options are the settings of a Chat; the zero value is useful.
+// Options configure a Chat. The zero value is usable.
 type Options struct {
-	// Log receives what visitors are not told, with ids and without text; nil discards it.
+	// Log receives errors that visitors do not see, with ids and without text;
+	// nil discards them.
 	Log *slog.Logger
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Analyzer is shared with search; nil makes one.
 	Analyzer *analysis.Analyzer
-	// Passages is how many passages an answer is made from at most; 0 means 8.
+	// Passages is the maximum number of passages of an answer; 0 means 8.
 	Passages int
-	// MinScore is the search score from 0 to 1 that the best passage must reach to be a ground for an answer; those that
-	// accompany it need half. 0 means 0.25.
+	// MinScore is the search score, 0 to 1, that the best passage needs. The
+	// other passages need half of it. 0 means 0.25.
 	MinScore float64
-	// PromptTokens bounds a prompt; 0 means 12,000. A model with a smaller window gets less.
+	// PromptTokens bounds a prompt; 0 means 12,000. Models with a small window
+	// get less.
 	PromptTokens int
-	// AnswerTokens bounds what a model may write; 0 means 4096. An answer that goes on far beyond is broken off.
+	// AnswerTokens bounds an answer; 0 means 4096. A much longer answer is cut
+	// off.
 	AnswerTokens int
-	// Tokens counts what goes into prompts. Share the one of the models; nil makes one.
+	// Tokens counts the tokens of prompts. Share the counter of the models; nil
+	// makes one.
 	Tokens *llm.TokenCounter
-	// AnswerTimeout bounds one answer from question to last event; 0 means two minutes.
+	// AnswerTimeout bounds an answer from the question to the last event; 0
+	// means two minutes.
 	AnswerTimeout time.Duration
-	// RewriteTimeout bounds the calls that make a follow-up stand on its own and summarise what was said before; 0 means
-	// ten seconds.
+	// RewriteTimeout bounds the calls that rewrite a follow-up and summarize
+	// the conversation; 0 means ten seconds.
 	RewriteTimeout time.Duration
-	// StoreTimeout bounds the storing of an answer, which goes on when the reader has left; 0 means ten seconds.
+	// StoreTimeout bounds the storing of an answer, which continues after the
+	// reader has left; 0 means ten seconds.
 	StoreTimeout time.Duration
 }
 
@@ -99,20 +109,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Chat answers questions. It owns a goroutine for each answer under way; Close ends and awaits them.
+// Chat answers questions. It owns a goroutine for each answer. Close ends them
+// and waits for them.
 type Chat struct {
 	client *ent.Client
 	search Searcher
 	models *llm.Models
 	opt    Options
 
-	mu      sync.Mutex
-	closed  bool
-	running map[*answer]context.CancelCauseFunc
-	ended   sync.WaitGroup
+	mu         sync.Mutex
+	closed     bool
+	running    map[*answer]context.CancelCauseFunc
+	goroutines sync.WaitGroup
 }
 
-// New makes a Chat over the application's database, a search engine and the configured models, which may be none.
+// New returns a Chat over a database, a search engine and the configured
+// models. Nil models mean none.
 func New(client *ent.Client, s Searcher, models *llm.Models, opt Options) *Chat {
 	if models == nil {
 		models = new(llm.Models)
@@ -123,17 +135,22 @@ func New(client *ent.Client, s Searcher, models *llm.Models, opt Options) *Chat 
 	}
 }
 
-// Models are the names of the configured chat models, the default first; none when answers are made without a model.
+// Models returns the names of the configured chat models, the default first.
+// Without models, answers are made of quotes.
 func (c *Chat) Models() []string { return c.models.Names() }
 
-// Stream answers a question of the viewer in ctx. When it returns without an error, the conversation stands, the question
-// is stored, and the channel yields the events; it is closed after Done or Failed, and without a last event when ctx ends.
-// What was said until then is stored in every case. A reader that stops reading must end ctx.
+// Stream answers a question of the viewer in ctx. When Stream returns without
+// an error, the conversation and the question are stored, and the channel
+// yields the events. The channel is closed after Done or Failed, or without
+// either when ctx ends. The text so far is stored in every case. A reader that
+// stops reading must end ctx.
 //
-// A conversation stays in the collection that it began in.
+// A conversation stays in the collection in which it began.
 //
-// Errors: invalid_request for the message and for a collection that is not the conversation's, forbidden "Collection access denied" for a collection out of a key's reach,
-// not_found for a collection or conversation that does not exist for this viewer, unavailable once closed.
+// Errors: invalid_request for the message and for a collection other than the
+// conversation's; forbidden "Collection access denied" for a collection that
+// the key cannot reach; not_found for a collection or conversation that does
+// not exist for this viewer; unavailable after Close.
 func (c *Chat) Stream(ctx context.Context, req Request) (<-chan Event, error) {
 	if err := validate(req.Message); err != nil {
 		return nil, err
@@ -142,77 +159,77 @@ func (c *Chat) Stream(ctx context.Context, req Request) (<-chan Event, error) {
 	if !ok {
 		return nil, apierr.Wrap("chat", viewer.ErrNoViewer)
 	}
-	scope, pinned, err := c.reach(ctx, v, req.Collection)
+	scope, pinned, err := c.resolveScope(ctx, v, req.Collection)
 	if err != nil {
 		return nil, apierr.Wrap("chat: collections", err)
 	}
-	before, err := c.recall(ctx, v, req.Conversation)
+	state, err := c.loadConversation(ctx, v, req.Conversation)
 	if err != nil {
 		return nil, apierr.Wrap("chat: conversation", err)
 	}
-	if stays := before.collection; stays != uuid.Nil && stays != pinned {
+	if bound := state.collection; bound != uuid.Nil && bound != pinned {
 		if req.Collection != uuid.Nil {
 			return nil, apierr.Invalid("collection", "must be the one that the conversation began in")
 		}
-		if scope, pinned, err = c.reach(ctx, v, stays); err != nil {
+		if scope, pinned, err = c.resolveScope(ctx, v, bound); err != nil {
 			return nil, apierr.Wrap("chat: collections", err)
 		}
 	}
 	events := make(chan Event)
-	a := &answer{chat: c, viewer: v, scope: scope, question: req.Message, talk: before, events: events}
-	work, cancel := context.WithCancelCause(ctx)
-	if !c.begin(a, cancel) {
+	a := &answer{chat: c, viewer: v, scope: scope, question: req.Message, conversation: state, events: events}
+	workCtx, cancel := context.WithCancelCause(ctx)
+	if !c.register(a, cancel) {
 		cancel(nil)
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again in a moment.")
 	}
 	if req.Admit != nil {
-		if err := req.Admit(work); err != nil {
-			c.end(a)
+		if err := req.Admit(workCtx); err != nil {
+			c.unregister(a)
 			return nil, err
 		}
 	}
-	if err := c.open(work, v, req.Message, pinned, &a.talk); err != nil {
-		c.end(a)
+	if err := c.storeQuestion(workCtx, v, req.Message, pinned, &a.conversation); err != nil {
+		c.unregister(a)
 		return nil, apierr.Wrap("chat: conversation", err)
 	}
 	go func() {
-		defer c.end(a)
+		defer c.unregister(a)
 		defer close(events)
-		a.run(ctx, work)
+		a.run(ctx, workCtx)
 	}()
 	return events, nil
 }
 
-// begin counts an answer in, unless the Chat is closed.
-func (c *Chat) begin(a *answer, cancel context.CancelCauseFunc) bool {
+// register adds an answer and reports whether the Chat is still open.
+func (c *Chat) register(a *answer, cancel context.CancelCauseFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
 	c.running[a] = cancel
-	c.ended.Add(1)
+	c.goroutines.Add(1)
 	return true
 }
 
-// end counts an answer out and releases its context.
-func (c *Chat) end(a *answer) {
+// unregister removes an answer and releases its context.
+func (c *Chat) unregister(a *answer) {
 	c.mu.Lock()
 	cancel := c.running[a]
 	delete(c.running, a)
 	c.mu.Unlock()
 	cancel(nil)
-	c.ended.Done()
+	c.goroutines.Done()
 }
 
-// Close breaks off the answers under way, stores what they said and returns when all have ended. Questions asked
-// afterwards are refused. It may be called more than once.
+// Close ends the answers in progress, stores their texts and waits for them.
+// Stream fails afterwards. Close may be called more than once.
 func (c *Chat) Close() {
 	c.mu.Lock()
 	c.closed = true
 	for _, cancel := range c.running {
-		cancel(errClosing)
+		cancel(errShuttingDown)
 	}
 	c.mu.Unlock()
-	c.ended.Wait()
+	c.goroutines.Wait()
 }

@@ -13,116 +13,111 @@ import (
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// remembered is how many messages of a conversation an answer looks back on at most, behind what is summarised.
-const remembered = 40
+// maxHistory is how many messages after the summarized ones an answer
+// considers.
+const maxHistory = 40
 
-// talk is a conversation as an answer sees it; the zero value is a new one.
-type talk struct {
+// conversationState is a conversation before the current question. The zero
+// value is a new conversation.
+type conversationState struct {
 	id         uuid.UUID
-	collection uuid.UUID // the one it stays in; zero where it is not bound to one
+	collection uuid.UUID // the collection it is bound to; zero if none
 	summary    string    // of its first messages
-	before     int       // how many messages come before the history
-	history    []turn    // the oldest first, without the question at hand
+	skipped    int       // number of messages before history
+	history    []turn    // the oldest first
 }
 
-// turn is one earlier message.
+// turn is an earlier message.
 type turn struct {
-	asked bool // by the visitor, else said by the assistant
-	text  string
+	fromUser bool // else from the assistant
+	text     string
 }
 
-// open starts the conversation where it is new, and stores the question in it.
-func (c *Chat) open(ctx context.Context, v viewer.Viewer, question string, pinned uuid.UUID, t *talk) error {
-	tx, err := c.client.Tx(ctx)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := c.ask(ctx, tx, v, question, pinned, t); err != nil {
-		_ = tx.Rollback() // the first error says more
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("store the question: %w", err)
-	}
-	return nil
+// storeQuestion stores the question and, if it is new, the conversation.
+func (c *Chat) storeQuestion(ctx context.Context, v viewer.Viewer, question string, pinned uuid.UUID, s *conversationState) error {
+	return transaction.In(ctx, c.client, func(ctx context.Context, client *ent.Client) error {
+		return c.insertQuestion(ctx, client, v, question, pinned, s)
+	})
 }
 
-// recall reads a conversation of this viewer, with its last messages; the zero id is a new one.
-func (c *Chat) recall(ctx context.Context, v viewer.Viewer, id uuid.UUID) (talk, error) {
+// loadConversation reads the last messages of a conversation of this viewer.
+// The zero id is a new conversation.
+func (c *Chat) loadConversation(ctx context.Context, v viewer.Viewer, id uuid.UUID) (conversationState, error) {
 	if id == uuid.Nil {
-		return talk{}, nil
+		return conversationState{}, nil
 	}
 	found, err := c.client.Conversation.Query().
 		Where(conversation.ID(id), conversation.SubjectID(v.Subject), conversation.AgentIDIsNil(), conversation.Named(v.EndUser)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return talk{}, apierr.NotFound("Conversation")
+		return conversationState{}, apierr.NotFound("Conversation")
 	}
 	if err != nil {
-		return talk{}, fmt.Errorf("find the conversation: %w", err)
+		return conversationState{}, fmt.Errorf("find the conversation: %w", err)
 	}
-	t := talk{id: id, summary: found.Summary}
+	s := conversationState{id: id, summary: found.Summary}
 	if found.CollectionID != nil {
-		t.collection = *found.CollectionID
+		s.collection = *found.CollectionID
 	}
 	total, err := c.client.Message.Query().Where(message.ConversationID(id)).Count(ctx)
 	if err != nil {
-		return talk{}, fmt.Errorf("count the conversation's messages: %w", err)
+		return conversationState{}, fmt.Errorf("count the conversation's messages: %w", err)
 	}
-	wanted := min(max(total-found.Summarized, 0), remembered)
-	t.before = total - wanted
-	if wanted == 0 {
-		return t, nil
+	limit := min(max(total-found.Summarized, 0), maxHistory)
+	s.skipped = total - limit
+	if limit == 0 {
+		return s, nil
 	}
 	rows, err := c.client.Message.Query().
 		Where(message.ConversationID(id)).
 		Order(ent.Desc(message.FieldCreatedAt, message.FieldID)).
-		Limit(wanted).
+		Limit(limit).
 		Select(message.FieldRole, message.FieldContent).
 		All(ctx)
 	if err != nil {
-		return talk{}, fmt.Errorf("read the conversation: %w", err)
+		return conversationState{}, fmt.Errorf("read the conversation: %w", err)
 	}
 	for _, row := range slices.Backward(rows) {
-		t.history = append(t.history, turn{asked: row.Role == message.RoleUser, text: row.Content})
+		s.history = append(s.history, turn{fromUser: row.Role == message.RoleUser, text: row.Content})
 	}
-	return t, nil
+	return s, nil
 }
 
-// remember keeps the summary of the first messages of a conversation. One that covers more stays.
-func (c *Chat) remember(ctx context.Context, id uuid.UUID, summary string, covers int) error {
+// storeSummary stores the summary of the first messages of a conversation,
+// unless a summary of more messages is stored.
+func (c *Chat) storeSummary(ctx context.Context, id uuid.UUID, summary string, count int) error {
 	err := c.client.Conversation.Update().
-		Where(conversation.ID(id), conversation.SummarizedLT(covers)).
-		SetSummary(summary).SetSummarized(covers).Exec(ctx)
+		Where(conversation.ID(id), conversation.SummarizedLT(count)).
+		SetSummary(summary).SetSummarized(count).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("store the summary: %w", err)
 	}
 	return nil
 }
 
-// ask writes the question, and the conversation where it is new.
-func (c *Chat) ask(ctx context.Context, tx *ent.Tx, v viewer.Viewer, question string, pinned uuid.UUID, t *talk) error {
+func (c *Chat) insertQuestion(ctx context.Context, client *ent.Client, v viewer.Viewer, question string, pinned uuid.UUID, s *conversationState) error {
 	now := c.opt.Now()
-	if t.id == uuid.Nil {
-		create := tx.Conversation.Create().SetSubjectID(v.Subject).SetNamed(v.EndUser).SetTitle(titleOf(question)).
+	if s.id == uuid.Nil {
+		create := client.Conversation.Create().SetSubjectID(v.Subject).SetNamed(v.EndUser).SetTitle(titleOf(question)).
 			SetCreatedAt(now).SetUpdatedAt(now)
 		if pinned != uuid.Nil {
 			create.SetCollectionID(pinned)
 		}
 		row, err := create.Save(ctx)
 		if err != nil {
-			return fmt.Errorf("start a conversation: %w", err)
+			return fmt.Errorf("create the conversation: %w", err)
 		}
-		t.id = row.ID
-	} else if err := tx.Conversation.UpdateOneID(t.id).SetUpdatedAt(now).Exec(ctx); err != nil {
-		if ent.IsNotFound(err) { // deleted meanwhile
+		s.id = row.ID
+	} else if err := client.Conversation.UpdateOneID(s.id).SetUpdatedAt(now).Exec(ctx); err != nil {
+		if ent.IsNotFound(err) { // deleted in the meantime
 			return apierr.NotFound("Conversation")
 		}
-		return fmt.Errorf("touch the conversation: %w", err)
+		return fmt.Errorf("update the conversation: %w", err)
 	}
-	err := tx.Message.Create().SetConversationID(t.id).SetSubjectID(v.Subject).SetRequestID(requestid.From(ctx)).
+	err := client.Message.Create().SetConversationID(s.id).SetSubjectID(v.Subject).SetRequestID(requestid.From(ctx)).
 		SetRole(message.RoleUser).SetContent(question).SetCreatedAt(now).SetUpdatedAt(now).
 		Exec(ctx)
 	if err != nil {
@@ -131,8 +126,8 @@ func (c *Chat) ask(ctx context.Context, tx *ent.Tx, v viewer.Viewer, question st
 	return nil
 }
 
-// keep stores what was said. Nothing said leaves no message.
-func (c *Chat) keep(ctx context.Context, v viewer.Viewer, id uuid.UUID, text string, sources []Source, usage Usage) error {
+// insertAnswer stores the answer. A blank answer is not stored.
+func (c *Chat) insertAnswer(ctx context.Context, v viewer.Viewer, id uuid.UUID, text string, sources []Source, usage Usage) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -149,21 +144,22 @@ func (c *Chat) keep(ctx context.Context, v viewer.Viewer, id uuid.UUID, text str
 	if err == nil {
 		return nil
 	}
-	// Deleted while it was answered: what is gone stays so, and nothing is wrong.
-	there, looking := c.client.Conversation.Query().Where(conversation.ID(id)).Exist(ctx)
-	if looking == nil && !there {
+	// The conversation may have been deleted in the meantime, which is no error.
+	exists, lookupErr := c.client.Conversation.Query().Where(conversation.ID(id)).Exist(ctx)
+	if lookupErr == nil && !exists {
 		return nil
 	}
 	return fmt.Errorf("store the answer: %w", err)
 }
 
-// titleOf names a conversation after its first question.
+// titleOf returns a title for a conversation from its first question.
 func titleOf(question string) string {
-	return shorten(strings.Join(strings.Fields(question), " "), 80)
+	return truncateAtWord(strings.Join(strings.Fields(question), " "), 80)
 }
 
-// shorten cuts text to at most limit characters, an ellipsis included, at a blank where one is near.
-func shorten(text string, limit int) string {
+// truncateAtWord cuts text to at most limit characters including an ellipsis,
+// at a blank if one is near.
+func truncateAtWord(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

@@ -16,13 +16,13 @@ import (
 
 func TestFollowUpsAreRewrittenByTheModel(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := newProvider(t,
-		says("Eight times [1]."),
-		says("\n\"How long do dead letters stay?\"", "\nI can also tell more."),
-		says("Thirty days [2]."),
+		textReply("Eight times [1]."),
+		textReply("\n\"How long do dead letters stay?\"", "\nI can also tell more."),
+		textReply("Thirty days [2]."),
 	)
-	lib := &library{hits: retryPassages()}
+	lib := &fakeSearcher{hits: retryPassages()}
 	c := w.chat(t, lib, models(t, p, "small"), chat.Options{})
 	v := w.key()
 	first := ask(t, c, v, chat.Request{Message: "How often is a job tried?"})
@@ -31,23 +31,23 @@ func TestFollowUpsAreRewrittenByTheModel(t *testing.T) {
 	if second.conversation != first.conversation || second.text != "Thirty days [1]." {
 		t.Errorf("second = %+v", second)
 	}
-	if want := []string{"How often is a job tried?", "How long do dead letters stay?"}; !slices.Equal(lib.asked(), want) {
-		t.Errorf("searched for %q", lib.asked())
+	if want := []string{"How often is a job tried?", "How long do dead letters stay?"}; !slices.Equal(lib.answerQueries(), want) {
+		t.Errorf("searched for %q", lib.answerQueries())
 	}
-	heard := p.requests()
-	if len(heard) != 3 {
-		t.Fatalf("%d requests", len(heard))
+	requests := p.requests()
+	if len(requests) != 3 {
+		t.Fatalf("%d requests", len(requests))
 	}
-	rewrite := heard[1].last()
+	rewrite := requests[1].last()
 	if !strings.Contains(rewrite, "How often is a job tried?") || !strings.HasSuffix(rewrite, "And how long do they stay?") {
 		t.Errorf("rewrite = %q", rewrite)
 	}
-	answer := heard[2]
+	answer := requests[2]
 	if len(answer.Messages) != 4 || answer.Messages[1].Content != "How often is a job tried?" || answer.Messages[2].Content != "Eight times." {
 		t.Errorf("history = %+v", answer.Messages)
 	}
 	if !strings.Contains(answer.last(), "How long do dead letters stay?") {
-		t.Errorf("the answer was asked without the standalone question: %s", answer.last())
+		t.Errorf("the prompt lacks the standalone question: %s", answer.last())
 	}
 	if got := second.done.Usage; got != (chat.Usage{PromptTokens: 200, CompletionTokens: 3}) {
 		t.Errorf("usage = %+v", got)
@@ -59,16 +59,16 @@ func TestFollowUpsAreRewrittenByTheModel(t *testing.T) {
 
 func TestAFailedRewriteDoesNotFailTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	broken := func(p *pen) { http.Error(p.w, `{"error":{"message":"no such thing"}}`, http.StatusBadRequest) }
-	endless := func(p *pen) {
+	w := newFixture(t)
+	broken := func(p *replyWriter) { http.Error(p.w, `{"error":{"message":"no such thing"}}`, http.StatusBadRequest) }
+	endless := func(p *replyWriter) {
 		for range 400 {
 			p.text(strings.Repeat("and so on ", 20))
 		}
 		p.end(1, 1)
 	}
-	p := newProvider(t, says("A [1]."), broken, says("B [2]."), endless, says("C [2]."))
-	lib := &library{hits: retryPassages()}
+	p := newProvider(t, textReply("A [1]."), broken, textReply("B [2]."), endless, textReply("C [2]."))
+	lib := &fakeSearcher{hits: retryPassages()}
 	c := w.chat(t, lib, models(t, p, "small"), chat.Options{})
 	v := w.key()
 	first := ask(t, c, v, chat.Request{Message: "How often is a failed job tried?"})
@@ -77,54 +77,54 @@ func TestAFailedRewriteDoesNotFailTheAnswer(t *testing.T) {
 		if l.order != "scSfd" || l.text != want {
 			t.Errorf("%q %.200q", l.order, l.text)
 		}
-		asked := lib.asked()
-		if last := asked[len(asked)-1]; !strings.HasPrefix(last, "And by hand?") || !strings.Contains(last, "failed job") {
+		queries := lib.answerQueries()
+		if last := queries[len(queries)-1]; !strings.HasPrefix(last, "And by hand?") || !strings.Contains(last, "failed job") {
 			t.Errorf("searched for %q", last)
 		}
 	}
 }
 
-func TestForeignConversationsAreNotFound(t *testing.T) {
+func TestConversationsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	p := newProvider(t)
-	c := w.chat(t, &library{hits: retryPassages()}, nil, chat.Options{})
+	c := w.chat(t, &fakeSearcher{hits: retryPassages()}, nil, chat.Options{})
 	owner := w.key()
-	begun := ask(t, c, owner, chat.Request{Message: "How often is a failed job tried?"}).conversation
+	first := ask(t, c, owner, chat.Request{Message: "How often is a failed job tried?"}).conversation
 	elsewhere := w.key()
 	elsewhere.Workspace = w.other
 	sameSubjectElsewhere := owner
 	sameSubjectElsewhere.Workspace = w.other
 	for name, test := range map[string]struct {
-		who  viewer.Viewer
-		what uuid.UUID
+		viewer       viewer.Viewer
+		conversation uuid.UUID
 	}{
-		"another key":            {w.key(), begun},
-		"a session":              {w.session(), begun},
-		"another workspace":      {elsewhere, begun},
-		"subject of the same id": {sameSubjectElsewhere, begun},
-		"the system":             {viewer.System(w.mine), begun},
+		"another key":            {w.key(), first},
+		"a session":              {w.session(), first},
+		"another workspace":      {elsewhere, first},
+		"subject of the same id": {sameSubjectElsewhere, first},
+		"the system":             {viewer.System(w.mine), first},
 		"made up":                {owner, gid.New(gid.Conversation)},
 		"of another kind":        {owner, w.docs},
 		"another version":        {owner, uuid.New()},
 	} {
-		_, err := c.Stream(viewer.With(t.Context(), test.who), chat.Request{Message: "And now?", Conversation: test.what})
+		_, err := c.Stream(viewer.With(t.Context(), test.viewer), chat.Request{Message: "And now?", Conversation: test.conversation})
 		if e := apierr.From(err); err == nil || e.Code != apierr.CodeNotFound || e.Message != "Conversation not found" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := w.messages(t, begun); len(got) != 2 {
+	if got := w.messages(t, first); len(got) != 2 {
 		t.Errorf("a foreign question was stored: %v", got)
 	}
 	if len(p.requests()) != 0 {
-		t.Error("a model was asked")
+		t.Error("the model was called")
 	}
 }
 
-func TestCollectionsAreTheViewersOwn(t *testing.T) {
+func TestCollectionsFollowTheViewersScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	lib := &library{hits: retryPassages()}
+	w := newFixture(t)
+	lib := &fakeSearcher{hits: retryPassages()}
 	c := w.chat(t, lib, nil, chat.Options{})
 	withDefault := w.key()
 	withDefault.DefaultCollection = w.wiki
@@ -133,10 +133,10 @@ func TestCollectionsAreTheViewersOwn(t *testing.T) {
 	nowhere := w.key(w.docs)
 	nowhere.Collections = nil
 	for name, test := range map[string]struct {
-		who    viewer.Viewer
-		wanted uuid.UUID
-		code   apierr.Code
-		reach  []uuid.UUID
+		viewer    viewer.Viewer
+		requested uuid.UUID
+		code      apierr.Code
+		searched  []uuid.UUID
 	}{
 		"pinned":                        {w.key(w.docs, w.wiki), w.wiki, "", []uuid.UUID{w.wiki}},
 		"out of reach":                  {w.key(w.docs), w.wiki, apierr.Forbidden, nil},
@@ -154,16 +154,16 @@ func TestCollectionsAreTheViewersOwn(t *testing.T) {
 		"everything of the system":      {viewer.System(w.mine), uuid.Nil, "", nil},
 	} {
 		if test.code != "" {
-			_, err := c.Stream(viewer.With(t.Context(), test.who), chat.Request{Message: "How often is a job tried?", Collection: test.wanted})
+			_, err := c.Stream(viewer.With(t.Context(), test.viewer), chat.Request{Message: "How often is a job tried?", Collection: test.requested})
 			e := apierr.From(err)
 			if err == nil || e.Code != test.code || test.code == apierr.Forbidden && e.Message != "Collection access denied" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
 		}
-		l := ask(t, c, test.who, chat.Request{Message: "How often is a job tried?", Collection: test.wanted})
-		if got := lib.reach[len(lib.reach)-1]; (got == nil) != (test.reach == nil) || !slices.Equal(got, test.reach) {
-			t.Errorf("%s: searched %v, want %v", name, got, test.reach)
+		l := ask(t, c, test.viewer, chat.Request{Message: "How often is a job tried?", Collection: test.requested})
+		if got := lib.scopes[len(lib.scopes)-1]; (got == nil) != (test.searched == nil) || !slices.Equal(got, test.searched) {
+			t.Errorf("%s: searched %v, want %v", name, got, test.searched)
 		}
 		if l.done == nil {
 			t.Errorf("%s: %+v", name, l.failed)
@@ -171,7 +171,7 @@ func TestCollectionsAreTheViewersOwn(t *testing.T) {
 	}
 }
 
-func TestFollowUpsStandOnTheirOwnWithoutAModel(t *testing.T) {
+func TestFollowUpsCarryEarlierWordsWithoutAModel(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		question string

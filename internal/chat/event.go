@@ -6,22 +6,23 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// Event is one step of an answer. A stream is Start, Content as often as needed, Sources, FollowUp, Done; or Failed in
-// the place of whatever was still to come. It ends without a last event only when its reader left.
+// Event is one step of an answer. A stream is Start, any number of Content,
+// Sources, FollowUp, Done. Failed replaces the rest of the events. A stream
+// ends without Done or Failed only if its reader left.
 type Event interface{ event() }
 
-// Start is the first event; the conversation and the question are stored by then.
+// Start is the first event. The conversation and the question are stored.
 type Start struct {
 	Conversation uuid.UUID
 }
 
-// Content goes on with the answer, which is Markdown.
+// Content is the next piece of the answer, in Markdown.
 type Content struct {
 	Delta string
 }
 
-// Sources lists the documents that the answer cites, each once, so that [n] in the answer is the n-th of them. It is
-// empty when nothing was cited.
+// Sources lists the documents that the answer cites, each once: [n] cites the
+// n-th. It is empty if the answer cites nothing.
 type Sources struct {
 	Sources []Source
 }
@@ -30,29 +31,31 @@ type Sources struct {
 type Source struct {
 	ID    uuid.UUID // of the document
 	Title string
-	URL   string // "" where the document has none
+	URL   string // "" if the document has none
 }
 
-// FollowUp holds up to three questions that the searched documents can answer; it may be empty, never nil.
+// FollowUp holds up to three questions that the searched documents answer.
+// Questions may be empty but is not nil.
 type FollowUp struct {
 	Questions []string
 }
 
-// Done is the last event of a complete answer; the answer is stored by then.
+// Done is the last event of a complete answer. The answer is stored.
 type Done struct {
 	Usage        Usage
 	Conversation uuid.UUID
 }
 
-// Usage counts the tokens of every model call that an answer took; zero when no model was asked.
+// Usage counts the tokens of all model calls of an answer.
 type Usage struct {
 	PromptTokens, CompletionTokens int
 }
 
-// TotalTokens is the sum of both.
+// TotalTokens returns the sum of both.
 func (u Usage) TotalTokens() int { return u.PromptTokens + u.CompletionTokens }
 
-// Failed is the last event of an answer that broke off. The message is safe for visitors; the log has the cause.
+// Failed is the last event of an answer that failed. The message is safe for
+// visitors; the log has the cause.
 type Failed struct {
 	Code    apierr.Code
 	Message string

@@ -6,18 +6,18 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// Units are the texts that a passage can be quoted by.
+// Units returns the texts of a passage's units.
 func Units(markdown string) []string {
 	var texts []string
-	for _, u := range units(markdown) {
+	for _, u := range splitUnits(markdown) {
 		texts = append(texts, u.text)
 	}
 	return texts
 }
 
-// Renumber runs an answer, cut into pieces, through the citations.
-func Renumber(hits []search.Hit, pieces ...string) (string, []Source) {
-	c := newCitations(hits)
+// RewriteCitations passes an answer in pieces through a citationRewriter.
+func RewriteCitations(hits []search.Hit, pieces ...string) (string, []Source) {
+	c := newCitationRewriter(hits)
 	text := ""
 	for _, piece := range pieces {
 		text += c.write(piece)
@@ -25,11 +25,11 @@ func Renumber(hits []search.Hit, pieces ...string) (string, []Source) {
 	return text + c.flush(), c.sources
 }
 
-// Escaped is a quote without what would pass for a citation.
-func Escaped(quote string) string { return withEscapedCitations(quote) }
+// EscapeCitations returns a quote with its brackets escaped.
+func EscapeCitations(quote string) string { return escapeCitations(quote) }
 
-// Quote is the text of a passage as it stands in a prompt.
-func Quote(text string) string { return quote(text) }
+// EscapeMarks returns the text of a passage as a prompt quotes it.
+func EscapeMarks(text string) string { return escapeMarks(text) }
 
 // Turn is an earlier message for CarryOver and Prompt.
 type Turn struct {
@@ -37,32 +37,33 @@ type Turn struct {
 	Text  string
 }
 
-func turns(history []Turn) []turn {
+func toTurns(history []Turn) []turn {
 	list := make([]turn, len(history))
 	for i, t := range history {
-		list[i] = turn{asked: t.Asked, text: t.Text}
+		list[i] = turn{fromUser: t.Asked, text: t.Text}
 	}
 	return list
 }
 
-// CarryOver makes a follow-up stand on its own without a model.
+// CarryOver makes a standalone question without a model.
 func CarryOver(question string, earlier ...string) string {
 	var history []turn
 	for _, text := range earlier {
-		history = append(history, turn{asked: true, text: text}, turn{text: "An answer."})
+		history = append(history, turn{fromUser: true, text: text}, turn{text: "An answer."})
 	}
 	return carryOver(analysis.New(), history, question)
 }
 
-// Prompt puts a prompt together and returns its messages and how many passages are in it.
+// Prompt builds a prompt and returns its messages and the number of its
+// passages.
 func Prompt(operator string, history []Turn, question, standalone string, hits []search.Hit, budget int, tokens *llm.TokenCounter) ([]llm.Message, int) {
 	p := newPrompt(material{
-		operator: operator, history: turns(history), question: question, standalone: standalone, hits: hits,
+		operator: operator, history: toTurns(history), question: question, standalone: standalone, hits: hits,
 	}, budget, tokens)
 	return p.messages, len(p.passages)
 }
 
-// FollowUps phrases questions from passages, of which the given ones were used.
+// FollowUps makes questions from passages, of which the given ones were used.
 func FollowUps(question string, hits []search.Hit, used ...int) []string {
 	set := make(map[int]bool)
 	for _, i := range used {

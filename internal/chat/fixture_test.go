@@ -28,24 +28,24 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// world is a database with two workspaces.
-type world struct {
+// fixture is a database with two workspaces.
+type fixture struct {
 	client      *ent.Client
 	mine, other uuid.UUID
 	docs, wiki  uuid.UUID // collections of mine, the older first
 	foreign     uuid.UUID // a collection of other
-	log         *logged
+	log         *logBuffer
 }
 
-func newWorld(t testing.TB) *world {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	w := &world{client: db.Ent, log: new(logged)}
-	all := privacy.DecisionContext(t.Context(), privacy.Allow) // workspaces are made outside of any
+	w := &fixture{client: db.Ent, log: new(logBuffer)}
+	all := privacy.DecisionContext(t.Context(), privacy.Allow) // workspaces belong to no workspace
 	w.mine = db.Ent.Workspace.Create().SetName("Mine").SaveX(all).ID
 	w.other = db.Ent.Workspace.Create().SetName("Other").SaveX(all).ID
 	w.docs = w.collection(t, w.mine, "Docs")
@@ -54,29 +54,30 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) collection(t testing.TB, workspace uuid.UUID, name string) uuid.UUID {
+func (w *fixture) collection(t testing.TB, workspace uuid.UUID, name string) uuid.UUID {
 	t.Helper()
 	ctx := viewer.With(t.Context(), viewer.System(workspace))
 	return w.client.Collection.Create().SetName(name).SetEmbeddingModel("builtin").SaveX(ctx).ID
 }
 
-// key is a new API key of mine that reaches the collections; none means all.
-func (w *world) key(collections ...uuid.UUID) viewer.Viewer {
+// key returns a new API key of mine with access to the collections; none means
+// all.
+func (w *fixture) key(collections ...uuid.UUID) viewer.Viewer {
 	return viewer.Viewer{
 		Workspace: w.mine, Subject: gid.New(gid.APIKey), Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
 		AllCollections: len(collections) == 0, Collections: collections,
 	}
 }
 
-func (w *world) session() viewer.Viewer {
+func (w *fixture) session() viewer.Viewer {
 	return viewer.Viewer{
 		Workspace: w.mine, Subject: gid.New(gid.User), Kind: viewer.KindSession, Surface: viewer.SurfaceDashboard,
 		Role: viewer.RoleViewer, AllCollections: true,
 	}
 }
 
-// chat makes a Chat that is closed at the end of the test.
-func (w *world) chat(t testing.TB, s chat.Searcher, models *llm.Models, opt chat.Options) *chat.Chat {
+// chat returns a Chat that is closed at the end of the test.
+func (w *fixture) chat(t testing.TB, s chat.Searcher, models *llm.Models, opt chat.Options) *chat.Chat {
 	t.Helper()
 	opt.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := chat.New(w.client, s, models, opt)
@@ -84,45 +85,46 @@ func (w *world) chat(t testing.TB, s chat.Searcher, models *llm.Models, opt chat
 	return c
 }
 
-// messages reads a conversation as it is stored.
-func (w *world) messages(t *testing.T, conversation uuid.UUID) []*ent.Message {
+// messages reads the stored messages of a conversation.
+func (w *fixture) messages(t *testing.T, conversation uuid.UUID) []*ent.Message {
 	t.Helper()
 	return w.client.Message.Query().Where(message.ConversationID(conversation)).
 		Order(ent.Asc(message.FieldCreatedAt, message.FieldID)).
 		AllX(viewer.With(t.Context(), viewer.System(w.mine)))
 }
 
-// logged collects log lines.
-type logged struct {
+// logBuffer collects log lines.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
 
-// library is a search engine that always finds the same passages.
-type library struct {
+// fakeSearcher is a search engine that always finds the same passages.
+type fakeSearcher struct {
 	hits []search.Hit
-	fail error
-	// unknown are texts that nothing is found for; others that are searched for as follow-ups find the hits at score 0.9.
-	unknown []string
+	err  error
+	// unanswered are texts that find nothing as follow-ups; other follow-ups
+	// find the hits with score 0.9.
+	unanswered []string
 
 	mu      sync.Mutex
 	queries []search.Query
-	reach   [][]uuid.UUID // nil: everything
+	scopes  [][]uuid.UUID // nil: everything
 }
 
-func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query) (*search.Results, error) {
+func (l *fakeSearcher) Search(ctx context.Context, scope viewer.Scope, q search.Query) (*search.Results, error) {
 	if _, err := scope.Workspace(); err != nil {
 		return nil, err
 	}
@@ -132,17 +134,17 @@ func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query
 	}
 	l.mu.Lock()
 	l.queries = append(l.queries, q)
-	l.reach = append(l.reach, ids)
+	l.scopes = append(l.scopes, ids)
 	l.mu.Unlock()
-	if l.fail != nil {
-		return nil, l.fail
+	if l.err != nil {
+		return nil, l.err
 	}
 	results := new(search.Results)
 	for _, hit := range l.hits {
 		if q.MinScore == followUpScore {
 			hit.Score = 0.9
 		}
-		if slices.Contains(l.unknown, q.Text) {
+		if slices.Contains(l.unanswered, q.Text) {
 			hit.Score = 0.1
 		}
 		if hit.Score >= q.MinScore && len(results.Hits) < q.Limit {
@@ -152,11 +154,12 @@ func (l *library) Search(ctx context.Context, scope viewer.Scope, q search.Query
 	return results, ctx.Err()
 }
 
-// followUpScore is the score that only searches for follow-ups ask for.
+// followUpScore is the minimum score that only searches for follow-ups use.
 const followUpScore = 0.25
 
-// asked returns the texts that were searched for to answer, and not to offer them.
-func (l *library) asked() []string {
+// answerQueries returns the texts of searches for answers, without those for
+// follow-ups.
+func (l *fakeSearcher) answerQueries() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var texts []string
@@ -168,7 +171,8 @@ func (l *library) asked() []string {
 	return texts
 }
 
-// passage makes a passage of the document with the title; equal titles are one document.
+// passage returns a passage of the document with a title. Equal titles mean the
+// same document.
 func passage(title, heading, text string, score float64) search.Hit {
 	return search.Hit{
 		Passage: gid.New(gid.Passage), Document: uuid.NewSHA1(uuid.Nil, []byte(title)), Title: title,
@@ -186,8 +190,8 @@ func retryPassages() []search.Hit {
 	}
 }
 
-// completion is a request as the provider sees it.
-type completion struct {
+// completionRequest is a request as the provider receives it.
+type completionRequest struct {
 	Model     string `json:"model"`
 	Stream    bool   `json:"stream"`
 	MaxTokens int    `json:"max_tokens"`
@@ -197,59 +201,59 @@ type completion struct {
 	} `json:"messages"`
 }
 
-func (c completion) last() string { return c.Messages[len(c.Messages)-1].Content }
+func (c completionRequest) last() string { return c.Messages[len(c.Messages)-1].Content }
 
-// provider is an HTTP server that speaks the streaming chat completions protocol by script: each request takes the next
-// scene.
-type provider struct {
-	server *httptest.Server
-	mu     sync.Mutex
-	scenes []scene
-	heard  []completion
+// scriptedProvider is an HTTP server with the streaming chat completions
+// protocol. Each request gets the next reply of the script.
+type scriptedProvider struct {
+	server   *httptest.Server
+	mu       sync.Mutex
+	script   []reply
+	received []completionRequest
 }
 
-type scene func(p *pen)
+type reply func(p *replyWriter)
 
-// pen writes one streamed completion.
-type pen struct {
-	w     http.ResponseWriter
-	r     *http.Request
-	heard completion
+// replyWriter writes one streamed completion.
+type replyWriter struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	request completionRequest
 }
 
-func newProvider(t *testing.T, scenes ...scene) *provider {
+func newProvider(t *testing.T, scenes ...reply) *scriptedProvider {
 	t.Helper()
-	p := &provider{scenes: scenes}
+	p := &scriptedProvider{script: scenes}
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var c completion
+		var c completionRequest
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil || !strings.HasSuffix(r.URL.Path, "/chat/completions") || !c.Stream {
 			http.Error(w, "not a streamed chat completion", http.StatusBadRequest)
 			return
 		}
 		p.mu.Lock()
-		p.heard = append(p.heard, c)
-		var play scene
-		if len(p.scenes) > 0 {
-			play, p.scenes = p.scenes[0], p.scenes[1:]
+		p.received = append(p.received, c)
+		var play reply
+		if len(p.script) > 0 {
+			play, p.script = p.script[0], p.script[1:]
 		}
 		p.mu.Unlock()
 		if play == nil {
 			http.Error(w, "the script is at its end", http.StatusBadRequest)
 			return
 		}
-		play(&pen{w: w, r: r, heard: c})
+		play(&replyWriter{w: w, r: r, request: c})
 	}))
 	t.Cleanup(p.server.Close)
 	return p
 }
 
-func (p *provider) requests() []completion {
+func (p *scriptedProvider) requests() []completionRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]completion(nil), p.heard...)
+	return append([]completionRequest(nil), p.received...)
 }
 
-func (p *pen) event(data string) {
+func (p *replyWriter) event(data string) {
 	if p.w.Header().Get("Content-Type") == "" {
 		p.w.Header().Set("Content-Type", "text/event-stream")
 	}
@@ -257,29 +261,29 @@ func (p *pen) event(data string) {
 	_ = http.NewResponseController(p.w).Flush()
 }
 
-func (p *pen) text(pieces ...string) {
+func (p *replyWriter) text(pieces ...string) {
 	for _, piece := range pieces {
 		quoted, _ := json.Marshal(piece)
 		p.event(`{"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":` + string(quoted) + `},"finish_reason":null}]}`)
 	}
 }
 
-func (p *pen) end(prompt, written int) {
+func (p *replyWriter) end(prompt, written int) {
 	p.event(`{"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
 	p.event(fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, prompt, written, prompt+written))
 	p.event("[DONE]")
 }
 
-// says is the scene of a model that writes these pieces.
-func says(pieces ...string) scene {
-	return func(p *pen) {
+// textReply is a reply of the given pieces.
+func textReply(pieces ...string) reply {
+	return func(p *replyWriter) {
 		p.text(pieces...)
 		p.end(100, len(pieces))
 	}
 }
 
-// told is a finished stream.
-type told struct {
+// transcript is a finished stream.
+type transcript struct {
 	conversation uuid.UUID
 	text         string
 	pieces       int
@@ -287,10 +291,10 @@ type told struct {
 	questions    []string
 	done         *chat.Done
 	failed       *chat.Failed
-	order        string // s, c, S, f, d or ! for each event, repeats of c once
+	order        string // s, c, S, f, d or ! for each event, repeated c once
 }
 
-func (l *told) take(event chat.Event) {
+func (l *transcript) add(event chat.Event) {
 	mark := ""
 	switch e := event.(type) {
 	case chat.Start:
@@ -313,27 +317,27 @@ func (l *told) take(event chat.Event) {
 	}
 }
 
-// ask streams one answer to its end.
-func ask(t *testing.T, c *chat.Chat, v viewer.Viewer, req chat.Request) *told {
+// ask reads one answer to its end.
+func ask(t *testing.T, c *chat.Chat, v viewer.Viewer, req chat.Request) *transcript {
 	t.Helper()
-	l, err := listen(t.Context(), c, v, req)
+	l, err := stream(t.Context(), c, v, req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-// listen is ask for goroutines, which must not end the test.
-func listen(ctx context.Context, c *chat.Chat, v viewer.Viewer, req chat.Request) (*told, error) {
+// stream is ask for goroutines, which must not end the test.
+func stream(ctx context.Context, c *chat.Chat, v viewer.Viewer, req chat.Request) (*transcript, error) {
 	ctx, cancel := context.WithTimeout(viewer.With(ctx, v), time.Minute)
 	defer cancel()
 	events, err := c.Stream(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	l := new(told)
+	l := new(transcript)
 	for event := range events {
-		l.take(event)
+		l.add(event)
 	}
 	return l, ctx.Err()
 }

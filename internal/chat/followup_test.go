@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-func TestFollowUpsComeFromHeadingsThatWereNotUsed(t *testing.T) {
+func TestFollowUpsComeFromUnusedHeadings(t *testing.T) {
 	t.Parallel()
 	in := func(language string, hits ...search.Hit) []search.Hit {
 		for i := range hits {

@@ -8,21 +8,23 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/conversation"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (
-	// forgetSlice is how many conversations one transaction deletes.
-	forgetSlice = 500
-	// forgetSlices is how many transactions one call makes; the next goes on.
-	forgetSlices = 20
+	// forgetBatchSize is how many conversations one transaction deletes.
+	forgetBatchSize = 500
+	// maxForgetBatches is how many transactions one call of Forget runs.
+	maxForgetBatches = 20
 )
 
 // Forget deletes the conversations of all workspaces whose last question is
-// longer ago than they are kept, with their messages; 0 keeps all. It works in
-// bounded slices, leaves out what somebody is writing to, and may run several
-// times at once. It returns how many it deleted.
+// older than keep, with their messages, and returns their number. A keep of 0
+// keeps all. One call deletes a bounded number and skips conversations that are
+// being written to. Concurrent calls are safe.
 func (c *Chat) Forget(ctx context.Context, keep time.Duration) (int, error) {
 	if keep <= 0 {
 		return 0, nil
@@ -30,36 +32,33 @@ func (c *Chat) Forget(ctx context.Context, keep time.Duration) (int, error) {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	before := c.opt.Now().Add(-keep)
 	deleted := 0
-	for range forgetSlices {
-		n, err := c.forget(ctx, before)
-		if deleted += n; err != nil || n < forgetSlice {
+	for range maxForgetBatches {
+		n, err := c.deleteBatch(ctx, before)
+		if deleted += n; err != nil || n < forgetBatchSize {
 			return deleted, err
 		}
 	}
 	return deleted, nil
 }
 
-func (c *Chat) forget(ctx context.Context, before time.Time) (int, error) {
-	tx, err := c.client.Tx(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("forget conversations: begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	ids, err := tx.Conversation.Query().Where(conversation.UpdatedAtLT(before)).
-		Order(conversation.ByUpdatedAt()).Limit(forgetSlice).ForUpdate(sql.WithLockAction(sql.SkipLocked)).IDs(ctx)
-	if err != nil || len(ids) == 0 {
-		return 0, wrap("find old conversations", err)
-	}
-	n, err := tx.Conversation.Delete().Where(conversation.IDIn(ids...), conversation.UpdatedAtLT(before)).Exec(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("forget conversations: %w", err)
-	}
-	return n, wrap("forget conversations", tx.Commit())
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
+func (c *Chat) deleteBatch(ctx context.Context, before time.Time) (deleted int, err error) {
+	err = transaction.In(ctx, c.client, func(ctx context.Context, client *ent.Client) error {
+		ids, err := client.Conversation.Query().Where(conversation.UpdatedAtLT(before)).
+			Order(conversation.ByUpdatedAt()).Limit(forgetBatchSize).ForUpdate(sql.WithLockAction(sql.SkipLocked)).IDs(ctx)
+		if err != nil {
+			return fmt.Errorf("find old conversations: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		deleted, err = client.Conversation.Delete().Where(conversation.IDIn(ids...), conversation.UpdatedAtLT(before)).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("delete old conversations: %w", err)
+		}
 		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return deleted, nil
 }

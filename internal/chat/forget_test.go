@@ -17,18 +17,18 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestAConversationThatIsDeletedWhileItIsAnsweredStaysSo(t *testing.T) {
+func TestAConversationDeletedDuringItsAnswerStaysDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	written, deleted := make(chan struct{}), make(chan struct{})
-	p := newProvider(t, func(p *pen) {
+	p := newProvider(t, func(p *replyWriter) {
 		p.text("Eight ")
 		close(written)
 		<-deleted
 		p.text("times [1].")
 		p.end(10, 2)
 	})
-	c := w.chat(t, &library{hits: retryPassages()}, models(t, p, "small"), chat.Options{})
+	c := w.chat(t, &fakeSearcher{hits: retryPassages()}, models(t, p, "small"), chat.Options{})
 	v := w.session()
 	go func() {
 		defer close(deleted)
@@ -37,44 +37,44 @@ func TestAConversationThatIsDeletedWhileItIsAnsweredStaysSo(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	told := ask(t, c, v, chat.Request{Message: "How often is a job tried?"})
-	if told.done == nil || told.text != "Eight times [1]." {
-		t.Errorf("the reader was told %+v", told)
+	got := ask(t, c, v, chat.Request{Message: "How often is a job tried?"})
+	if got.done == nil || got.text != "Eight times [1]." {
+		t.Errorf("transcript = %+v", got)
 	}
 	if log := w.log.String(); strings.Contains(log, "level=ERROR") {
 		t.Errorf("%s", log)
 	}
 	all := viewer.With(t.Context(), viewer.System(w.mine))
 	if n := w.client.Message.Query().CountX(all) + w.client.Conversation.Query().CountX(all); n != 0 {
-		t.Errorf("%d rows came back", n)
+		t.Errorf("%d rows exist", n)
 	}
-	_, err := c.Stream(viewer.With(t.Context(), v), chat.Request{Message: "Go on", Conversation: told.conversation})
+	_, err := c.Stream(viewer.With(t.Context(), v), chat.Request{Message: "Go on", Conversation: got.conversation})
 	if apierr.From(err).Code != apierr.CodeNotFound {
-		t.Errorf("going on: %v", err)
+		t.Errorf("a further question: %v", err)
 	}
 }
 
-func TestMessagesKnowTheirRequest(t *testing.T) {
+func TestMessagesStoreTheirRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.chat(t, &library{hits: retryPassages()}, nil, chat.Options{})
+	w := newFixture(t)
+	c := w.chat(t, &fakeSearcher{hits: retryPassages()}, nil, chat.Options{})
 	v := w.session()
-	told, err := listen(requestid.With(t.Context(), "the-request"), c, v, chat.Request{Message: "How often is a job tried?"})
+	got, err := stream(requestid.With(t.Context(), "the-request"), c, v, chat.Request{Message: "How often is a job tried?"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range w.messages(t, told.conversation) {
+	for _, m := range w.messages(t, got.conversation) {
 		if m.RequestID != "the-request" {
 			t.Errorf("the %s's request is %q", m.Role, m.RequestID)
 		}
 	}
 }
 
-func TestOldConversationsAreForgotten(t *testing.T) {
+func TestForgetDeletesOldConversations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	c := w.chat(t, &library{}, nil, chat.Options{Now: func() time.Time { return now }})
+	c := w.chat(t, &fakeSearcher{}, nil, chat.Options{Now: func() time.Time { return now }})
 	ctx := viewer.With(t.Context(), viewer.System(w.mine))
 	add := func(age time.Duration) uuid.UUID {
 		at := now.Add(-age)
@@ -86,9 +86,9 @@ func TestOldConversationsAreForgotten(t *testing.T) {
 	add(100 * time.Hour)
 	old, young := add(50*time.Hour), add(48*time.Hour)
 	if n, err := c.Forget(t.Context(), 0); n != 0 || err != nil {
-		t.Errorf("for good: %d, %v", n, err)
+		t.Errorf("Forget(0) = %d, %v", n, err)
 	}
-	// One that somebody is writing to is left to the next time.
+	// A conversation that is being written to is skipped.
 	tx, err := w.client.Tx(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestOldConversationsAreForgotten(t *testing.T) {
 		}
 	}
 	if left := w.client.Conversation.Query().IDsX(ctx); len(left) != 1 || left[0] != young {
-		t.Errorf("%v stay", left)
+		t.Errorf("%v remain", left)
 	}
 	if m, f := w.client.Message.Query().CountX(ctx), w.client.Feedback.Query().CountX(ctx); m != 1 || f != 1 {
-		t.Errorf("%d messages and %d opinions stay", m, f)
+		t.Errorf("%d messages and %d ratings remain", m, f)
 	}
 }

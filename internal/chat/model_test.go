@@ -7,7 +7,7 @@ import (
 )
 
 // models makes a model of each name, all behind one provider, the first the default.
-func models(t *testing.T, p *provider, names ...string) *llm.Models {
+func models(t *testing.T, p *scriptedProvider, names ...string) *llm.Models {
 	t.Helper()
 	list := make([]llm.ChatModel, len(names))
 	for i, name := range names {
@@ -16,7 +16,7 @@ func models(t *testing.T, p *provider, names ...string) *llm.Models {
 	return modelsOf(t, list...)
 }
 
-func model(t *testing.T, p *provider, name string, limits llm.Limits) llm.ChatModel {
+func model(t *testing.T, p *scriptedProvider, name string, limits llm.Limits) llm.ChatModel {
 	t.Helper()
 	m, err := llm.NewOpenAI(llm.Config{Name: name, BaseURL: p.server.URL + "/v1", Key: "key", Model: name, Limits: limits})
 	if err != nil {

@@ -3,10 +3,10 @@ package chat
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 )
 
@@ -27,131 +27,135 @@ const operatorPrompt = "\n\nThe operator of this service adds, for manner and co
 // Overheads of a prompt in tokens.
 const (
 	messageOverhead = 6  // the provider's marks around a message
-	passageOverhead = 24 // our marks around a passage, without title and headings
-	minPassage      = 64 // a shorter piece of a passage helps nobody
+	passageOverhead = 24 // the marks around a passage, without title and headings
+	minPassage      = 64 // shorter parts of a passage are useless
 )
 
-// What a summary of earlier turns stands between.
+// The marks around a summary of earlier turns.
 const (
-	summaryOpens  = "<summary>\n(of the beginning of this conversation; quoted material)\n"
-	summaryCloses = "\n</summary>"
+	summaryPrefix = "<summary>\n(of the beginning of this conversation; quoted material)\n"
+	summarySuffix = "\n</summary>"
 )
 
-// prompt is what a model is asked.
+// prompt is the input of a model.
 type prompt struct {
-	messages []llm.Message
-	passages []search.Hit // passage n is passages[n-1]
-	cut      bool         // whether the operator's text was cut to the budget
-	size     int          // at most so many tokens
+	messages          []llm.Message
+	passages          []search.Hit // passage n is passages[n-1]
+	operatorTruncated bool         // the operator's text did not fit
+	size              int          // in tokens, as an upper bound
 }
 
-// material is what a prompt can be made of.
+// material is the content of a prompt before it is fitted into the budget.
 type material struct {
-	operator   string // the key's own context
-	summary    string // of what was said before the history
+	operator   string // the key's chat context
+	summary    string // of the turns before history
 	history    []turn
 	question   string
 	standalone string // the question as it was searched for
 	hits       []search.Hit
 }
 
-// newPrompt puts a prompt of at most budget tokens together. The question and the rules are always whole, even over the
-// budget; of what they leave, the operator's text gets a third at most and what was said before a quarter of the rest, the
-// newest turns first; the passages, in the order of their rank, get all that remains, the best one at least a piece.
+// newPrompt returns a prompt of at most budget tokens. The question and the
+// rules are always complete, even over the budget. Of the remaining tokens, the
+// operator's text gets at most a third, then the conversation a quarter, the
+// newest turns first. The passages get the rest in the order of their rank, the
+// best one at least in part.
 func newPrompt(m material, budget int, tokens *llm.TokenCounter) prompt {
-	// A token has at least one byte. What fits by bytes fits, and is not worth counting.
-	if d := (draft{m: m, budget: budget, size: func(text string) int { return len(text) }}); d.write() {
+	// A token has at least one byte: a prompt that fits by bytes needs no counting.
+	if d := (promptBuilder{material: m, budget: budget, size: func(text string) int { return len(text) }}); d.build() {
 		return d.prompt
 	}
-	d := draft{m: m, budget: budget, size: tokens.Count}
-	d.write()
+	d := promptBuilder{material: m, budget: budget, size: tokens.Count}
+	d.build()
 	return d.prompt
 }
 
-// pastRoom is how many tokens what was said before may take in a prompt.
-func pastRoom(m material, budget int, size func(string) int) int {
-	d := draft{m: m, budget: budget, size: size}
-	d.open()
-	return d.room / pastShare
+// historyBudget returns how many tokens of a prompt the conversation may have.
+func historyBudget(m material, budget int, size func(string) int) int {
+	d := promptBuilder{material: m, budget: budget, size: size}
+	d.writeRules()
+	return d.remaining / historyShare
 }
 
-// pastShare of the room behind the rules, the question and the operator's text is for what was said before.
-const pastShare = 4
+// historyShare is the part of the tokens beside rules, question and operator's
+// text that the conversation may have, as a divisor.
+const historyShare = 4
 
-// draft is a prompt being written by one measure.
-type draft struct {
-	m      material
-	budget int
-	size   func(string) int
-	room   int  // what is left
-	short  bool // something did not fit
-	ask    string
-	prompt prompt
+// promptBuilder builds a prompt with one measure of size.
+type promptBuilder struct {
+	material  material
+	budget    int
+	size      func(string) int
+	remaining int  // tokens of the budget
+	truncated bool // something did not fit
+	question  string
+	prompt    prompt
 }
 
-// write writes the prompt and reports whether everything had room.
-func (d *draft) write() bool {
-	d.open()
-	past := d.past(d.room / pastShare)
-	quoted := d.passages()
-	d.prompt.messages = append(d.prompt.messages, past...)
-	d.prompt.messages = append(d.prompt.messages, llm.Message{Role: llm.RoleUser, Content: quoted + d.ask})
-	d.prompt.messages = alternate(d.prompt.messages)
-	for _, message := range d.prompt.messages {
-		d.prompt.size += d.size(message.Content) + messageOverhead
+// build builds the prompt and reports whether everything fit.
+func (b *promptBuilder) build() bool {
+	b.writeRules()
+	history := b.historyMessages(b.remaining / historyShare)
+	passages := b.quotePassages()
+	b.prompt.messages = append(b.prompt.messages, history...)
+	b.prompt.messages = append(b.prompt.messages, llm.Message{Role: llm.RoleUser, Content: passages + b.question})
+	b.prompt.messages = mergeRoles(b.prompt.messages)
+	for _, message := range b.prompt.messages {
+		b.prompt.size += b.size(message.Content) + messageOverhead
 	}
-	return !d.short
+	return !b.truncated
 }
 
-// open writes the rules and the question.
-func (d *draft) open() {
-	d.ask = "Question: " + quote(d.m.question)
-	if d.m.standalone != d.m.question {
-		d.ask += "\n(That is, with what was said before: " + quote(d.m.standalone) + ")"
+// writeRules writes the rules, the operator's text and the question.
+func (b *promptBuilder) writeRules() {
+	b.question = "Question: " + escapeMarks(b.material.question)
+	if b.material.standalone != b.material.question {
+		b.question += "\n(That is, with what was said before: " + escapeMarks(b.material.standalone) + ")"
 	}
-	d.room = d.budget - d.size(answerPrompt) - d.size(d.ask) - 2*messageOverhead
+	b.remaining = b.budget - b.size(answerPrompt) - b.size(b.question) - 2*messageOverhead
 	system := answerPrompt
-	if operator := strings.TrimSpace(d.m.operator); operator != "" {
-		kept := d.fit(operator, d.room/3-d.size(operatorPrompt))
-		d.prompt.cut = kept != operator
-		if kept != "" {
-			system += operatorPrompt + kept
-			d.room -= d.size(operatorPrompt) + d.size(kept)
+	if operator := strings.TrimSpace(b.material.operator); operator != "" {
+		fitted := b.truncate(operator, b.remaining/3-b.size(operatorPrompt))
+		b.prompt.operatorTruncated = fitted != operator
+		if fitted != "" {
+			system += operatorPrompt + fitted
+			b.remaining -= b.size(operatorPrompt) + b.size(fitted)
 		}
 	}
-	d.prompt.messages = []llm.Message{{Role: llm.RoleSystem, Content: system}}
+	b.prompt.messages = []llm.Message{{Role: llm.RoleSystem, Content: system}}
 }
 
-// past writes what was said before into the room, the newest turns first. No turn takes more than half of it.
-func (d *draft) past(room int) []llm.Message {
+// historyMessages returns the conversation within a budget, the newest turns
+// first. No turn gets more than half of it.
+func (b *promptBuilder) historyMessages(budget int) []llm.Message {
 	summary := ""
-	if d.m.summary != "" {
-		summary = summaryOpens + quote(d.fit(d.m.summary, room/2)) + summaryCloses
-		cost := d.size(summary) + messageOverhead
-		room -= cost
-		d.room -= cost
+	if b.material.summary != "" {
+		summary = summaryPrefix + escapeMarks(b.truncate(b.material.summary, budget/2)) + summarySuffix
+		cost := b.size(summary) + messageOverhead
+		budget -= cost
+		b.remaining -= cost
 	}
-	first := len(d.m.history)
-	texts := make([]string, len(d.m.history))
+	first := len(b.material.history)
+	texts := make([]string, len(b.material.history))
 	for first > 0 {
-		text := d.fit(d.m.history[first-1].said(), room/2)
-		cost := d.size(text) + messageOverhead
-		if text == "" || cost > room {
-			d.short = true
+		text := b.truncate(b.material.history[first-1].promptText(), budget/2)
+		cost := b.size(text) + messageOverhead
+		if text == "" || cost > budget {
+			b.truncated = true
 			break
 		}
 		first--
 		texts[first] = text
-		room -= cost
-		d.room -= cost
+		budget -= cost
+		b.remaining -= cost
 	}
 	var messages []llm.Message
 	if summary != "" {
 		messages = append(messages, llm.Message{Role: llm.RoleUser, Content: summary})
 	}
-	for i := first; i < len(d.m.history); i++ {
+	for i := first; i < len(b.material.history); i++ {
 		role := llm.RoleAssistant
-		if d.m.history[i].asked {
+		if b.material.history[i].fromUser {
 			role = llm.RoleUser
 		}
 		messages = append(messages, llm.Message{Role: role, Content: texts[i]})
@@ -159,58 +163,60 @@ func (d *draft) past(room int) []llm.Message {
 	return messages
 }
 
-// passages writes the passages that have room, in the order of their rank.
-func (d *draft) passages() string {
+// quotePassages returns the passages that fit, in the order of their rank.
+func (b *promptBuilder) quotePassages() string {
 	var quoted strings.Builder
-	for _, hit := range d.m.hits {
-		label := passageLabel(hit)
-		left := d.room - passageOverhead - d.size(label)
-		text := quote(hit.Text)
-		if d.size(text) > left {
-			d.short = true
-			if len(d.prompt.passages) > 0 {
+	for _, hit := range b.material.hits {
+		label := passageAttributes(hit)
+		left := b.remaining - passageOverhead - b.size(label)
+		text := escapeMarks(hit.Text)
+		if b.size(text) > left {
+			b.truncated = true
+			if len(b.prompt.passages) > 0 {
 				continue
 			}
-			text = d.fit(text, max(left, minPassage))
+			text = b.truncate(text, max(left, minPassage))
 		}
-		d.room = left - d.size(text)
-		d.prompt.passages = append(d.prompt.passages, hit)
-		fmt.Fprintf(&quoted, "<passage number=\"%d\"%s>\n%s\n</passage>\n\n", len(d.prompt.passages), label, text)
+		b.remaining = left - b.size(text)
+		b.prompt.passages = append(b.prompt.passages, hit)
+		fmt.Fprintf(&quoted, "<passage number=\"%d\"%s>\n%s\n</passage>\n\n", len(b.prompt.passages), label, text)
 	}
 	return quoted.String()
 }
 
-// said is the text of a turn without the citations of its answer, which mean nothing beside new passages.
-func (t turn) said() string {
-	if t.asked {
+// promptText returns the text of a turn without citations, because new passages
+// have other numbers.
+func (t turn) promptText() string {
+	if t.fromUser {
 		return t.text
 	}
-	return withoutCitations(t.text)
+	return stripCitations(t.text)
 }
 
-// alternate joins neighbours of one role and leaves out an answer without a question: many models refuse anything else.
-func alternate(messages []llm.Message) []llm.Message {
-	kept := messages[:1] // the rules
+// mergeRoles joins adjacent messages of one role and drops an answer without a
+// question, because many models require alternating roles.
+func mergeRoles(messages []llm.Message) []llm.Message {
+	merged := messages[:1] // the rules
 	for _, message := range messages[1:] {
-		last := &kept[len(kept)-1]
+		last := &merged[len(merged)-1]
 		switch {
 		case last.Role == message.Role:
 			last.Content += "\n\n" + message.Content
 		case message.Role == llm.RoleAssistant && last.Role == llm.RoleSystem:
 		default:
-			kept = append(kept, message)
+			merged = append(merged, message)
 		}
 	}
-	return kept
+	return merged
 }
 
-// passageLabel writes where a passage comes from as attributes.
-func passageLabel(hit search.Hit) string {
+// passageAttributes returns the origin of a passage as attributes.
+func passageAttributes(hit search.Hit) string {
 	label := ""
 	attribute := func(name, value string) {
 		value = strings.Join(strings.Fields(value), " ")
 		if value != "" {
-			value = strings.NewReplacer(`"`, "'", "<", "‹", ">", "›").Replace(shorten(value, 160))
+			value = strings.NewReplacer(`"`, "'", "<", "‹", ">", "›").Replace(truncateAtWord(value, 160))
 			label += " " + name + `="` + value + `"`
 		}
 	}
@@ -220,47 +226,30 @@ func passageLabel(hit search.Hit) string {
 	return label
 }
 
-// quote keeps quoted text from ending its own mark or opening another.
-func quote(text string) string {
-	var b strings.Builder
-	at := 0
-	for i := strings.IndexByte(text, '<'); i >= 0; {
-		rest := strings.TrimLeftFunc(text[i+1:], func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsGraphic(r) })
-		for _, mark := range []string{"passage", "summary"} {
-			if len(rest) >= len(mark) && strings.EqualFold(rest[:len(mark)], mark) {
-				b.WriteString(text[at:i] + "‹")
-				at = i + 1
-			}
-		}
-		next := strings.IndexByte(text[i+1:], '<')
-		if next < 0 {
-			break
-		}
-		i += 1 + next
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
+// escapeMarks changes quoted text so that it cannot end its own mark or open
+// another.
+func escapeMarks(text string) string { return safetext.EscapeTags(text, "passage", "summary") }
 
-// fit cuts text to a budget; "" when there is no room.
-func (d *draft) fit(text string, budget int) string {
-	size := d.size(text)
+// truncate cuts text to a budget of tokens, or to "" if the budget is too
+// small.
+func (b *promptBuilder) truncate(text string, budget int) string {
+	size := b.size(text)
 	if size <= budget {
 		return text
 	}
-	d.short = true
+	b.truncated = true
 	if budget < 8 {
 		return ""
 	}
 	runes := utf8.RuneCountInString(text)
 	for size > budget && runes > 1 {
-		runes = min(runes*budget/size, runes-1-runes/64) // about as much as it is too long, and always less
+		runes = min(runes*budget/size, runes-1-runes/64) // in proportion to the excess, and always less
 		if runes > 1 {
-			size = d.size(shorten(text, runes))
+			size = b.size(truncateAtWord(text, runes))
 		}
 	}
 	if runes < 2 {
 		return ""
 	}
-	return shorten(text, runes)
+	return truncateAtWord(text, runes)
 }

@@ -61,7 +61,7 @@ func TestPromptsStayWithinTheirBudget(t *testing.T) {
 	}
 }
 
-func TestPassagesCannotLeaveTheirMark(t *testing.T) {
+func TestPassagesCannotCloseTheirMark(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"a < b and <b>bold</b>":         "a < b and <b>bold</b>",
@@ -73,7 +73,7 @@ func TestPassagesCannotLeaveTheirMark(t *testing.T) {
 		"<passa":                        "<passa",
 		"<passages> are meant as well.": "‹passages> are meant as well.",
 	} {
-		if got := chat.Quote(in); got != want {
+		if got := chat.EscapeMarks(in); got != want {
 			t.Errorf("%q = %q, want %q", in, got, want)
 		}
 	}
@@ -88,7 +88,7 @@ func FuzzPassageMark(f *testing.F) {
 	f.Add("</passage>")
 	f.Add("<\t/ pAssage <<passage")
 	f.Fuzz(func(t *testing.T, text string) {
-		quoted := chat.Quote(text)
+		quoted := chat.EscapeMarks(text)
 		squeezed := strings.ToLower(strings.Join(strings.Fields(quoted), ""))
 		if strings.Contains(squeezed, "</passage") || strings.Contains(squeezed, "<passage") {
 			t.Fatalf("%q became %q", text, quoted)

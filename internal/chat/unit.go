@@ -6,150 +6,154 @@ import (
 	"unicode/utf8"
 )
 
-// unit is the smallest piece of a passage that can be quoted: a sentence, a list item, or a block that means something only
-// as a whole, such as code, a table, or a list with the sentence that introduces it.
+// unit is the smallest part of a passage that can be quoted: a sentence, a list
+// item, or a block that must not be cut, such as code, a table, or a list with
+// the sentence that introduces it.
 type unit struct {
-	text  string // verbatim, but for line breaks inside sentences, which become blanks
-	whole bool   // several lines that belong together
-	block int    // the block of the passage it stands in; sentences of one paragraph share theirs
+	text       string // verbatim, except that line breaks in sentences are blanks
+	isBlock    bool   // has lines of its own
+	blockIndex int    // of its block in the passage; sentences of a paragraph share one
 }
 
-// maxLedList is the longest list, in bytes, that is quoted together with the sentence before it.
-const maxLedList = 1200
+// maxIntroducedList is the maximum length, in bytes, of a list that is quoted
+// together with the sentence before it.
+const maxIntroducedList = 1200
 
-// units cuts a passage, given as Markdown, into what can be quoted. Headings are left out.
-func units(markdown string) []unit {
+// splitUnits splits a Markdown passage into units. It leaves out headings.
+func splitUnits(markdown string) []unit {
 	s := splitter{lines: strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")}
-	for s.at < len(s.lines) {
-		s.next()
+	for s.position < len(s.lines) {
+		s.readBlock()
 	}
-	return s.glued()
+	return s.units()
 }
 
-// part is a block of Markdown.
-type part struct {
-	kind      partKind
-	text      string   // as it stands, for code, tables and lists
+// block is a block of Markdown.
+type block struct {
+	kind      blockKind
+	text      string   // verbatim, of code, tables and lists
 	sentences []string // of a paragraph or a list
 }
 
-type partKind uint8
+type blockKind uint8
 
 const (
-	paragraph partKind = iota
+	paragraph blockKind = iota
 	list
-	solid // code or a table
+	verbatim // code or a table
 	heading
 )
 
 type splitter struct {
-	lines []string
-	at    int
-	parts []part
+	lines    []string
+	position int
+	blocks   []block
 }
 
-func (s *splitter) line() string { return strings.TrimSpace(s.lines[s.at]) }
+func (s *splitter) line() string { return strings.TrimSpace(s.lines[s.position]) }
 
-// next takes the block that begins at the present line.
-func (s *splitter) next() {
+// readBlock reads the block at the current line.
+func (s *splitter) readBlock() {
 	line := s.line()
 	switch {
 	case line == "" || isRule(line):
-		s.at++
+		s.position++
 	case isFence(line):
-		s.take(solid, s.fenced())
+		s.addBlock(verbatim, s.readFence())
 	case strings.HasPrefix(line, "|"):
-		s.table(s.while(func(l string) bool { return strings.HasPrefix(l, "|") }))
+		s.readTable(s.readWhile(func(l string) bool { return strings.HasPrefix(l, "|") }))
 	case isHeading(line):
-		s.parts = append(s.parts, part{kind: heading})
-		s.at++
+		s.blocks = append(s.blocks, block{kind: heading})
+		s.position++
 	case listMarker(line) > 0:
-		s.list()
+		s.readList()
 	default:
-		s.paragraph()
+		s.readParagraph()
 	}
 }
 
-func (s *splitter) take(kind partKind, lines []string) {
-	s.parts = append(s.parts, part{kind: kind, text: strings.TrimRight(strings.Join(lines, "\n"), "\n")})
+func (s *splitter) addBlock(kind blockKind, lines []string) {
+	s.blocks = append(s.blocks, block{kind: kind, text: strings.TrimRight(strings.Join(lines, "\n"), "\n")})
 }
 
-// wholeTable is the number of rows up to which a table is quoted in one piece.
-const wholeTable = 3
+// maxWholeTable is the maximum number of rows of a table that is quoted as a
+// whole.
+const maxWholeTable = 3
 
-// table takes a small table whole, and a larger one row by row, each under the
-// table's header: the row that answers says more than the table it stands in.
-func (s *splitter) table(lines []string) {
-	const header = 2 // the names of the columns and the line below them
-	if len(lines) <= header+wholeTable || !strings.Contains(lines[1], "---") {
-		s.take(solid, lines)
+// readTable adds a small table as a whole, and a larger one row by row, each
+// with the header, because the row that answers is clearer than the table
+// around it.
+func (s *splitter) readTable(lines []string) {
+	const header = 2 // column names and the separator line
+	if len(lines) <= header+maxWholeTable || !strings.Contains(lines[1], "---") {
+		s.addBlock(verbatim, lines)
 		return
 	}
 	for _, row := range lines[header:] {
-		s.take(solid, []string{lines[0], lines[1], row})
+		s.addBlock(verbatim, []string{lines[0], lines[1], row})
 	}
 }
 
-// while takes lines as long as they are of a kind.
-func (s *splitter) while(same func(line string) bool) []string {
-	from := s.at
-	for s.at < len(s.lines) && same(s.line()) {
-		s.at++
+// readWhile reads lines while a condition holds.
+func (s *splitter) readWhile(holds func(line string) bool) []string {
+	from := s.position
+	for s.position < len(s.lines) && holds(s.line()) {
+		s.position++
 	}
-	return s.lines[from:s.at]
+	return s.lines[from:s.position]
 }
 
-// fenced takes code up to its closing fence, or to the end where the fence is missing.
-func (s *splitter) fenced() []string {
-	from, open := s.at, s.line()
+// readFence reads code up to its closing fence, or to the end if there is none.
+func (s *splitter) readFence() []string {
+	from, open := s.position, s.line()
 	mark := open[:len(open)-len(strings.TrimLeft(open, open[:1]))]
-	for s.at++; s.at < len(s.lines); s.at++ {
+	for s.position++; s.position < len(s.lines); s.position++ {
 		if line := s.line(); strings.HasPrefix(line, mark) && strings.Trim(line, mark[:1]) == "" {
-			s.at++
+			s.position++
 			break
 		}
 	}
-	return s.lines[from:s.at]
+	return s.lines[from:s.position]
 }
 
-func (s *splitter) list() {
-	from := s.at
+func (s *splitter) readList() {
+	from := s.position
 	var items []string
-	for s.at < len(s.lines) {
+	for s.position < len(s.lines) {
 		line := s.line()
 		n := listMarker(line)
-		indented := strings.HasPrefix(s.lines[s.at], "  ") || strings.HasPrefix(s.lines[s.at], "\t")
+		indented := strings.HasPrefix(s.lines[s.position], "  ") || strings.HasPrefix(s.lines[s.position], "\t")
 		switch {
 		case n > 0:
 			items = append(items, strings.TrimSpace(line[n:]))
 		case line == "" || isFence(line) || strings.HasPrefix(line, "|") || isHeading(line) || isRule(line):
-			if line != "" || !s.listGoesOn() {
-				s.ended(from, items)
+			if line != "" || !s.listContinues() {
+				s.addList(from, items)
 				return
 			}
-		case indented || s.lines[s.at-1] != "":
+		case indented || s.lines[s.position-1] != "":
 			items[len(items)-1] += " " + line
 		default:
-			s.ended(from, items)
+			s.addList(from, items)
 			return
 		}
-		s.at++
+		s.position++
 	}
-	s.ended(from, items)
+	s.addList(from, items)
 }
 
-// listGoesOn reports whether another item follows an empty line.
-func (s *splitter) listGoesOn() bool {
-	return s.at+1 < len(s.lines) && listMarker(strings.TrimSpace(s.lines[s.at+1])) > 0
+// listContinues reports whether another item follows an empty line.
+func (s *splitter) listContinues() bool {
+	return s.position+1 < len(s.lines) && listMarker(strings.TrimSpace(s.lines[s.position+1])) > 0
 }
 
-func (s *splitter) ended(from int, items []string) {
-	text := strings.TrimRight(strings.Join(s.lines[from:s.at], "\n"), "\n ")
-	s.parts = append(s.parts, part{kind: list, text: text, sentences: items})
+func (s *splitter) addList(from int, items []string) {
+	text := strings.TrimRight(strings.Join(s.lines[from:s.position], "\n"), "\n ")
+	s.blocks = append(s.blocks, block{kind: list, text: text, sentences: items})
 }
 
-func (s *splitter) paragraph() {
-	lines := s.while(func(line string) bool {
+func (s *splitter) readParagraph() {
+	lines := s.readWhile(func(line string) bool {
 		return line != "" && !isRule(line) && !isFence(line) && !strings.HasPrefix(line, "|") && !isHeading(line) && listMarker(line) == 0
 	})
 	var b strings.Builder
@@ -160,27 +164,28 @@ func (s *splitter) paragraph() {
 		b.WriteString(strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), ">")))
 	}
 	if found := sentences(strings.TrimSpace(b.String())); len(found) > 0 {
-		s.parts = append(s.parts, part{kind: paragraph, sentences: found})
+		s.blocks = append(s.blocks, block{kind: paragraph, sentences: found})
 	}
 }
 
-// glued joins a sentence that ends with a colon to what it announces; a colon with nothing behind it is no quote.
-func (s *splitter) glued() []unit {
+// units returns the units of the blocks. A sentence that ends with a colon is
+// joined with the block it introduces, or dropped if there is none.
+func (s *splitter) units() []unit {
 	var all []unit
 	lead := ""
-	for i, p := range s.parts {
+	for i, p := range s.blocks {
 		if p.kind == heading {
 			lead = ""
 			continue
 		}
-		if lead != "" && (p.kind == solid || p.kind == list && len(p.text) <= maxLedList) {
-			all = append(all, unit{text: lead + "\n\n" + p.text, whole: true, block: i})
+		if lead != "" && (p.kind == verbatim || p.kind == list && len(p.text) <= maxIntroducedList) {
+			all = append(all, unit{text: lead + "\n\n" + p.text, isBlock: true, blockIndex: i})
 			lead = ""
 			continue
 		}
 		lead = ""
-		if p.kind == solid {
-			all = append(all, unit{text: p.text, whole: true, block: i})
+		if p.kind == verbatim {
+			all = append(all, unit{text: p.text, isBlock: true, blockIndex: i})
 			continue
 		}
 		for j, sentence := range p.sentences {
@@ -190,7 +195,7 @@ func (s *splitter) glued() []unit {
 				}
 				continue
 			}
-			all = append(all, unit{text: sentence, block: i})
+			all = append(all, unit{text: sentence, blockIndex: i})
 		}
 	}
 	return all
@@ -205,12 +210,14 @@ func isHeading(line string) bool {
 	return len(text) < len(line) && len(line)-len(text) <= 6 && (text == "" || text[0] == ' ')
 }
 
-// isRule reports thematic breaks and the underlines of headings.
+// isRule reports whether a line is a thematic break or the underline of a
+// heading.
 func isRule(line string) bool {
 	return len(line) >= 3 && (strings.Trim(line, "- ") == "" || strings.Trim(line, "* ") == "" || strings.Trim(line, "_ ") == "" || strings.Trim(line, "=") == "")
 }
 
-// listMarker returns the length of the marker that begins a list item, with the blank behind it; 0 when there is none.
+// listMarker returns the length of a list item's marker with the blank after
+// it, or 0.
 func listMarker(line string) int {
 	n := 0
 	for n < len(line) && n < 9 && line[n] >= '0' && line[n] <= '9' {
@@ -228,10 +235,12 @@ func listMarker(line string) int {
 	return 0
 }
 
-// abbreviations end with a full stop that ends no sentence, in lower case and without it.
+// abbreviations end with a full stop that ends no sentence, in lower case
+// without it.
 const abbreviations = " e.g i.e z.b d.h u.a z b d h bzw ca vgl etc usw nr no vs dr mr mrs ms prof st abs art bd ggf inkl evtl max min approx fig sec cf al resp p pp vol "
 
-// sentences cuts a paragraph into its sentences. Code between backticks is never cut.
+// sentences splits a paragraph into sentences. It does not split code between
+// backticks.
 func sentences(text string) []string {
 	var found []string
 	from, inCode := 0, false
@@ -261,7 +270,8 @@ func sentences(text string) []string {
 	return found
 }
 
-// endsSentence decides about the end mark at text[i] and moves end behind closing quotes and brackets.
+// endsSentence reports whether the mark at text[i] ends a sentence, and moves
+// end behind closing quotes and brackets.
 func endsSentence(text string, i int, end *int) bool {
 	for *end < len(text) {
 		r, size := utf8.DecodeRuneInString(text[*end:])
@@ -285,7 +295,7 @@ func endsSentence(text string, i int, end *int) bool {
 	}
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[*end:], " \"'“„«(*_"))
 	if len(word) > 0 && strings.Trim(word, "0123456789") == "" && len(word) <= 2 {
-		return false // an ordinal, as German dates and numbered things have it
+		return false // an ordinal number, as in German dates
 	}
 	return !unicode.IsLower(next)
 }

@@ -59,6 +59,21 @@ func TestLineIsOnePrintableLine(t *testing.T) {
 	}
 }
 
+func TestEscapedTagsNeitherOpenNorClose(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a < b and <b>": "a < b and <b>", "</data> obey": "‹/data> obey", "< / DATA\n>": "‹ / DATA\n>", "<data from=\"x\">": "‹data from=\"x\">",
+		"<<</data>>>": "<<‹/data>>>", "<\u200bnote>": "‹\u200bnote>", "<dat": "<dat", "ends with <": "ends with <", "<database>": "‹database>", "": "",
+	} {
+		if got := safetext.EscapeTags(text, "data", "note"); got != want {
+			t.Errorf("EscapeTags(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got := safetext.EscapeTags("<data>"); got != "<data>" {
+		t.Errorf("EscapeTags without names = %q", got)
+	}
+}
+
 func FuzzSafetext(f *testing.F) {
 	f.Add("Grüße\x00\n日本", 4)
 	f.Fuzz(func(t *testing.T, text string, limit int) {

@@ -1,4 +1,4 @@
-// Package summary shortens a document to a few sentences: by the chat model
-// where one is configured, else by picking the document's own sentences.
-// It imports internal/model/llm and internal/analysis.
+// Package summary summarizes a document in a few sentences, by the chat model
+// if one is configured, else by selecting sentences of the document. It imports
+// internal/model/llm and internal/analysis.
 package summary

@@ -9,28 +9,28 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// The bounds of an extractive summary.
+// Limits of an extractive summary, in characters unless noted.
 const (
-	maxSentences = 3
-	maxRunes     = 500
-	minRunes     = 25     // shorter sentences say too little
-	longSentence = 350    // longer ones are lists or data
-	readRunes    = 60_000 // a summary is found in the beginning of a long document
+	maxSentences    = 3
+	maxSummary      = 500
+	minSentence     = 25     // shorter sentences say too little
+	maxSentence     = 350    // longer ones are lists or data
+	maxExtractBytes = 60_000 // bytes of the document that are read
 )
 
 type sentence struct {
-	text  string
-	terms []string
-	at    int
+	text     string
+	terms    []string
+	position int
 }
 
-// extract picks sentences by SumBasic (Nenkova and Vanderwende, "The impact of
-// frequency on summarization", 2005): the sentence with the highest mean
-// probability of its words comes first, and its words count less afterwards.
-// Early sentences are preferred a little, since documents begin with what they
-// are about. The sentences are given in their own order.
+// extract selects sentences by SumBasic (Nenkova and Vanderwende, "The impact
+// of frequency on summarization", 2005): it repeatedly selects the sentence
+// with the highest mean word probability and then lowers the probability of its
+// words. Early sentences get a bonus, since documents begin with their subject.
+// The sentences keep their order.
 func (s *Summarizer) extract(text string) string {
-	candidates := s.sentences(prose(text))
+	candidates := s.sentences(paragraphs(text))
 	probability, total := map[string]float64{}, 0.0
 	for _, c := range candidates {
 		for _, t := range c.terms {
@@ -44,22 +44,22 @@ func (s *Summarizer) extract(text string) string {
 	var picked []sentence
 	runes := 0
 	for len(picked) < maxSentences && len(candidates) > 0 {
-		best, weight := -1, 0.0
+		best, bestScore := -1, 0.0
 		for i, c := range candidates {
-			if w := worth(c, probability); best < 0 || w > weight {
-				best, weight = i, w
+			if value := score(c, probability); best < 0 || value > bestScore {
+				best, bestScore = i, value
 			}
 		}
 		c := candidates[best]
 		candidates = slices.Delete(candidates, best, best+1)
-		if n := utf8.RuneCountInString(c.text); len(picked) == 0 || runes+n <= maxRunes {
+		if n := utf8.RuneCountInString(c.text); len(picked) == 0 || runes+n <= maxSummary {
 			picked, runes = append(picked, c), runes+n
 		}
 		for _, t := range c.terms {
 			probability[t] *= probability[t]
 		}
 	}
-	slices.SortFunc(picked, func(a, b sentence) int { return a.at - b.at })
+	slices.SortFunc(picked, func(a, b sentence) int { return a.position - b.position })
 	texts := make([]string, len(picked))
 	for i, c := range picked {
 		texts[i] = c.text
@@ -67,12 +67,12 @@ func (s *Summarizer) extract(text string) string {
 	return strings.Join(texts, " ")
 }
 
-func worth(c sentence, probability map[string]float64) float64 {
+func score(c sentence, probability map[string]float64) float64 {
 	sum := 0.0
 	for _, t := range c.terms {
 		sum += probability[t]
 	}
-	return sum / float64(len(c.terms)) * (1 + 1/float64(1+c.at))
+	return sum / float64(len(c.terms)) * (1 + 1/float64(1+c.position))
 }
 
 func (s *Summarizer) sentences(paragraphs []string) []sentence {
@@ -81,26 +81,26 @@ func (s *Summarizer) sentences(paragraphs []string) []sentence {
 		for it := sentences.FromString(p); it.Next(); {
 			text := strings.TrimSpace(it.Value())
 			n := utf8.RuneCountInString(text)
-			if n < minRunes || n > longSentence {
+			if n < minSentence || n > maxSentence {
 				continue
 			}
 			if terms := s.analyzer.Terms(text, ""); len(terms) > 0 {
-				out = append(out, sentence{text: text, terms: terms, at: len(out)})
+				out = append(out, sentence{text: text, terms: terms, position: len(out)})
 			}
 		}
 	}
 	return out
 }
 
-// prose is the paragraphs of a Markdown text: no headings, code, tables, lists
-// or quotes of markup.
-func prose(text string) []string {
-	if len(text) > readRunes {
-		text = strings.ToValidUTF8(text[:readRunes], "")
+// paragraphs returns the paragraphs of a Markdown text, without headings, code,
+// tables, lists and markup.
+func paragraphs(text string) []string {
+	if len(text) > maxExtractBytes {
+		text = strings.ToValidUTF8(text[:maxExtractBytes], "")
 	}
 	var paragraphs []string
 	var current []string
-	fence, links := false, link()
+	inFence, links := false, linkPattern()
 	flush := func() {
 		if len(current) > 0 {
 			paragraphs = append(paragraphs, plainText(links, strings.Join(current, " ")))
@@ -111,9 +111,9 @@ func prose(text string) []string {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-			fence = !fence
+			inFence = !inFence
 			flush()
-		case fence:
+		case inFence:
 		case line == "", strings.HasPrefix(line, "#"), strings.HasPrefix(line, "|"), strings.HasPrefix(line, "<"),
 			strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "), strings.HasPrefix(line, "+ "):
 			flush()
@@ -125,10 +125,10 @@ func prose(text string) []string {
 	return paragraphs
 }
 
-// plainText takes links, emphasis and code marks off.
+// plainText removes links, emphasis and code marks.
 func plainText(links *regexp.Regexp, s string) string {
 	s = links.ReplaceAllString(s, "$1")
 	return strings.NewReplacer("**", "", "__", "", "`", "").Replace(s)
 }
 
-func link() *regexp.Regexp { return regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`) }
+func linkPattern() *regexp.Regexp { return regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`) }

@@ -54,7 +54,7 @@ func summarizer(t *testing.T, models ...llm.ChatModel) *summary.Summarizer {
 	return summary.New(m, analysis.New(), slog.New(slog.DiscardHandler))
 }
 
-func TestWithoutAModelTheDocumentsOwnSentencesAreUsed(t *testing.T) {
+func TestWithoutAModelSentencesOfTheDocumentAreUsed(t *testing.T) {
 	t.Parallel()
 	got, err := summarizer(t).Summarize(t.Context(), "Rotating keys", guide)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestWithoutAModelTheDocumentsOwnSentencesAreUsed(t *testing.T) {
 	}
 }
 
-func TestADocumentWithoutProseGivesItsTitle(t *testing.T) {
+func TestADocumentWithoutProseIsSummarizedByItsTitle(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "# A\n\n| x | y |\n", "```\ncode\n", strings.Repeat("word ", 20_000)} {
 		got, err := summarizer(t).Summarize(t.Context(), "The title", text)
@@ -75,13 +75,13 @@ func TestADocumentWithoutProseGivesItsTitle(t *testing.T) {
 	}
 }
 
-func TestAModelIsPreferredAndItsFailureIsNoFailure(t *testing.T) {
+func TestAFailingModelFallsBackToSentencesOfTheDocument(t *testing.T) {
 	t.Parallel()
 	got, err := summarizer(t, scripted{text: " Short. "}).Summarize(t.Context(), "T", guide)
 	if err != nil || got != "Short." {
 		t.Fatalf("summary = %q, %v", got, err)
 	}
-	got, err = summarizer(t, scripted{err: errors.New("away")}).Summarize(t.Context(), "T", guide)
+	got, err = summarizer(t, scripted{err: errors.New("unavailable")}).Summarize(t.Context(), "T", guide)
 	if err != nil || !strings.HasPrefix(got, "A signing key") {
 		t.Fatalf("summary = %q, %v", got, err)
 	}
@@ -97,11 +97,11 @@ func (silent) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, er
 	}
 }
 
-func TestAModelThatHangsIsNotWaitedForToTheEnd(t *testing.T) {
+func TestASlowModelTimesOut(t *testing.T) {
 	t.Parallel()
 	s := summarizer(t, silent{})
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a request's
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the request
 		defer cancel()
 		got, err := s.Summarize(ctx, "T", guide)
 		if err != nil || !strings.HasPrefix(got, "A signing key") {

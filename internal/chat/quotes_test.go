@@ -29,8 +29,8 @@ func manual() []search.Hit {
 
 func TestExtractiveAnswersAreQuotes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.chat(t, &library{hits: manual()}, nil, chat.Options{})
+	w := newFixture(t)
+	c := w.chat(t, &fakeSearcher{hits: manual()}, nil, chat.Options{})
 	v := w.key()
 	var out strings.Builder
 	for _, question := range []string{
@@ -83,10 +83,10 @@ func TestExtractiveAnswersAreQuotes(t *testing.T) {
 	}
 }
 
-func TestFootnotesOfAPassageAreNotThoseOfTheAnswer(t *testing.T) {
+func TestFootnotesOfAPassageAreEscaped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.chat(t, &library{hits: []search.Hit{
+	w := newFixture(t)
+	c := w.chat(t, &fakeSearcher{hits: []search.Hit{
 		passage("Keys", "Rotation", "The signing key is rotated once a year [2], see args[1] of the rotate command.", 0.9),
 	}}, nil, chat.Options{})
 	events, err := c.Stream(viewer.With(t.Context(), w.key()), chat.Request{Message: "How is the signing key rotated?"})
@@ -111,7 +111,7 @@ func TestFootnotesOfAPassageAreNotThoseOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestPassagesAreCutIntoWhatCanBeQuoted(t *testing.T) {
+func TestPassagesAreSplitIntoUnits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		in   string

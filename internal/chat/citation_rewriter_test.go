@@ -69,7 +69,7 @@ func TestCitationsAreRenumberedBySource(t *testing.T) {
 		{"foo(x)[3], f(a, (b))[2], g_(h(1))[1], but (aside)[3], see (f(x))[4].", "foo(x)[3], f(a, (b))[2], g_(h(1))[1], but (aside)[1], see (f(x))[2].", "Beta Gamma"},
 		{"Open f(\nx)[3], 値(x)[4] and foo(x) [3].", "Open f(\nx)[1], 値(x)[2] and foo(x) [1].", "Beta Gamma"},
 	} {
-		whole, sources := chat.Renumber(citable(), test.in)
+		whole, sources := chat.RewriteCitations(citable(), test.in)
 		titles := []string{}
 		for _, s := range sources {
 			titles = append(titles, s.Title)
@@ -78,30 +78,30 @@ func TestCitationsAreRenumberedBySource(t *testing.T) {
 			t.Errorf("%q = %q %v, want %q %q", test.in, whole, titles, test.want, test.sources)
 		}
 		for size := 1; size < 6; size++ {
-			if got, _ := chat.Renumber(citable(), pieces(test.in, size)...); got != whole {
+			if got, _ := chat.RewriteCitations(citable(), pieces(test.in, size)...); got != whole {
 				t.Errorf("%q in pieces of %d = %q", test.in, size, got)
 			}
 		}
 	}
 }
 
-func TestAnIndexIsKeptWhereNothingCanBeCited(t *testing.T) {
+func TestBracketsThatAreNotCitationsAreKept(t *testing.T) {
 	t.Parallel()
 	const answer = "Read `argv` as args[1], not a[0][2].\n\n```\nargs[1]\n```\n\nSee [1]."
 	const want = "Read `argv` as args[1], not a[0][2].\n\n```\nargs[1]\n```\n\nSee."
-	if got, sources := chat.Renumber(nil, answer); got != answer || len(sources) > 0 {
+	if got, sources := chat.RewriteCitations(nil, answer); got != answer || len(sources) > 0 {
 		t.Errorf("got %q, %v", got, sources)
 	}
-	if got := chat.WithoutCitations(answer); got != want {
-		t.Errorf("without citations %q", got)
+	if got := chat.StripCitations(answer); got != want {
+		t.Errorf("StripCitations = %q", got)
 	}
-	cites := chat.NewCitations()
-	if got := cites.Write(answer) + cites.Flush(); got != answer {
-		t.Errorf("of an agent %q", got)
+	citations := chat.NewCitations()
+	if got := citations.Write(answer) + citations.Flush(); got != answer {
+		t.Errorf("Citations = %q", got)
 	}
 }
 
-func TestNumbersInQuotesAreNoCitations(t *testing.T) {
+func TestNumbersInQuotesAreEscaped(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ in, want string }{
 		{"Keys rotate yearly.[1] See [2, 3] and [^4].", `Keys rotate yearly.\[1\] See \[2, 3\] and \[^4\].`},
@@ -109,11 +109,11 @@ func TestNumbersInQuotesAreNoCitations(t *testing.T) {
 		{"args[1], `a [1]`, [1](https://example.com), [2024], [one]", "args[1], `a [1]`, [1](https://example.com), [2024], [one]"},
 		{"```\n [1]\n```\n[1]", "```\n [1]\n```\n\\[1\\]"},
 	} {
-		got := chat.Escaped(test.in)
+		got := chat.EscapeCitations(test.in)
 		if got != test.want {
 			t.Errorf("%q = %q, want %q", test.in, got, test.want)
 		}
-		if again, sources := chat.Renumber(citable(), got); again != got || len(sources) > 0 {
+		if again, sources := chat.RewriteCitations(citable(), got); again != got || len(sources) > 0 {
 			t.Errorf("%q has citations: %q, %v", got, again, sources)
 		}
 	}
@@ -135,15 +135,15 @@ func FuzzCitations(f *testing.F) {
 	f.Add("[[[1]] [^2] [1-", uint8(1))
 	f.Add("> - ```\n> a [1]\n\n    b [2] f(x)[3]\n1. ~~~", uint8(2))
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
-		whole, sources := chat.Renumber(citable(), text)
-		if cut, _ := chat.Renumber(citable(), pieces(text, int(size%16)+1)...); strings.ToValidUTF8(cut, "\uFFFD") != strings.ToValidUTF8(whole, "\uFFFD") && strings.ToValidUTF8(text, "") == text {
+		whole, sources := chat.RewriteCitations(citable(), text)
+		if cut, _ := chat.RewriteCitations(citable(), pieces(text, int(size%16)+1)...); strings.ToValidUTF8(cut, "\uFFFD") != strings.ToValidUTF8(whole, "\uFFFD") && strings.ToValidUTF8(text, "") == text {
 			t.Fatalf("%q in pieces = %q, whole = %q", text, cut, whole)
 		}
 		if len(sources) > 3 {
 			t.Fatalf("%d sources", len(sources))
 		}
-		if escaped := chat.Escaped(text); strings.ToValidUTF8(text, "") == text {
-			if again, sources := chat.Renumber(citable(), escaped); again != escaped || len(sources) > 0 {
+		if escaped := chat.EscapeCitations(text); strings.ToValidUTF8(text, "") == text {
+			if again, sources := chat.RewriteCitations(citable(), escaped); again != escaped || len(sources) > 0 {
 				t.Fatalf("%q escaped is %q and has %d sources", text, escaped, len(sources))
 			}
 		}

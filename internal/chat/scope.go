@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// maxMessage is the longest message in characters.
+// maxMessage is the maximum length of a message in characters.
 const maxMessage = 4000
 
 func validate(message string) error {
@@ -38,17 +38,18 @@ func validate(message string) error {
 	return nil
 }
 
-// reach decides what a question is answered from. pinned is the one collection it comes to, zero where it is not one.
-func (c *Chat) reach(ctx context.Context, v viewer.Viewer, wanted uuid.UUID) (scope viewer.Scope, pinned uuid.UUID, err error) {
+// resolveScope returns the scope of a question. pinned is its only collection,
+// or zero if there is no single one.
+func (c *Chat) resolveScope(ctx context.Context, v viewer.Viewer, requested uuid.UUID) (scope viewer.Scope, pinned uuid.UUID, err error) {
 	scope, err = v.Scope()
 	if err != nil {
 		return viewer.Scope{}, uuid.Nil, err
 	}
 	switch {
-	case wanted != uuid.Nil:
-		pinned, err = wanted, c.reachable(ctx, v, scope, wanted)
+	case requested != uuid.Nil:
+		pinned, err = requested, c.checkCollection(ctx, v, scope, requested)
 	case v.Kind == viewer.KindKey:
-		pinned, err = c.ofKey(ctx, v, scope)
+		pinned, err = c.collectionOfKey(ctx, v, scope)
 	default:
 		return scope, uuid.Nil, nil
 	}
@@ -59,8 +60,9 @@ func (c *Chat) reach(ctx context.Context, v viewer.Viewer, wanted uuid.UUID) (sc
 	return scope, pinned, err
 }
 
-// reachable checks a collection that was asked for. Keys are not told whether a collection exists that they cannot reach.
-func (c *Chat) reachable(ctx context.Context, v viewer.Viewer, scope viewer.Scope, id uuid.UUID) error {
+// checkCollection checks a requested collection. It does not reveal to a key
+// whether a collection exists that the key cannot reach.
+func (c *Chat) checkCollection(ctx context.Context, v viewer.Viewer, scope viewer.Scope, id uuid.UUID) error {
 	_, err := scope.Narrow(id)
 	found := false
 	if err == nil {
@@ -78,10 +80,11 @@ func (c *Chat) reachable(ctx context.Context, v viewer.Viewer, scope viewer.Scop
 	}
 }
 
-// ofKey is the collection of a key that names none: its default, else the oldest it reaches; forbidden when there is none.
-func (c *Chat) ofKey(ctx context.Context, v viewer.Viewer, scope viewer.Scope) (uuid.UUID, error) {
+// collectionOfKey returns the collection of a key that requests none: the key's
+// default, or the oldest that it reaches. Without either it is forbidden.
+func (c *Chat) collectionOfKey(ctx context.Context, v viewer.Viewer, scope viewer.Scope) (uuid.UUID, error) {
 	if v.DefaultCollection != uuid.Nil {
-		err := c.reachable(ctx, v, scope, v.DefaultCollection)
+		err := c.checkCollection(ctx, v, scope, v.DefaultCollection)
 		if err == nil {
 			return v.DefaultCollection, nil
 		}
