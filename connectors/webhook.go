@@ -73,7 +73,7 @@ type Delivery struct {
 	// Response is the body that the platform expects in return, as for a challenge.
 	// It is nil for an ordinary delivery.
 	Response []byte
-	// Items are ids or paths of items that changed or were deleted; a [Resolver] tells
+	// Items are ids or paths of items that changed or were deleted; a [Resolver] determines
 	// which.
 	Items []string
 	// AllChanged says that any item may have changed.

@@ -29,30 +29,30 @@ func NewRedisBus(client redis.UniversalClient, log *slog.Logger) *RedisBus {
 }
 
 // Publish implements Bus.
-func (b *RedisBus) Publish(ctx context.Context, n Notification) error {
-	payload, err := json.Marshal(n)
+func (b *RedisBus) Publish(ctx context.Context, s Signal) error {
+	payload, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("encode a notification: %w", err)
+		return fmt.Errorf("encode a signal: %w", err)
 	}
 	if err := b.redis.Publish(ctx, busChannel, payload).Err(); err != nil {
-		return fmt.Errorf("publish a notification: %w", err)
+		return fmt.Errorf("publish a signal: %w", err)
 	}
 	return nil
 }
 
 // Subscribe implements Bus.
-func (b *RedisBus) Subscribe(ctx context.Context, deliver func(Notification)) (stop func()) {
+func (b *RedisBus) Subscribe(ctx context.Context, deliver func(Signal)) (stop func()) {
 	pubsub := b.redis.Subscribe(context.WithoutCancel(ctx), busChannel)
 	messages := pubsub.Channel()
 	var done sync.WaitGroup
 	done.Go(func() {
 		for m := range messages {
-			var n Notification
-			if err := json.Unmarshal([]byte(m.Payload), &n); err != nil {
-				b.log.Warn("run notification not readable", slog.Any("error", err))
+			var s Signal
+			if err := json.Unmarshal([]byte(m.Payload), &s); err != nil {
+				b.log.Warn("run signal not readable", slog.Any("error", err))
 				continue
 			}
-			deliver(n)
+			deliver(s)
 		}
 	})
 	return func() {

@@ -25,7 +25,7 @@ func (r *Runs) Cancel(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) 
 		return row, err
 	}
 	if !r.cancelLocal(id, errCanceled) {
-		r.publish(ctx, id, NotifyCancel)
+		r.publish(ctx, id, SignalCancel)
 	}
 	f := &follower{runs: r, run: id, row: row, wake: make(chan struct{}, 1)}
 	r.addFollower(f)

@@ -63,11 +63,11 @@ func (j *journal) append(e pendingEvent) error {
 	} else {
 		j.pending = append(j.pending, e)
 	}
-	j.signal()
+	j.wakeWriter()
 	return nil
 }
 
-func (j *journal) signal() {
+func (j *journal) wakeWriter() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -79,7 +79,7 @@ func (j *journal) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	j.signal()
+	j.wakeWriter()
 }
 
 func (j *journal) failure() error {

@@ -27,29 +27,29 @@ type Memories interface {
 	Remember(ctx context.Context, agent, run uuid.UUID, note memory.Note) (memory.Item, error)
 }
 
-// Bus carries notifications between processes. Notifications may be lost,
+// Bus carries signals between processes. Signals may be lost,
 // because the database holds the truth.
 type Bus interface {
-	Publish(ctx context.Context, n Notification) error
-	// Subscribe passes all notifications to deliver until stop is called, which
+	Publish(ctx context.Context, s Signal) error
+	// Subscribe passes all signals to deliver until stop is called, which
 	// waits for the last one. The end of ctx has no effect.
-	Subscribe(ctx context.Context, deliver func(Notification)) (stop func())
+	Subscribe(ctx context.Context, deliver func(Signal)) (stop func())
 }
 
-// Notification tells other processes about a run.
-type Notification struct {
-	Run  uuid.UUID        `json:"run"`
-	Kind NotificationKind `json:"kind"`
+// Signal tells other processes about a run.
+type Signal struct {
+	Run  uuid.UUID  `json:"run"`
+	Kind SignalKind `json:"kind"`
 }
 
-// NotificationKind is the kind of a notification.
-type NotificationKind string
+// SignalKind is the kind of a signal.
+type SignalKind string
 
-// The kinds of notifications.
+// The kinds of signals.
 const (
-	NotifyEvents  NotificationKind = "events"  // the run has new events
-	NotifyCancel  NotificationKind = "cancel"  // the process of the run should cancel it
-	NotifyWatched NotificationKind = "watched" // another process has a follower of the run
+	SignalEvents  SignalKind = "events"  // the run has new events
+	SignalCancel  SignalKind = "cancel"  // the process of the run should cancel it
+	SignalWatched SignalKind = "watched" // another process has a follower of the run
 )
 
 // Options configure Runs. Options without a default are required.
@@ -71,7 +71,7 @@ type Options struct {
 	HeartbeatInterval time.Duration // 5 s
 	HeartbeatTimeout  time.Duration // age of a heartbeat from which a run counts as lost: 30 s
 	BatchInterval     time.Duration // between two events with pieces of the answer: 80 ms
-	PollInterval      time.Duration // of followers, in case notifications are lost: 2 s
+	PollInterval      time.Duration // of followers, in case signals are lost: 2 s
 	StoreTimeout      time.Duration // of storing the end of a run: 10 s
 }
 
@@ -160,7 +160,7 @@ func New(ctx context.Context, o Options) (*Runs, error) {
 		opt: o, loop: l, active: map[uuid.UUID]*activeRun{}, followers: map[uuid.UUID]map[*follower]struct{}{},
 		closing: make(chan struct{}),
 	}
-	r.unsubscribe = o.Bus.Subscribe(ctx, r.handleNotification)
+	r.unsubscribe = o.Bus.Subscribe(ctx, r.handleSignal)
 	ctx = context.WithoutCancel(ctx)
 	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatInterval, r.writeHeartbeats) })
 	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatTimeout/2, r.sweepAndLog) })
@@ -198,17 +198,17 @@ func (r *Runs) runPeriodically(ctx context.Context, interval time.Duration, do f
 	}
 }
 
-// handleNotification handles notifications of all processes, including this
+// handleSignal handles signals of all processes, including this
 // one.
-func (r *Runs) handleNotification(n Notification) {
-	switch n.Kind {
-	case NotifyEvents:
-		r.wakeFollowers(n.Run)
-	case NotifyCancel:
-		r.cancelLocal(n.Run, errCanceled)
-	case NotifyWatched:
+func (r *Runs) handleSignal(s Signal) {
+	switch s.Kind {
+	case SignalEvents:
+		r.wakeFollowers(s.Run)
+	case SignalCancel:
+		r.cancelLocal(s.Run, errCanceled)
+	case SignalWatched:
 		r.mu.Lock()
-		if a := r.active[n.Run]; a != nil {
+		if a := r.active[s.Run]; a != nil {
 			a.watchedAt = time.Now()
 		}
 		r.mu.Unlock()
@@ -226,18 +226,18 @@ func (r *Runs) cancelLocal(id uuid.UUID, cause error) bool {
 	return a != nil
 }
 
-// publish notifies other processes. A lost notification is harmless, because
+// publish sends a signal to the other processes. A lost signal is harmless, because
 // they poll.
-func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind NotificationKind) {
-	if err := r.opt.Bus.Publish(ctx, Notification{Run: id, Kind: kind}); err != nil && ctx.Err() == nil {
-		r.opt.Log.DebugContext(ctx, "run notification not published", slog.Any("run", id), slog.Any("error", err))
+func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind SignalKind) {
+	if err := r.opt.Bus.Publish(ctx, Signal{Run: id, Kind: kind}); err != nil && ctx.Err() == nil {
+		r.opt.Log.DebugContext(ctx, "run signal not published", slog.Any("run", id), slog.Any("error", err))
 	}
 }
 
 // notifyFollowers wakes the followers of a run in all processes.
 func (r *Runs) notifyFollowers(ctx context.Context, id uuid.UUID) {
 	r.wakeFollowers(id)
-	r.publish(ctx, id, NotifyEvents)
+	r.publish(ctx, id, SignalEvents)
 }
 
 // addFollower and removeFollower count the followers of a run. When the last

@@ -183,7 +183,7 @@ func (f *follower) follow(ctx context.Context, seq int64) {
 func (f *follower) announce(ctx context.Context) {
 	if !f.isLocal && time.Since(f.announcedAt) > f.runs.opt.GracePeriod/6 {
 		f.announcedAt = time.Now()
-		f.runs.publish(ctx, f.run, NotifyWatched)
+		f.runs.publish(ctx, f.run, SignalWatched)
 	}
 }
 

@@ -60,7 +60,7 @@ func (r *allowList) add(users []user, groups []group) {
 }
 
 // groupID returns the same id of a group in lists of readers and of groups.
-// Data Center has names only, in any case.
+// Data Center has names only, in upper or lower case.
 func groupID(g group) string {
 	if g.ID != "" {
 		return g.ID

@@ -168,7 +168,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 			bare[i] = connectors.Item{ID: item.ID, Path: item.Path}
 		}
 		compare("without a walk", s.open(t, settings), bare, groups, want)
-		// Without notes there are no groups to be told later.
+		// Without state there are no groups to list later.
 		untold := settings
 		untold.State = nil
 		compare("without notes", s.open(t, untold), items, groups, want)
@@ -300,7 +300,7 @@ func TestReadersFailClosed(t *testing.T) {
 					return nil
 				})
 				lister, _ := source.(connectors.PermissionLister)
-				// The walk of this source told the page's restriction, not that above it.
+				// The walk reported the page's own restriction, not the inherited one.
 				readers, err := lister.Readers(t.Context(), []connectors.Item{item})
 				s.Fail(nil)
 				if err == nil && (len(readers[item.ID].Principals) > 0 || readers[item.ID].Everyone) && part == "/permissions" {

@@ -47,7 +47,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	}
 	page := connectors.Page{Items: make([]connectors.Item, 0, len(files)), Next: cursor, Done: len(files) < connectors.MaxPageItems}
 	for _, file := range files {
-		// A listing out of order would skip files or go round for ever.
+		// A listing out of order would skip files or loop.
 		if file.Path <= page.Next {
 			return connectors.Page{}, connectors.Fatal(fmt.Errorf("list the uploaded files: %q comes after %q", file.Path, page.Next))
 		}

@@ -56,7 +56,7 @@ func (d *database) checkGrants(ctx context.Context, s *session) error {
 	if err != nil {
 		return d.connectError(err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells of everything that matters
+	defer func() { _ = rows.Close() }() // Err reports what matters
 	var lines []string
 	for rows.Next() {
 		var line string

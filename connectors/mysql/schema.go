@@ -28,7 +28,7 @@ func (d *database) visibleTables(ctx context.Context, s *session) ([]connectors.
 		}
 		if t.View {
 			t.Rows = -1
-			if t.Comment == "VIEW" { // what the server writes there by itself
+			if t.Comment == "VIEW" { // written by the server
 				t.Comment = ""
 			}
 		}
@@ -113,7 +113,7 @@ func (s *session) each(ctx context.Context, statement string, scan func(*sql.Row
 	if err != nil {
 		return fmt.Errorf("read the schema: %w", err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells of everything that matters
+	defer func() { _ = rows.Close() }() // Err reports what matters
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return fmt.Errorf("read the schema: %w", err)
