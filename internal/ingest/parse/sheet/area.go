@@ -2,10 +2,10 @@ package sheet
 
 import "strings"
 
-// area is a rectangle of cells, its borders included, rows and columns from 0.
+// area is a rectangle of cells including its borders. Rows and columns count from 0.
 type area struct{ top, left, bottom, right int }
 
-// parseArea reads "B3" or "A1:C10".
+// parseArea parses a reference such as "B3" or "A1:C10".
 func parseArea(ref string) (area, bool) {
 	from, to, isRange := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	top, left, ok := parseCell(from)
@@ -22,13 +22,13 @@ func parseArea(ref string) (area, bool) {
 	return area{min(top, bottom), min(left, right), max(top, bottom), max(left, right)}, true
 }
 
-// Bounds of what a reference can point at.
+// maxRefRow and maxRefColumn are the highest row and column of a reference.
 const (
 	maxRefRow    = 1 << 20
 	maxRefColumn = 1 << 14
 )
 
-// parseCell reads a reference such as "AB12" as row and column from 0.
+// parseCell parses a reference such as "AB12" as row and column from 0.
 func parseCell[T string | []byte](ref T) (row, column int, ok bool) {
 	i := 0
 	for i < len(ref) && ref[i]|0x20 >= 'a' && ref[i]|0x20 <= 'z' {
@@ -50,7 +50,7 @@ func parseCell[T string | []byte](ref T) (row, column int, ok bool) {
 	return row - 1, column - 1, true
 }
 
-// columnLetters returns what a column is called: A to Z, AA and so on.
+// columnLetters returns the name of a column: A to Z, AA and so on.
 func columnLetters(column int) string {
 	var letters [8]byte
 	at := len(letters)

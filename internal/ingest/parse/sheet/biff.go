@@ -34,7 +34,7 @@ const (
 	recordBOF         = 0x0809
 )
 
-// Versions that a BOF record names.
+// Versions in a BOF record.
 const (
 	biff5 = 0x0500
 	biff8 = 0x0600
@@ -48,7 +48,8 @@ type records struct {
 	data   []byte
 }
 
-// next goes on to the next record, false at the end. The last record of a stream that is cut off is shorter than it says.
+// next reads the next record. It is false at the end. The last record of a truncated stream may be shorter than
+// declared.
 func (r *records) next() bool {
 	if r.at+4 > len(r.stream) {
 		return false
@@ -61,7 +62,7 @@ func (r *records) next() bool {
 	return true
 }
 
-// continued returns the data of the record and of those that continue it.
+// continued returns the data of the record and of its continuations.
 func (r *records) continued() *pieces {
 	p := &pieces{list: [][]byte{r.data}}
 	for r.at+4 <= len(r.stream) && binary.LittleEndian.Uint16(r.stream[r.at:]) == recordContinue {
@@ -73,7 +74,7 @@ func (r *records) continued() *pieces {
 	return p
 }
 
-// u16 and u32 return a number of the record, 0 beyond its end.
+// u16 returns a number of the record, 0 beyond its end.
 func (r *records) u16(at int) int {
 	if at+2 > len(r.data) {
 		return 0
@@ -88,19 +89,19 @@ func (r *records) u32(at int) uint32 {
 	return binary.LittleEndian.Uint32(r.data[at:])
 }
 
-// pieces reads data that goes on over several records.
+// pieces reads data that several records contain.
 type pieces struct {
-	list [][]byte // what is left of each
-	end  bool     // there was too little
+	list    [][]byte // the unread rest of each record
+	isShort bool     // the data ended too early
 }
 
-// rest returns what is left of the piece at hand, which is empty only at the end.
+// rest returns the unread rest of the current piece. It is empty only at the end.
 func (p *pieces) rest() []byte {
 	for len(p.list) > 0 && len(p.list[0]) == 0 {
 		p.list = p.list[1:]
 	}
 	if len(p.list) == 0 {
-		p.end = true
+		p.isShort = true
 		return nil
 	}
 	return p.list[0]
@@ -144,8 +145,8 @@ const (
 	flagRich     = 8
 )
 
-// appendString appends a string of BIFF8 with that many characters: its flags, its characters, and what belongs to them,
-// which is passed over. Where the characters go on in the next record, that begins with flags again.
+// appendString appends a string of BIFF8 with a number of characters, and skips its formatting. If a string continues
+// in the next record, that record starts with flags.
 func (p *pieces) appendString(to []byte, characters int) []byte {
 	flags := p.u8()
 	runs, extension := 0, 0
@@ -162,7 +163,7 @@ func (p *pieces) appendString(to []byte, characters int) []byte {
 }
 
 func (p *pieces) appendCharacters(to []byte, characters int, wide bool) []byte {
-	var high rune // a first half of a pair that ends a record
+	var high rune // a high surrogate at the end of a record
 	for characters > 0 && len(p.list) > 0 {
 		rest := p.list[0]
 		if wide {
@@ -186,13 +187,13 @@ func (p *pieces) appendCharacters(to []byte, characters int, wide bool) []byte {
 		}
 	}
 	if characters > 0 {
-		p.end = true
+		p.isShort = true
 	}
 	return to
 }
 
-// appendUTF16 appends little-endian UTF-16. The first half of a pair may come from the text before, and is returned when
-// it ends this one.
+// appendUTF16 appends little-endian UTF-16. It takes a high surrogate from the text before, and returns the one at the
+// end of this text.
 func appendUTF16(to, text []byte, high rune) ([]byte, rune) {
 	for i := 0; i+1 < len(text); i += 2 {
 		r := rune(binary.LittleEndian.Uint16(text[i:]))

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// dateFormat says which parts of a date and a time a format shows. They are shown in the order of ISO 8601.
+// dateFormat holds the parts of a date and time that a format shows. They are written in the order of ISO 8601.
 type dateFormat struct {
 	year, month, day     bool
 	hour, minute, second bool
 	subsecond            int  // digits of the fraction of a second
-	elapsed              byte // 'h', 'm' or 's' for a span of time, counted in these
+	elapsed              byte // 'h', 'm' or 's', the unit of a duration; 0 for a date
 }
 
 const secondsADay = 86400
@@ -52,7 +52,7 @@ func compileDate(tokens []token) dateFormat {
 	return f
 }
 
-// isMinute reports an m that stands behind the hour or before the second.
+// isMinute reports whether an m comes after the hour or before the second.
 func isMinute(tokens []token, i int) bool {
 	for n := i - 1; n >= 0; n-- {
 		switch t := tokens[n]; t.what {
@@ -118,7 +118,7 @@ func (f *dateFormat) append(to []byte, value float64, from1904 bool) []byte {
 	return to
 }
 
-// appendDay appends a day, of which 1 is the first of 1900. Spreadsheets believe that 1900 was a leap year.
+// appendDay appends a day, of which 1 is 1 January 1900. In spreadsheets, 1900 is a leap year.
 func (f *dateFormat) appendDay(to []byte, day int) []byte {
 	year, month, date := 1900, 2, 29
 	if day != 60 {
@@ -157,7 +157,7 @@ func (f *dateFormat) appendSeconds(to []byte, ticks, scale int64) []byte {
 	return to
 }
 
-// appendElapsed appends a span of time, whose hours may be more than 24.
+// appendElapsed appends a duration, whose hours may exceed 24.
 func (f *dateFormat) appendElapsed(to []byte, value float64) []byte {
 	scale := int64(1)
 	for range f.subsecond {
@@ -199,7 +199,7 @@ func appendPadded(to []byte, value int64, digits int) []byte {
 	return strconv.AppendInt(to, value, 10)
 }
 
-// appendISO appends a date that is written as ISO 8601 has it, without a time at midnight and without seconds that are zero.
+// appendISO appends a date in ISO 8601, without a time at midnight and without seconds that are zero.
 func appendISO(to, value []byte) []byte {
 	date, clock, found := bytes.Cut(value, []byte("T"))
 	if !found || len(clock) < len("00:00") {

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// numberFormat is a compiled number format of ECMA-376 Part 1, 18.8.30 and 18.8.31. The zero value shows numbers in
+// numberFormat is a compiled number format (ECMA-376 part 1, 18.8.30 and 18.8.31). The zero value shows numbers in
 // their shortest form.
 type numberFormat struct{ sections []section }
 
-// section is one of the parts of a number format that semicolons separate.
+// A section is a part of a number format. Semicolons separate them.
 type section struct {
 	kind      sectionKind
 	compare   string // of a condition: "<", ">=", …; "" for none
 	bound     float64
-	whole     []place // of number sections: what stands before, and from, the decimal point
+	whole     []place // of number sections: the part before the decimal point, and the part from it on
 	fraction  []place
 	decimals  int
 	thousands bool
-	power     int // by how many tens the value is multiplied before it is shown
-	exponent  int // how many digits an exponent has at least, 0 for none
+	power     int // the value is multiplied by this power of ten
+	exponent  int // the least number of digits of the exponent, 0 for none
 	date      dateFormat
 }
 
@@ -34,16 +34,16 @@ const (
 	literal
 )
 
-// place is a literal, or a place for a digit: 0, # or ?.
+// A place is a literal or a placeholder of a digit: 0, # or ?.
 type place struct {
 	text  string
 	digit byte
 }
 
-// maxFormat is the longest format code that is believed.
+// maxFormat is the longest format code, in bytes.
 const maxFormat = 1000
 
-// compileFormat reads a format code. What makes no sense shows numbers in their shortest form.
+// compileFormat compiles a format code. An invalid one shows numbers in their shortest form.
 func compileFormat(code string) *numberFormat {
 	format := &numberFormat{}
 	if code == "" || len(code) > maxFormat {
@@ -60,12 +60,12 @@ func compileFormat(code string) *numberFormat {
 	return format
 }
 
-// isGeneral reports a format that shows all numbers in their shortest form.
+// isGeneral reports whether the format shows all numbers in their shortest form.
 func (f *numberFormat) isGeneral() bool {
 	return len(f.sections) == 0 || len(f.sections) == 1 && f.sections[0].kind == general && f.sections[0].compare == ""
 }
 
-// token is a part of a format code: a literal (0), a place for a digit, or a letter or sign with a meaning.
+// A token is a part of a format code: a literal (0), a placeholder of a digit, or a letter or sign with a meaning.
 type token struct {
 	what byte
 	text string
@@ -78,7 +78,7 @@ const (
 	tokenClock     = 'a' // AM/PM
 )
 
-// lexSection cuts the first section of a format code into tokens.
+// lexSection splits the first section of a format code into tokens.
 func lexSection(code string) (tokens []token, rest string, more bool) {
 	for code != "" {
 		size := 1
@@ -116,7 +116,7 @@ func lexSection(code string) (tokens []token, rest string, more bool) {
 	return tokens, "", false
 }
 
-// lexBracket reads what stands in brackets: a currency, a condition, an elapsed time. Colours and languages say nothing.
+// lexBracket parses the content of brackets: a currency, a condition or a duration. Colors and languages are ignored.
 func lexBracket(inside string) []token {
 	switch lower := strings.ToLower(inside); {
 	case strings.HasPrefix(inside, "$"):
@@ -130,7 +130,7 @@ func lexBracket(inside string) []token {
 	return nil
 }
 
-// lexLetter reads a run of the same letter, a word with a meaning, or any other character.
+// lexLetter parses a run of one letter, a word with a meaning, or any other character.
 func lexLetter(code string) (token, int) {
 	upper := strings.ToUpper(code[:min(len(code), 8)])
 	for _, word := range []string{"GENERAL", "STANDARD"} {
@@ -171,7 +171,7 @@ func compileSection(tokens []token) section {
 		case tokenGeneral:
 			return s
 		case '0':
-			// Behind a point it may stand for a part of a second.
+			// After a point it may be a fraction of a second.
 			hasDigit = hasDigit || i == 0 || tokens[i-1].what != '.' && tokens[i-1].what != '0'
 		case '#', '?':
 			hasDigit = true
@@ -202,12 +202,12 @@ func compileSection(tokens []token) section {
 	return s
 }
 
-// hasPlace reports a place for a digit, such as those of ".00".
+// hasPlace reports whether there is a placeholder of a digit, as in ".00".
 func hasPlace(tokens []token) bool {
 	return slices.ContainsFunc(tokens, func(t token) bool { return t.what == '0' })
 }
 
-// compileFigures reads a section with places for digits.
+// compileFigures compiles a section with placeholders of digits.
 func (s *section) compileFigures(tokens []token) {
 	s.kind = figures
 	lastDigit := 0
@@ -217,11 +217,11 @@ func (s *section) compileFigures(tokens []token) {
 		}
 	}
 	places := &s.whole
-	seenDigit, afterPoint, afterExponent := false, false, false
+	hasDigit, afterPoint, afterExponent := false, false, false
 	for i, t := range tokens {
 		switch t.what {
 		case '0', '#', '?':
-			seenDigit = true
+			hasDigit = true
 			if afterExponent {
 				s.exponent++
 				continue
@@ -240,7 +240,7 @@ func (s *section) compileFigures(tokens []token) {
 			switch {
 			case i > lastDigit, endsWhole(tokens[i:]):
 				s.power -= 3
-			case seenDigit && !afterPoint:
+			case hasDigit && !afterPoint:
 				s.thousands = true
 			}
 		case '%':
@@ -251,7 +251,7 @@ func (s *section) compileFigures(tokens []token) {
 			places = &s.fraction
 			*places = append(*places, place{digit: 'E'})
 		case '/':
-			if seenDigit && i < lastDigit { // a fraction
+			if hasDigit && i < lastDigit { // a fraction
 				*s = section{compare: s.compare, bound: s.bound}
 				return
 			}
@@ -265,7 +265,7 @@ func (s *section) compileFigures(tokens []token) {
 	}
 }
 
-// endsWhole reports commas right before the decimal point, each of which divides by a thousand.
+// endsWhole reports whether the tokens are commas before the decimal point. Each divides by a thousand.
 func endsWhole(tokens []token) bool {
 	for _, t := range tokens {
 		if t.what != ',' {
@@ -275,8 +275,9 @@ func endsWhole(tokens []token) bool {
 	return false
 }
 
-// choose returns the section that shows a value, and whether the value's sign is left out because the section stands for it.
-func (f *numberFormat) choose(value float64) (chosen *section, unsigned bool) {
+// choose returns the section that shows a value. The value is shown without its sign if the section is only for
+// negative values.
+func (f *numberFormat) choose(value float64) (chosen *section, isUnsigned bool) {
 	n := len(f.sections)
 	if n == 0 {
 		return nil, false
@@ -320,8 +321,7 @@ func (s *section) matches(value float64, i int) bool {
 	return i == 0 && value > 0 || i == 1 && value < 0
 }
 
-// builtinFormat returns the code of a format that files need not spell out. The currency of those that have one depends
-// on the reader's computer, so none is shown.
+// builtinFormat returns the code of a built-in format. Currencies, which depend on the user's settings, are left out.
 func builtinFormat(id int) string {
 	switch id {
 	case 1:

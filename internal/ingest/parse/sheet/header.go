@@ -2,33 +2,33 @@ package sheet
 
 import "strings"
 
-// How far down a header is looked for, and which share of the columns a row must fill to be one, in percent.
+// maxPreface is how many rows may be above a header, fullRow the share of columns, in percent, that a header must fill.
 const (
 	maxPreface = 12
 	fullRow    = 60
 )
 
-// maxLevels is how many rows of groups may stand above the names of the columns.
+// maxLevels is how many rows of groups may be above the names of the columns.
 const maxLevels = 3
 
-// maxUnit is the longest text of a row of units below a header.
+// maxUnit is the longest text in a row of units below a header.
 const maxUnit = 8
 
 // head is the header of a table.
 type head struct {
-	preface int      // rows that stand above it and are not of the table
-	rows    int      // how many rows the header takes
-	cells   []string // a cell for each column
+	preface int      // rows above the header that do not belong to the table
+	rows    int      // rows of the header
+	cells   []string // one for each column
 }
 
-// head finds the header of a table with these columns.
+// head returns the header of a table with the columns.
 func (t *Tables) head(list []row, used []int) head {
 	for i := range min(len(list)-1, maxPreface) {
 		top := t.topOf(list, i, used)
 		if t.isHeader(list, i, used) && t.filled(list, top, i, used) >= fullRow {
 			return t.headOf(list, top, i, used)
 		}
-		if t.filled(list, i, i, used) >= fullRow && !t.groups(list, i, i+1, used) {
+		if t.filled(list, i, i, used) >= fullRow && !t.isGroups(list, i, i+1, used) {
 			if t.areUnits(list, i+1, used) {
 				return t.headOf(list, top, i+1, used)
 			}
@@ -37,24 +37,24 @@ func (t *Tables) head(list []row, used []int) head {
 	}
 	switch {
 	case len(list) == 1:
-	case t.words(&list[0]) && len(list) > 2 && len(t.merged[list[0].number]) > 0 && t.words(&list[1]) && t.groups(list, 0, 1, used):
+	case t.isWords(&list[0]) && len(list) > 2 && len(t.merged[list[0].number]) > 0 && t.isWords(&list[1]) && t.isGroups(list, 0, 1, used):
 		return t.headOf(list, 0, 1, used)
-	case !t.words(&list[0]):
+	case !t.isWords(&list[0]):
 		return head{cells: letterHeader(used)}
 	}
 	return head{rows: 1, cells: t.textsOf(&list[0], used)}
 }
 
-// topOf returns the first of the rows of groups above the names of columns.
+// topOf returns the first row of groups above the names of columns.
 func (t *Tables) topOf(list []row, names int, used []int) int {
 	top := names
-	for top > 0 && names-top < maxLevels && t.groups(list, top-1, names, used) {
+	for top > 0 && names-top < maxLevels && t.isGroups(list, top-1, names, used) {
 		top--
 	}
 	return top
 }
 
-// headOf makes a header of some rows.
+// headOf returns the header of several rows.
 func (t *Tables) headOf(list []row, top, bottom int, used []int) head {
 	cells := t.textsOf(&list[bottom], used)
 	for i := bottom - 1; i >= top; i-- {
@@ -63,9 +63,10 @@ func (t *Tables) headOf(list []row, top, bottom int, used []int) head {
 	return head{preface: top, rows: bottom - top + 1, cells: cells}
 }
 
-// areUnits reports a row of short texts between the names of columns and their numbers, with nothing in the first column.
+// areUnits reports whether a row contains units: short texts between the names of columns and their numbers, without
+// one in the first column.
 func (t *Tables) areUnits(list []row, i int, used []int) bool {
-	if i+1 >= len(list) || t.rows.at(&list[i], used[0]) != "" || !t.words(&list[i-1]) || !t.isHeader(list, i, used) {
+	if i+1 >= len(list) || t.rows.at(&list[i], used[0]) != "" || !t.isWords(&list[i-1]) || !t.isHeader(list, i, used) {
 		return false
 	}
 	for _, column := range used {
@@ -76,8 +77,8 @@ func (t *Tables) areUnits(list []row, i int, used []int) bool {
 	return true
 }
 
-// filled returns how much of the columns the rows from top to bottom fill, in percent. The first column, of the names of
-// the rows, needs no name itself.
+// filled returns the share of the columns, in percent, that rows fill. The first column, which contains the names of
+// rows, needs no name.
 func (t *Tables) filled(list []row, top, bottom int, used []int) int {
 	n := 0
 	for _, column := range used {
@@ -94,8 +95,8 @@ func (t *Tables) filled(list []row, top, bottom int, used []int) int {
 	return n * 100 / len(used)
 }
 
-// isHeader reports a row of texts above a row with numbers or dates. Years, dates and numbers in sequence may be in it,
-// where the row below has something else.
+// isHeader reports whether a row is a header: texts above a row with numbers or dates. It may contain years, dates and
+// consecutive numbers if the row below contains something else.
 func (t *Tables) isHeader(list []row, i int, used []int) bool {
 	below := i + 1
 	for below < len(list)-1 && below < i+sampleRows && list[below].count(2) < 2 && len(used) > 1 {
@@ -119,7 +120,7 @@ func (t *Tables) isHeader(list []row, i int, used []int) bool {
 			continue
 		case number:
 		}
-		value, plain := period(text)
+		value, plain := plainNumber(text)
 		switch {
 		case isYear(text):
 			years++
@@ -128,7 +129,7 @@ func (t *Tables) isHeader(list []row, i int, used []int) bool {
 			}
 		case plain:
 			sequence = append(sequence, value)
-			if value, plain := period(below); plain {
+			if value, plain := plainNumber(below); plain {
 				under = append(under, value)
 			}
 		default:
@@ -141,7 +142,7 @@ func (t *Tables) isHeader(list []row, i int, used []int) bool {
 	return len(sequence) == 0 || isSequence(sequence) && kindOf(t.rows.at(&list[i], used[0])) <= word && !isSequence(under)
 }
 
-// isSequence reports at least three numbers that follow each other.
+// isSequence reports whether there are at least three consecutive numbers.
 func isSequence(values []int) bool {
 	for i := 1; i < len(values); i++ {
 		if values[i] != values[i-1]+1 {
@@ -151,13 +152,14 @@ func isSequence(values []int) bool {
 	return len(values) > 2
 }
 
-// groups reports a row of names for groups of columns, whose own names are in the rows below, down to that of the names.
-func (t *Tables) groups(list []row, i, names int, used []int) bool {
-	if names >= len(list) || !t.words(&list[i+1]) || len(used) < 3 {
+// isGroups reports whether a row contains names of groups of columns. The names of the columns are below, down to row
+// names.
+func (t *Tables) isGroups(list []row, i, names int, used []int) bool {
+	if names >= len(list) || !t.isWords(&list[i+1]) || len(used) < 3 {
 		return false
 	}
-	named := 0
-	prefix := true // the texts stand side by side from the first column on
+	count := 0
+	isPrefix := true // the texts are adjacent from the first column on
 	for n, column := range used {
 		text := t.rows.at(&list[i], column)
 		switch {
@@ -165,8 +167,8 @@ func (t *Tables) groups(list []row, i, names int, used []int) bool {
 		case kindOf(text) != word && !isYear(text):
 			return false
 		default:
-			prefix = prefix && named == n
-			named++
+			isPrefix = isPrefix && count == n
+			count++
 		}
 	}
 	for _, m := range t.merged[list[i].number] {
@@ -174,11 +176,11 @@ func (t *Tables) groups(list []row, i, names int, used []int) bool {
 			return true
 		}
 	}
-	return named > 0 && !prefix && t.covered(list, i, names, used)
+	return count > 0 && !isPrefix && t.hasNames(list, i, names, used)
 }
 
-// covered reports that there is a name for each column, or a group.
-func (t *Tables) covered(list []row, top, names int, used []int) bool {
+// hasNames reports whether each column has a name or group.
+func (t *Tables) hasNames(list []row, top, names int, used []int) bool {
 	for _, column := range used {
 		named := false
 		for i := top; i <= names && !named; i++ {

@@ -10,14 +10,14 @@ const (
 	word
 	number
 	moment // a date, a time, or both
-	code   // a word with digits; only finerKind tells it
+	code   // a word with digits; only finerKind returns it
 )
 
-// maxNumber is the longest text that may be a number or a date.
+// maxNumber is the longest number or date, in bytes.
 const maxNumber = 40
 
-// kindOf tells what a text looks like. Numbers may have a sign, parentheses, a currency or unit of a few letters before
-// or behind them, separators and a percent sign.
+// kindOf returns the kind of a text. Numbers may have a sign, parentheses, a currency or short unit before or after
+// them, separators and a percent sign.
 func kindOf(text string) kind {
 	switch {
 	case text == "":
@@ -52,7 +52,7 @@ func kindOf(text string) kind {
 	return word
 }
 
-// finerKind is kindOf that tells words with digits apart.
+// finerKind is kindOf that distinguishes words with digits.
 func finerKind(text string) kind {
 	k := kindOf(text)
 	if k == word && len(text) <= maxNumber && strings.ContainsAny(text, "0123456789") {
@@ -61,7 +61,7 @@ func finerKind(text string) kind {
 	return k
 }
 
-// isFigure reports what can stand between the first and the last digit of a number.
+// isFigure reports whether a text may be the part of a number from its first to its last digit.
 func isFigure(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -82,7 +82,7 @@ func isFigure(text string) bool {
 	return true
 }
 
-// isUnit reports nothing, a sign of a currency, or an abbreviation of one in capitals.
+// isUnit reports whether a text is empty, a currency sign, or an abbreviation in capitals.
 func isUnit(text string) bool {
 	text = strings.TrimRight(text, "-. ")
 	switch text {
@@ -100,7 +100,8 @@ func isUnit(text string) bool {
 	return true
 }
 
-// isMoment reports a date or a time as this package writes them, or a date of numbers parted by dots or slashes.
+// isMoment reports whether a text is a date or time in the form of this package, or a date of numbers with dots or
+// slashes.
 func isMoment(text string) bool {
 	date, clock, _ := strings.Cut(text, " ")
 	if isClock(date) && clock == "" {
@@ -133,8 +134,8 @@ func matches(text, pattern string) bool {
 	return true
 }
 
-// period returns the number that a text is when it is a plain one, such as a year.
-func period(text string) (value int, plain bool) {
+// plainNumber returns the number of a text of up to four digits.
+func plainNumber(text string) (value int, plain bool) {
 	if text == "" || len(text) > 4 {
 		return 0, false
 	}
@@ -148,6 +149,6 @@ func period(text string) (value int, plain bool) {
 }
 
 func isYear(text string) bool {
-	value, plain := period(text)
+	value, plain := plainNumber(text)
 	return plain && 1900 <= value && value <= 2100
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Shapes of what is taken for prose: up to maxTitles lines above a table are its title, a line below it that is longer
-// than minRemark characters a remark, and lines longer than maxItem are no items of a column.
+// maxTitles is how many lines above a table are its title. maxRemarks is how many lines below a table are remarks,
+// which are longer than minRemark characters. maxItem is the longest text of a single column.
 const (
 	maxTitles  = 5
 	maxRemarks = 10
@@ -17,17 +17,17 @@ const (
 	maxItem    = 100
 )
 
-// defined is a table that the file itself marks as one.
-type defined struct {
+// A definedArea is a table that the file defines.
+type definedArea struct {
 	area
-	headers int      // how many rows at its top are its header: 0 or 1
+	headers int      // number of header rows: 0 or 1
 	names   []string // of its columns
 }
 
-// define marks an area as a table.
-func (t *Tables) define(d defined) { t.defined = append(t.defined, d) }
+// define adds a defined table.
+func (t *Tables) define(d definedArea) { t.defined = append(t.defined, d) }
 
-// piece is what came out of some rows of the sheet.
+// A piece is the result of some rows of the sheet.
 type piece struct {
 	top    int32
 	blocks []document.Block
@@ -47,7 +47,7 @@ func (t *Tables) layOut() {
 	}
 }
 
-// takeDefined makes blocks of the tables that the file marks, and takes their cells out of the sheet.
+// takeDefined makes blocks of the defined tables, and removes their cells from the sheet.
 func (t *Tables) takeDefined() []piece {
 	var pieces []piece
 	for _, d := range t.defined {
@@ -55,14 +55,14 @@ func (t *Tables) takeDefined() []piece {
 		for n := t.rows.find(d.top); n < len(t.rows.list) && int(t.rows.list[n].number) <= d.bottom; n++ {
 			line := &t.rows.list[n]
 			if t.visits += len(line.cells) + 1; t.visits > maxVisits {
-				break // what is left of it stays in the sheet
+				break // the rest remains in the sheet
 			}
 			if inside, ok := t.takeInside(line, d.area); ok {
 				taken = append(taken, inside)
 			}
 		}
 		if len(taken) > 0 {
-			pieces = append(pieces, piece{taken[0].number, []document.Block{t.definedTable(d, taken)}})
+			pieces = append(pieces, piece{taken[0].number, []document.Block{t.buildDefined(d, taken)}})
 		}
 	}
 	if len(pieces) > 0 {
@@ -77,8 +77,8 @@ func (t *Tables) takeInside(line *row, a area) (inside row, found bool) {
 	for i, cell := range line.cells {
 		if cell != "" {
 			column := t.rows.columnOf(line, i)
-			within := a.left <= column && column <= a.right
-			found, outside = found || within, outside || !within
+			isInside := a.left <= column && column <= a.right
+			found, outside = found || isInside, outside || !isInside
 		}
 	}
 	if !found {
@@ -100,7 +100,7 @@ func (t *Tables) takeInside(line *row, a area) (inside row, found bool) {
 	return inside, true
 }
 
-func (t *Tables) definedTable(d defined, list []row) document.Block {
+func (t *Tables) buildDefined(d definedArea, list []row) document.Block {
 	used := t.rows.used(list)
 	header := make([]string, len(used))
 	if d.headers > 0 && int(list[0].number) < d.top+d.headers {
@@ -139,7 +139,7 @@ func (t *Tables) part(list []row) []document.Block {
 	return append(blocks, t.paragraphs(list[len(list)-remarks:])...)
 }
 
-// preface makes blocks of the few rows that stand right above the header of a wider table, such as names and values.
+// preface makes blocks of the rows above the header of a wider table, such as names and values.
 func (t *Tables) preface(list []row) []document.Block {
 	var blocks []document.Block
 	for len(list) > 0 {
@@ -150,7 +150,7 @@ func (t *Tables) preface(list []row) []document.Block {
 		}
 		used := t.rows.used(list)
 		header, body := letterHeader(used), list
-		if len(list) == 1 || t.words(&list[0]) {
+		if len(list) == 1 || t.isWords(&list[0]) {
 			header, body = t.textsOf(&list[0], used), list[1:]
 		}
 		return append(blocks, t.build(header, used, body))
@@ -158,9 +158,9 @@ func (t *Tables) preface(list []row) []document.Block {
 	return blocks
 }
 
-// titles returns how many rows at the top are lines of text and no rows of a table.
+// titles returns how many rows at the top are lines of text, not rows of a table.
 func (t *Tables) titles(list []row) int {
-	lead, column, aligned, longest := 0, 0, true, 0
+	lead, column, isAligned, longest := 0, 0, true, 0
 	for lead < len(list) {
 		at, text, single := t.rows.single(&list[lead])
 		if !single {
@@ -169,11 +169,11 @@ func (t *Tables) titles(list []row) int {
 		if lead == 0 {
 			column = at
 		}
-		aligned = aligned && at == column
+		isAligned = isAligned && at == column
 		longest = max(longest, utf8.RuneCountInString(text))
 		lead++
 	}
-	isColumn := lead > maxTitles && aligned && longest <= maxItem
+	isColumn := lead > maxTitles && isAligned && longest <= maxItem
 	switch {
 	case lead == len(list):
 		if isColumn || lead > maxRemarks*maxTitles {
@@ -183,17 +183,17 @@ func (t *Tables) titles(list []row) int {
 	case isColumn:
 		return 0
 	case lead > 0:
-		// A single cell that stands above another column than the first is the header of that column.
+		// A single cell above another column than the first is the header of that column.
 		at, _, _ := t.rows.single(&list[lead-1])
-		if first, _ := t.rows.extent(list[lead:min(len(list), lead+sampleRows)]); at > first && !t.words(&list[lead]) && t.figures(&list[lead], at) {
+		if first, _ := t.rows.extent(list[lead:min(len(list), lead+sampleRows)]); at > first && !t.isWords(&list[lead]) && t.hasFigure(&list[lead], at) {
 			return lead - 1
 		}
 	}
 	return lead
 }
 
-// figures reports a row with a number or a date in the column.
-func (t *Tables) figures(line *row, column int) bool { return kindOf(t.rows.at(line, column)) > word }
+// hasFigure reports whether a row has a number or date in a column.
+func (t *Tables) hasFigure(line *row, column int) bool { return kindOf(t.rows.at(line, column)) > word }
 
 // remarks returns how many rows at the end are lines of prose below the table.
 func (t *Tables) remarks(list []row) int {
@@ -220,7 +220,7 @@ func (t *Tables) paragraphs(list []row) []document.Block {
 	return blocks
 }
 
-// textsOf returns the texts of a row at the columns.
+// textsOf returns the texts of a row in the columns.
 func (t *Tables) textsOf(line *row, columns []int) []string {
 	found := make([]string, len(columns))
 	for i, column := range columns {
@@ -237,7 +237,7 @@ func letterHeader(columns []int) []string {
 	return header
 }
 
-// build makes a table of rows whose texts are in these columns. Rows that have all of them stay where they are.
+// build returns a table of the rows. Rows that contain all columns are not copied.
 func (t *Tables) build(header []string, used []int, body []row) document.Block {
 	filled := 0
 	for n := range body {

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// significant is how many digits of a number are shown at most, which is how many a spreadsheet keeps; what floating
-// point adds to them stays hidden.
+// significant is how many digits of a number are shown, which is the precision of spreadsheets. Further digits are
+// rounding errors.
 const significant = 15
 
-// append appends a value as the format shows it. Days count from 1900, or from 1904.
+// append appends a value in the format. Days count from 1900, or from 1904.
 func (f *numberFormat) append(to []byte, value float64, from1904 bool) []byte {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return to
 	}
-	s, unsigned := f.choose(value)
+	s, isUnsigned := f.choose(value)
 	if s == nil {
 		return appendGeneral(to, value)
 	}
@@ -27,10 +27,10 @@ func (f *numberFormat) append(to []byte, value float64, from1904 bool) []byte {
 		}
 		return to
 	case figures:
-		return s.append(to, value, unsigned)
+		return s.append(to, value, isUnsigned)
 	case general:
 	}
-	if unsigned {
+	if isUnsigned {
 		value = math.Abs(value)
 	}
 	return appendGeneral(to, value)
@@ -88,7 +88,7 @@ func appendExponent(to []byte, exponent, digits int) []byte {
 	return strconv.AppendInt(to, int64(exponent), 10)
 }
 
-// decimal is a number that is not negative, by its digits: 0.d₁d₂… times ten to the power of point.
+// decimal is a non-negative number as digits: 0.d₁d₂… times ten to the power of point.
 type decimal struct {
 	digits [significant + 1]byte
 	length int
@@ -107,7 +107,7 @@ func (d *decimal) set(value float64) {
 	}
 }
 
-// at returns a digit; there are zeros around those that are known.
+// at returns a digit. Digits outside of the number are zero.
 func (d *decimal) at(i int) byte {
 	if i < 0 || i >= d.length {
 		return '0'
@@ -115,7 +115,7 @@ func (d *decimal) at(i int) byte {
 	return d.digits[i]
 }
 
-// round rounds to so many places behind the decimal point, halves away from zero.
+// round rounds to a number of decimal places, halves away from zero.
 func (d *decimal) round(places int) {
 	keep := d.point + places
 	if keep >= d.length {
@@ -154,8 +154,8 @@ func (d *decimal) isZero() bool {
 	return true
 }
 
-// append appends a value as a section with places for digits shows it.
-func (s *section) append(to []byte, value float64, unsigned bool) []byte {
+// append appends a value in a section with placeholders of digits.
+func (s *section) append(to []byte, value float64, isUnsigned bool) []byte {
 	var d decimal
 	d.set(math.Abs(value))
 	exponent := 0
@@ -164,7 +164,7 @@ func (s *section) append(to []byte, value float64, unsigned bool) []byte {
 		if s.exponent > 0 {
 			whole := max(1, s.wholeDigits())
 			exponent = d.point - 1
-			if whole > 1 { // exponents that are multiples of the places before the point
+			if whole > 1 { // the exponent is a multiple of the places before the point
 				exponent -= ((exponent % whole) + whole) % whole
 			}
 			d.point -= exponent
@@ -176,7 +176,7 @@ func (s *section) append(to []byte, value float64, unsigned bool) []byte {
 		d.point--
 		exponent++
 	}
-	if value < 0 && !unsigned && !d.isZero() {
+	if value < 0 && !isUnsigned && !d.isZero() {
 		to = append(to, '-')
 	}
 	to = s.appendWhole(to, &d)
@@ -193,9 +193,9 @@ func (s *section) wholeDigits() int {
 	return n
 }
 
-// appendWhole writes the digits before the decimal point into their places: the first place takes all that are left.
+// appendWhole writes the digits before the decimal point into their places. The first place has all further digits.
 func (s *section) appendWhole(to []byte, d *decimal) []byte {
-	left := max(d.point, 0) // how many digits there are to be written
+	left := max(d.point, 0) // number of digits to be written
 	if left == 1 && d.at(0) == '0' {
 		left = 0
 	}
@@ -233,7 +233,7 @@ func (s *section) appendDigits(to []byte, d *decimal, n int) []byte {
 	return to
 }
 
-// appendDigit writes a digit behind which, itself included, so many stand before the decimal point.
+// appendDigit writes a digit at a position, counted from the decimal point to the left.
 func (s *section) appendDigit(to []byte, digit byte, position int) []byte {
 	to = append(to, digit)
 	if s.thousands && position > 1 && position%3 == 1 {
@@ -243,7 +243,7 @@ func (s *section) appendDigit(to []byte, digit byte, position int) []byte {
 }
 
 func (s *section) appendFraction(to []byte, d *decimal, exponent int) []byte {
-	shown := s.decimals // without the places for digits that are only shown where they are not zero
+	shown := s.decimals // without optional digits that are zero
 	written := 0
 	for i := len(s.fraction) - 1; i >= 0; i-- {
 		p := s.fraction[i]

@@ -2,35 +2,35 @@ package sheet
 
 import "sort"
 
-// row is a row of a sheet that has text in at least one cell.
+// A row is a row of a sheet that has text.
 type row struct {
 	number int32 // from 0
-	// first is the column of cells[0], the others follow it without gaps; sparse where columns, kept apart, says where
-	// each cell stands.
+	// first is the column of cells[0]. Further cells follow without gaps. For a sparse row, rows.columns has the
+	// columns of the cells.
 	first int32
 	cells []string
 }
 
 const sparse = -1
 
-// maxSheetColumn is the last column that a cell can stand in.
+// maxSheetColumn is the highest column of a cell.
 const maxSheetColumn = 1<<16 - 1
 
-// rows are the rows of one sheet in their order.
+// rows are the rows of a sheet in order.
 type rows struct {
 	list    []row
 	columns map[int32][]uint16 // of the sparse rows, by number
 	store   cellStore
-	begin   int32 // the columns the last row without gaps reached from and to
+	begin   int32 // columns of the last row without gaps
 	end     int32
 }
 
-// add adds a row behind all others. The columns ascend; no cell is empty. Both are copied.
+// add appends a row. The columns ascend, and no cell is empty. Both are copied.
 func (r *rows) add(number int, columns []uint16, cells []string) {
 	added := row{number: int32(number), first: int32(columns[0])} //nolint:gosec // rows are counted, and bounded by the number of cells
 	last := int32(columns[len(columns)-1])
-	// A row that fits between the borders of the one before takes the same width, so that most rows of a table can
-	// stay where they are when it is made.
+	// A row that fits into the columns of the previous row gets the same width, so that most rows of a table need no
+	// copy.
 	if r.begin <= added.first && last < r.end && int(r.end-r.begin) <= 2*len(cells)+6 {
 		added.first, last = r.begin, r.end-1
 	}
@@ -52,7 +52,7 @@ func (r *rows) add(number int, columns []uint16, cells []string) {
 	r.list = append(r.list, added)
 }
 
-// columnOf returns in which column the cell i of a row stands.
+// columnOf returns the column of cell i of a row.
 func (r *rows) columnOf(line *row, i int) int {
 	if line.first == sparse {
 		return int(r.columns[line.number][i])
@@ -73,21 +73,21 @@ func (line *row) count(bound int) int {
 	return n
 }
 
-// single returns the column and the text of the only cell that has text.
-func (r *rows) single(line *row) (column int, text string, only bool) {
+// single returns the column and text of the only cell that has text.
+func (r *rows) single(line *row) (column int, text string, isSingle bool) {
 	for i, cell := range line.cells {
 		if cell == "" {
 			continue
 		}
-		if only {
+		if isSingle {
 			return 0, "", false
 		}
-		column, text, only = r.columnOf(line, i), cell, true
+		column, text, isSingle = r.columnOf(line, i), cell, true
 	}
-	return column, text, only
+	return column, text, isSingle
 }
 
-// at returns the text at a column.
+// at returns the text in a column.
 func (r *rows) at(line *row, column int) string {
 	if i := r.index(line, column); i >= 0 {
 		return line.cells[i]
@@ -110,12 +110,12 @@ func (r *rows) index(line *row, column int) int {
 	return -1
 }
 
-// find returns the index of the first row whose number is at least that one.
+// find returns the index of the first row with at least the number.
 func (r *rows) find(number int) int {
 	return sort.Search(len(r.list), func(i int) bool { return int(r.list[i].number) >= number })
 }
 
-// extent returns the first and the last column that have text in some of the lines.
+// extent returns the first and the last column that have text.
 func (r *rows) extent(list []row) (first, last int) {
 	first, last = maxSheetColumn+1, -1
 	for n := range list {
@@ -136,7 +136,7 @@ func (r *rows) extent(list []row) (first, last int) {
 	return first, last
 }
 
-// used returns the columns that have text in some of the lines, in order.
+// used returns the columns that have text, in order.
 func (r *rows) used(list []row) []int {
 	first, last := r.extent(list)
 	if last < 0 {

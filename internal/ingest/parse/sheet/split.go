@@ -1,14 +1,14 @@
 package sheet
 
-// How many rows are looked at to learn the shape of a table, and how wide it may be for that.
+// sampleRows is how many rows are read to learn the shape of a table, sampleWidth the width up to which they are.
 const (
 	sampleRows  = 4
 	sampleWidth = 512
-	maxGap      = 2 // empty rows that a table may go on after
-	longTable   = 4 // rows of a table that may go on where all is text
+	maxGap      = 2 // empty rows inside of a table
+	longTable   = 4 // rows that a table of texts must have before a gap
 )
 
-// split parts rows at the gaps between tables.
+// split splits rows at the gaps between tables.
 func (t *Tables) split(list []row) [][]row {
 	var parts [][]row
 	start, group := 0, 0
@@ -21,7 +21,7 @@ func (t *Tables) split(list []row) [][]row {
 		for next < len(list) && next < i+2*sampleRows && list[next].number == list[next-1].number+1 {
 			next++
 		}
-		if t.parts+len(parts) < maxParts && !t.goesOn(list[start:i], i-group, list[i:next], gap) {
+		if t.parts+len(parts) < maxParts && !t.continues(list[start:i], i-group, list[i:next], gap) {
 			parts = append(parts, list[start:i])
 			start = i
 		}
@@ -33,10 +33,10 @@ func (t *Tables) split(list []row) [][]row {
 	return parts
 }
 
-// tally counts what the cells of a column look like: numbers and dates, texts with digits such as codes, other texts.
+// tally counts the kinds of the cells of a column: numbers and dates, codes, other texts.
 type tally struct{ figures, codes, words int }
 
-// typical returns what most cells look like.
+// typical returns the kind of most cells.
 func (c tally) typical() kind {
 	switch {
 	case c.figures > c.codes+c.words:
@@ -74,9 +74,9 @@ func (t *Tables) learn(s *shape, line *row) {
 	s.widest = max(s.widest, cells)
 }
 
-// goesOn reports whether a table goes on after a gap. The rows before it are the table so far, of which those behind
-// the last gap are close; after are the next rows without a gap.
-func (t *Tables) goesOn(before []row, closeRows int, after []row, gap int) bool {
+// continues reports whether a table continues after a gap. The last closeRows of the rows before have no gap between
+// them, nor have the rows after.
+func (t *Tables) continues(before []row, closeRows int, after []row, gap int) bool {
 	if gap > maxGap {
 		return false
 	}
@@ -91,7 +91,7 @@ func (t *Tables) goesOn(before []row, closeRows int, after []row, gap int) bool 
 	if from, to := t.rows.extent(after[next : next+1]); from < first || to > last || last-first >= sampleWidth {
 		return false
 	}
-	if t.same(lead, following) {
+	if t.isRepeated(lead, following) {
 		return false
 	}
 	s := shape{first: first, columns: make([]tally, last-first+1)}
@@ -106,61 +106,61 @@ func (t *Tables) goesOn(before []row, closeRows int, after []row, gap int) bool 
 	if following.count(s.widest)*2 < s.widest {
 		return false
 	}
-	if header == len(before)-1 && t.words(lead) && !t.words(following) {
-		return true // a header that an empty row parts from its rows
+	if header == len(before)-1 && t.isWords(lead) && !t.isWords(following) {
+		return true // an empty row separates a header from its rows
 	}
-	return t.alike(&s, before, closeRows, after[next:], gap)
+	return t.isAlike(&s, before, closeRows, after[next:], gap)
 }
 
-// alike reports whether rows go on in the columns of a table as they were before.
-func (t *Tables) alike(s *shape, before []row, closeRows int, after []row, gap int) bool {
-	typed := false
+// isAlike reports whether rows fit into the columns of a table.
+func (t *Tables) isAlike(s *shape, before []row, closeRows int, after []row, gap int) bool {
+	hasTypes := false
 	for n := range after {
-		agree, against := 0, 0
+		agreeing, differing := 0, 0
 		for i, column := range s.columns {
 			typical := column.typical()
 			if typical == word {
 				continue
 			}
-			typed = true
+			hasTypes = true
 			switch finerKind(t.rows.at(&after[n], s.first+i)) {
 			case number, moment:
-				agree++
+				agreeing++
 			case code:
 				if typical == code {
-					agree++
+					agreeing++
 				} else {
-					against++
+					differing++
 				}
 			case word:
-				against++
+				differing++
 			case blank:
 			}
 		}
-		if agree+against > 0 {
-			return agree > against
+		if agreeing+differing > 0 {
+			return agreeing > differing
 		}
 	}
-	if typed || gap > 1 || t.rows.at(&after[0], s.first) == "" {
+	if hasTypes || gap > 1 || t.rows.at(&after[0], s.first) == "" {
 		return false
 	}
 	for n := range after[1:] {
-		if !t.words(&after[1+n]) {
-			return false // what comes next is a header
+		if !t.isWords(&after[1+n]) {
+			return false // the next row is a header
 		}
 	}
 	return len(before) >= longTable || closeRows == 1 && len(after) == 1
 }
 
-// isTotal reports a row that has less cells than those of the table, but ends as they do: "Total" and a number in the last
-// column.
+// isTotal reports whether a row is a total: it has fewer cells than the rows of the table, but ends in the same column
+// with a number.
 func (t *Tables) isTotal(s *shape, line *row, last int) bool {
 	begin, end := t.rows.extent([]row{*line})
 	fewer := begin > s.first || line.count(s.widest)*2 < s.widest
 	return fewer && end == last && s.columns[last-s.first].typical() == number && kindOf(t.rows.at(line, last)) > word
 }
 
-// firstWide returns the index of the first row with several cells, -1 for none.
+// firstWide returns the index of the first row with several cells, or -1.
 func (t *Tables) firstWide(list []row) int {
 	for n := range list {
 		if list[n].count(2) > 1 {
@@ -170,8 +170,8 @@ func (t *Tables) firstWide(list []row) int {
 	return -1
 }
 
-// words reports a row without numbers and dates.
-func (t *Tables) words(line *row) bool {
+// isWords reports whether a row has no numbers and dates.
+func (t *Tables) isWords(line *row) bool {
 	for _, cell := range line.cells {
 		if cell != "" && kindOf(cell) != word {
 			return false
@@ -180,8 +180,8 @@ func (t *Tables) words(line *row) bool {
 	return true
 }
 
-// same reports two rows most of whose texts are the same in the same columns.
-func (t *Tables) same(a, b *row) bool {
+// isRepeated reports whether two rows have mostly the same texts in the same columns.
+func (t *Tables) isRepeated(a, b *row) bool {
 	equal := 0
 	for i, cell := range a.cells {
 		if cell != "" && t.rows.at(b, t.rows.columnOf(a, i)) == cell {

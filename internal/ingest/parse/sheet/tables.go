@@ -7,30 +7,27 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Bounds of what one file may have. Cells count where they have text; a table may have up to as many again that are
-// empty. Beyond maxParts the rest of a sheet is one part.
+// Limits of a file. Only cells with text count, and a table may have as many empty ones. After maxParts tables, the
+// rest of a sheet is one table.
 const (
 	maxCells  = 2 << 20
 	maxParts  = 5000
 	maxNotes  = 20_000
-	maxMerges = 500          // of one row
-	maxVisits = 4 * maxCells // how many cells are looked at for links and defined tables
+	maxMerges = 500          // of a row
+	maxVisits = 4 * maxCells // how many cells are visited for links and defined tables
 )
 
-// Tables collects the rows of sheets into the blocks of a document: a heading for each sheet that has text, its tables,
+// Tables collects the rows of sheets. It turns them into blocks: a heading for each sheet that has text, its tables,
 // and lines of a single cell above or below a table as paragraphs.
-//
-// Empty rows part tables. But a table goes on after one or two empty rows when what follows stands in the same columns and
-// has numbers, dates and codes where the table has them, or is a total in its last columns; where all is text, only after
-// one empty row, when the table has several rows already. A row that repeats the header begins a new table. Tables side by
-// side are one, unless the file marks them: an empty column more often spaces the columns of a single one.
-//
-// The header of a table is its first row of texts above rows with numbers. Rows of groups above it ("Sales" over "Q1" and
-// "Q2") and a row of units below it are joined to it: "Sales / Q1". Years, dates and numbers in sequence are fine in a
-// header. A table whose first row is like all others has the letters of its columns as header. Columns without any text
-// are dropped.
-//
-// It is for one goroutine.
+// Empty rows separate tables. A table continues after one or two empty rows if the next rows have the same columns, and
+// numbers, dates and codes where the table has them, or if they are a total in its last columns. A table of several
+// rows of texts continues after one empty row. A row that repeats the header starts a new table. Adjacent tables are
+// one, unless the file defines them: an empty column usually is space within a table.
+// The header of a table is its first row of texts above rows with numbers. Rows of groups above it ("Sales" over "Q1"
+// and "Q2") and a row of units below it are joined with it: "Sales / Q1". A header may contain years, dates and
+// consecutive numbers. If the first row is like all others, the letters of the columns are the header. Columns without
+// text are left out.
+// Tables is not safe for concurrent use.
 type Tables struct {
 	blocks  []document.Block
 	anchors document.Anchors
@@ -40,10 +37,10 @@ type Tables struct {
 	sheets    int
 	name      string
 	rows      rows
-	next      int // the number of the next row
+	next      int // number of the next row
 	merged    map[int32][]merge
-	defined   []defined
-	behind    []document.Block // what comes after the tables of the sheet
+	defined   []definedArea
+	after     []document.Block // blocks after the tables of the sheet
 	notes     int
 	cellsLeft int
 	emptyLeft int
@@ -52,27 +49,27 @@ type Tables struct {
 	parts     int
 
 	texts   *texts
-	columns []uint16 // of the row that is being added
+	columns []uint16 // of the open row
 	cells   []string
 }
 
-// merge is a cell that covers several columns of a row.
+// merge is a cell that spans columns of a row.
 type merge struct{ first, last int }
 
-// NewTables makes an empty collection.
+// NewTables returns an empty collection.
 func NewTables() *Tables {
 	t := &Tables{anchors: make(document.Anchors), texts: newTexts(), cellsLeft: maxCells, emptyLeft: maxCells}
 	t.Bound(document.Limits{})
 	return t
 }
 
-// Bound sets the limits of the text and of the number of sheets. It is called before the first sheet.
+// Bound sets the limits of the text and of the number of sheets. It must be called before the first sheet.
 func (t *Tables) Bound(limits document.Limits) {
 	t.limits = limits.WithDefaults()
 	t.textLeft = t.limits.MaxText
 }
 
-// Err returns the *document.LimitError of a file that has too much, after which nothing more is added; nil for any other.
+// Err returns the *document.LimitError of a file that exceeds a limit, or nil. Nothing is added after it.
 func (t *Tables) Err() error { return t.err }
 
 // Begin starts a sheet. Sheets count as pages.
@@ -91,8 +88,8 @@ func (t *Tables) fail(detail string) {
 	}
 }
 
-// Row adds a row of the sheet; the cells are text as it is shown, Markdown escaped where that matters. Empty cells at the
-// end may be left out. The row is copied.
+// Row adds a row of the sheet. Cells are displayed text with escaped Markdown. Empty cells at the end may be left out.
+// The row is copied.
 func (t *Tables) Row(cells []string) {
 	number := t.next
 	t.next++
@@ -113,8 +110,8 @@ func (t *Tables) Row(cells []string) {
 	t.add(number, t.columns, t.cells)
 }
 
-// Merge says that the cell at a column of the row that comes next goes on over several columns: its text is that of all of
-// them, where it stands in a header.
+// Merge sets that the cell at a column of the next row spans several columns. In a header, its text applies to all of
+// them.
 func (t *Tables) Merge(column, columns int) { t.merge(t.next, column, column+columns-1) }
 
 func (t *Tables) merge(number, first, last int) {
@@ -130,16 +127,16 @@ func (t *Tables) merge(number, first, last int) {
 	}
 }
 
-// has reports whether the row with that number has text.
+// has reports whether the row with a number has text.
 func (t *Tables) has(number int) bool {
 	at := t.rows.find(number)
 	return at < len(t.rows.list) && int(t.rows.list[at].number) == number
 }
 
-// Note adds a comment, which stands as a quote after the tables of the sheet.
+// Note adds a comment as a quote after the tables of the sheet.
 func (t *Tables) Note(text string) { t.put(document.Quote, text) }
 
-// Paragraph adds text that stands outside of the cells, after the tables of the sheet.
+// Paragraph adds text outside of cells after the tables of the sheet.
 func (t *Tables) Paragraph(text string) { t.put(document.Paragraph, text) }
 
 func (t *Tables) put(kind document.BlockKind, text string) {
@@ -152,7 +149,7 @@ func (t *Tables) put(kind document.BlockKind, text string) {
 		return
 	}
 	if t.spend(len(text)); t.err == nil {
-		t.behind = append(t.behind, document.Block{Kind: kind, Text: text, Page: t.sheets})
+		t.after = append(t.after, document.Block{Kind: kind, Text: text, Page: t.sheets})
 	}
 }
 
@@ -162,10 +159,10 @@ func (t *Tables) Blocks() []document.Block {
 	return t.blocks
 }
 
-// Sheets returns how many sheets were begun.
+// Sheets returns the number of sheets.
 func (t *Tables) Sheets() int { return t.sheets }
 
-// add adds a row of clean texts: the columns ascend, and no cell is empty.
+// add adds a row of clean texts. The columns ascend, and no cell is empty.
 func (t *Tables) add(number int, columns []uint16, cells []string) {
 	if len(cells) == 0 || t.err != nil {
 		return
@@ -189,7 +186,7 @@ func (t *Tables) spend(size int) {
 	}
 }
 
-// link makes the text of the cells of an area a link, unless it shows the address itself.
+// link turns the text of the cells of an area into links.
 func (t *Tables) link(a area, target string) {
 	target, ok := linkTarget(target)
 	if !ok {
@@ -210,7 +207,7 @@ func (t *Tables) link(a area, target string) {
 	}
 }
 
-// linked makes a text a link to what linkTarget returned, unless it is one, or shows the address itself.
+// linked returns a text as a link to the result of linkTarget, unless it is a link or the address itself.
 func linked(text, target string) string {
 	if text == target || strings.HasPrefix(text, "[") && strings.HasSuffix(text, ")") && strings.Contains(text, "](") {
 		return text
@@ -221,7 +218,7 @@ func linked(text, target string) string {
 	return "[" + text + "](" + target + ")"
 }
 
-// linkTarget returns an address as it can stand in a link; false for what is none to be followed.
+// linkTarget returns an address in the form that a link needs. It is false for addresses that are not followed.
 func linkTarget(target string) (string, bool) {
 	target = strings.TrimSpace(target)
 	lower := strings.ToLower(target[:min(len(target), 8)])
@@ -241,15 +238,15 @@ func linkTarget(target string) (string, bool) {
 
 // flush ends a sheet.
 func (t *Tables) flush() {
-	if t.sheets > 0 && t.err == nil && (len(t.rows.list) > 0 || len(t.behind) > 0) {
+	if t.sheets > 0 && t.err == nil && (len(t.rows.list) > 0 || len(t.after) > 0) {
 		if t.name != "" {
 			t.blocks = append(t.blocks, document.Block{
 				Kind: document.Heading, Level: 2, Text: t.name, Anchor: t.anchors.Take("", t.name), Page: t.sheets,
 			})
 		}
 		t.layOut()
-		t.blocks = append(t.blocks, t.behind...)
+		t.blocks = append(t.blocks, t.after...)
 	}
 	t.rows = rows{store: t.rows.store}
-	t.next, t.merged, t.defined, t.behind = 0, nil, nil, nil
+	t.next, t.merged, t.defined, t.after = 0, nil, nil, nil
 }

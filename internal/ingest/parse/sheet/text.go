@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Sizes of what is allocated at once for the texts of cells and for the cells of rows.
+// Sizes of allocations for the texts of cells and for the cells of rows, and of the cache of texts.
 const (
 	textChunk   = 64 << 10
 	cellChunk   = 4096
 	recentTexts = 4096
 )
 
-// texts keeps the texts of cells: many in one piece of memory, and one that repeats soon only once.
+// texts stores the texts of cells: many in one allocation, and recently repeated ones once.
 type texts struct {
 	chunk  strings.Builder
 	recent [recentTexts]string
 	seed   maphash.Seed
 }
 
-// newTexts makes an empty store.
+// newTexts returns an empty store.
 func newTexts() *texts { return &texts{seed: maphash.MakeSeed()} }
 
 // keep returns the bytes as a string.
@@ -35,7 +35,7 @@ func (t *texts) keep(text []byte) string {
 	return *slot
 }
 
-// keepString is keep for a string, which it may return as it is.
+// keepString is keep for a string, which it may return.
 func (t *texts) keepString(text string) string {
 	if text == "" {
 		return ""
@@ -47,7 +47,7 @@ func (t *texts) keepString(text string) string {
 	return *slot
 }
 
-// keepFormatted is keep for a number as a format shows it, which may have blanks around it and any sign inside.
+// keepFormatted is keep for a formatted number, which may contain any characters.
 func (t *texts) keepFormatted(text []byte) string {
 	text = bytes.TrimSpace(text)
 	for _, c := range text {
@@ -58,7 +58,7 @@ func (t *texts) keepFormatted(text []byte) string {
 	return t.keep(text)
 }
 
-// storeClean makes clean text of bytes that are not expected to repeat.
+// storeClean returns clean text of bytes that probably do not repeat.
 func (t *texts) storeClean(text []byte) string {
 	text = bytes.TrimSpace(text)
 	for _, c := range text {
@@ -82,7 +82,7 @@ func (t *texts) store(text []byte) string {
 	return t.chunk.String()[start:]
 }
 
-// cellStore hands out the cells of rows, many of one piece of memory.
+// A cellStore allocates the cells of many rows at once.
 type cellStore struct{ rest []string }
 
 func (c *cellStore) take(n int) []string {
@@ -97,7 +97,7 @@ func (c *cellStore) take(n int) []string {
 	return taken
 }
 
-// isClean reports text that can stand in a cell as it is.
+// isClean reports whether a text may be a cell as it is.
 func isClean(text string) bool {
 	if text == "" {
 		return true
@@ -114,7 +114,7 @@ func isClean(text string) bool {
 	return first < 0x80 && last < 0x80 || strings.TrimSpace(text) == text
 }
 
-// clean puts the text of a cell on one line, without blanks around it, and escapes the bars in it.
+// clean puts the text of a cell on one line, trims it and escapes its bars.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -143,7 +143,7 @@ func clean(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// lines makes the lines of a longer text, each without the blanks around it and without control characters.
+// lines returns the lines of a text, trimmed and without control characters.
 func lines(text string) []string {
 	var found []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\v' }) {

@@ -9,8 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
-// ReadXLS reads a workbook of MS-XLS as Excel 5.0 to 2003 write it (BIFF5 to BIFF8), in a compound file or as the bare
-// stream, to the same blocks as ReadXLSX. Older worksheets are refused as *document.UnsupportedError.
+// ReadXLS reads a workbook of Excel 5.0 to 2003 (MS-XLS, BIFF5 to BIFF8), in a compound file or as a bare stream. The
+// blocks are like those of ReadXLSX. The error is a *document.UnsupportedError for older worksheets.
 func ReadXLS(ctx context.Context, in document.Source) (*document.Draft, error) {
 	x := &xls{ctx: ctx, limits: in.Limits, tables: NewTables(), codePage: 1252, styles: styles{codes: make(map[int]string)}}
 	x.tables.Bound(in.Limits)
@@ -33,7 +33,7 @@ func ReadXLS(ctx context.Context, in document.Source) (*document.Draft, error) {
 	return finish(x.tables, draft, x.damage, excelWorkbook, nil)
 }
 
-// workbookStream returns the stream of the newest form of the workbook.
+// workbookStream returns the stream of the newest version of the workbook.
 func workbookStream(file *cfb.File) ([]byte, error) {
 	if file.Has("EncryptedPackage") {
 		return nil, &document.EncryptedError{Format: excelWorkbook}
@@ -46,9 +46,9 @@ func workbookStream(file *cfb.File) ([]byte, error) {
 	return nil, &document.DamagedError{Format: excelWorkbook, Detail: "it has no workbook"}
 }
 
-// xls reads one workbook.
+// xls reads a workbook.
 type xls struct {
-	ctx      context.Context // lives as long as one call of ReadXLS
+	ctx      context.Context // of a call of ReadXLS
 	limits   document.Limits
 	tables   *Tables
 	version  int
@@ -62,13 +62,13 @@ type xls struct {
 	scanned  int // bytes of records read
 }
 
-// xlsSheet is an entry of the workbook.
+// An xlsSheet is a sheet in the list of the workbook.
 type xlsSheet struct {
 	name   string
 	offset int
 }
 
-// Kinds of substreams that a BOF record names.
+// Kinds of substreams in a BOF record.
 const (
 	streamGlobals   = 0x0005
 	streamWorksheet = 0x0010
@@ -89,7 +89,7 @@ func (x *xls) read(stream []byte) error {
 	if x.version = r.u16(0); x.version != biff5 && x.version != biff8 {
 		return &document.UnsupportedError{Reason: "format not supported: an unknown version of Excel"}
 	}
-	if r.u16(2) == streamWorksheet { // a worksheet by itself
+	if r.u16(2) == streamWorksheet { // a bare worksheet
 		x.tables.Begin("")
 		return x.readSheet(&records{stream: stream})
 	}
@@ -100,7 +100,7 @@ func (x *xls) read(stream []byte) error {
 	for _, entry := range x.sheets {
 		x.tables.Begin(entry.name)
 		if seen[entry.offset] {
-			continue // no two sheets are one
+			continue // a damaged list: two sheets at one offset
 		}
 		seen[entry.offset] = true
 		sheet := &records{stream: stream, at: entry.offset}
@@ -126,18 +126,18 @@ func (x *xls) missing(format string, args ...any) {
 	}
 }
 
-func (x *xls) alive() error {
+func (x *xls) ok() error {
 	if err := x.ctx.Err(); err != nil {
 		return fmt.Errorf("read workbook: %w", err)
 	}
 	return x.tables.Err()
 }
 
-// readGlobals reads what the sheets have in common.
+// readGlobals reads what all sheets share.
 func (x *xls) readGlobals(r *records) error {
 	for n := 0; r.next(); n++ {
 		if n%1024 == 0 {
-			if err := x.alive(); err != nil {
+			if err := x.ok(); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,7 @@ func (x *xls) readGlobals(r *records) error {
 	return nil
 }
 
-// windowsCodePage returns the code page that a CODEPAGE record means.
+// windowsCodePage returns the code page of a CODEPAGE record.
 func windowsCodePage(codePage int) int {
 	switch codePage {
 	case 0x8000:
@@ -189,7 +189,7 @@ func (x *xls) format(r *records) string {
 	return x.text8(r, 2)
 }
 
-// text16 returns the string of a record whose length takes two bytes.
+// text16 returns the string of a record with a length of two bytes.
 func (x *xls) text16(r *records, at int) string {
 	if at+2 > len(r.data) {
 		return ""
@@ -202,7 +202,7 @@ func (x *xls) text16(r *records, at int) string {
 	return x.bytes(r.data[at+2:], r.u16(at))
 }
 
-// text8 returns the string of a record whose length takes one byte.
+// text8 returns the string of a record with a length of one byte.
 func (x *xls) text8(r *records, at int) string {
 	if at+1 > len(r.data) {
 		return ""
@@ -227,7 +227,7 @@ func (x *xls) bytes(text []byte, length int) string {
 	return string(text)
 }
 
-// boundSheet notes a worksheet; charts, macros and modules are passed over.
+// boundSheet adds a worksheet. Charts, macros and modules are skipped.
 func (x *xls) boundSheet(r *records) {
 	const worksheet = 0
 	if len(r.data) < 8 || r.data[5] != worksheet || len(x.sheets) >= maxSheets {
@@ -236,20 +236,20 @@ func (x *xls) boundSheet(r *records) {
 	x.sheets = append(x.sheets, xlsSheet{x.text8(r, 6), int(r.u32(0))})
 }
 
-// readStrings reads the texts that cells share.
+// readStrings reads the shared texts of cells.
 func (x *xls) readStrings(r *records) error {
 	p := r.continued()
 	p.u32()
 	count := p.u32()
 	size := 0
-	for n := 0; n < count && !p.end; n++ {
+	for n := 0; n < count && !p.isShort; n++ {
 		if n%1024 == 0 {
-			if err := x.alive(); err != nil {
+			if err := x.ok(); err != nil {
 				return err
 			}
 		}
 		x.buffer = p.appendString(x.buffer[:0], p.u16())
-		if p.end && len(x.buffer) == 0 {
+		if p.isShort && len(x.buffer) == 0 {
 			break
 		}
 		if size += len(x.buffer); size > x.limits.MaxText {
@@ -260,7 +260,7 @@ func (x *xls) readStrings(r *records) error {
 		}
 		x.strings = append(x.strings, x.tables.texts.storeClean(x.buffer))
 	}
-	if p.end {
+	if p.isShort {
 		x.missing("a part of its texts is missing")
 	}
 	return nil

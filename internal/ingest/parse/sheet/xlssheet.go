@@ -8,13 +8,13 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/cfb"
 )
 
-// xlsRows collects the cells of a sheet, which come row by row, or nearly so.
+// xlsRows collects the cells of a sheet, which are usually ordered by row.
 type xlsRows struct {
 	t       *Tables
 	row     int
 	columns []uint16
 	cells   []string
-	late    []lateCell // cells of rows that were thought complete
+	late    []lateCell // cells of rows that were complete
 }
 
 type lateCell struct {
@@ -49,7 +49,7 @@ func (c *xlsRows) end() {
 	c.columns, c.cells = c.columns[:0], c.cells[:0]
 }
 
-// finish puts the cells that came late into their rows.
+// finish adds the late cells to their rows.
 func (c *xlsRows) finish() {
 	c.end()
 	if len(c.late) > 0 {
@@ -57,7 +57,7 @@ func (c *xlsRows) finish() {
 	}
 }
 
-// insert puts cells into a sheet whose rows are complete. A cell that is there already is kept.
+// insert adds cells to the rows of a sheet. Existing cells are kept.
 func (t *Tables) insert(late []lateCell) {
 	all := make([]lateCell, 0, len(late)+4*len(t.rows.list))
 	for n := range t.rows.list {
@@ -91,30 +91,30 @@ func (t *Tables) insert(late []lateCell) {
 	}
 }
 
-// xlsAround is what stands around the cells of a sheet.
-type xlsAround struct {
+// xlsObjects are the objects of a sheet.
+type xlsObjects struct {
 	links  []xlsLink
 	notes  []xlsNote
-	texts  map[int]string // of comments, by their object
+	texts  map[int]string // of comments, by object
 	boxes  []string
-	object int  // the last one
-	isNote bool // that is a comment
+	object int  // the last object
+	isNote bool // it is a comment
 }
 
-// readSheet reads a worksheet from its BOF record on.
+// readSheet reads a worksheet from its BOF record.
 func (x *xls) readSheet(r *records) error {
 	x.tables.next = 0
 	c := &xlsRows{t: x.tables, row: -1}
-	around := &xlsAround{texts: make(map[int]string)}
+	objects := &xlsObjects{texts: make(map[int]string)}
 	depth, formulaRow, formulaColumn := 0, -1, 0
-	complete := false
-	for n := 0; !complete && r.next(); n++ {
+	isComplete := false
+	for n := 0; !isComplete && r.next(); n++ {
 		if n%1024 == 0 {
-			if err := x.alive(); err != nil {
+			if err := x.ok(); err != nil {
 				return err
 			}
 		}
-		// Sheets may overlap in a file that is made to keep its reader busy.
+		// In a hostile file, sheets may overlap.
 		if x.scanned += len(r.data) + 4; x.scanned > 8*len(r.stream)+1<<20 {
 			break
 		}
@@ -123,7 +123,7 @@ func (x *xls) readSheet(r *records) error {
 			depth++
 		case r.kind == recordEOF:
 			depth--
-			complete = depth <= 0
+			isComplete = depth <= 0
 		case depth > 1: // a chart
 		case r.kind == recordFormula:
 			formulaRow, formulaColumn = r.u16(0), r.u16(2)
@@ -135,18 +135,18 @@ func (x *xls) readSheet(r *records) error {
 			}
 		default:
 			x.readCells(r, c)
-			x.readObject(r, around)
+			x.readObject(r, objects)
 		}
 	}
-	if !complete {
+	if !isComplete {
 		x.missing("a part of sheet %d is missing", x.tables.Sheets())
 	}
 	c.finish()
-	x.putAround(around)
-	return x.alive()
+	x.addObjects(objects)
+	return x.ok()
 }
 
-// readCells reads a record that gives cells.
+// readCells reads a record with cells.
 func (x *xls) readCells(r *records, c *xlsRows) {
 	row, column, style := r.u16(0), r.u16(2), r.u16(4)
 	switch r.kind {
@@ -180,7 +180,7 @@ func (x *xls) readCells(r *records, c *xlsRows) {
 		}
 	case recordMergedCells:
 		for at := 2; at+8 <= len(r.data); at += 8 {
-			// The record comes behind the cells.
+			// The record comes after the cells.
 			if top := r.u16(at); c.t.has(top) || top == c.row {
 				c.t.merge(top, r.u16(at+4), r.u16(at+6))
 			}
@@ -188,7 +188,7 @@ func (x *xls) readCells(r *records, c *xlsRows) {
 	}
 }
 
-// longText returns the text of a cell, which may go on in the next records.
+// longText returns the text of a cell, which may continue in the next records.
 func (x *xls) longText(r *records, at int) string {
 	if at+2 > len(r.data) {
 		return ""
@@ -203,7 +203,7 @@ func (x *xls) longText(r *records, at int) string {
 	return x.tables.texts.keepString(clean(string(x.buffer)))
 }
 
-// formula returns the value that a formula last had; "" for a text, which comes in a record of its own.
+// formula returns the last value of a formula. It is "" for a text, which has a record of its own.
 func (x *xls) formula(r *records) string {
 	if len(r.data) < 14 {
 		return ""
@@ -265,7 +265,7 @@ func boolOrError(value byte, isError bool) string {
 	return "#N/A"
 }
 
-// decodeWide returns UTF-16 up to its first NUL.
+// decodeWide decodes UTF-16 up to its first NUL.
 func decodeWide(text []byte) string {
 	for i := 0; i+1 < len(text); i += 2 {
 		if text[i] == 0 && text[i+1] == 0 {

@@ -16,9 +16,9 @@ import (
 
 const excelWorkbook = "Excel workbook"
 
-// ReadXLSX reads a workbook of ECMA-376 (xlsx, xlsm, xltx, xltm): each worksheet, also a hidden one, is a page with a
-// heading, its tables as Tables finds them, its comments as quotes and the text of its drawings. Numbers are shown by
-// their formats, dates by ISO 8601, formulas as the value they last had.
+// ReadXLSX reads a workbook of ECMA-376 (xlsx, xlsm, xltx, xltm). Each worksheet, including hidden ones, is a page with
+// a heading, its tables (see Tables), its comments as quotes and the text of its drawings. Numbers are shown in their
+// formats, dates in ISO 8601, formulas as their last value.
 func ReadXLSX(ctx context.Context, in document.Source) (*document.Draft, error) {
 	p, err := ooxml.Open(in, excelWorkbook)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReadXLSX(ctx context.Context, in document.Source) (*document.Draft, error) 
 	return finish(w.tables, draft, w.damage, excelWorkbook, w.cause)
 }
 
-// finish ends the reading of a workbook: it reports what was too much, and what of a damaged file is missing.
+// finish returns the draft of a workbook. It reports an exceeded limit, and what is missing of a damaged file.
 func finish(tables *Tables, draft *document.Draft, damage []string, format string, cause error) (*document.Draft, error) {
 	if err := tables.Err(); err != nil {
 		return nil, err
@@ -55,15 +55,15 @@ func finish(tables *Tables, draft *document.Draft, damage []string, format strin
 	return draft, nil
 }
 
-// xlsx reads one workbook.
+// xlsx reads a workbook.
 type xlsx struct {
-	ctx    context.Context // lives as long as one call of ReadXLSX
+	ctx    context.Context // of a call of ReadXLSX
 	p      *ooxml.Package
 	main   string
 	limits document.Limits
 	tables *Tables
 
-	strings  []string // texts that cells share, clean
+	strings  []string // shared texts of cells, clean
 	styles   styles
 	from1904 bool
 	persons  map[string]string
@@ -74,10 +74,10 @@ type xlsx struct {
 	cell   xlsxCell
 }
 
-// xlsxSheet is an entry of the workbook.
+// An xlsxSheet is a sheet in the list of the workbook.
 type xlsxSheet struct{ name, relation string }
 
-// maxSheets bounds the entries of the workbook that are kept; Tables counts those that are read.
+// maxSheets is how many sheets of the list are kept. Tables limits how many are read.
 const maxSheets = 100_000
 
 func (w *xlsx) read() error {
@@ -122,7 +122,7 @@ func (w *xlsx) read() error {
 	return nil
 }
 
-// sheetPart returns the part of a sheet; false for sheets without cells, such as charts.
+// sheetPart returns the part of a sheet. It is false for sheets without cells, such as charts.
 func (w *xlsx) sheetPart(relations map[string]ooxml.Relationship, id string, i int) (string, bool) {
 	relation, found := relations[id]
 	if !found {
@@ -131,7 +131,7 @@ func (w *xlsx) sheetPart(relations map[string]ooxml.Relationship, id string, i i
 	return relation.Target, relation.Type == "worksheet" && !relation.External
 }
 
-// readShared reads what sheets have in common.
+// readShared reads what all sheets share.
 func (w *xlsx) readShared(relations map[string]ooxml.Relationship) error {
 	parts := map[string]string{}
 	folder := path.Dir(w.main)
@@ -161,7 +161,7 @@ func (w *xlsx) readShared(relations map[string]ooxml.Relationship) error {
 	return nil
 }
 
-// each calls visit at the start of each element of a part.
+// each calls visit for each element of a part.
 func (w *xlsx) each(part string, visit func(*xmlscan.Scanner) error) error {
 	return w.p.Scan(part, func(s *xmlscan.Scanner) error {
 		for n := 0; ; n++ {
@@ -170,7 +170,7 @@ func (w *xlsx) each(part string, visit func(*xmlscan.Scanner) error) error {
 				return err
 			}
 			if n%1024 == 0 {
-				if err := w.alive(); err != nil {
+				if err := w.ok(); err != nil {
 					return err
 				}
 			}
@@ -183,14 +183,14 @@ func (w *xlsx) each(part string, visit func(*xmlscan.Scanner) error) error {
 	})
 }
 
-func (w *xlsx) alive() error {
+func (w *xlsx) ok() error {
 	if err := w.ctx.Err(); err != nil {
 		return fmt.Errorf("read workbook: %w", err)
 	}
 	return w.tables.Err()
 }
 
-// tolerate notes what a damaged part leaves out. Other errors end the reading.
+// tolerate notes what is missing of a damaged part. It returns other errors.
 func (w *xlsx) tolerate(err error, missing string) error {
 	if err == nil {
 		return nil

@@ -10,20 +10,20 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// Bounds of what sheets share: a file may list far more than its cells use.
+// Limits of what sheets share. A file may list more than its cells use.
 const (
 	maxStrings = 2 * maxCells
 	maxStyles  = 1 << 17
 	maxFormats = 1000
 )
 
-// styles are the number formats of the styles of cells.
+// styles are the number formats of cell styles.
 type styles struct {
 	ids      []int
 	codes    map[int]string
 	compiled map[int]*numberFormat
-	formats  []*numberFormat // by style, as far as they were needed; nil shows numbers in their shortest form
-	known    []bool
+	formats  []*numberFormat // by style, if isKnown is set; nil shows numbers in their shortest form
+	isKnown  []bool
 }
 
 // of returns the number format of a style, nil for the shortest form of numbers.
@@ -31,13 +31,13 @@ func (st *styles) of(style int) *numberFormat {
 	if style < 0 || style >= len(st.ids) {
 		return nil
 	}
-	if st.known == nil {
-		st.known = make([]bool, len(st.ids))
+	if st.isKnown == nil {
+		st.isKnown = make([]bool, len(st.ids))
 		st.formats = make([]*numberFormat, len(st.ids))
 		st.compiled = make(map[int]*numberFormat)
 	}
-	if !st.known[style] {
-		st.known[style] = true
+	if !st.isKnown[style] {
+		st.isKnown[style] = true
 		st.formats[style] = st.compile(st.ids[style])
 	}
 	return st.formats[style]
@@ -61,7 +61,7 @@ func (st *styles) compile(id int) *numberFormat {
 	return format
 }
 
-// readStyles reads which number format each style has.
+// readStyles reads the number formats of the styles.
 func (w *xlsx) readStyles(part string) error {
 	w.styles.codes = make(map[int]string)
 	return w.each(part, func(s *xmlscan.Scanner) error {
@@ -87,14 +87,14 @@ func (w *xlsx) readCellFormats(s *xmlscan.Scanner) error {
 			return err
 		}
 		if kind == xmlscan.Start && s.Name() == "xf" && len(w.styles.ids) < maxStyles {
-			id, _ := strconv.Atoi(s.Attr("numFmtId")) // none is as good as 0
+			id, _ := strconv.Atoi(s.Attr("numFmtId")) // 0 if it is missing
 			w.styles.ids = append(w.styles.ids, id)
 		}
 	}
 	return nil
 }
 
-// readStrings reads the texts that cells share.
+// readStrings reads the shared texts of cells.
 func (w *xlsx) readStrings(part string) error {
 	size := 0
 	return w.each(part, func(s *xmlscan.Scanner) error {
@@ -117,8 +117,8 @@ func (w *xlsx) readStrings(part string) error {
 	})
 }
 
-// appendRichText appends the text inside the element of the last Start, its runs joined, without the readings that stand
-// above the characters of East Asian texts, and passes over its end.
+// appendRichText appends the text inside the element of the last Start, and skips its End. It leaves out phonetic
+// readings of East Asian text.
 func appendRichText(to []byte, s *xmlscan.Scanner) ([]byte, error) {
 	inText := false
 	begin := len(to)
@@ -148,7 +148,7 @@ func appendRichText(to []byte, s *xmlscan.Scanner) ([]byte, error) {
 	return append(to[:begin], unescapeCodes(to[begin:])...), nil
 }
 
-// unescapeCodes replaces _xHHHH_, by which characters are written that XML cannot hold, in place.
+// unescapeCodes replaces _xHHHH_, which stands for a character that XML cannot contain, in place.
 func unescapeCodes(text []byte) []byte {
 	at := bytes.Index(text, []byte("_x"))
 	if at < 0 {
@@ -157,7 +157,7 @@ func unescapeCodes(text []byte) []byte {
 	to := text[:at]
 	for at < len(text) {
 		if r, ok := escapedCode(text[at:]); ok {
-			to = utf8.AppendRune(to, r) // never longer than what it replaces
+			to = utf8.AppendRune(to, r) // never longer than the code
 			at += len("_x0000_")
 			continue
 		}

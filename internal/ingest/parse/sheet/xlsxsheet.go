@@ -11,10 +11,10 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// xlsxCell is the cell that is being read.
+// xlsxCell is the open cell.
 type xlsxCell struct {
 	column  int
-	kind    byte // the first letter of its type, 'i' for inlineStr, 'S' for str, 0 for a number
+	kind    byte // first letter of its type, 'i' for inlineStr, 'S' for str, 0 for a number
 	style   int
 	value   []byte
 	formula []byte
@@ -26,21 +26,21 @@ type xlsxLink struct {
 	relation, location string
 }
 
-// maxLinks bounds the links of a sheet.
+// maxLinks is how many links of a sheet are read.
 const maxLinks = 200_000
 
-// readSheet reads the cells of a sheet and what belongs to them.
+// readSheet reads the cells of a sheet and its related parts.
 func (w *xlsx) readSheet(part string) error {
 	var links []xlsxLink
 	err := w.p.Scan(part, func(s *xmlscan.Scanner) error {
-		next := 0 // the number of the next row
+		next := 0 // number of the next row
 		for n := 0; ; n++ {
 			kind, err := s.Next()
 			if err != nil {
 				return err
 			}
 			if n%256 == 0 {
-				if err := w.alive(); err != nil {
+				if err := w.ok(); err != nil {
 					return err
 				}
 			}
@@ -71,7 +71,7 @@ func (w *xlsx) readSheet(part string) error {
 	if err := w.tolerate(err, fmt.Sprintf("a part of sheet %d is missing", number)); err != nil {
 		return err
 	}
-	if err := w.alive(); err != nil {
+	if err := w.ok(); err != nil {
 		return err
 	}
 	relations, err := w.p.Relationships(part)
@@ -85,7 +85,7 @@ func (w *xlsx) readSheet(part string) error {
 		}
 		w.tables.link(link.area, target)
 	}
-	return w.tolerate(w.readAround(relations), fmt.Sprintf("a comment or a drawing of sheet %d cannot be read", number))
+	return w.tolerate(w.readRelated(relations), fmt.Sprintf("a comment or a drawing of sheet %d cannot be read", number))
 }
 
 // readRow reads a row and returns the number of the next.
@@ -115,7 +115,7 @@ func (w *xlsx) readRow(s *xmlscan.Scanner, next int) (int, error) {
 	return number + 1, err
 }
 
-// place puts a text into the row. Cells come in the order of their columns, or nearly so.
+// place adds a text to the row. Cells are usually ordered by column.
 func (w *xlsx) place(text string) {
 	t := w.tables
 	column := uint16(w.cell.column) //nolint:gosec // bounded by the caller
@@ -131,7 +131,7 @@ func (w *xlsx) place(text string) {
 	t.columns, t.cells = slices.Insert(t.columns, at, column), slices.Insert(t.cells, at, text)
 }
 
-// cells calls each at the end of each cell of the row of the last Start, and passes over its end.
+// cells calls a function at the end of each cell of the row of the last Start, and skips its End.
 func (w *xlsx) cells(s *xmlscan.Scanner, each func() error) error {
 	c := &w.cell
 	var into *[]byte
@@ -198,7 +198,7 @@ func (c *xlsxCell) begin(s *xmlscan.Scanner) {
 	}
 }
 
-// smallNumber reads an index, -1 for what is none.
+// smallNumber parses an index. It returns -1 for an invalid one.
 func smallNumber(text []byte) int {
 	value := 0
 	for _, c := range text {
@@ -210,7 +210,7 @@ func smallNumber(text []byte) int {
 	return value
 }
 
-// text returns the text that the cell shows, clean.
+// text returns the displayed text of the cell, clean.
 func (w *xlsx) text() string {
 	c := &w.cell
 	if c.kind != 'i' && c.kind != 'S' {
@@ -264,8 +264,8 @@ func (w *xlsx) number() string {
 	return w.tables.texts.keepFormatted(w.buffer)
 }
 
-// isShortest reports a number that is written as it would be shown: without an exponent, without needless zeros, with no
-// more than 15 digits.
+// isShortest reports whether a number is in its shortest form: without exponent and superfluous zeros, with at most 15
+// digits.
 func isShortest(text []byte) bool {
 	text, negative := bytes.CutPrefix(text, []byte("-"))
 	if negative && string(text) == "0" {
@@ -289,7 +289,7 @@ func isShortest(text []byte) bool {
 	return last != '0' && last != '.' && !bytes.HasPrefix(text, []byte("0.0000"))
 }
 
-// withLink makes the text a link where the cell's formula is one: HYPERLINK("address","text").
+// withLink returns the text as a link if the formula of the cell is HYPERLINK("address","text").
 func (w *xlsx) withLink(text string) string {
 	rest, found := bytes.CutPrefix(w.cell.formula, []byte(`HYPERLINK("`))
 	if !found || text == "" {

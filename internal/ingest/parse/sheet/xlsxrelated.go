@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/xmlscan"
 )
 
-// Bounds of what stands around the cells of a sheet.
+// Limits of the related parts of a sheet.
 const (
 	maxDefined = 1000
 	maxNames   = 1 << 14
@@ -23,8 +23,8 @@ type comment struct {
 	author, text string
 }
 
-// readAround reads the defined tables, comments and drawings that a sheet refers to.
-func (w *xlsx) readAround(relations map[string]ooxml.Relationship) error {
+// readRelated reads the defined tables, comments and drawings of a sheet.
+func (w *xlsx) readRelated(relations map[string]ooxml.Relationship) error {
 	parts := map[string][]string{}
 	for _, relation := range relations {
 		if !relation.External {
@@ -57,8 +57,8 @@ func (w *xlsx) readAround(relations map[string]ooxml.Relationship) error {
 	return nil
 }
 
-// comments adds the comments of a sheet in the order of their cells. Those of threads stand in the file a second time, as
-// comments that older programs show.
+// comments adds the comments of a sheet in the order of their cells. For older programs, the file also contains
+// threaded comments as notes.
 func (t *Tables) comments(threaded, notes []comment) {
 	type cell struct{ row, column int }
 	inThread := make(map[cell]bool)
@@ -75,7 +75,7 @@ func (t *Tables) comments(threaded, notes []comment) {
 	for _, c := range all {
 		text, author := strings.TrimSpace(c.text), strings.TrimSpace(c.author)
 		if rest, found := strings.CutPrefix(text, author+":"); found && author != "" {
-			text = strings.TrimSpace(rest) // programs write the author into the text, too
+			text = strings.TrimSpace(rest) // programs repeat the author in the text
 		}
 		if text == "" {
 			continue
@@ -88,9 +88,9 @@ func (t *Tables) comments(threaded, notes []comment) {
 	}
 }
 
-// readDefined reads where a table is that the file marks as one, and what its columns are called.
+// readDefined reads a defined table: its area and the names of its columns.
 func (w *xlsx) readDefined(part string) error {
-	var d defined
+	var d definedArea
 	valid := false
 	err := w.each(part, func(s *xmlscan.Scanner) error {
 		switch s.Name() {
@@ -144,7 +144,7 @@ func (w *xlsx) readComments(part string, found *[]comment) error {
 	})
 }
 
-// readThreads reads the comments of a sheet that others can answer.
+// readThreads reads the threaded comments of a sheet.
 func (w *xlsx) readThreads(part string, found *[]comment) error {
 	var at comment
 	valid := false
@@ -164,7 +164,7 @@ func (w *xlsx) readThreads(part string, found *[]comment) error {
 	})
 }
 
-// readPersons reads who wrote comments.
+// readPersons reads the authors of threaded comments.
 func (w *xlsx) readPersons(part string) error {
 	w.persons = make(map[string]string)
 	return w.each(part, func(s *xmlscan.Scanner) error {
@@ -175,7 +175,7 @@ func (w *xlsx) readPersons(part string) error {
 	})
 }
 
-// readDrawing reads the text of boxes and shapes, a paragraph for each, and what pictures show.
+// readDrawing reads the texts of shapes, each as a paragraph, and the descriptions of pictures.
 func (w *xlsx) readDrawing(part string) error {
 	return w.each(part, func(s *xmlscan.Scanner) error {
 		switch s.Name() {
@@ -192,7 +192,7 @@ func (w *xlsx) readDrawing(part string) error {
 	})
 }
 
-// appendParagraphs appends the text of a shape, a line for each paragraph.
+// appendParagraphs appends the text of a shape, with a line for each paragraph.
 func appendParagraphs(to []byte, s *xmlscan.Scanner) ([]byte, error) {
 	inText := false
 	for depth := s.Depth(); s.Depth() >= depth; {

@@ -24,16 +24,16 @@ const (
 	objectNote   = 0x19
 )
 
-// readObject reads a record that belongs to a link, a comment or a text box.
-func (x *xls) readObject(r *records, around *xlsAround) {
+// readObject reads a record of a link, a comment or a text box.
+func (x *xls) readObject(r *records, objects *xlsObjects) {
 	switch r.kind {
 	case recordHyperlink:
-		if link, ok := readHyperlink(r); ok && len(around.links) < maxLinks {
-			around.links = append(around.links, link)
+		if link, ok := readHyperlink(r); ok && len(objects.links) < maxLinks {
+			objects.links = append(objects.links, link)
 		}
 	case recordObject:
 		if r.u16(0) == objectCommon {
-			around.object, around.isNote = r.u16(6), r.u16(4) == objectNote
+			objects.object, objects.isNote = r.u16(6), r.u16(4) == objectNote
 		}
 	case recordTextObject:
 		if x.version != biff8 {
@@ -41,18 +41,18 @@ func (x *xls) readObject(r *records, around *xlsAround) {
 		}
 		text := x.objectText(r)
 		switch {
-		case text == "" || len(around.texts)+len(around.boxes) > maxNotes:
-		case around.isNote:
-			around.texts[around.object] = text
+		case text == "" || len(objects.texts)+len(objects.boxes) > maxNotes:
+		case objects.isNote:
+			objects.texts[objects.object] = text
 		default:
-			around.boxes = append(around.boxes, text)
+			objects.boxes = append(objects.boxes, text)
 		}
 	case recordNote:
-		x.readNote(r, around)
+		x.readNote(r, objects)
 	}
 }
 
-// objectText returns the text of an object, whose characters stand in the records behind.
+// objectText returns the text of an object, which is in the continuation records.
 func (x *xls) objectText(r *records) string {
 	characters := r.u16(10)
 	p := r.continued()
@@ -64,38 +64,38 @@ func (x *xls) objectText(r *records) string {
 	return string(x.buffer)
 }
 
-func (x *xls) readNote(r *records, around *xlsAround) {
-	const goesOn = 0xFFFF // in the row: the text of the comment before goes on
+func (x *xls) readNote(r *records, objects *xlsObjects) {
+	const continuesNote = 0xFFFF // in place of a row: the text continues the last comment
 	row, column := r.u16(0), r.u16(2)
 	switch {
-	case len(r.data) < 6 || len(around.notes) > maxNotes:
+	case len(r.data) < 6 || len(objects.notes) > maxNotes:
 	case x.version == biff8:
 		note := xlsNote{comment{row: row, column: column}, r.u16(6)}
 		note.author = x.text16(r, 8)
-		around.notes = append(around.notes, note)
-	case row == goesOn:
-		if n := len(around.notes); n > 0 && len(around.notes[n-1].text) < 64<<10 {
-			around.notes[n-1].text += x.bytes(r.data[6:], r.u16(4))
+		objects.notes = append(objects.notes, note)
+	case row == continuesNote:
+		if n := len(objects.notes); n > 0 && len(objects.notes[n-1].text) < 64<<10 {
+			objects.notes[n-1].text += x.bytes(r.data[6:], r.u16(4))
 		}
 	default:
 		note := xlsNote{comment: comment{row: row, column: column, text: x.bytes(r.data[6:], r.u16(4))}}
-		around.notes = append(around.notes, note)
+		objects.notes = append(objects.notes, note)
 	}
 }
 
-func (x *xls) putAround(around *xlsAround) {
-	for _, link := range around.links {
+func (x *xls) addObjects(objects *xlsObjects) {
+	for _, link := range objects.links {
 		x.tables.link(link.area, link.target)
 	}
-	notes := make([]comment, 0, len(around.notes))
-	for _, note := range around.notes {
+	notes := make([]comment, 0, len(objects.notes))
+	for _, note := range objects.notes {
 		if note.text == "" {
-			note.text = around.texts[note.object]
+			note.text = objects.texts[note.object]
 		}
 		notes = append(notes, note.comment)
 	}
 	x.tables.comments(nil, notes)
-	for _, text := range around.boxes {
+	for _, text := range objects.boxes {
 		x.tables.Paragraph(text)
 	}
 }
@@ -109,10 +109,10 @@ const (
 	linkPlain    = 0x100 // the address is a string
 )
 
-// urlMoniker is the class id of an address of the web.
+// urlMoniker is the class id of a web address.
 const urlMoniker = "\xE0\xC9\xEA\x79\xF9\xBA\xCE\x11\x8C\x82\x00\xAA\x00\x4B\xA9\x0B"
 
-// readHyperlink reads a HLINK record; false for links to places in files.
+// readHyperlink reads a HLINK record. It is false for links to places in files.
 func readHyperlink(r *records) (xlsLink, bool) {
 	const head = 8 + 16 + 4 // the cells, a class id, a version
 	if len(r.data) < head+4 {
@@ -145,7 +145,7 @@ func readHyperlink(r *records) (xlsLink, bool) {
 	return link, link.target != ""
 }
 
-// wideString reads a string whose length, in characters, stands in front, and returns what comes behind it.
+// wideString reads a string after its length in characters. It returns the data after it.
 func wideString(data []byte) (string, []byte) {
 	if len(data) < 4 {
 		return "", nil
