@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Bounds of lists of addresses.
+// Limits of address lists.
 const (
 	maxAddressList = 32 << 10 // bytes that are read
-	maxShown       = 30       // addresses that are named in the text
+	maxShown       = 30       // addresses that are shown in the text
 	maxKept        = 100      // addresses that are kept
 )
 
-// address is a name with an address; either may be "".
+// address is a name with an address. Either may be "".
 type address struct{ name, address string }
 
-// String returns both as people write them.
+// String returns the usual form: "name <address>".
 func (a address) String() string {
 	switch {
 	case a.name == "" || strings.EqualFold(a.name, a.address):
@@ -27,7 +27,7 @@ func (a address) String() string {
 	return a.name + " <" + a.address + ">"
 }
 
-// short returns the name, or the address of those without.
+// short returns the name, or the address if there is no name.
 func (a address) short() string {
 	if a.name != "" {
 		return a.name
@@ -35,13 +35,13 @@ func (a address) short() string {
 	return a.address
 }
 
-// addresses reads a list of addresses. What breaks the rules is read as far as it can be.
+// addresses parses a list of addresses. Invalid ones are read as far as possible.
 func addresses(value string) []address {
 	value = guess([]byte(value[:min(len(value), maxAddressList)]))
 	if strings.TrimSpace(value) == "" {
 		return nil
 	}
-	if !strings.Contains(value, "=?") { // encoded words are decoded here, since they are often broken
+	if !strings.Contains(value, "=?") { // mail.ParseAddressList decodes encoded words strictly, and they are often broken
 		if list, err := mail.ParseAddressList(value); err == nil {
 			found := make([]address, 0, min(len(list), maxKept))
 			for _, a := range list[:min(len(list), maxKept)] {
@@ -52,31 +52,31 @@ func addresses(value string) []address {
 	}
 	var found []address
 	for _, part := range splitAddresses(value) {
-		if a := looseAddress(part); a != (address{}) && len(found) < maxKept {
+		if a := lenientAddress(part); a != (address{}) && len(found) < maxKept {
 			found = append(found, a)
 		}
 	}
 	return found
 }
 
-// splitAddresses parts a list at the commas and semicolons that stand in no quotation marks, brackets or comments.
+// splitAddresses splits a list at commas and semicolons outside of quotes, brackets and comments.
 func splitAddresses(value string) []string {
 	var parts []string
-	quoted, angle, comment, start := false, false, 0, 0
+	inQuotes, inBrackets, commentDepth, start := false, false, 0, 0
 	for i := range len(value) {
 		switch c := value[i]; {
 		case c == '"' && (i == 0 || value[i-1] != '\\'):
-			quoted = !quoted
-		case quoted:
+			inQuotes = !inQuotes
+		case inQuotes:
 		case c == '<':
-			angle = true
+			inBrackets = true
 		case c == '>':
-			angle = false
+			inBrackets = false
 		case c == '(':
-			comment++
+			commentDepth++
 		case c == ')':
-			comment = max(comment-1, 0)
-		case (c == ',' || c == ';') && !angle && comment == 0:
+			commentDepth = max(commentDepth-1, 0)
+		case (c == ',' || c == ';') && !inBrackets && commentDepth == 0:
 			parts = append(parts, value[start:i])
 			start = i + 1
 		}
@@ -84,14 +84,14 @@ func splitAddresses(value string) []string {
 	return append(parts, value[start:])
 }
 
-// looseAddress reads one address.
-func looseAddress(text string) address {
+// lenientAddress parses an address.
+func lenientAddress(text string) address {
 	text = strings.TrimSpace(text)
 	open := strings.LastIndexByte(text, '<')
 	if open < 0 {
 		decoded := cleanName(decodeWords(text))
 		if group, _, found := strings.Cut(decoded, ":"); found {
-			decoded = group // a list that is not told
+			decoded = group // a group without its list
 		}
 		if before, comment, found := strings.Cut(decoded, " ("); found && strings.Contains(before, "@") {
 			return address{name: strings.TrimSuffix(comment, ")"), address: before}
@@ -109,7 +109,7 @@ func looseAddress(text string) address {
 	return address{name: name, address: strings.Join(strings.Fields(decodeText([]byte(mailbox), "")), " ")}
 }
 
-// cleanName takes quotation marks off a name.
+// cleanName removes the quotes of a name.
 func cleanName(name string) string {
 	name = strings.Join(strings.Fields(clean(name)), " ")
 	for _, mark := range []string{`"`, "'"} {
@@ -120,7 +120,7 @@ func cleanName(name string) string {
 	return strings.ReplaceAll(name, `\"`, `"`)
 }
 
-// people returns a list as people write it, and the first ones on one line.
+// people returns the addresses of a list as text, and the first of them on one line.
 func people(list []address) (all []string, line string) {
 	for _, a := range list {
 		if text := a.String(); text != "" {
@@ -134,10 +134,10 @@ func people(list []address) (all []string, line string) {
 	return all, line
 }
 
-// dateLayout is how a date stands under the subject.
+// dateLayout is the layout of the date below the subject.
 const dateLayout = "Mon, 2 Jan 2006 15:04 -0700"
 
-// parseDate reads the date of a mail, zero when it is none.
+// parseDate parses the date of a mail. It is zero for an invalid one.
 func parseDate(value string) time.Time {
 	value = strings.Join(strings.Fields(value), " ")
 	if value == "" || len(value) > 200 {
@@ -164,7 +164,7 @@ func parseDate(value string) time.Time {
 	return time.Time{}
 }
 
-// plausible refuses dates that no mail can have.
+// plausible returns a date, or zero for one that no mail can have.
 func plausible(date time.Time) time.Time {
 	if date.Year() < 1970 || date.Year() > 2200 {
 		return time.Time{}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// decodeText makes clean text of bytes in the encoding of a label; "" means that nothing is said of it.
+// decodeText returns clean text of bytes in the encoding with a label, "" if it is unknown.
 func decodeText(text []byte, label string) string {
 	return clean(decodeCharset(text, label))
 }
@@ -52,7 +52,7 @@ func decodeBy(from encoding.Encoding, text []byte) string {
 	return string(decoded)
 }
 
-// guess decodes bytes of which nothing is known, or what is said of them is not true.
+// guess decodes bytes in an unknown or wrongly labelled encoding.
 func guess(text []byte) string {
 	switch {
 	case bytes.Contains(text, []byte("\x1b$B")) || bytes.Contains(text, []byte("\x1b$@")):
@@ -77,13 +77,13 @@ func guess(text []byte) string {
 
 func detect(sample []byte) (name string) {
 	defer func() {
-		// The detector walks state tables by input bytes; what it cannot name is decoded as Western.
+		// The detector indexes its tables by input bytes and may panic. Western is then the default.
 		if recover() != nil {
 			name = ""
 		}
 	}()
 	if len(sample) < 40 {
-		return "" // too little to tell
+		return "" // too short to detect
 	}
 	result := chardet.Detect(sample)
 	if result.Confidence < 0.5 {
@@ -101,7 +101,7 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// decodeUTF7 decodes RFC 2152.
+// decodeUTF7 decodes UTF-7 (RFC 2152).
 func decodeUTF7(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -120,7 +120,7 @@ func decodeUTF7(text []byte) string {
 			b.WriteByte('+')
 		} else {
 			units := make([]uint16, 0, end/2)
-			raw, _ := base64.RawStdEncoding.DecodeString(string(text[:end])) // what cannot be decoded is left out
+			raw, _ := base64.RawStdEncoding.DecodeString(string(text[:end])) // invalid bytes are left out
 			for i := 0; i+1 < len(raw); i += 2 {
 				units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
 			}
@@ -135,7 +135,8 @@ func isBase64(c byte) bool {
 	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
 }
 
-// clean makes \n of all line ends and leaves out control characters.
+// clean replaces line ends by
+// and removes control characters.
 func clean(text string) string {
 	if strings.IndexFunc(text, isDirt) < 0 && utf8.ValidString(text) {
 		return text

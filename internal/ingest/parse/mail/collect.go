@@ -8,15 +8,15 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// collector makes a letter of the parts of a mail.
+// A collector collects the parts of a mail in a letter.
 type collector struct {
 	ctx    context.Context
 	limits document.Limits
 	letter *letter
-	depth  int // of mails signed in one block
+	depth  int // of nested signed messages
 }
 
-// fromEntity makes a letter of a mail.
+// fromEntity returns a mail as a letter.
 func fromEntity(ctx context.Context, limits document.Limits, root *entity) (*letter, error) {
 	l := &letter{}
 	l.describe(root.header)
@@ -46,7 +46,7 @@ func (l *letter) describe(h header) {
 	l.created = parseDate(h["date"])
 	date := decodeHeader(h["date"])
 	if l.created.IsZero() {
-		// The first server that took the mail in is as good a witness.
+		// The time at the first server is a good substitute.
 		if _, received, found := strings.Cut(h["received"], ";"); found {
 			l.created = parseDate(received)
 		}
@@ -62,7 +62,7 @@ func (l *letter) describe(h header) {
 	l.inReplyTo = messageID(h["in-reply-to"])
 }
 
-// messageID takes the brackets off the id of a mail.
+// messageID returns an id without its brackets.
 func messageID(value string) string {
 	value = decodeHeader(value)
 	if _, rest, found := strings.Cut(value, "<"); found {
@@ -71,7 +71,7 @@ func messageID(value string) string {
 	return safetext.TruncateBytes(value, 500)
 }
 
-// collected is what is found in a part.
+// collected are the texts and files of a part.
 type collected struct {
 	bodies []body
 	files  []file
@@ -82,9 +82,9 @@ func (c *collected) add(other collected) {
 	c.files = append(c.files, other.files...)
 }
 
-// collect finds the texts and files in a part. The depth of parts is bounded by their reader.
+// collect returns the texts and files of a part. Their depth is bounded by readEntity.
 func (c *collector) collect(e *entity) (collected, error) {
-	if e.multipart() {
+	if e.isMultipart() {
 		return c.multipart(e)
 	}
 	name := fileName(e)
@@ -98,7 +98,7 @@ func (c *collector) collect(e *entity) (collected, error) {
 		c.letter.encrypted = true
 		return collected{}, nil
 	case e.kind == "application/pkcs7-mime" || e.kind == "application/x-pkcs7-mime":
-		return c.sealed(e)
+		return c.cms(e)
 	case disposition != "attachment" && name == "":
 		if found, is := textBody(e); is {
 			return found, nil
@@ -111,7 +111,7 @@ func (c *collector) collect(e *entity) (collected, error) {
 	return collected{files: []file{attached(e, name, disposition)}}, nil
 }
 
-// isRoot tells a mail from a part of one, by fields that only mails have.
+// isRoot reports whether an entity is a mail, which has fields that parts do not have.
 func isRoot(e *entity) bool {
 	_, from := e.header["from"]
 	_, date := e.header["date"]
@@ -126,7 +126,7 @@ func isSignature(kind string) bool {
 	return false
 }
 
-// fileName returns the name that a part has as a file, without a path.
+// fileName returns the file name of a part, without a path.
 func fileName(e *entity) string {
 	_, parameters := mediaType(e.header["content-disposition"])
 	name := parameters["filename"]
@@ -146,14 +146,14 @@ func baseName(name string) string {
 	return safetext.TruncateBytes(name, 200)
 }
 
-// textBody makes a body of a part that is text; false for others.
+// textBody returns the body of a text part. It is false for other parts.
 func textBody(e *entity) (collected, bool) {
 	var b body
 	switch e.kind {
 	case "text/plain", "text", "message/delivery-status", "message/disposition-notification", "message/feedback-report":
 		b.plain = e.text()
 		b.flowed = strings.EqualFold(e.parameters["format"], "flowed")
-		b.deleted = strings.EqualFold(e.parameters["delsp"], "yes")
+		b.delSp = strings.EqualFold(e.parameters["delsp"], "yes")
 	case "text/html", "application/xhtml+xml":
 		b.html, b.htmlKind = htmlPart(e)
 	case "text/enriched", "text/richtext":
@@ -167,13 +167,13 @@ func textBody(e *entity) (collected, bool) {
 	if e.kind == "text/plain" {
 		found.files = uuFiles(e, &b)
 	}
-	if !b.empty() {
+	if !b.isEmpty() {
 		found.bodies = []body{b}
 	}
 	return found, true
 }
 
-// htmlPart returns a page, in UTF-8 where its encoding is told outside of it.
+// htmlPart returns a page. If the part declares its encoding, the page is converted to UTF-8.
 func htmlPart(e *entity) (page []byte, kind string) {
 	label := e.parameters["charset"]
 	content := e.content()
@@ -184,10 +184,10 @@ func htmlPart(e *entity) (page []byte, kind string) {
 	return []byte(decodeText(content, label)), "text/html; charset=utf-8"
 }
 
-// maxUUFiles is how many files are taken out of a text.
+// maxUUFiles is how many files in a text are read.
 const maxUUFiles = 20
 
-// uuFiles takes the files out of a text that stand in it as text.
+// uuFiles removes uuencoded files from a text and returns them.
 func uuFiles(e *entity, b *body) []file {
 	if !strings.Contains(b.plain, "begin ") {
 		return nil
@@ -208,7 +208,7 @@ func uuFiles(e *entity, b *body) []file {
 	return files
 }
 
-// attached makes a file of a part.
+// attached returns a part as a file.
 func attached(e *entity, name, disposition string) file {
 	f := file{
 		name: name, kind: e.kind, id: messageID(e.header["content-id"]), inline: disposition == "inline",
@@ -229,7 +229,7 @@ func attached(e *entity, name, disposition string) file {
 	return f
 }
 
-// isTNEF recognises the container in that Outlook sends what others have no use for.
+// isTNEF reports whether a file is Outlook's container for data that other programs do not read.
 func isTNEF(name, kind string) bool {
 	return kind == "application/ms-tnef" || kind == "application/vnd.ms-tnef" || strings.EqualFold(name, "winmail.dat")
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// decodeTransfer undoes a transfer encoding. What breaks its rules is read as it is meant, as far as it goes.
+// decodeTransfer decodes a transfer encoding. Invalid input is decoded as far as possible.
 func decodeTransfer(body []byte, encoding string) []byte {
 	encoding, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(encoding)), ";")
 	switch strings.Trim(encoding, " \t\"'") {
@@ -23,7 +23,8 @@ func decodeTransfer(body []byte, encoding string) []byte {
 	return body
 }
 
-// isBase64Text tells encoded text from text of which it is only said: that has blanks and marks within its lines.
+// isBase64Text reports whether text is encoded, not only labelled as base64. Other text has blanks and punctuation
+// within its lines.
 func isBase64Text(body []byte) bool {
 	sample := body[:min(len(body), 4096)]
 	other := 0
@@ -38,7 +39,7 @@ func isBase64Text(body []byte) bool {
 	return other*20 <= len(sample)
 }
 
-// decodeBase64 leaves out what is not of the alphabet, and goes on after padding: some programs join encoded pieces.
+// decodeBase64 ignores invalid characters, and continues after padding, since some programs join encoded pieces.
 func decodeBase64(body []byte) []byte {
 	out := make([]byte, 0, len(body)/4*3+3)
 	var group [4]byte // digits of six bits
@@ -76,18 +77,18 @@ func decodeBase64(body []byte) []byte {
 	return out
 }
 
-// decodeQuoted decodes quoted-printable text. In words of a header an underscore is a blank.
-func decodeQuoted(body []byte, word bool) []byte {
+// decodeQuoted decodes quoted-printable text. In header words, an underscore is a blank.
+func decodeQuoted(body []byte, isWord bool) []byte {
 	out := make([]byte, 0, len(body))
-	solid := 0 // how much of it may not be taken back: blanks at the end of a line go, unless they are encoded
+	encodedEnd := 0 // end of the last encoded character; unencoded blanks at the end of a line are removed
 	for i := 0; i < len(body); i++ {
 		c := body[i]
 		switch {
-		case c == '_' && word:
+		case c == '_' && isWord:
 			out = append(out, ' ')
 		case c == '\n':
 			line := len(out)
-			for line > solid && (out[line-1] == ' ' || out[line-1] == '\t' || out[line-1] == '\r') {
+			for line > encodedEnd && (out[line-1] == ' ' || out[line-1] == '\t' || out[line-1] == '\r') {
 				line--
 			}
 			out = append(out[:line], '\n')
@@ -99,7 +100,7 @@ func decodeQuoted(body []byte, word bool) []byte {
 				if high >= 0 && low >= 0 {
 					out = append(out, byte(high<<4|low)) //nolint:gosec // two hexadecimal digits
 					i += 2
-					solid = len(out)
+					encodedEnd = len(out)
 					continue
 				}
 			}
@@ -111,8 +112,8 @@ func decodeQuoted(body []byte, word bool) []byte {
 				out = append(out, c)
 				continue
 			}
-			i = at // a line that goes on
-			solid = len(out)
+			i = at // a soft line break
+			encodedEnd = len(out)
 		}
 	}
 	return out
@@ -130,7 +131,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// cutUUEncoded takes a file out of text that it stands in between "begin 644 name" and "end".
+// cutUUEncoded removes a file between "begin 644 name" and "end" from a text.
 func cutUUEncoded(text []byte) (name string, content, rest []byte, found bool) {
 	begin := -1
 	for at := 0; at < len(text); {
@@ -160,7 +161,7 @@ func cutUUEncoded(text []byte) (name string, content, rest []byte, found bool) {
 	return name, content, rest, true
 }
 
-// uuName reads "begin 644 name".
+// uuName parses "begin 644 name".
 func uuName(line []byte) (string, bool) {
 	rest, found := bytes.CutPrefix(line, []byte("begin "))
 	if !found || len(rest) < 5 {
@@ -173,7 +174,7 @@ func uuName(line []byte) (string, bool) {
 	return string(bytes.TrimSpace(name)), true
 }
 
-// isUULine tells whether the length at the beginning of a line is that of the line.
+// isUULine reports whether a line begins with its length.
 func isUULine(line []byte) bool {
 	if len(line) < 2 || line[0] < ' ' || line[0] > '`' {
 		return false

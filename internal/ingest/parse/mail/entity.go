@@ -9,25 +9,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// maxMultiparts is how deep parts are told apart. What stands deeper is one part that is not read.
+// maxMultiparts is how deep parts are nested. A deeper one is not read.
 const maxMultiparts = 50
 
-// entity is a mail or a part of one.
+// An entity is a mail or a part of one.
 type entity struct {
 	header     header
 	kind       string // media type in lower case
 	parameters map[string]string
-	body       []byte // as it stands in the file
+	body       []byte // still encoded
 	children   []*entity
 	tooDeep    bool
 
 	start int // of the body
 }
 
-// multipart tells whether the body is made of parts.
-func (e *entity) multipart() bool { return strings.HasPrefix(e.kind, "multipart/") && !e.tooDeep }
+// isMultipart reports whether the body consists of parts.
+func (e *entity) isMultipart() bool { return strings.HasPrefix(e.kind, "multipart/") && !e.tooDeep }
 
-// content returns the body without its transfer encoding.
+// content returns the decoded body.
 func (e *entity) content() []byte {
 	return decodeTransfer(e.body, e.header["content-transfer-encoding"])
 }
@@ -35,7 +35,7 @@ func (e *entity) content() []byte {
 // text returns the body as text.
 func (e *entity) text() string { return decodeText(e.content(), e.parameters["charset"]) }
 
-// partReader cuts a mail into its parts in one pass.
+// A partReader splits a mail into its parts in one pass.
 type partReader struct {
 	ctx     context.Context
 	content []byte
@@ -46,16 +46,16 @@ type partReader struct {
 	open *entity
 }
 
-// level is a multipart that is open.
+// level is an open multipart.
 type level struct {
 	entity   *entity
 	boundary []byte
-	closed   bool
+	isClosed bool
 }
 
-// readEntity reads the mail at an offset. The flag tells that it ends too early. The error is a *document.LimitError, or
-// wraps the context's.
-func readEntity(ctx context.Context, content []byte, at int, limits document.Limits) (root *entity, cut bool, err error) {
+// readEntity reads the mail at an offset. It reports whether the mail is truncated. The error is a *document.LimitError
+// or that of the context.
+func readEntity(ctx context.Context, content []byte, at int, limits document.Limits) (root *entity, isTruncated bool, err error) {
 	r := partReader{ctx: ctx, content: content, limit: limits.MaxEntries}
 	root = &entity{}
 	at = r.begin(root, at, "text/plain")
@@ -79,7 +79,7 @@ func readEntity(ctx context.Context, content []byte, at int, limits document.Lim
 		r.end(start)
 		r.levels = r.levels[:found+1]
 		of := &r.levels[found]
-		if of.closed = last; last {
+		if of.isClosed = last; last {
 			continue
 		}
 		if r.count++; r.count > r.limit {
@@ -94,11 +94,11 @@ func readEntity(ctx context.Context, content []byte, at int, limits document.Lim
 		at = r.begin(child, next, standard)
 	}
 	r.end(len(content))
-	settle(root)
-	return root, root.multipart() && !r.levels[0].closed, nil
+	fixMultiparts(root)
+	return root, root.isMultipart() && !r.levels[0].isClosed, nil
 }
 
-// delimiter returns where the next line with two dashes begins, -1 when there is none.
+// delimiter returns the start of the next line with two dashes, or -1.
 func delimiter(content []byte, at int) int {
 	if bytes.HasPrefix(content[at:], []byte("--")) && (at == 0 || content[at-1] == '\n') {
 		return at
@@ -110,7 +110,7 @@ func delimiter(content []byte, at int) int {
 	return at + next + 1
 }
 
-// begin reads the header of a part and returns where its body begins.
+// begin reads the header of a part and returns the start of its body.
 func (r *partReader) begin(e *entity, at int, standard string) int {
 	e.header, e.start = readHeader(r.content, at, func(line []byte) bool {
 		if len(r.levels) == 0 || !bytes.HasPrefix(line, []byte("--")) {
@@ -142,7 +142,7 @@ func (r *partReader) begin(e *entity, at int, standard string) int {
 	return e.start
 }
 
-// guessBoundary takes the first line with two dashes for the boundary of a multipart that names none.
+// guessBoundary returns the first line with two dashes as the boundary of a multipart that declares none.
 func (r *partReader) guessBoundary(at int) []byte {
 	for range 20 {
 		if at >= len(r.content) {
@@ -157,7 +157,7 @@ func (r *partReader) guessBoundary(at int) []byte {
 	return nil
 }
 
-// match returns which of the open multiparts a line is a delimiter of, -1 for none, and whether it is the last one.
+// match returns the index of the open multipart whose delimiter a line is, or -1, and whether it is the last delimiter.
 func (r *partReader) match(line []byte) (found int, last bool) {
 	name := bytes.TrimRight(line[min(2, len(line)):], " \t\r")
 	for i := len(r.levels) - 1; i >= 0; i-- {
@@ -172,7 +172,7 @@ func (r *partReader) match(line []byte) (found int, last bool) {
 	return -1, false
 }
 
-// end ends the body of the part that is open. The line end before a delimiter belongs to the delimiter.
+// end ends the body of the open part. The line end before a delimiter belongs to the delimiter.
 func (r *partReader) end(at int) {
 	if r.open == nil {
 		return
@@ -185,19 +185,19 @@ func (r *partReader) end(at int) {
 	r.open = nil
 }
 
-// settle makes plain text of multiparts in which no part was found.
-func settle(e *entity) {
-	if e.multipart() && len(e.children) == 0 {
+// fixMultiparts turns multiparts without parts into plain text.
+func fixMultiparts(e *entity) {
+	if e.isMultipart() && len(e.children) == 0 {
 		e.kind = "text/plain"
 	}
 	for _, child := range e.children {
-		settle(child)
+		fixMultiparts(child)
 	}
 }
 
-// begins returns where the header of a mail begins: after blank lines, and after the lines that mailboxes and some programs
+// headerStart returns the start of a mail's header, after blank lines and the lines that mailboxes and some programs
 // put before it.
-func begins(content []byte) int {
+func headerStart(content []byte) int {
 	at := 0
 	if bytes.HasPrefix(content, []byte("\xEF\xBB\xBF")) {
 		at = 3

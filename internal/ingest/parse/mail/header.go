@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Bounds of what is kept of a header.
+// Limits of a header.
 const (
 	maxField      = 64 << 10
-	maxFieldLines = 4096 // of one field
+	maxFieldLines = 4096 // of a field
 )
 
-// header holds the fields that matter, by name in lower case. Their values are unfolded but not decoded.
+// header holds fields by name in lower case. Values are unfolded but not decoded.
 type header map[string]string
 
-// isWanted tells which fields are kept.
-func isWanted(name string) bool {
+// isKept reports whether a field is kept.
+func isKept(name string) bool {
 	switch name {
 	case "from", "sender", "to", "cc", "bcc", "subject", "date", "message-id", "in-reply-to", "content-type",
 		"content-transfer-encoding", "content-disposition", "content-id", "content-description", "content-location", "received",
@@ -25,7 +25,7 @@ func isWanted(name string) bool {
 	return false
 }
 
-// isMail tells whether a header has a field that only mails have.
+// isMail reports whether a header has a field of mails.
 func (h header) isMail() bool {
 	for _, name := range []string{"from", "to", "subject", "date", "message-id", "received", "content-type", "cc", "sender", "mime-version"} {
 		if _, found := h[name]; found {
@@ -35,7 +35,7 @@ func (h header) isMail() bool {
 	return false
 }
 
-// set keeps a field. Lists of addresses may come in several; of other fields the first one counts.
+// set keeps a field. Repeated lists of addresses are joined, the first of other fields is kept.
 func (h header) set(name string, value []byte) {
 	before, found := h[name]
 	switch {
@@ -46,7 +46,7 @@ func (h header) set(name string, value []byte) {
 	}
 }
 
-// nextLine returns the line at an offset without its end, and where the next one begins.
+// nextLine returns the line at an offset without its end, and the start of the next line.
 func nextLine(content []byte, at int) (line []byte, next int) {
 	end := bytes.IndexByte(content[at:], '\n')
 	if end < 0 {
@@ -55,7 +55,7 @@ func nextLine(content []byte, at int) (line []byte, next int) {
 	return bytes.TrimSuffix(content[at:at+end], []byte("\r")), at + end + 1
 }
 
-// fieldName returns the name of the field that a line begins, in lower case, "" where it begins none.
+// fieldName returns the name of the field that a line starts, in lower case, or "".
 func fieldName(line []byte) string {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || colon > 100 {
@@ -70,16 +70,16 @@ func fieldName(line []byte) string {
 	return strings.ToLower(string(name))
 }
 
-// readHeader reads the fields from an offset on and returns where the body begins. A line that is no field ends the header
-// as an empty one does, unless known fields follow: then it is taken for the rest of the field before it. So does a line
-// for which ends is true; it is left for the body.
+// readHeader reads the fields at an offset and returns the start of the body. The header ends with an empty line, or
+// before a line for which ends is true. It also ends before a line that is no field, unless a known field follows: such
+// a line continues the field before it.
 func readHeader(content []byte, at int, ends func(line []byte) bool) (header, int) {
 	h := make(header)
 	name := ""
 	var value []byte
 	lines := 0
 	keep := func() {
-		if name != "" && isWanted(name) {
+		if name != "" && isKept(name) {
 			h.set(name, bytes.TrimSpace(value))
 		}
 		name, value, lines = "", nil, 0
@@ -98,11 +98,11 @@ func readHeader(content []byte, at int, ends func(line []byte) bool) (header, in
 			keep()
 			name = fieldName(line)
 			line = line[bytes.IndexByte(line, ':')+1:]
-		case name == "" || !continues(content, next):
+		case name == "" || !isFieldAt(content, next):
 			keep()
 			return h, at
 		}
-		if isWanted(name) && len(value)+len(line) < maxField && lines < maxFieldLines {
+		if isKept(name) && len(value)+len(line) < maxField && lines < maxFieldLines {
 			if lines > 0 {
 				value = append(value, ' ')
 			}
@@ -115,12 +115,12 @@ func readHeader(content []byte, at int, ends func(line []byte) bool) (header, in
 	return h, len(content)
 }
 
-// continues tells whether a known field begins at an offset.
-func continues(content []byte, at int) bool {
+// isFieldAt reports whether a known field starts at an offset.
+func isFieldAt(content []byte, at int) bool {
 	if at >= len(content) {
 		return false
 	}
 	line, _ := nextLine(content, at)
 	name := fieldName(line)
-	return isWanted(name) || strings.HasPrefix(name, "x-")
+	return isKept(name) || strings.HasPrefix(name, "x-")
 }

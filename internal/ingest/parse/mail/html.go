@@ -9,8 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// markupText returns the text of markup, a line for each element that is none of a line. It is for pages that cannot be
-// read by their reader, and for the markup that mails had before HTML.
+// markupText returns the text of markup, with line breaks at block elements. It is for pages that the HTML reader
+// rejects, and for older markup of mails.
 func markupText(markup string) string {
 	var b strings.Builder
 	skipped := 0
@@ -62,7 +62,7 @@ func references(page []byte) map[string]bool {
 	return found
 }
 
-// letters counts the letters and digits of a text outside of addresses of pages, to compare how much two texts say.
+// letters counts the letters and digits of a text outside of URLs, to compare the content of two texts.
 func letters(text string) int {
 	n := 0
 	for word := range strings.FieldsSeq(text) {
@@ -78,7 +78,7 @@ func letters(text string) int {
 	return n
 }
 
-// blockLetters is letters of blocks.
+// blockLetters counts the letters and digits of blocks.
 func blockLetters(blocks []document.Block) int {
 	n := 0
 	for i := range blocks {
@@ -95,5 +95,5 @@ func blockLetters(blocks []document.Block) int {
 	return n
 }
 
-// withoutTargets parts the texts of links from their addresses, which letters then leaves out.
+// withoutTargets separates the texts of links from their addresses, which letters ignores.
 func withoutTargets(text string) string { return strings.ReplaceAll(text, "](", "] ") }

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// letter is a mail as it is written into a document, whatever file it came from.
+// A letter is a mail from any kind of file.
 type letter struct {
 	subject              string
-	author, from         string // from with the address
+	author, from         string // from includes the address
 	to, cc               []string
 	created              time.Time
 	messageID, inReplyTo string
-	// facts are what stands under the subject: who wrote to whom and when.
+	// facts are the lines below the subject.
 	facts  []fact
 	bodies []body
 	files  []file
-	// encrypted tells that a part can only be read by those it was written to.
+	// encrypted is set if a part needs a key.
 	encrypted bool
-	// broken says what is missing.
-	broken string
+	// damage is what is missing.
+	damage string
 }
 
 type fact struct{ label, value string }
@@ -30,35 +30,36 @@ func (l *letter) fact(label, value string) {
 	}
 }
 
-// body is a text of a mail in one or more forms that should say the same.
+// body is a text of a mail in several forms with the same content.
 type body struct {
-	// html is a page; kind is its media type with the encoding, where that is known.
+	// htmlKind is the media type of html, with the encoding if it is known.
 	html     []byte
 	htmlKind string
 	rtf      []byte
 	plain    string
-	// flowed tells that lines which end with a blank go on in the next one (RFC 3676), without that blank where deleted.
-	flowed, deleted bool
+	// flowed is set if lines that end with a blank continue in the next one (RFC 3676). delSp is set if that blank is
+	// removed.
+	flowed, delSp bool
 }
 
-func (b *body) empty() bool {
+func (b *body) isEmpty() bool {
 	return len(b.html) == 0 && len(b.rtf) == 0 && strings.TrimSpace(b.plain) == ""
 }
 
-// file is what is attached to a mail.
+// A file is attached to a mail.
 type file struct {
 	name, kind string
-	// id is by what the text refers to it; inline tells that it belongs into the text.
+	// id is the id by which the text refers to the file. inline is set if it belongs into the text.
 	id     string
 	inline bool
-	// content returns the file. reason says why it is not read, "" when it is.
+	// content returns the file. reason is set if the file is not read.
 	content func() []byte
 	reason  string
-	// letter is set instead where the file is a mail that is part of the same file as this one.
+	// letter is set instead of content for a mail in the same file.
 	letter *letter
 }
 
-// title is what stands over the file in the document.
+// title returns the heading of the file.
 func (f *file) title() string {
 	switch {
 	case f.name != "":
@@ -69,7 +70,7 @@ func (f *file) title() string {
 	return defaultName(f.kind)
 }
 
-// defaultName names a file without a name by its media type.
+// defaultName returns the name of a file without one.
 func defaultName(kind string) string {
 	switch kind {
 	case "message/rfc822", "message/global":

@@ -6,26 +6,25 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// Marks of how the RTF of a message is compressed (MS-OXRTFCP 2.1.3.1.1).
+// Kinds of compression of a message's RTF (MS-OXRTFCP 2.1.3.1.1).
 const (
 	lzfuCompressed = 0x75465A4C
 	lzfuPlain      = 0x414C454D
 )
 
-// lzfuDictionary is what the dictionary holds before the first byte (MS-OXRTFCP 2.1.3.1.2).
+// lzfuDictionary is the initial dictionary (MS-OXRTFCP 2.1.3.1.2).
 const lzfuDictionary = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArialTimes New RomanCourier` +
 	`{\colortbl\red0\green0\blue0` + "\r\n" + `\par \pard\plain\f0\fs20\b\i\u\tab\tx`
 
 const (
 	lzfuHeader = 16
 	lzfuWindow = 4096
-	// lzfuRatio is how many times longer than its compressed form RTF can be: 8 references of 2 bytes with one of flags make
-	// 17 bytes each.
+	// lzfuRatio is the highest compression ratio: 8 references of 2 bytes and a byte of flags stand for 17 bytes each.
 	lzfuRatio = 8
 )
 
-// decompressRTF returns the RTF of a message, as far as it can be read. The lengths that the header states are bounds, not
-// facts. The error is a *document.DamagedError for what is no such RTF, or a *document.LimitError.
+// decompressRTF returns the RTF of a message as far as it is readable. The lengths in the header are upper bounds. The
+// error is a *document.DamagedError if the data is not compressed RTF, or a *document.LimitError.
 func decompressRTF(data []byte, budget *document.Budget) ([]byte, error) {
 	if len(data) < lzfuHeader {
 		return nil, &document.DamagedError{Format: outlookName, Detail: "its formatted text is cut off"}

@@ -71,33 +71,33 @@ const (
 	recipientCc         = 2
 )
 
-// How properties are stored (MS-OXMSG 2.1 and 2.4).
+// Storage of properties (MS-OXMSG 2.1 and 2.4).
 const (
-	typeBytes      = "0102" // at the end of the name of a stream
+	typeBytes      = "0102" // at the end of a stream's name
 	typeUnicode    = "001f"
 	typeText       = "001e"
 	propertyEntry  = 16 // bytes
-	headOfMessage  = 32 // bytes before the properties of the message that the file is
-	headOfEmbedded = 24 // of one in an attachment
+	headOfMessage  = 32 // bytes before the properties of the outermost message
+	headOfEmbedded = 24 // of an attached message
 	headOfPart     = 8  // of a recipient or attachment
 )
 
 const (
 	defaultCodePage = 1252
-	// maxProperties is how many properties of one storage count.
+	// maxProperties is how many properties of a storage are read.
 	maxProperties = 10_000
 )
 
-// messageFile is an open file of Outlook.
+// messageFile is an open Outlook file.
 type messageFile struct {
 	file *cfb.File
-	// folders are the storages in each storage, in the order of their names.
+	// folders are the storages in each storage, in order.
 	folders map[string][]string
 	named   map[namedProperty]uint16
-	err     error // the budget was overdrawn
+	err     error // the budget is spent
 }
 
-// openMessage opens a file. The errors are those of cfb.Open.
+// openMessage opens a file. Errors are those of cfb.Open.
 func openMessage(in document.Source) (*messageFile, error) {
 	file, err := cfb.Open(in.Content, outlookName, in.Budget)
 	if err != nil {
@@ -120,7 +120,7 @@ func openMessage(in document.Source) (*messageFile, error) {
 	return m, nil
 }
 
-// cutLast parts a path from its last name.
+// cutLast splits a path before its last name.
 func cutLast(path string) (folder, name string, found bool) {
 	at := strings.LastIndexByte(path, '/')
 	if at < 0 {
@@ -129,7 +129,7 @@ func cutLast(path string) (folder, name string, found bool) {
 	return path[:at], path[at+1:], true
 }
 
-// read returns a stream, nil where there is none that can be read.
+// read returns a stream, nil if it is unreadable.
 func (m *messageFile) read(path string) []byte {
 	if m.err != nil || !m.file.Has(path) {
 		return nil
@@ -172,10 +172,10 @@ func (s *storage) stream(id uint16, kind string) []byte {
 	return s.message.read(s.join(fmt.Sprintf("__substg1.0_%04x%s", id, kind)))
 }
 
-// bytes returns a property of bytes.
+// bytes returns a binary property.
 func (s *storage) bytes(id uint16) []byte { return s.stream(id, typeBytes) }
 
-// text returns a property of text, "" when there is none.
+// text returns a text property, "" if there is none.
 func (s *storage) text(id uint16) string {
 	if text := s.stream(id, typeUnicode); len(text) > 0 {
 		return strings.TrimRight(clean(cfb.DecodeUTF16(text)), "\x00")
@@ -186,7 +186,7 @@ func (s *storage) text(id uint16) string {
 	return ""
 }
 
-// line is text on one line.
+// line returns the first text property that is not empty, on one line.
 func (s *storage) line(ids ...uint16) string {
 	for _, id := range ids {
 		if text := strings.Join(strings.Fields(s.text(id)), " "); text != "" {
@@ -196,13 +196,13 @@ func (s *storage) line(ids ...uint16) string {
 	return ""
 }
 
-// long returns a property that is a number, 0 when there is none.
+// long returns a numeric property, 0 if there is none.
 func (s *storage) long(id uint16) int {
 	value := s.fixed[id]
 	return int(int32(binary.LittleEndian.Uint32(value[:]))) //nolint:gosec // as MS-OXCDATA has it
 }
 
-// time returns a property that is a time, zero when there is none.
+// time returns the first time property that is set, or zero.
 func (s *storage) time(ids ...uint16) time.Time {
 	for _, id := range ids {
 		if value, found := s.fixed[id]; found {
@@ -214,49 +214,14 @@ func (s *storage) time(ids ...uint16) time.Time {
 	return time.Time{}
 }
 
-// codePages returns that of texts, and of pages where they say nothing else.
+// codePages returns the code page of texts, and that of pages without a declared encoding.
 func (s *storage) codePages() (text, page int) {
 	text, page = s.long(propMessageCodePage), s.long(propInternetCodePage)
 	if text == 0 || text == 1200 {
 		text = page
 	}
 	if text == 0 || text == 1200 {
-		text = pageOfLocale(s.long(propLocale))
+		text = cfb.CodePageOf(s.long(propLocale))
 	}
 	return text, page
-}
-
-// pageOfLocale returns the code page of a language (MS-LCID).
-func pageOfLocale(locale int) int {
-	switch locale {
-	case 0x0804, 0x1004:
-		return 936
-	case 0x0404, 0x0C04:
-		return 950
-	}
-	switch locale & 0x3FF {
-	case 0x01:
-		return 1256
-	case 0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x24:
-		return 1250
-	case 0x02, 0x19, 0x22, 0x23:
-		return 1251
-	case 0x08:
-		return 1253
-	case 0x0D:
-		return 1255
-	case 0x11:
-		return 932
-	case 0x12:
-		return 949
-	case 0x1E:
-		return 874
-	case 0x1F:
-		return 1254
-	case 0x25, 0x26, 0x27:
-		return 1257
-	case 0x2A:
-		return 1258
-	}
-	return defaultCodePage
 }

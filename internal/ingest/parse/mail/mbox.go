@@ -8,10 +8,10 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// ReadMbox reads a mailbox: each mail under a heading of level 1 with its subject, as ReadEML reads it. Extra "messages" is
-// how many there are. A mail that is encrypted or broken is named in "attachments_skipped" by its subject or number. The
-// error is a *document.LimitError for more mails than an archive may have members, a *document.DamagedError for a file
-// that begins with none.
+// ReadMbox reads a mailbox: each mail below a heading of level 1 with its subject, as ReadEML reads it.
+// Extra["messages"] is the number of mails. Encrypted and damaged mails are named in "attachments_skipped" by subject
+// or number. The error is a *document.LimitError for more mails than document.Limits.MaxEntries, or a
+// *document.DamagedError if no mail is readable.
 func ReadMbox(ctx context.Context, in document.Source) (*document.Draft, error) {
 	in.Limits = in.Limits.WithDefaults()
 	content := unixLines(in.Content)
@@ -45,12 +45,12 @@ func ReadMbox(ctx context.Context, in document.Source) (*document.Draft, error) 
 	return found, nil
 }
 
-// message writes one mail of a mailbox.
+// message adds a mail of a mailbox.
 func (w *writer) message(content []byte, number int) error {
 	content = unescapeFrom(content)
-	l, err := readLetter(w.ctx, w.in, content, begins(content))
+	l, err := readLetter(w.ctx, w.in, content, headerStart(content))
 	if _, damaged := err.(*document.DamagedError); damaged { //nolint:errorlint // as readLetter returns it
-		w.skip(fmt.Sprintf("mail %d", number), err.Error())
+		w.addSkipped(fmt.Sprintf("mail %d", number), err.Error())
 		return nil
 	}
 	if err != nil {
@@ -59,17 +59,17 @@ func (w *writer) message(content []byte, number int) error {
 	if l.subject == "" {
 		l.subject = fmt.Sprintf("Mail %d", number)
 	}
-	w.said, w.encrypted = false, false
+	w.hasText, w.encrypted = false, false
 	if err := w.letter(l, 1); err != nil {
 		return err
 	}
-	if w.encrypted && !w.said {
-		w.skip(l.subject, (&document.EncryptedError{Format: formatName}).Error())
+	if w.encrypted && !w.hasText {
+		w.addSkipped(l.subject, (&document.EncryptedError{Format: formatName}).Error())
 	}
 	return nil
 }
 
-// nextMessage returns where the next mail of a mailbox begins after the one at an offset.
+// nextMessage returns the start of the mail after the one at an offset.
 func nextMessage(content []byte, at int) int {
 	for search := at + 1; search < len(content); {
 		next := bytes.Index(content[search:], []byte("\nFrom "))
@@ -87,7 +87,7 @@ func nextMessage(content []byte, at int) int {
 	return len(content)
 }
 
-// isFromLine recognises the line before a mail: "From address date". The date has a time and a year.
+// isFromLine reports whether a line starts a mail: "From address date". The date has a time and a year.
 func isFromLine(line []byte) bool {
 	if len(line) > 500 {
 		return false
@@ -96,15 +96,15 @@ func isFromLine(line []byte) bool {
 	if len(words) < 3 {
 		return false
 	}
-	time, year := false, false
+	hasTime, hasYear := false, false
 	for _, word := range words[2:] {
-		time = time || bytes.Count(word, []byte(":")) >= 1 && len(word) >= 4
-		year = year || len(word) == 4 && (bytes.HasPrefix(word, []byte("19")) || bytes.HasPrefix(word, []byte("20")))
+		hasTime = hasTime || bytes.Count(word, []byte(":")) >= 1 && len(word) >= 4
+		hasYear = hasYear || len(word) == 4 && (bytes.HasPrefix(word, []byte("19")) || bytes.HasPrefix(word, []byte("20")))
 	}
-	return time && year
+	return hasTime && hasYear
 }
 
-// unescapeFrom takes the mark off lines that would begin a mail.
+// unescapeFrom removes the mark of escaped "From" lines.
 func unescapeFrom(content []byte) []byte {
 	if !bytes.Contains(content, []byte("\n>")) {
 		return content

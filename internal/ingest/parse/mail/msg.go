@@ -15,10 +15,9 @@ import (
 
 const outlookName = "Outlook message"
 
-// ReadMSG reads a message as Outlook keeps it in a file, into a document laid out as that of ReadEML, with the same Extra.
-// The text is the page, which may stand inside the formatted text, or the formatted text itself, unless the plain text says
-// more. Appointments, tasks and contacts have their main facts under the subject. The errors are those of ReadEML and of
-// cfb.Open.
+// ReadMSG reads an Outlook message. The document and Extra are like those of ReadEML. The text is the HTML page, which
+// may be inside of the RTF, or the RTF itself, unless the plain text is longer. Appointments, tasks and contacts have
+// their main facts below the subject. Errors are those of ReadEML and of cfb.Open.
 func ReadMSG(ctx context.Context, in document.Source) (*document.Draft, error) {
 	in.Limits = in.Limits.WithDefaults()
 	m, err := openMessage(in)
@@ -36,14 +35,14 @@ func ReadMSG(ctx context.Context, in document.Source) (*document.Draft, error) {
 	}
 	w := newWriter(ctx, in)
 	found, err := w.single(l)
-	if err == nil && len(w.blocks) == 0 && m.damaged() {
+	if err == nil && len(w.blocks) == 0 && m.isDamaged() {
 		return nil, &document.DamagedError{Format: outlookName, Detail: "none of its texts can be read"}
 	}
 	return found, err
 }
 
-// damaged tells whether the file names texts that cannot be read.
-func (m *messageFile) damaged() bool {
+// isDamaged reports whether a stream of the file is unreadable.
+func (m *messageFile) isDamaged() bool {
 	for _, name := range m.file.Names() {
 		if m.file.Size(name) > 0 && len(m.read(name)) == 0 {
 			return true
@@ -52,14 +51,14 @@ func (m *messageFile) damaged() bool {
 	return false
 }
 
-// messageReader makes letters of the messages in a file.
+// A messageReader reads the messages of a file.
 type messageReader struct {
 	ctx     context.Context
 	in      document.Source
 	message *messageFile
 }
 
-// letter reads the message in a storage, at a depth of messages in messages.
+// letter reads the message in a storage, at a depth of nested messages.
 func (r *messageReader) letter(path string, head, depth int) (*letter, error) {
 	if r.ctx.Err() != nil {
 		return nil, fmt.Errorf("parse Outlook message: %w", r.ctx.Err())
@@ -83,28 +82,28 @@ func (r *messageReader) letter(path string, head, depth int) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !b.empty() {
+	if !b.isEmpty() {
 		l.bodies = []body{b}
 	}
 	if err := r.attachments(l, s, depth); err != nil {
 		return nil, err
 	}
 	if strings.Contains(class, ".smime") {
-		if err := r.sealed(l); err != nil {
+		if err := r.smime(l); err != nil {
 			return nil, err
 		}
 	}
 	return l, r.message.err
 }
 
-// describe reads who wrote to whom and when.
+// describe reads sender, recipients and date.
 func (r *messageReader) describe(l *letter, s *storage, class string) {
 	headers := []byte(s.text(propTransportHeaders))
 	if bytes.HasPrefix(headers, []byte("Microsoft Mail Internet Headers")) {
 		_, next := nextLine(headers, 0)
 		headers = headers[next:]
 	}
-	h, _ := readHeader(headers, begins(headers), func([]byte) bool { return false })
+	h, _ := readHeader(headers, headerStart(headers), func([]byte) bool { return false })
 	from := address{
 		name:    cleanName(s.line(propRepresentingName, propSenderName)),
 		address: mailbox(s.line(propRepresentingSMTP), s.line(propSenderSMTP), s.line(propRepresentingMail), s.line(propSenderMail)),
@@ -123,7 +122,7 @@ func (r *messageReader) describe(l *letter, s *storage, class string) {
 	var toLine, ccLine string
 	l.to, toLine = people(to)
 	l.cc, ccLine = people(cc)
-	l.created = parseDate(h["date"]) // knows the sender's clock
+	l.created = parseDate(h["date"]) // has the time zone of the sender
 	if l.created.IsZero() {
 		l.created = s.time(propSubmitTime, propDeliveryTime)
 	}
@@ -153,7 +152,7 @@ func (r *messageReader) describe(l *letter, s *storage, class string) {
 	}
 }
 
-// mailbox returns the first that is an address of the Internet; those of Exchange say nothing to people.
+// mailbox returns the first Internet address. Exchange addresses mean nothing to people.
 func mailbox(candidates ...string) string {
 	for _, candidate := range candidates {
 		if strings.Contains(candidate, "@") && !strings.HasPrefix(strings.ToUpper(candidate), "/O=") {
@@ -163,7 +162,7 @@ func mailbox(candidates ...string) string {
 	return ""
 }
 
-// recipients reads to whom the message goes.
+// recipients reads the recipients of a message.
 func (r *messageReader) recipients(s *storage) (to, cc []address) {
 	for _, folder := range r.message.folders[s.path] {
 		if _, name, _ := cutLast(folder); !strings.HasPrefix(name, "__recip_version1.0_") || len(to)+len(cc) >= maxKept {
@@ -185,7 +184,7 @@ func (r *messageReader) recipients(s *storage) (to, cc []address) {
 	return to, cc
 }
 
-// body reads the text of a message in all of its forms. The page has a code page of its own.
+// body reads the text of a message in all of its forms. An HTML page has its own code page.
 func (r *messageReader) body(s *storage, page int) (body, error) {
 	b := body{plain: s.text(propBody), htmlKind: "text/html"}
 	if strings.TrimSpace(b.plain) == "" {
@@ -220,7 +219,7 @@ func (r *messageReader) body(s *storage, page int) (body, error) {
 	return b, nil
 }
 
-// attachments reads what is attached to a message.
+// attachments reads the attachments of a message.
 func (r *messageReader) attachments(l *letter, s *storage, depth int) error {
 	for _, folder := range r.message.folders[s.path] {
 		if _, name, _ := cutLast(folder); !strings.HasPrefix(name, "__attach_version1.0_") {
@@ -275,7 +274,7 @@ func (r *messageReader) attachment(a *storage, depth int) (file, error) {
 	return f, nil
 }
 
-// imageKind returns the media type of a picture by the end of its name, "" for others.
+// imageKind returns the media type of a picture by its file extension, "" for other files.
 func imageKind(name string) string {
 	name = strings.ToLower(name)
 	for _, kind := range []string{"png", "gif", "jpeg", "bmp"} {
@@ -289,8 +288,8 @@ func imageKind(name string) string {
 	return ""
 }
 
-// sealed takes in a mail that is signed or encrypted as a whole: Outlook keeps it as the only attachment.
-func (r *messageReader) sealed(l *letter) error {
+// smime reads a signed or encrypted mail, which Outlook stores as the only attachment.
+func (r *messageReader) smime(l *letter) error {
 	if len(l.files) != 1 || l.files[0].content == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// multipart finds the texts and files in the parts of a part.
+// multipart returns the texts and files in the parts of a part.
 func (c *collector) multipart(e *entity) (collected, error) {
 	var found collected
 	switch e.kind {
@@ -16,8 +16,8 @@ func (c *collector) multipart(e *entity) (collected, error) {
 	case "multipart/related":
 		return c.related(e)
 	case "multipart/signed":
-		if last := e.children[len(e.children)-1]; len(e.children) == 2 && !isSignature(last.kind) && !last.multipart() {
-			last.kind = "application/pgp-signature" // whatever it calls itself
+		if last := e.children[len(e.children)-1]; len(e.children) == 2 && !isSignature(last.kind) && !last.isMultipart() {
+			last.kind = "application/pgp-signature" // whatever type it declares
 		}
 	}
 	for _, child := range e.children {
@@ -30,13 +30,13 @@ func (c *collector) multipart(e *entity) (collected, error) {
 	return found, nil
 }
 
-// alternative takes the forms of one text together. Programs put files among the forms: those are kept.
+// alternative returns the best form of a text. Files among the forms are kept.
 func (c *collector) alternative(e *entity) (collected, error) {
 	var found collected
 	var forms [][]body
 	for _, child := range e.children {
 		if child.kind == "text/calendar" || child.kind == "text/x-amp-html" || child.kind == "text/x-watch-html" {
-			continue // says what the others say, for programs
+			continue // repeats the others for programs
 		}
 		inner, err := c.collect(child)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *collector) alternative(e *entity) (collected, error) {
 	if len(chosen) == 1 && chosen[0].plain == "" {
 		for i := range forms {
 			if i != best && rank(forms[i]) == 1 {
-				chosen[0].plain, chosen[0].flowed, chosen[0].deleted = joinPlain(forms[i])
+				chosen[0].plain, chosen[0].flowed, chosen[0].delSp = joinPlain(forms[i])
 				break
 			}
 		}
@@ -76,7 +76,7 @@ func (c *collector) alternative(e *entity) (collected, error) {
 	return found, nil
 }
 
-// rank orders the forms of a text by how much of its structure they show.
+// rank orders the forms of a text by how much of the structure they have.
 func rank(bodies []body) int {
 	best := 0
 	for i := range bodies {
@@ -92,15 +92,15 @@ func rank(bodies []body) int {
 	return best
 }
 
-func joinPlain(bodies []body) (text string, flowed, deleted bool) {
+func joinPlain(bodies []body) (text string, flowed, delSp bool) {
 	var parts []string
 	for i := range bodies {
 		parts = append(parts, bodies[i].plain)
 	}
-	return strings.Join(parts, "\n\n"), bodies[0].flowed, bodies[0].deleted
+	return strings.Join(parts, "\n\n"), bodies[0].flowed, bodies[0].delSp
 }
 
-// related reads a text with what it shows: pictures and styles, which are files that may go without saying.
+// related reads a text with its pictures and style sheets.
 func (c *collector) related(e *entity) (collected, error) {
 	root := 0
 	if start := messageID(e.parameters["start"]); start != "" {
@@ -132,7 +132,7 @@ func (c *collector) related(e *entity) (collected, error) {
 	return found, nil
 }
 
-// isDecoration reports what a page needs and that says nothing.
+// isDecoration reports whether a part only affects the look of a page.
 func isDecoration(e *entity) bool {
 	switch e.kind {
 	case "text/css", "text/javascript", "application/javascript", "application/x-javascript", "application/font-woff", "application/font-woff2":

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// namedProperty is a property whose id is the file's own choice: by its set and its number in it (MS-OXPROPS 1.3.2).
+// namedProperty identifies a property whose id differs between files (MS-OXPROPS 1.3.2).
 type namedProperty struct {
-	set    string // the 16 bytes of its id
+	set    string // the 16 bytes of its GUID
 	number uint32
 }
 
-// Ids of sets of properties, as they stand in files.
+// GUIDs of property sets.
 const (
 	setAppointment = "\x02\x20\x06\x00\x00\x00\x00\x00\xC0\x00\x00\x00\x00\x00\x00\x46"
 	setTask        = "\x03\x20\x06\x00\x00\x00\x00\x00\xC0\x00\x00\x00\x00\x00\x00\x46"
 	setAddress     = "\x04\x20\x06\x00\x00\x00\x00\x00\xC0\x00\x00\x00\x00\x00\x00\x46"
 )
 
-// Where the table of named properties stands (MS-OXMSG 2.2.3).
+// Streams of the named properties (MS-OXMSG 2.2.3), and limits.
 const (
 	namesOfSets    = "__nameid_version1.0/__substg1.0_00020102"
 	namesOfEntries = "__nameid_version1.0/__substg1.0_00030102"
 	maxNamed       = 20_000
-	firstOwnSet    = 3 // sets before that have no entry
+	firstOwnSet    = 3 // the sets before it have no entry
 )
 
-// readNames reads which ids the named properties have in this file.
+// readNames reads the ids of the named properties.
 func (m *messageFile) readNames() {
 	m.named = make(map[namedProperty]uint16)
 	sets := m.read(namesOfSets)
@@ -41,7 +41,7 @@ func (m *messageFile) readNames() {
 		entries = entries[8:]
 		set := int(kind>>1) - firstOwnSet
 		if kind&1 != 0 || set < 0 || (set+1)*16 > len(sets) {
-			continue // a name, or a set that does not matter here
+			continue // a name, or an unknown set
 		}
 		m.named[namedProperty{set: string(sets[set*16 : (set+1)*16]), number: number}] = firstNamedProperty + id
 	}
@@ -51,7 +51,7 @@ func (s *storage) namedID(set string, number uint32) uint16 {
 	return s.message.named[namedProperty{set: set, number: number}]
 }
 
-// classFacts adds what messages are about that are no mails: appointments, tasks and contacts.
+// classFacts adds the main facts of appointments, tasks and contacts.
 func (l *letter) classFacts(s *storage, class string) {
 	day := func(at time.Time) string {
 		if at.IsZero() {

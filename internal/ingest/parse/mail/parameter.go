@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxParameters bounds the parameters of a field.
+// maxParameters is how many parameters of a field are read.
 const maxParameters = 100
 
-// mediaType parts the value of Content-Type or Content-Disposition into the value, in lower case, and its parameters by
-// name in lower case. Parameters may be cut in pieces and encoded (RFC 2231) or, against the rules, encoded as words.
+// mediaType splits Content-Type or Content-Disposition into the value and its parameters by name, all in lower case but
+// the values of parameters. Parameters may be split and encoded (RFC 2231) or, against the rules, encoded words.
 func mediaType(value string) (string, map[string]string) {
 	base, rest, _ := strings.Cut(value, ";")
 	base = strings.ToLower(strings.TrimSpace(base))
@@ -28,7 +28,7 @@ func mediaType(value string) (string, map[string]string) {
 		if name == "" {
 			continue
 		}
-		if p, cut := pieceOf(name, text); cut {
+		if p, isPiece := pieceOf(name, text); isPiece {
 			pieces = append(pieces, p)
 			continue
 		}
@@ -40,7 +40,7 @@ func mediaType(value string) (string, map[string]string) {
 	return base, parameters
 }
 
-// cutParameter reads "name=value" or "name="value"" up to the next semicolon.
+// cutParameter cuts "name=value" or "name="value"" from a text, up to the next semicolon.
 func cutParameter(text string) (name, value, rest string, found bool) {
 	text = strings.TrimLeft(text, " \t;")
 	if text == "" {
@@ -81,8 +81,8 @@ type piece struct {
 }
 
 func pieceOf(name, text string) (piece, bool) {
-	base, section, cut := strings.Cut(name, "*")
-	if !cut || base == "" {
+	base, section, isPiece := strings.Cut(name, "*")
+	if !isPiece || base == "" {
 		return piece{}, false
 	}
 	p := piece{name: base, text: text}

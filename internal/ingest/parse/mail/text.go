@@ -6,24 +6,24 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// maxQuoteDepth is how deep quotations in quotations are told apart.
+// maxQuoteDepth is how many levels of quotations are shown.
 const maxQuoteDepth = 6
 
-// textLine is a line with the number of marks of a quotation before it.
+// textLine is a line with the number of its quotation marks.
 type textLine struct {
 	text  string
 	depth int
 }
 
-// plainBlocks makes blocks of plain text: paragraphs parted by empty lines, quotations, lists. Armoured signatures and keys
-// are left out; encrypted tells that something was left out which only its reader can read.
-func plainBlocks(text string, flowed, deleted bool) (blocks []document.Block, encrypted bool) {
+// plainBlocks splits plain text into paragraphs, quotations and lists. OpenPGP signatures and keys are left out. It
+// reports whether an encrypted part was left out.
+func plainBlocks(text string, flowed, delSp bool) (blocks []document.Block, encrypted bool) {
 	text, encrypted = withoutArmour(text)
-	lines := quotedLines(text, flowed, deleted)
+	lines := quotedLines(text, flowed, delSp)
 	for i := 0; i < len(lines); {
 		end := i
 		if isOriginalMark(lines[i]) {
-			// All that follows is the mail that this one answers.
+			// The rest is the original mail.
 			blocks = append(blocks, quoteBlock(lines[i+1:]))
 			break
 		}
@@ -48,13 +48,13 @@ func plainBlocks(text string, flowed, deleted bool) (blocks []document.Block, en
 	return blocks, encrypted
 }
 
-// isRuler reports lines that part others: empty ones, and those drawn of dashes, the mark of a signature among them.
+// isRuler reports whether a line is empty or a rule of dashes or similar characters, such as the mark of a signature.
 func isRuler(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "" || line == "--" || len(line) >= 3 && strings.Trim(line, "-_=*~#.+ ") == ""
 }
 
-// proseBlock makes a block of lines without a ruler.
+// proseBlock returns lines without rules as a block.
 func proseBlock(lines []textLine) document.Block {
 	var b strings.Builder
 	for i, line := range lines {
@@ -82,7 +82,7 @@ func isItem(line string) bool {
 	return digits > 0 && strings.HasPrefix(line[digits:], ". ")
 }
 
-// quoteBlock makes a block of quoted lines; deeper quotations keep their marks in it.
+// quoteBlock returns quoted lines as a block, in which deeper quotations keep their marks.
 func quoteBlock(lines []textLine) document.Block {
 	var b strings.Builder
 	blank := true
@@ -105,17 +105,17 @@ func quoteBlock(lines []textLine) document.Block {
 	return document.Block{Kind: document.Quote, Text: strings.Trim(b.String(), "\n")}
 }
 
-// quotedLines counts the marks of quotations and joins the lines of flowed text (RFC 3676).
-func quotedLines(text string, flowed, deleted bool) []textLine {
+// quotedLines counts quotation marks and joins the lines of flowed text (RFC 3676).
+func quotedLines(text string, flowed, delSp bool) []textLine {
 	var lines []textLine
-	var open strings.Builder // the line that goes on
-	goesOn := false
+	var open strings.Builder // the line that continues
+	continues := false
 	end := func() {
-		if goesOn {
+		if continues {
 			lines[len(lines)-1].text = open.String()
 		}
 		open.Reset()
-		goesOn = false
+		continues = false
 	}
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\u00A0", " "), "\n") {
 		depth := 0
@@ -125,21 +125,21 @@ func quotedLines(text string, flowed, deleted bool) []textLine {
 			}
 			line = strings.TrimPrefix(line[depth:], " ")
 		} else {
-			depth, line = looseQuote(line)
+			depth, line = lenientQuote(line)
 		}
-		signature := line == "-- " || line == "--"
-		if goesOn && (signature || line == "" || lines[len(lines)-1].depth != depth) {
+		isSignature := line == "-- " || line == "--"
+		if continues && (isSignature || line == "" || lines[len(lines)-1].depth != depth) {
 			end()
 		}
-		more := flowed && !signature && strings.HasSuffix(line, " ")
-		if more && deleted {
+		more := flowed && !isSignature && strings.HasSuffix(line, " ")
+		if more && delSp {
 			line = strings.TrimSuffix(line, " ")
 		}
-		if !goesOn {
+		if !continues {
 			lines = append(lines, textLine{text: line, depth: depth})
 		}
-		if more || goesOn {
-			goesOn = true
+		if more || continues {
+			continues = true
 			open.WriteString(line)
 		}
 		if !more {
@@ -150,8 +150,8 @@ func quotedLines(text string, flowed, deleted bool) []textLine {
 	return lines
 }
 
-// looseQuote counts marks that may have blanks between them. A mark further in belongs to the text.
-func looseQuote(line string) (depth int, text string) {
+// lenientQuote counts quotation marks, between which blanks are allowed. The first mark must start the line.
+func lenientQuote(line string) (depth int, text string) {
 	for {
 		rest, found := strings.CutPrefix(strings.TrimLeft(line, " "), ">")
 		if !found || depth == 0 && !strings.HasPrefix(line, ">") {
@@ -165,7 +165,7 @@ func looseQuote(line string) (depth int, text string) {
 	}
 }
 
-// isOriginalMark recognises the line above the mail that is answered, as Outlook writes it.
+// isOriginalMark reports whether a line is Outlook's heading of the original mail.
 func isOriginalMark(line textLine) bool {
 	text := strings.TrimSpace(line.text)
 	if len(text) > 80 || !strings.HasPrefix(text, "--") || !strings.HasSuffix(text, "--") {
@@ -180,27 +180,27 @@ func isOriginalMark(line textLine) bool {
 	return false
 }
 
-// withoutArmour leaves out what OpenPGP puts around and into text (RFC 9580, chapter 6).
+// withoutArmour removes the marks of OpenPGP (RFC 9580, chapter 6).
 func withoutArmour(text string) (string, bool) {
 	if !strings.Contains(text, "-----BEGIN PGP ") {
 		return text, false
 	}
 	var b strings.Builder
-	encrypted, skipping, heading, signed := false, false, false, false
+	encrypted, isSkipping, inHeader, isSigned := false, false, false, false
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(line)
 		switch {
 		case trimmed == "-----BEGIN PGP SIGNED MESSAGE-----":
-			heading, signed = true, true
-		case heading:
-			heading = trimmed != "" // the lines up to an empty one name the hash
+			inHeader, isSigned = true, true
+		case inHeader:
+			inHeader = trimmed != "" // headers, up to an empty line
 		case strings.HasPrefix(trimmed, "-----BEGIN PGP "):
-			skipping = true
+			isSkipping = true
 			encrypted = encrypted || trimmed == "-----BEGIN PGP MESSAGE-----"
 		case strings.HasPrefix(trimmed, "-----END PGP "):
-			skipping, signed = false, false
-		case skipping:
-		case signed:
+			isSkipping, isSigned = false, false
+		case isSkipping:
+		case isSigned:
 			b.WriteString(strings.TrimPrefix(line, "- "))
 		default:
 			b.WriteString(line)

@@ -4,14 +4,14 @@ import (
 	"strings"
 )
 
-// maxEncodedWord is how long an encoded word may be; RFC 2047 says 75.
+// maxEncodedWord is the longest encoded word. RFC 2047 allows 75 characters.
 const maxEncodedWord = 4000
 
-// decodeHeader decodes the text of a field on one line.
+// decodeHeader returns the decoded text of a field on one line.
 func decodeHeader(value string) string { return strings.Join(strings.Fields(decodeWords(value)), " ") }
 
-// decodeWords replaces the encoded words of RFC 2047. Words of one encoding that follow each other are decoded together,
-// since programs cut characters in two.
+// decodeWords decodes the encoded words of RFC 2047. Adjacent words in one encoding are decoded together, since
+// programs split characters between them.
 func decodeWords(value string) string {
 	if !strings.Contains(value, "=?") {
 		return decodeText([]byte(value), "")
@@ -53,7 +53,7 @@ func decodeWords(value string) string {
 	return b.String()
 }
 
-// encodedWord reads the word that a text begins with, and its length, 0 when it is none.
+// encodedWord decodes the word at the start of a text. It returns the size of the word, 0 if there is none.
 func encodedWord(text string) (label string, content []byte, size int) {
 	window := text[:min(len(text), maxEncodedWord)]
 	label, rest, found := strings.Cut(window[2:], "?")
@@ -65,7 +65,7 @@ func encodedWord(text string) (label string, content []byte, size int) {
 		return "", nil, 0
 	}
 	size = 2 + len(label) + 1 + 2 + len(encoded) + 2
-	label, _, _ = strings.Cut(label, "*") // and a language
+	label, _, _ = strings.Cut(label, "*") // the rest is a language
 	switch rest[0] {
 	case 'b', 'B':
 		return label, decodeBase64([]byte(encoded)), size

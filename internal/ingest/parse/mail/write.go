@@ -13,41 +13,40 @@ import (
 )
 
 const (
-	// maxSkipped is how many files are named that were not read, and that were.
+	// maxSkipped is how many read and how many skipped files are named.
 	maxSkipped = 50
-	// maxLines bounds what is built of a text in memory: millions of tiny lines take many times their length.
+	// maxLines is how many lines a text may have. Millions of tiny lines need many times their length in memory.
 	maxLines = 500_000
-	// blockCost is what a block counts for beside its text.
+	// blockCost is the cost of a block without its text.
 	blockCost = 48
 )
 
-// writer makes a document of letters.
+// A writer makes a document of letters.
 type writer struct {
 	ctx     context.Context
 	in      document.Source
 	anchors document.Anchors
 	blocks  []document.Block
 	size    int
-	// said tells that a letter or file had a text, encrypted that one could not be read for lack of a key.
-	said, encrypted bool
-	files, skipped  []string
-	broken          []string
+	// hasText is set if a letter or file has a text, encrypted if one needs a key.
+	hasText, encrypted bool
+	files, skipped     []string
+	damage             []string
 }
 
 func newWriter(ctx context.Context, in document.Source) *writer {
 	return &writer{ctx: ctx, in: in, anchors: make(document.Anchors)}
 }
 
-// add appends blocks that were read by themselves, their headings so many levels lower. What they say of pages is not true
-// of the mail.
-func (w *writer) add(blocks []document.Block, lower int) error {
+// add adds the blocks of a part, with their headings lowered by some levels and without pages.
+func (w *writer) add(blocks []document.Block, levels int) error {
 	for _, block := range blocks {
 		if block.Blank() {
 			continue
 		}
 		block.Page = 0
 		if block.Kind == document.Heading {
-			block.Level = min(block.Level+lower, 6)
+			block.Level = min(block.Level+levels, 6)
 			block.Anchor = w.anchors.Take("", block.Text)
 		}
 		w.size += block.Size() + blockCost
@@ -67,8 +66,7 @@ func (w *writer) heading(level int, text string) error {
 	return w.add([]document.Block{{Kind: document.Heading, Level: level, Text: text}}, 0)
 }
 
-// letter writes a mail under a heading of a level: what it says of itself, its texts, and its files, each under a heading
-// of the level below.
+// letter adds a mail below a heading of a level: its facts, its texts, and its files below headings of the next level.
 func (w *writer) letter(l *letter, level int) error {
 	if err := w.heading(level, l.subject); err != nil {
 		return err
@@ -93,11 +91,11 @@ func (w *writer) letter(l *letter, level int) error {
 		if err := w.add(blocks, level); err != nil {
 			return err
 		}
-		w.said = w.said || len(w.blocks) > before
+		w.hasText = w.hasText || len(w.blocks) > before
 	}
 	w.encrypted = w.encrypted || l.encrypted
-	if l.broken != "" {
-		w.broken = append(w.broken, l.broken)
+	if l.damage != "" {
+		w.damage = append(w.damage, l.damage)
 	}
 	for i := range l.files {
 		f := &l.files[i]
@@ -109,27 +107,27 @@ func (w *writer) letter(l *letter, level int) error {
 	return nil
 }
 
-// body reads the text of a mail: the page, unless the plain text says more. Programs that write both leave out of the plain
-// text what cannot be shown in it, but some write there what only those who see no pages should read, or leave the page
-// empty: the plain text counts when it has a quarter more letters than the page, and 100 more.
+// body returns the text of a mail: the HTML page, unless the plain text is longer. Programs that write both leave out
+// of the plain text what it cannot show. But some write a text that is only for readers without HTML, or leave the page
+// empty. The plain text is used if it has a quarter more letters than the page, and 100 more.
 func (w *writer) body(b *body) ([]document.Block, error) {
 	if lines := strings.Count(b.plain, "\n"); lines > maxLines {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("text has %d lines, the limit is %d", lines, maxLines)}
 	}
-	plain, encrypted := plainBlocks(b.plain, b.flowed, b.deleted)
+	plain, encrypted := plainBlocks(b.plain, b.flowed, b.delSp)
 	w.encrypted = w.encrypted || encrypted
 	rich, err := w.richBody(b)
 	if err != nil {
 		return nil, err
 	}
-	said := blockLetters(rich)
-	if written := blockLetters(plain); len(rich) == 0 || said == 0 || written > said+said/4+100 {
+	richLetters := blockLetters(rich)
+	if plainLetters := blockLetters(plain); len(rich) == 0 || richLetters == 0 || plainLetters > richLetters+richLetters/4+100 {
 		return plain, nil
 	}
 	return rich, nil
 }
 
-// richBody reads the form of a text that has a structure. There is no block where it cannot be read.
+// richBody returns the form of a text that has a structure. It returns no blocks if that is unreadable.
 func (w *writer) richBody(b *body) ([]document.Block, error) {
 	switch {
 	case len(b.html) > 0:
@@ -156,31 +154,31 @@ func (w *writer) richBody(b *body) ([]document.Block, error) {
 	return nil, nil
 }
 
-// fatal returns the error that ends the whole file rather than a part of it: the end of the context, and of the budget.
+// fatal returns the error if it ends the whole file: the end of the context or of the budget.
 func (w *writer) fatal(err error) error {
 	if w.ctx.Err() != nil {
 		return fmt.Errorf("parse mail: %w", w.ctx.Err())
 	}
 	if limit := (*document.LimitError)(nil); errors.As(err, &limit) {
-		return w.in.Budget.Spend(0) // is over once it was overdrawn
+		return w.in.Budget.Spend(0) // fails if the budget is spent
 	}
 	return nil
 }
 
-// file writes a file under a heading of a level. One that is not read is named.
+// file adds a file below a heading of a level. A file that is not read is named.
 func (w *writer) file(f *file, level int) error {
 	if f.reason != "" {
-		w.skip(f.title(), f.reason)
+		w.addSkipped(f.title(), f.reason)
 		return nil
 	}
 	if f.letter != nil {
 		title := f.title()
-		w.read(title)
+		w.addFile(title)
 		if err := w.heading(level, title); err != nil {
 			return err
 		}
 		if f.letter.subject == title {
-			f.letter.subject = "" // it stands there
+			f.letter.subject = "" // the heading shows it
 			return w.letter(f.letter, level)
 		}
 		return w.letter(f.letter, min(level+1, 6))
@@ -188,26 +186,26 @@ func (w *writer) file(f *file, level int) error {
 	content := f.content()
 	if isArmoured(content) {
 		w.encrypted = true
-		w.skip(f.title(), "encrypted")
+		w.addSkipped(f.title(), "encrypted")
 		return nil
 	}
 	name := f.title()
 	if f.kind == "message/rfc822" && !strings.HasSuffix(strings.ToLower(name), ".eml") {
-		name += ".eml" // it is named after its subject, which may end as another file's name does
+		name += ".eml" // the name is the subject, which may end like another file name
 	}
 	draft, err := w.in.Nested(w.ctx, name, f.kind, content)
 	if err == nil && hasText(draft.Blocks) {
-		w.said = true
+		w.hasText = true
 		title, blocks := f.title(), draft.Blocks
 		if inner, found := draft.Meta["title"].(string); found && f.name == "" && inner != "" {
 			title = inner
 		}
-		w.read(title)
+		w.addFile(title)
 		if err := w.heading(level, title); err != nil {
 			return err
 		}
 		if blocks[0].Kind == document.Heading && blocks[0].Level == 1 && blocks[0].Text == title {
-			return w.add(blocks[1:], level-1) // it stands there
+			return w.add(blocks[1:], level-1) // the heading shows it
 		}
 		return w.add(blocks, level)
 	}
@@ -220,7 +218,7 @@ func (w *writer) file(f *file, level int) error {
 	if unsupported := (*document.UnsupportedError)(nil); errors.As(err, &unsupported) && f.inline && strings.HasPrefix(f.kind, "image/") {
 		return nil // a logo
 	}
-	w.skip(f.title(), err.Error())
+	w.addSkipped(f.title(), err.Error())
 	return nil
 }
 
@@ -233,24 +231,24 @@ func hasText(blocks []document.Block) bool {
 	return false
 }
 
-// isArmoured tells whether a file is encrypted by OpenPGP, written as text.
+// isArmoured reports whether a file is encrypted by OpenPGP, in its text form.
 func isArmoured(content []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(content[:min(len(content), 200)]), []byte("-----BEGIN PGP MESSAGE-----"))
 }
 
-func (w *writer) read(name string) {
+func (w *writer) addFile(name string) {
 	if len(w.files) < maxSkipped {
 		w.files = append(w.files, name)
 	}
 }
 
-func (w *writer) skip(name, reason string) {
+func (w *writer) addSkipped(name, reason string) {
 	if len(w.skipped) < maxSkipped {
 		w.skipped = append(w.skipped, name+": "+safetext.TruncateBytes(strings.Join(strings.Fields(reason), " "), 200))
 	}
 }
 
-// draft makes the document.
+// draft returns the document.
 func (w *writer) draft() *document.Draft {
 	found := &document.Draft{Blocks: w.blocks, Meta: make(map[string]any), Extra: make(map[string]any), Prose: true, DocType: docType}
 	if len(w.files) > 0 {
@@ -259,20 +257,20 @@ func (w *writer) draft() *document.Draft {
 	if len(w.skipped) > 0 {
 		found.Extra["attachments_skipped"] = w.skipped
 	}
-	if len(w.broken) > 0 {
-		found.Extra["damaged"] = strings.Join(w.broken, "; ")
+	if len(w.damage) > 0 {
+		found.Extra["damaged"] = strings.Join(w.damage, "; ")
 	}
 	return found
 }
 
 const docType = "email"
 
-// single makes the document of a file that is one mail.
+// single returns the document of a file with one mail.
 func (w *writer) single(l *letter) (*document.Draft, error) {
 	if err := w.letter(l, 1); err != nil {
 		return nil, err
 	}
-	if w.encrypted && !w.said {
+	if w.encrypted && !w.hasText {
 		return nil, &document.EncryptedError{Format: formatName}
 	}
 	found := w.draft()

@@ -82,7 +82,7 @@ func readAuthors(f *fib) []string {
 	for at := 0; at < len(list) && len(found) < maxEntries; {
 		if f.isOld {
 			length := list.u8(at)
-			found = append(found, oneLine(cfb.Decode(codePageOf(f.language), list.part(at+1, length))))
+			found = append(found, oneLine(cfb.Decode(cfb.CodePageOf(f.language), list.part(at+1, length))))
 			at += 1 + length
 			continue
 		}

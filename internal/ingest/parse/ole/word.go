@@ -92,7 +92,7 @@ func (w *word) prepare() {
 	f := w.fib
 	codePage := 1252
 	if f.isOld {
-		codePage = codePageOf(f.language)
+		codePage = cfb.CodePageOf(f.language)
 	}
 	w.chars = newCharset(codePage)
 	w.characters, w.paragraphs = newBinTable(f, atCharacters), newBinTable(f, atParagraphs)

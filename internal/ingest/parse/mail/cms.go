@@ -4,14 +4,14 @@ import (
 	"bytes"
 )
 
-// maxSealed is how often a mail may be signed in one block within another.
-const maxSealed = 4
+// maxCMSDepth is how deep signed messages are nested.
+const maxCMSDepth = 4
 
-// sealed reads a part of cryptographic message syntax (RFC 5652): a mail that is signed stands in it as it is, one that is
-// encrypted cannot be read.
-func (c *collector) sealed(e *entity) (collected, error) {
+// cms reads a part of Cryptographic Message Syntax (RFC 5652). It contains a signed mail as it is. An encrypted one
+// cannot be read.
+func (c *collector) cms(e *entity) (collected, error) {
 	content, signed := signedContent(e.content())
-	if !signed || c.depth >= maxSealed {
+	if !signed || c.depth >= maxCMSDepth {
 		c.letter.encrypted = c.letter.encrypted || !signed
 		return collected{}, nil
 	}
@@ -24,13 +24,13 @@ func (c *collector) sealed(e *entity) (collected, error) {
 	return c.collect(inner)
 }
 
-// The ids of the kinds of content, as they are encoded: 1.2.840.113549.1.7.1 and .2.
+// Encoded ids of content types: 1.2.840.113549.1.7.1 and .2.
 const (
 	oidData       = "\x2A\x86\x48\x86\xF7\x0D\x01\x07\x01"
 	oidSignedData = "\x2A\x86\x48\x86\xF7\x0D\x01\x07\x02"
 )
 
-// Tags of the basic encoding rules (X.690).
+// Tags of the Basic Encoding Rules (X.690).
 const (
 	tagOctets     = 0x04
 	tagOID        = 0x06
@@ -39,15 +39,15 @@ const (
 	tagZero       = 0xA0 // [0], constructed
 )
 
-// element is one element: its tag, what stands in it, and what follows it.
+// An element is an encoded element with its tag, its content, and the data after it.
 type element struct {
 	tag           byte
 	content, rest []byte
-	// open tells that the element has no length: content goes on to the end of all, and the end is marked in it.
-	open bool
+	// isIndefinite is set if the element has no length. The content then is all further data, with a mark of the end.
+	isIndefinite bool
 }
 
-// readElement reads the element that data begins with.
+// readElement reads the element at the start of data.
 func readElement(data []byte) (element, bool) {
 	if len(data) < 2 || data[0]&0x1F == 0x1F {
 		return element{}, false
@@ -56,7 +56,7 @@ func readElement(data []byte) (element, bool) {
 	length, at := int(data[1]), 2
 	switch {
 	case length == 0x80:
-		e.open, e.content = true, data[2:]
+		e.isIndefinite, e.content = true, data[2:]
 		return e, true
 	case length > 0x80:
 		digits := length & 0x7F
@@ -69,65 +69,65 @@ func readElement(data []byte) (element, bool) {
 		}
 		at += digits
 	}
-	length = min(length, len(data)-at) // what is cut off is missing
+	length = min(length, len(data)-at) // truncated data
 	e.content, e.rest = data[at:at+length], data[at+length:]
 	return e, true
 }
 
-// inside reads the element that another one begins with, which must have the tag.
-func inside(data []byte, tag byte) (element, bool) {
+// readTag reads the element at the start of data. It is false if the element has another tag.
+func readTag(data []byte, tag byte) (element, bool) {
 	e, found := readElement(data)
 	return e, found && e.tag == tag
 }
 
-// signedContent returns what is signed: ContentInfo, SignedData, EncapsulatedContentInfo, and in it the octets.
+// signedContent returns the signed mail: ContentInfo, SignedData, EncapsulatedContentInfo, octets.
 func signedContent(data []byte) ([]byte, bool) {
-	info, found := inside(data, tagSequence)
+	info, found := readTag(data, tagSequence)
 	if !found {
 		return nil, false
 	}
-	oid, found := inside(info.content, tagOID)
+	oid, found := readTag(info.content, tagOID)
 	if !found || string(oid.content) != oidSignedData {
 		return nil, false
 	}
-	explicit, found := inside(oid.rest, tagZero)
+	explicit, found := readTag(oid.rest, tagZero)
 	if !found {
 		return nil, false
 	}
-	signed, found := inside(explicit.content, tagSequence)
+	signedData, found := readTag(explicit.content, tagSequence)
 	if !found {
 		return nil, false
 	}
-	version, found := readElement(signed.content)
-	if !found || version.open {
+	version, found := readElement(signedData.content)
+	if !found || version.isIndefinite {
 		return nil, false
 	}
 	algorithms, found := readElement(version.rest)
-	if !found || algorithms.open {
+	if !found || algorithms.isIndefinite {
 		return nil, false
 	}
-	encapsulated, found := inside(algorithms.rest, tagSequence)
+	encapsulated, found := readTag(algorithms.rest, tagSequence)
 	if !found {
 		return nil, false
 	}
-	oid, found = inside(encapsulated.content, tagOID)
+	oid, found = readTag(encapsulated.content, tagOID)
 	if !found || string(oid.content) != oidData {
 		return nil, false
 	}
-	explicit, found = inside(oid.rest, tagZero)
+	explicit, found = readTag(oid.rest, tagZero)
 	if !found {
 		return nil, false
 	}
 	return octets(explicit.content)
 }
 
-// octets returns a string of octets that may be in pieces.
+// octets returns an octet string, which may be in pieces.
 func octets(data []byte) ([]byte, bool) {
 	e, found := readElement(data)
 	switch {
 	case !found:
 		return nil, false
-	case e.tag == tagOctets && !e.open:
+	case e.tag == tagOctets && !e.isIndefinite:
 		return e.content, true
 	case e.tag != tagManyOctets:
 		return nil, false
@@ -135,8 +135,8 @@ func octets(data []byte) ([]byte, bool) {
 	var joined bytes.Buffer
 	for rest := e.content; len(rest) > 0; {
 		piece, found := readElement(rest)
-		if !found || piece.tag != tagOctets || piece.open {
-			break // the mark of the end
+		if !found || piece.tag != tagOctets || piece.isIndefinite {
+			break // the end mark
 		}
 		joined.Write(piece.content)
 		rest = piece.rest
