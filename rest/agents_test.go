@@ -2,7 +2,7 @@ package rest_test
 
 import "strings"
 
-// Ids of the fixture's agents.
+// IDs of agents of the fixture.
 const (
 	agentID    = "018f0000-0000-8000-8000-00000000a9e7"
 	templateID = "00000000-0001-8010-8000-000000000000"
@@ -10,7 +10,7 @@ const (
 	runID      = "018f0000-0000-8000-8000-00000000040c"
 )
 
-// agentRows answer the root fields of agents.
+// agentRows returns the results of the root fields of agents.
 func agentRows() map[string]any {
 	agent := object{
 		"id": agentID, "name": "Guide", "description": nil, "systemPrompt": "You help.", "tools": []any{"search_documents", "calculate"},
@@ -36,7 +36,7 @@ func agentRows() map[string]any {
 	}
 }
 
-// agentExamples are the requests of the routes of agents.
+// agentExamples returns the requests of the transcripts of agents.
 func agentExamples() map[string][]example {
 	const agents, agent, templates = "/api/v1/agents", "/api/v1/agents/" + agentID, "/api/v1/agent-templates"
 	const memories, memory = agent + "/memories", agent + "/memories/" + memoryID

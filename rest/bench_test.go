@@ -12,10 +12,10 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// What REST itself adds to a search: everything but the resolver's work.
+// BenchmarkSearch measures a search without the work of the resolver.
 func BenchmarkSearch(b *testing.B) {
-	h := newHouse(b)
-	made, err := rest.New(rest.Options{Schema: h.schema, Keys: keys{}, Sessions: sessions{}})
+	h := newFixture(b)
+	transport, err := rest.New(rest.Options{Schema: h.schema, Keys: keys{}, Sessions: sessions{}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -25,8 +25,8 @@ func BenchmarkSearch(b *testing.B) {
 	h.fake.resolve = func(context.Context, call) (any, error) { return found, nil }
 	server := newServer(h.fake)
 	server.SetQueryCache(lru.New[*ast.QueryDocument](100))
-	server.AddTransport(made)
-	serve := made.Handler(server, http.NotFoundHandler())
+	server.AddTransport(transport)
+	serve := transport.Handler(server, http.NotFoundHandler())
 	b.ReportAllocs()
 	for b.Loop() {
 		answer := httptest.NewRecorder()

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// boundFor is how long a browser keeps what ties it to what it began, in seconds:
-// as long as the state works.
-const boundFor = 600
+// bindingAge is the lifetime of a binding cookie in seconds, equal to that of the
+// state.
+const bindingAge = 600
 
-// boundName is the cookie of a state. Each has one of its own, so that several
-// connections may be on their way in one browser. With https its prefix keeps
-// other hosts of the domain from setting it.
-func (t *Transport) boundName(state string) string {
+// bindingCookieName returns the name of a state's cookie. Each state has its own
+// cookie, so that a browser can run several flows at once. With https, the prefix
+// __Host- prevents other hosts of the domain from setting it.
+func (t *Transport) bindingCookieName(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	name := "magpie_oauth_" + base64.RawURLEncoding.EncodeToString(sum[:9])
 	if t.secure {
@@ -27,40 +27,40 @@ func (t *Transport) boundName(state string) string {
 	return name
 }
 
-// bind gives the browser that begins the secret that it has to come back with. No
-// script can read it, and the answer does not hold it.
-func (x *exchange) bind(data json.RawMessage) error {
-	if x.route.bound {
+// setBinding sends the secret that binds a flow to the browser as a cookie, which
+// scripts cannot read. The response body does not contain it.
+func (x *exchange) setBinding(data json.RawMessage) error {
+	if x.route.finishesFlow {
 		if state := x.r.URL.Query().Get("state"); state != "" {
-			http.SetCookie(x.w, x.boundCookie(state, "", -1))
+			http.SetCookie(x.w, x.bindingCookie(state, "", -1))
 		}
 	}
-	if !x.route.binds {
+	if !x.route.startsFlow {
 		return nil
 	}
-	var begun struct {
+	var result struct {
 		Data struct {
 			Address string `json:"authorizationUrl"`
-			Binding string `json:"unseen_binding"`
+			Binding string `json:"hidden_binding"`
 		}
 	}
-	if err := json.Unmarshal(data, &begun); err != nil {
-		return fmt.Errorf("read what began: %w", err)
+	if err := json.Unmarshal(data, &result); err != nil {
+		return fmt.Errorf("read the result: %w", err)
 	}
-	address, err := url.Parse(begun.Data.Address)
+	address, err := url.Parse(result.Data.Address)
 	if err != nil {
-		return fmt.Errorf("read the address of the provider: %w", err)
+		return fmt.Errorf("parse the URL of the provider: %w", err)
 	}
-	http.SetCookie(x.w, x.boundCookie(address.Query().Get("state"), begun.Data.Binding, boundFor))
+	http.SetCookie(x.w, x.bindingCookie(address.Query().Get("state"), result.Data.Binding, bindingAge))
 	return nil
 }
 
-// boundCookie goes with what leads a browser here from the provider (Lax). A
-// dashboard on another site gets it only where it may be stored there, which
-// takes https; such a page has to ask with credentials.
-func (x *exchange) boundCookie(state, value string, seconds int) *http.Cookie {
+// bindingCookie returns the binding cookie. SameSite Lax sends it with the redirect
+// from the provider. A dashboard on another site needs https and a request with
+// credentials; then SameSite is None.
+func (x *exchange) bindingCookie(state, value string, seconds int) *http.Cookie {
 	c := &http.Cookie{ //nolint:gosec // without https there is no Secure
-		Name: x.t.boundName(state), Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: x.t.secure, SameSite: http.SameSiteLaxMode,
+		Name: x.t.bindingCookieName(state), Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: x.t.secure, SameSite: http.SameSiteLaxMode,
 	}
 	if x.t.secure && strings.EqualFold(x.r.Header.Get("Sec-Fetch-Site"), "cross-site") {
 		c.SameSite = http.SameSiteNoneMode
@@ -68,21 +68,21 @@ func (x *exchange) boundCookie(state, value string, seconds int) *http.Cookie {
 	return c
 }
 
-// binding moves what the browser kept into values.
-func (x *exchange) binding(values variables) {
-	if !x.route.bound {
+// readBinding copies the binding cookie to the variables.
+func (x *exchange) readBinding(values variables) {
+	if !x.route.finishesFlow {
 		return
 	}
 	state, _ := values.get("input.state").(string)
-	for _, c := range x.r.CookiesNamed(x.t.boundName(state)) {
+	for _, c := range x.r.CookiesNamed(x.t.bindingCookieName(state)) {
 		if c.Value != "" {
 			values.set("input.binding", c.Value)
 		}
 	}
 }
 
-// takesCookies reports whether a page of an allowed origin may have its browser
-// keep what a path answers. The name of every origin, "*", is none for that.
-func (t *Transport) takesCookies(path string) bool {
+// allowsCredentials reports whether pages of allowed origins may send requests with
+// credentials to a path. The origin "*" does not count as allowed.
+func (t *Transport) allowsCredentials(path string) bool {
 	return path == "/api/v1/oauth/init" && !slices.Contains(t.origins, "*")
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
-// corsAge is how long a browser may keep the answer to a preflight, in seconds.
+// corsAge is the lifetime of a preflight response in seconds.
 const corsAge = 600
 
-// PublicCORS lets pages of any origin use /v1: its authentication is a header
-// that a page has to send itself, and no cookie.
+// PublicCORS returns the CORS policy of /v1, which allows any origin. Its
+// authentication is a header and no cookie.
 func PublicCORS() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowedOrigins: []string{"*"},
@@ -23,9 +23,8 @@ func PublicCORS() *cors.Cors {
 	})
 }
 
-// DashboardCORS lets pages of the given origins use /api/v1 and /graphql; "*" is
-// any origin. Without any it lets none, which is not what an empty list means
-// to the library.
+// DashboardCORS returns the CORS policy of /api/v1 and /graphql, which allows the
+// origins; "*" is any. Without origins it allows none, unlike rs/cors.
 func DashboardCORS(origins []string) *cors.Cors { return cors.New(dashboardCORS(origins)) }
 
 func dashboardCORS(origins []string) cors.Options {
@@ -42,28 +41,29 @@ func dashboardCORS(origins []string) cors.Options {
 	return o
 }
 
-// keepingCORS is DashboardCORS for a path whose cookie the browser has to keep.
-func keepingCORS(origins []string) *cors.Cors {
+// credentialCORS returns DashboardCORS with credentials, for a path that sets a
+// cookie.
+func credentialCORS(origins []string) *cors.Cors {
 	o := dashboardCORS(origins)
 	o.AllowCredentials = true
 	return cors.New(o)
 }
 
-// Handler serves the REST interface through server, which t has been added to,
-// with CORS and request ids, and hands every other request to next. It goes by
-// the path as it came: a ServeMux before it would answer some with redirects.
+// Handler returns a handler that serves the REST interface by server, with CORS and
+// request IDs, and all other requests by next. The server must have the transport.
+// There must be no ServeMux before the handler, since it redirects some paths.
 func (t *Transport) Handler(server, next http.Handler) http.Handler {
 	public, dashboard := PublicCORS().Handler(server), DashboardCORS(t.origins).Handler(server)
-	keeping := keepingCORS(t.origins).Handler(server)
+	credentials := credentialCORS(t.origins).Handler(server)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := t.identify(r)
+		id := t.requestID(r)
 		w.Header().Set(requestid.Header, id)
 		r = r.WithContext(requestid.With(r.Context(), id))
 		switch {
 		case !Owns(r.URL.Path):
 			next.ServeHTTP(w, r)
-		case t.takesCookies(r.URL.Path):
-			keeping.ServeHTTP(w, r)
+		case t.allowsCredentials(r.URL.Path):
+			credentials.ServeHTTP(w, r)
 		case isDashboard(r.URL.Path):
 			dashboard.ServeHTTP(w, r)
 		default:

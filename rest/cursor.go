@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// cursorSum is how many bytes of a checksum a cursor carries: enough that a cut
-// off or mistyped one, or one of another list, is told apart and answered 400.
+// cursorSum is the number of checksum bytes in a cursor. They detect truncated and
+// mistyped cursors, and those of another list.
 const cursorSum = 6
 
-// wrapCursor makes a GraphQL cursor fit for a URL, and bound to its route.
+// wrapCursor encodes a GraphQL cursor for URLs and binds it to its route.
 func wrapCursor(pattern, cursor string) string {
 	sum := sha256.Sum256([]byte(pattern + "\n" + cursor))
 	return base64.RawURLEncoding.EncodeToString(append(sum[:cursorSum:cursorSum], cursor...))
 }
 
-// unwrapCursor undoes wrapCursor; false for anything that it did not make for
-// this route.
+// unwrapCursor reverts wrapCursor. It returns false for any other text.
 func unwrapCursor(pattern, wrapped string) (string, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(strings.TrimSpace(wrapped))
 	if err != nil || len(raw) <= cursorSum {

@@ -23,31 +23,30 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// description is the interface's description as a validator reads it. It is
-// stricter than the one that is served: answers have no field that is not
-// described.
+// description is the OpenAPI document as a validator reads it. Unlike the served
+// document, its response schemas allow no additional properties.
 type description struct {
 	doc     *openapi3.T
 	router  routers.Router
 	options *openapi3filter.Options
-	seen    sync.Map // answers that were checked: it takes the validator milliseconds
+	checked sync.Map // checked responses, since the validator takes milliseconds
 }
 
-// served is the handler of the description of the project's own schema.
-func served(version string) (http.Handler, error) {
+// openAPIHandler returns the handler of the document for the real schema.
+func openAPIHandler(version string) (http.Handler, error) {
 	schema, err := readSchema()
 	if err != nil {
 		return nil, err
 	}
-	made, err := rest.New(rest.Options{Schema: schema, Keys: keys{}, Sessions: sessions{}})
+	transport, err := rest.New(rest.Options{Schema: schema, Keys: keys{}, Sessions: sessions{}})
 	if err != nil {
 		return nil, err
 	}
-	return made.OpenAPI(version)
+	return transport.OpenAPI(version)
 }
 
 var readDescription = sync.OnceValues(func() (*description, error) {
-	serve, err := served("1.2.3")
+	serve, err := openAPIHandler("1.2.3")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ var readDescription = sync.OnceValues(func() (*description, error) {
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(strict)
 	if err != nil {
-		return nil, fmt.Errorf("load the description: %w", err)
+		return nil, fmt.Errorf("load the document: %w", err)
 	}
 	doc.SetStringFormatValidator("uuid", format(func(s string) error {
 		if len(s) != 36 {
@@ -76,11 +75,11 @@ var readDescription = sync.OnceValues(func() (*description, error) {
 	doc.SetStringFormatValidator("date-time", format(func(s string) error { _, err := time.Parse(time.RFC3339, s); return err }))
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation(),
 		openapi3.EnableSchemaDefaultsValidation(), openapi3.EnableMultiError()); err != nil {
-		return nil, fmt.Errorf("the description is no valid OpenAPI: %w", err)
+		return nil, fmt.Errorf("the document is not valid OpenAPI: %w", err)
 	}
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
-		return nil, fmt.Errorf("route by the description: %w", err)
+		return nil, fmt.Errorf("create the router: %w", err)
 	}
 	for _, text := range []string{"text/event-stream", "text/csv", "application/x-ndjson"} {
 		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
@@ -95,8 +94,8 @@ func format(check func(string) error) openapi3.StringFormatValidator {
 	return openapi3.NewCallbackValidator(check)
 }
 
-// described is the description, read once.
-func described(t testing.TB) *description {
+// loadDescription returns the description, which is loaded once.
+func loadDescription(t testing.TB) *description {
 	t.Helper()
 	d, err := readDescription()
 	if err != nil {
@@ -105,7 +104,7 @@ func described(t testing.TB) *description {
 	return d
 }
 
-// closeAnswers forbids further fields in every schema but those of requests.
+// closeAnswers forbids additional properties in all schemas except those of requests.
 func closeAnswers(document map[string]any) {
 	components := document["components"].(map[string]any)
 	for name, schema := range components["schemas"].(map[string]any) {
@@ -139,8 +138,7 @@ func closeObjects(at any) {
 	}
 }
 
-// authenticated checks that the credentials of a scheme are there; whether they
-// are good, the description cannot say.
+// authenticated checks that a request has the credentials of a scheme, valid or not.
 func authenticated(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	given := in.RequestValidationInput.Request.Header.Get("X-Service-Key")
 	if in.SecuritySchemeName == "session" {
@@ -156,16 +154,16 @@ func authenticated(_ context.Context, in *openapi3filter.AuthenticationInput) er
 	return nil
 }
 
-// tapped is a request with what was read of its body.
-type tapped struct {
+// recordedRequest is a request with the part of its body that was read.
+type recordedRequest struct {
 	*http.Request
 	read bytes.Buffer
 	body io.Reader
 }
 
-// tap keeps what is read of a request's body.
-func tap(r *http.Request) *tapped {
-	t := &tapped{Request: r.Clone(r.Context())}
+// record records the body of a request while it is read.
+func record(r *http.Request) *recordedRequest {
+	t := &recordedRequest{Request: r.Clone(r.Context())}
 	if r.Body != nil && r.Body != http.NoBody {
 		t.body = io.TeeReader(r.Body, &t.read)
 		r.Body = io.NopCloser(t.body)
@@ -173,8 +171,8 @@ func tap(r *http.Request) *tapped {
 	return t
 }
 
-// again is the request anew, with its whole body.
-func (t *tapped) again() *http.Request {
+// replay returns the request with its body.
+func (t *recordedRequest) replay() *http.Request {
 	r := t.Clone(context.Background())
 	if t.body != nil {
 		_, _ = io.Copy(io.Discard, t.body)
@@ -183,70 +181,70 @@ func (t *tapped) again() *http.Request {
 	return r
 }
 
-// check holds a request and its answer against the description.
-func (d *description) check(t testing.TB, sent *tapped, answer *httptest.ResponseRecorder) {
+// check checks a request and its response against the document.
+func (d *description) check(t testing.TB, sent *recordedRequest, answer *httptest.ResponseRecorder) {
 	t.Helper()
 	for _, problem := range d.problems(sent, answer) {
 		t.Errorf("%s %s, answered %d: %s", sent.Method, sent.URL.RequestURI(), answer.Code, problem)
 	}
 }
 
-// problems are where a request or its answer is not as described: the answer is
-// one of those described, a request that was accepted fits its description, and
-// one that was refused for its form does not.
-func (d *description) problems(sent *tapped, answer *httptest.ResponseRecorder) (problems []string) {
+// problems returns the differences between the document and a request and response.
+// The response must be one of the documented responses. An accepted request must be
+// valid, and a request that was rejected for its form must not be.
+func (d *description) problems(sent *recordedRequest, answer *httptest.ResponseRecorder) (problems []string) {
 	status := answer.Code
 	if sent.Method == http.MethodHead || sent.Method == http.MethodOptions && status == http.StatusNoContent || !rest.Owns(sent.URL.Path) {
 		return nil
 	}
-	say := func(format string, arguments ...any) { problems = append(problems, fmt.Sprintf(format, arguments...)) }
+	report := func(format string, arguments ...any) { problems = append(problems, fmt.Sprintf(format, arguments...)) }
 	route, parameters, err := d.router.FindRoute(sent.Request)
 	if err != nil {
 		if wrong := d.unrouted(sent, answer); wrong != nil {
-			say("the description has no such route (%v), nor such an answer: %v", err, wrong)
+			report("the document has no such route (%v); the response: %v", err, wrong)
 		}
 		return problems
 	}
 	request := &openapi3filter.RequestValidationInput{Request: sent.Request, PathParams: parameters, Route: route, Options: d.options}
 	response := &openapi3filter.ResponseValidationInput{RequestValidationInput: request, Status: status, Header: answer.Header(), Options: d.options}
 	response.SetBodyBytes(answer.Body.Bytes())
-	seen := fmt.Sprint(sent.Method, route.Path, status, answer.Header()["Content-Type"], len(answer.Header()), answer.Body)
-	if _, again := d.seen.LoadOrStore(seen, true); !again {
+	key := fmt.Sprint(sent.Method, route.Path, status, answer.Header()["Content-Type"], len(answer.Header()), answer.Body)
+	if _, loaded := d.checked.LoadOrStore(key, true); !loaded {
 		if err := openapi3filter.ValidateResponse(context.Background(), response); err != nil {
-			say("the answer is not as described: %v\n%.2000s", err, answer.Body)
+			report("the response is not valid: %v\n%.2000s", err, answer.Body)
 		}
 	}
 	if status == http.StatusNoContent && answer.Body.Len() > 0 {
-		say("an answer of no content has %s", answer.Body)
+		report("a response 204 has the body %s", answer.Body)
 	}
 	if strings.HasPrefix(answer.Header().Get("Content-Type"), "text/event-stream") {
 		problems = append(problems, d.eventProblems(route, answer.Body.String())...)
 	}
 	form := status == http.StatusBadRequest || status == http.StatusUnsupportedMediaType
-	if status >= 300 && !form || form && beyondSchemas(answer.Body.String()) {
+	if status >= 300 && !form || form && isBeyondSchema(answer.Body.String()) {
 		return problems
 	}
-	request.Request = sent.again()
+	request.Request = sent.replay()
 	wrong := openapi3filter.ValidateRequest(context.Background(), request)
 	switch {
 	case status < 300 && wrong != nil:
-		say("it does not fit the description: %v", wrong)
+		report("the accepted request is not valid: %v", wrong)
 	case form && wrong == nil:
-		say("it fits the description: %s", answer.Body)
+		report("the rejected request is valid: %s", answer.Body)
 	}
 	return problems
 }
 
-// beyondSchemas reports refusals for what no schema can say, or what the
-// validator does not look at.
-func beyondSchemas(refusal string) bool {
+// isBeyondSchema reports whether an error is about something that schemas cannot
+// express or the validator does not check.
+func isBeyondSchema(refusal string) bool {
 	for _, reason := range []string{
 		"must not contain the character U+0000", "must be UTF-8 text", "there is more after it", "is given more than once", "is given twice",
-		"]: is unknown; filters are", // a parameter; in a body the schema says it
-		"must be a next_cursor that this list gave",
+		"]: is unknown; filters are", // a parameter; in a body the schema detects it
+		"must be a next_cursor of this list",
 		"The multipart body is malformed or ends too early", "every part needs a file name", "must be given once for each file",
 		"its only charset is utf-8", "without a Content-Encoding",
-		"min_score: does not fit", "request_id: does not fit", "state: is unknown", "X-Service-User: must be one email address", "did not grant access", // a resolver's own refusal, in the fixture
+		"min_score: does not fit", "request_id: does not fit", "state: is unknown", "X-Service-User: must be one email address", "did not grant access", // errors of resolvers of the fixture
 	} {
 		if strings.Contains(refusal, reason) {
 			return true
@@ -255,8 +253,8 @@ func beyondSchemas(refusal string) bool {
 	return false
 }
 
-// unrouted checks the answer of a path or method that is not described.
-func (d *description) unrouted(sent *tapped, answer *httptest.ResponseRecorder) error {
+// unrouted checks the response to an unknown path or method.
+func (d *description) unrouted(sent *recordedRequest, answer *httptest.ResponseRecorder) error {
 	name := "Public"
 	if strings.HasPrefix(sent.URL.Path, "/api/") {
 		name = "Dashboard"
@@ -267,12 +265,12 @@ func (d *description) unrouted(sent *tapped, answer *httptest.ResponseRecorder) 
 	case http.StatusMethodNotAllowed:
 		name += "MethodNotAllowed"
 	default:
-		return fmt.Errorf("%d for what does not exist", answer.Code)
+		return fmt.Errorf("status %d for an unknown path or method", answer.Code)
 	}
 	response := d.doc.Components.Responses[name].Value
 	for header := range response.Headers {
 		if answer.Header().Get(header) == "" {
-			return fmt.Errorf("there is no %s", header)
+			return fmt.Errorf("no header %s", header)
 		}
 	}
 	var body any
@@ -282,7 +280,8 @@ func (d *description) unrouted(sent *tapped, answer *httptest.ResponseRecorder) 
 	return response.Content["application/json"].Schema.Value.VisitJSON(body, openapi3.EnableJSONSchema2020())
 }
 
-// eventProblems are where the events of a stream are not as described.
+// eventProblems returns the differences between the document and the events of a
+// stream.
 func (d *description) eventProblems(route *routers.Route, body string) (problems []string) {
 	schema := d.eventSchema(route.Operation)
 	if schema == nil {
@@ -307,7 +306,7 @@ func (d *description) eventProblems(route *routers.Route, body string) (problems
 	return problems
 }
 
-// eventSchema is the schema of each event of a stream; nil when there is none.
+// eventSchema returns the schema of the events of a stream, or nil.
 func (d *description) eventSchema(o *openapi3.Operation) *openapi3.Schema {
 	media := o.Responses.Status(http.StatusOK).Value.Content["text/event-stream"]
 	item, _ := media.Extensions["x-itemSchema"].(map[string]any)

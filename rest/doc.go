@@ -1,10 +1,9 @@
-// Package rest answers the REST interface, /v1 by API key and /api/v1 by
-// session, as a transport of the GraphQL server: it matches a route, reads path,
-// query and body into variables, runs the stored operation of that route in
-// process, and reshapes what comes out. It decides nothing about who may do
-// what; resolvers and policies do, behind the same operations. From the same
-// route table, operations and schema it describes the interface as an OpenAPI
-// document.
+// Package rest serves the REST interface, /v1 by API key and /api/v1 by session,
+// as a transport of the GraphQL server. It matches a route, converts path, query
+// and body to variables, runs the stored operation of the route in process, and
+// converts the result. Authorization happens in resolvers and policies, as for
+// GraphQL. The route table, the operations and the schema are also the source of
+// the OpenAPI document.
 //
 // It imports gqlgen's graphql packages, gqlparser, rs/cors and the leaves
 // rest/openapi, internal/apierr, viewer, authn, ratelimit, requestid and

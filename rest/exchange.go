@@ -21,35 +21,35 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// exchange is one request on its way through the transport.
+// exchange is one request and its response.
 type exchange struct {
 	t       *Transport
 	w       http.ResponseWriter
 	r       *http.Request
 	control *http.ResponseController
 	exec    graphql.GraphExecutor
-	ctx     context.Context // the request's, with request id and viewer once they are known
+	ctx     context.Context // with the request ID, and with the viewer after authentication
 	route   *route
-	began   bool // the answer's head is out
+	started bool // the header was sent
 }
 
-// Do answers one request.
+// Do serves a request.
 func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	x := &exchange{t: t, w: w, r: r, control: http.NewResponseController(w), exec: exec}
-	id := t.identify(r)
+	id := t.requestID(r)
 	w.Header().Set(requestid.Header, id)
 	client := ratelimit.Client(r, t.proxies)
 	x.ctx = ratelimit.WithClient(requestid.With(r.Context(), id), client)
 	x.ctx = authn.WithClient(x.ctx, authn.ClientInfo{Address: client, UserAgent: r.UserAgent()})
 	defer x.recover()
-	if err := x.answer(); err != nil {
+	if err := x.serve(); err != nil {
 		x.fail(err)
 	}
 }
 
-// identify is the request's id: that of an earlier layer, a harmless one of the
-// client, or a new one.
-func (t *Transport) identify(r *http.Request) string {
+// requestID returns the request ID: that of an earlier handler, an acceptable one of
+// the client, or a new one.
+func (t *Transport) requestID(r *http.Request) string {
 	if id := requestid.From(r.Context()); id != "" {
 		return id
 	}
@@ -59,35 +59,36 @@ func (t *Transport) identify(r *http.Request) string {
 	return t.newID()
 }
 
-// recover turns a panic into an internal error, or into a broken connection
-// where the answer has begun, so that nobody takes half of one for whole.
+// recover converts a panic to an internal error. After the start of the response
+// it aborts the connection instead, so that the client sees the response is
+// incomplete.
 func (x *exchange) recover() {
 	switch cause := recover(); {
 	case cause == nil:
-	case cause == http.ErrAbortHandler || x.began: //nolint:errorlint // the value net/http compares with
+	case cause == http.ErrAbortHandler || x.started: //nolint:errorlint // net/http compares with ==, too
 		panic(http.ErrAbortHandler)
 	default:
 		x.fail(apierr.Wrap("panic", fmt.Errorf("%v\n%s", cause, debug.Stack())))
 	}
 }
 
-// answer takes the request through its checks in the order of the interface:
-// route, size, caller, rate, content type and content, reach. The operation
-// checks the rest and counts the query last.
-func (x *exchange) answer() error {
+// serve checks the request in the order that the interface defines: route, size,
+// caller, rate limit, content type, content, scope. Then it runs the operation,
+// which makes all further checks and counts the query last.
+func (x *exchange) serve() error {
 	found, parameters, allowed := x.t.matcher.match(x.r.Method, x.r.URL.EscapedPath())
 	x.route = found
 	if found == nil {
-		return x.unrouted(allowed)
+		return x.noRoute(allowed)
 	}
-	if err := x.once(); err != nil {
+	if err := x.rejectHead(); err != nil {
 		return err
 	}
 	raw, err := x.body()
 	if err == nil {
-		err = x.admit(raw)
+		err = x.authenticate(raw)
 	} else if !x.dashboard() {
-		x.standing(x.unknownCaller())
+		x.peekRate(x.anonymousCaller())
 	}
 	if err != nil {
 		return err
@@ -96,18 +97,18 @@ func (x *exchange) answer() error {
 	if found.input {
 		values["input"] = map[string]any{}
 	}
-	if err := x.path(parameters, values); err != nil {
+	if err := x.readPath(parameters, values); err != nil {
 		return err
 	}
-	uploaded, err := x.read(raw, values)
+	uploaded, err := x.readInput(raw, values)
 	defer uploaded.discard()
 	if err != nil {
 		return err
 	}
-	if err := x.reachable(values); err != nil {
+	if err := x.checkScope(values); err != nil {
 		return err
 	}
-	x.binding(values)
+	x.readBinding(values)
 	if x.t.operations[found.Operation].stream {
 		return x.stream(values)
 	}
@@ -121,18 +122,19 @@ func (x *exchange) dashboard() bool { return isDashboard(x.r.URL.Path) }
 
 func isDashboard(path string) bool { return strings.HasPrefix(path, "/api/") }
 
-func (x *exchange) unrouted(allowed []string) error {
+// noRoute returns the error of a request without a route.
+func (x *exchange) noRoute(allowed []string) error {
 	if !x.dashboard() {
-		x.standing(x.unknownCaller())
+		x.peekRate(x.anonymousCaller())
 	}
 	if len(allowed) == 0 {
 		return apierr.NotFound("Page")
 	}
 	x.w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path takes "+strings.Join(allowed, ", "))
+	return apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path allows "+strings.Join(allowed, ", "))
 }
 
-// body reads the whole body, bounded; an upload's stays where it is.
+// body reads the body up to the limit. The body of an upload is read later.
 func (x *exchange) body() ([]byte, error) {
 	limit := x.t.limits.Body
 	if x.route.from == multipartForm {
@@ -140,71 +142,73 @@ func (x *exchange) body() ([]byte, error) {
 	}
 	tooLarge := apierr.New(apierr.TooLarge, "The request body may have at most "+bytesText(limit))
 	if x.r.ContentLength > limit {
-		x.w.Header().Set("Connection", "close") // rather than reading all of it
+		x.w.Header().Set("Connection", "close") // instead of reading all of it
 		return nil, tooLarge
 	}
 	if x.route.from == multipartForm || x.r.Body == nil || x.r.Body == http.NoBody {
 		return nil, nil
 	}
-	_ = x.control.SetReadDeadline(time.Now().Add(x.t.limits.Read)) // the wall clock: it is the connection's
+	_ = x.control.SetReadDeadline(time.Now().Add(x.t.limits.Read)) // the wall clock, which deadlines use
 	raw, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge
 	case err != nil:
-		return nil, apierr.New(apierr.InvalidRequest, "The request body could not be read to its end")
+		return nil, apierr.New(apierr.InvalidRequest, "The request body is incomplete")
 	}
-	_ = x.control.SetReadDeadline(time.Time{}) // else it would end the request as if the client had left
+	_ = x.control.SetReadDeadline(time.Time{}) // otherwise it would cancel the request like a disconnect
 	return raw, nil
 }
 
-// read moves the route's inputs into values.
-func (x *exchange) read(raw []byte, values variables) (*uploads, error) {
+// readInput copies the input of the request to the variables. The caller must
+// discard the uploads, also after an error.
+func (x *exchange) readInput(raw []byte, values variables) (uploads, error) {
 	if x.route.pages != "" {
 		values["limit"] = int64(x.route.perPage)
 	}
 	switch x.route.from {
 	case query:
 		if err := readQuery(x.r.URL.RawQuery, x.route.fields, values); err != nil {
-			return nil, err
+			return uploads{}, err
 		}
 		if cursor, ok := values["after"].(string); ok {
 			inner, ok := unwrapCursor(x.route.Pattern, cursor)
 			if !ok {
-				return nil, apierr.Invalid("cursor", "must be a next_cursor that this list gave")
+				return uploads{}, apierr.Invalid("cursor", "must be a next_cursor of this list")
 			}
 			values["after"] = inner
 		}
 	case body:
 		if len(raw) > 0 {
 			if err := checkContentType(x.r.Header); err != nil {
-				return nil, err
+				return uploads{}, err
 			}
 		}
 		fields, err := parseBody(raw)
 		if err != nil {
-			return nil, err
+			return uploads{}, err
 		}
-		return nil, readObject(fields, x.route.fields, "", values)
+		return uploads{}, readObject(fields, x.route.fields, "", values)
 	case multipartForm:
 		return x.upload(values)
 	}
-	return nil, nil //nolint:nilnil // no uploads is the usual case, and a nil *uploads is ready to use
+	return uploads{}, nil
 }
 
-// path moves the path's ids into values. A malformed id names nothing.
-func (x *exchange) path(parameters []string, values variables) error {
+// readPath copies the path parameters to the variables. An object with a malformed
+// ID does not exist.
+func (x *exchange) readPath(parameters []string, values variables) error {
 	next := 0
 	for i, s := range x.route.segments {
 		if s.parameter == "" {
 			continue
 		}
-		if x.route.named != "" {
-			if !nameForm.MatchString(parameters[next]) {
+		if x.route.nameVariable != "" {
+			if !nameRegexp.MatchString(parameters[next]) {
 				return apierr.NotFound(noun(x.route.segments[i-1].literal))
 			}
-			values.set(x.route.named, parameters[next])
+			values.set(x.route.nameVariable, parameters[next])
 			next++
 			continue
 		}
@@ -218,7 +222,7 @@ func (x *exchange) path(parameters []string, values variables) error {
 	return nil
 }
 
-// run executes the route's operation and sends its answer.
+// run runs the operation of the route and sends its result.
 func (x *exchange) run(values variables) error {
 	ctx := x.ctx
 	if x.route.from != multipartForm {
@@ -232,17 +236,17 @@ func (x *exchange) run(values variables) error {
 	}
 	response := responses(ctx)
 	if response == nil {
-		return apierr.From(errors.Join(ctx.Err(), errors.New("the operation gave no answer")))
+		return apierr.From(errors.Join(ctx.Err(), errors.New("the operation has no result")))
 	}
 	if len(response.Errors) > 0 {
-		return x.route.edgeError(response.Errors)
+		return x.route.apiError(response.Errors)
 	}
-	if err := x.bind(response.Data); err != nil {
-		return apierr.Wrap("bind the browser", err)
+	if err := x.setBinding(response.Data); err != nil {
+		return apierr.Wrap("set the binding cookie", err)
 	}
 	if x.route.redirect != "" {
-		if gone, err := x.leave(response.Data); gone || err != nil {
-			return apierr.Wrap("send the browser on", err)
+		if redirected, err := x.redirect(response.Data); redirected || err != nil {
+			return apierr.Wrap("redirect", err)
 		}
 	}
 	if x.route.Status == http.StatusNoContent {
@@ -251,51 +255,51 @@ func (x *exchange) run(values variables) error {
 	}
 	body, err := x.route.reshape(x.t.operations[x.route.Operation].shape, response.Data)
 	if err != nil {
-		return apierr.Wrap("reshape the answer", err)
+		return apierr.Wrap("convert the result", err)
 	}
 	x.send(x.route.Status, body)
 	return nil
 }
 
-// dispatch starts the route's stored operation.
+// dispatch starts the stored operation of the route.
 func (x *exchange) dispatch(ctx context.Context, values variables) (graphql.ResponseHandler, context.Context, error) {
 	o := x.t.operations[x.route.Operation]
 	ctx = storedop.With(ctx)
 	now := graphql.Now()
-	operation, wrong := x.exec.CreateOperationContext(ctx, &graphql.RawParams{
+	operation, errs := x.exec.CreateOperationContext(ctx, &graphql.RawParams{
 		Query: o.source, OperationName: o.name, Variables: values,
 		ReadTime: graphql.TraceTiming{Start: now, End: now},
 	})
-	if len(wrong) > 0 {
-		response := x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), wrong)
-		return nil, nil, x.route.edgeError(response.Errors)
+	if len(errs) > 0 {
+		response := x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
+		return nil, nil, x.route.apiError(response.Errors)
 	}
 	responses, ctx := x.exec.DispatchOperation(ctx, operation)
 	return responses, ctx, nil
 }
 
-// reachable refuses a collection that a key may not reach before the operation
-// runs.
-func (x *exchange) reachable(values variables) error {
-	if x.route.reach == "" {
+// checkScope fails when the collection of the request is not within the scope of
+// the key.
+func (x *exchange) checkScope(values variables) error {
+	if x.route.scopeVariable == "" {
 		return nil
 	}
-	named, ok := values.get(x.route.reach).(string)
+	text, ok := values.get(x.route.scopeVariable).(string)
 	if !ok {
 		return nil
 	}
-	id, err := uuid.Parse(named)
+	id, err := uuid.Parse(text)
 	if err != nil {
-		return apierr.Wrap("reach of the key", err)
+		return apierr.Wrap("check the scope of the key", err)
 	}
 	scope, err := viewer.ScopeOf(x.ctx)
 	if err != nil {
-		return apierr.Wrap("reach of the key", err)
+		return apierr.Wrap("check the scope of the key", err)
 	}
 	if _, err := scope.Narrow(id); errors.Is(err, viewer.ErrOutOfReach) {
 		return apierr.New(apierr.Forbidden, "Collection access denied")
 	} else if err != nil {
-		return apierr.Wrap("reach of the key", err)
+		return apierr.Wrap("check the scope of the key", err)
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 package rest
 
-// WrapCursor is the cursor of a list as clients get it.
+// WrapCursor exports wrapCursor.
 var WrapCursor = wrapCursor
 
-// AppendEvent frames one Server-Sent Event.
+// AppendEvent exports appendEvent.
 var AppendEvent = appendEvent
 
-// Parts are the keys and values of an object, or the items of an array.
+// Parts returns the keys and values of an object, or the items of an array.
 func Parts(raw []byte) (keys []string, values [][]byte, err error) {
 	found, err := parts(raw, 0)
 	for _, p := range found {

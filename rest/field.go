@@ -9,66 +9,66 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a value has to be on the wire.
+// kind is the type of a value in requests.
 type kind uint8
 
 const (
-	text     kind = iota
-	uid           // a UUID
-	integer       // a whole number
-	number        // any number
-	boolean       // true or false
-	texts         // an array of strings
-	uids          // an array of UUIDs; in bodies only
-	date          // a day, YYYY-MM-DD
-	moment        // a moment, as in RFC 3339
-	group         // an object with the fields of the table
-	objects       // an array of objects with the fields of the table; in bodies only
-	anything      // an object with any content
+	text       kind = iota
+	uid             // a UUID
+	integer         // a whole number
+	number          // any number
+	boolean         // true or false
+	textList        // an array of strings
+	uuidList        // an array of UUIDs; in bodies only
+	date            // YYYY-MM-DD
+	timestamp       // RFC 3339
+	group           // an object with known fields
+	objects         // an array of objects with known fields; in bodies only
+	freeObject      // an object with any fields
 )
 
-// field is one input of a route, in its body or its query string.
+// field is a field of a body or a query parameter.
 type field struct {
-	name     string // on the wire
-	variable string // where it goes in the operation's variables, dotted; empty for a group, inside an array from the item on
+	name     string // in requests
+	variable string // the dotted path in the operation's variables, or within the item of an array; empty for a group
 	kind     kind
 	required bool
-	// unless names the field in whose presence this one is not required.
+	// unless names another field that makes this one optional.
 	unless string
-	// nullable hands an explicit null on: it clears the value. Otherwise null
-	// is the same as leaving the field out.
+	// nullable passes null on, which clears the value. Otherwise null is equal to a
+	// missing field.
 	nullable bool
-	// alone is where the one item of an array goes whose fields are given in the
-	// place of the array's name; empty where that cannot be.
-	alone   string
-	fields  []field  // of a group or of the items of an array
-	closed  bool     // a group with other fields than these is refused
-	most    int      // items of an array or list
-	allowed []string // the only values of a text, or of a list's
-	ids     bool     // a list's are UUIDs
-	commas  bool     // of a list: in a query string one text has several, with commas between
-	upper   bool     // the values of allowed are an enum's, upper case in GraphQL
-	list    bool     // the operation takes a list; the one value is put into it
-	bounds  *bounds  // of a number
-	longest int      // the most characters of a text; 0 is no bound
-	filled  bool     // a text must not be blank, a list not be empty
-	form    *form    // of a text
-	about   string   // for the interface's description, where the schema says nothing
+	// single is the variable of a single item whose fields replace the array; empty
+	// when only the array is allowed.
+	single      string
+	fields      []field  // of a group or an array's items
+	closed      bool     // a group must not have other fields
+	maxItems    int      // of an array or list
+	allowed     []string // the allowed values of a text or of a list's items
+	uuids       bool     // the items of a list are UUIDs
+	commas      bool     // the query parameter of a list is one text with commas
+	enum        bool     // the values are those of a GraphQL enum in lower case
+	list        bool     // the variable is a list, which gets one item
+	bounds      *bounds  // of a number
+	maxLength   int      // characters of a text; 0 means no limit
+	nonEmpty    bool     // a text must not be blank, a list not empty
+	format      *format  // of a text
+	description string   // for the OpenAPI document; default from the schema
 }
 
-// form is what a text must look like.
-type form struct {
+// format is a pattern for texts.
+type format struct {
 	pattern *regexp.Regexp // anchored at both ends
-	wrong   string         // said of one that does not
+	problem string         // the message when it does not match
 }
 
-// bounds are a number's, both included.
+// bounds is an inclusive range of numbers.
 type bounds struct{ low, high float64 }
 
 func between(low, high float64) *bounds { return &bounds{low, high} }
 
-// wrong says what is wrong with a number; empty when nothing is.
-func (b *bounds) wrong(value any) string {
+// check returns the problem of a number, or "".
+func (b *bounds) check(value any) string {
 	var n float64
 	switch value := value.(type) {
 	case int64:
@@ -86,42 +86,42 @@ func (b *bounds) wrong(value any) string {
 	}
 }
 
-// examineItem checks one text of a list against the field's own rules.
-func (f *field) examineItem(s string) (wrong string) {
-	if wrong := badText(s); wrong != "" {
-		return wrong
+// checkItem returns the problem of an item of a list, or "".
+func (f *field) checkItem(s string) (problem string) {
+	if problem := checkText(s); problem != "" {
+		return problem
 	}
 	switch _, isID := parseUUID(s); {
-	case f.ids && !isID:
+	case f.uuids && !isID:
 		return "must be a UUID"
 	case f.allowed != nil && !slices.Contains(f.allowed, s):
 		return "must be one of " + strings.Join(f.allowed, ", ")
-	case f.form != nil && !f.form.pattern.MatchString(s):
-		return f.form.wrong
+	case f.format != nil && !f.format.pattern.MatchString(s):
+		return f.format.problem
 	default:
 		return ""
 	}
 }
 
-// examine checks a value of the right kind against the field's own rules.
-// What it refuses, the interface's description has to refuse, too.
-func (f *field) examine(value any) (wrong string) {
+// check returns the problem of a value of the right kind, or "". The schema of the
+// OpenAPI document must have the same constraints.
+func (f *field) check(value any) (problem string) {
 	s, isText := value.(string)
 	list, isList := value.([]any)
 	switch {
-	case isList && f.most > 0 && len(list) > f.most:
-		return fmt.Sprintf("must have at most %d values", f.most)
+	case isList && f.maxItems > 0 && len(list) > f.maxItems:
+		return fmt.Sprintf("must have at most %d values", f.maxItems)
 	case isText && f.allowed != nil && !slices.Contains(f.allowed, s):
 		return "must be one of " + strings.Join(f.allowed, ", ")
 	case f.bounds != nil:
-		return f.bounds.wrong(value)
-	case isText && f.longest > 0 && utf8.RuneCountInString(s) > f.longest:
-		return fmt.Sprintf("must have at most %d characters", f.longest)
-	case isText && f.filled && strings.TrimSpace(s) == "":
+		return f.bounds.check(value)
+	case isText && f.maxLength > 0 && utf8.RuneCountInString(s) > f.maxLength:
+		return fmt.Sprintf("must have at most %d characters", f.maxLength)
+	case isText && f.nonEmpty && strings.TrimSpace(s) == "":
 		return "must not be blank"
-	case isText && f.form != nil && !f.form.pattern.MatchString(s):
-		return f.form.wrong
-	case isList && f.filled && len(list) == 0:
+	case isText && f.format != nil && !f.format.pattern.MatchString(s):
+		return f.format.problem
+	case isList && f.nonEmpty && len(list) == 0:
 		return "must name at least one"
 	default:
 		return ""

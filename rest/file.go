@@ -14,16 +14,16 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// fileKind is the form in which a route answers a whole list as a file.
+// fileKind is the format of a list that is sent as a file.
 type fileKind string
 
-// The forms.
+// File formats.
 const (
 	csvFile   fileKind = "csv"
-	linesFile fileKind = "jsonl" // a JSON object a line
+	linesFile fileKind = "jsonl" // one JSON object per line
 )
 
-// contentType is the file's media type.
+// contentType returns the media type.
 func (k fileKind) contentType() string {
 	if k == csvFile {
 		return "text/csv"
@@ -31,12 +31,12 @@ func (k fileKind) contentType() string {
 	return "application/x-ndjson"
 }
 
-// file answers all pages of a list as one file. There is never more than a page
-// in memory. What goes wrong before the first row is a plain status; after that
-// the connection is broken, so that nobody takes half of a list for whole.
+// file sends all pages of a list as one file, with one page in memory at a time.
+// An error before the first row is an error response. A later error aborts the
+// connection, so that the client sees the file is incomplete.
 func (x *exchange) file(values variables) error {
 	values["limit"] = int64(maxPage)
-	rows := x.t.operations[x.route.Operation].shape.at(x.route.whole + ".edges.node")
+	rows := x.t.operations[x.route.Operation].shape.lookup(x.route.fileConnection + ".edges.node")
 	for first := true; ; first = false {
 		page, err := x.page(values)
 		if err != nil && first {
@@ -50,15 +50,15 @@ func (x *exchange) file(values variables) error {
 			return apierr.Wrap("write the file", err)
 		}
 		if err != nil {
-			x.log(slog.LevelError, "the file broke off", err)
-			return x.breakOff()
+			x.log(slog.LevelError, "file aborted", err)
+			return x.abort()
 		}
 		if first {
-			x.beginFile()
+			x.startFile()
 		}
-		x.deadline()
+		x.extendDeadline()
 		if _, err := x.w.Write(text); err != nil {
-			x.log(slog.LevelDebug, "the client went away", err)
+			x.log(slog.LevelDebug, "client disconnected", err)
 			return nil
 		}
 		if !page.PageInfo.HasNextPage || page.PageInfo.EndCursor == nil {
@@ -68,27 +68,27 @@ func (x *exchange) file(values variables) error {
 	}
 }
 
-// breakOff keeps the answer's end from being written, so that the client sees
-// the connection fail. A panic would not do: the server around the transport
-// takes it and goes on writing.
-func (x *exchange) breakOff() error {
+// abort prevents the end of the response from being written, so that the client
+// sees an error. It does not panic, since the GraphQL server would recover and
+// continue the response.
+func (x *exchange) abort() error {
 	if err := x.control.SetWriteDeadline(time.Unix(1, 0)); err != nil {
-		return apierr.Wrap("break an answer off", err)
+		return apierr.Wrap("abort the response", err)
 	}
 	return nil
 }
 
-func (x *exchange) beginFile() {
+func (x *exchange) startFile() {
 	h := x.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", x.route.file.contentType()+"; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+x.route.Pattern[strings.LastIndexByte(x.route.Pattern, '/')+1:]+`"`)
-	x.began = true
+	x.started = true
 	x.w.WriteHeader(x.route.Status)
 }
 
-// listPage is a page of a connection as the operation answers it.
+// listPage is a page of a connection in the result of an operation.
 type listPage struct {
 	Edges []struct {
 		Node json.RawMessage `json:"node"`
@@ -109,31 +109,31 @@ func (x *exchange) page(values variables) (*listPage, error) {
 	response := responses(ctx)
 	switch {
 	case response == nil:
-		return nil, apierr.From(errors.Join(ctx.Err(), errors.New("the operation gave no answer")))
+		return nil, apierr.From(errors.Join(ctx.Err(), errors.New("the operation has no result")))
 	case len(response.Errors) > 0:
-		return nil, x.route.edgeError(response.Errors)
+		return nil, x.route.apiError(response.Errors)
 	}
-	raw, err := dig(response.Data, x.route.whole)
+	raw, err := valueAt(response.Data, x.route.fileConnection)
 	if err != nil {
-		return nil, apierr.Wrap("read a page", err)
+		return nil, apierr.Wrap("read page", err)
 	}
 	var page listPage
-	return &page, apierr.Wrap("read a page", json.Unmarshal(raw, &page))
+	return &page, apierr.Wrap("read page", json.Unmarshal(raw, &page))
 }
 
-// write makes text of a page's rows; the first has the head of the file.
+// write formats the rows of a page, with the header of the file on the first one.
 func (k fileKind) write(row *shape, edges []struct {
 	Node json.RawMessage `json:"node"`
 }, first bool) ([]byte, error) {
 	var text bytes.Buffer
 	table := csv.NewWriter(&text)
 	if k == csvFile && first {
-		head := make([]string, len(row.members))
+		header := make([]string, len(row.members))
 		for i, m := range row.members {
-			head[i] = m.key
+			header[i] = m.key
 		}
-		if err := table.Write(head); err != nil {
-			return nil, fmt.Errorf("write the head: %w", err)
+		if err := table.Write(header); err != nil {
+			return nil, fmt.Errorf("write header: %w", err)
 		}
 	}
 	for _, edge := range edges {
@@ -150,19 +150,19 @@ func (k fileKind) write(row *shape, edges []struct {
 			return nil, err
 		}
 		if err := table.Write(cells); err != nil {
-			return nil, fmt.Errorf("write a row: %w", err)
+			return nil, fmt.Errorf("write row: %w", err)
 		}
 	}
 	table.Flush()
 	return text.Bytes(), table.Error()
 }
 
-// cellsOf are a row's values in the order of its fields: texts as they are, the
-// rest as JSON, null as nothing.
+// cellsOf returns the values of a row in the order of its fields. Texts are
+// unquoted, null is empty, other values are JSON.
 func cellsOf(row *shape, line []byte) ([]string, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(line, &values); err != nil {
-		return nil, fmt.Errorf("read a row: %w", err)
+		return nil, fmt.Errorf("read row: %w", err)
 	}
 	cells := make([]string, len(row.members))
 	for i, m := range row.members {
@@ -174,13 +174,13 @@ func cellsOf(row *shape, line []byte) ([]string, error) {
 		default:
 			text = string(raw)
 		}
-		cells[i] = harmless(text)
+		cells[i] = escapeFormula(text)
 	}
 	return cells, nil
 }
 
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(cell string) string {
+// escapeFormula prevents spreadsheets from evaluating a text as a formula.
+func escapeFormula(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
 		return "'" + cell
 	}

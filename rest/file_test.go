@@ -13,8 +13,9 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// pagedLog lets the audit log have so many pages of two entries; the last fails with fault.
-func (h *house) pagedLog(pages int, fault error) (asked *[]any) {
+// pagedLog replaces the audit log by a number of pages with two entries. The last one
+// fails with fault.
+func (h *fixture) pagedLog(pages int, fault error) (asked *[]any) {
 	var seen []any
 	h.fake.resolve = func(_ context.Context, c call) (any, error) {
 		seen = append(seen, c.arguments["after"])
@@ -39,9 +40,9 @@ func (h *house) pagedLog(pages int, fault error) (asked *[]any) {
 func TestAFileHasAllPagesOfItsList(t *testing.T) {
 	t.Parallel()
 	for pattern, lines := range map[string]int{"/api/v1/audit-log.csv": 7, "/api/v1/audit-log.jsonl": 6} {
-		h := newHouse(t)
+		h := newFixture(t)
 		asked := h.pagedLog(3, nil)
-		got := h.ask(request(http.MethodGet, pattern, "", "Authorization", "Bearer session"))
+		got := h.send(request(http.MethodGet, pattern, "", "Authorization", "Bearer session"))
 		if got.Code != http.StatusOK || len(*asked) != 3 || (*asked)[0] != nil || (*asked)[2] != "after-2" {
 			t.Fatalf("%s: %d, asked %v", pattern, got.Code, *asked)
 		}
@@ -58,21 +59,21 @@ func TestAFileHasAllPagesOfItsList(t *testing.T) {
 		for _, row := range table {
 			for _, cell := range row {
 				if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-					t.Errorf("the cell %q is a formula to a spreadsheet", cell)
+					t.Errorf("the cell %q is a formula", cell)
 				}
 			}
 		}
 	}
 }
 
-func TestAFileThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
+func TestAnIncompleteFileAbortsTheConnection(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.pagedLog(1, apierr.New(apierr.Forbidden, "Your role does not allow this"))
-	if got := h.ask(request(http.MethodGet, "/api/v1/audit-log.csv", "", "Authorization", "Bearer session")); got.Code != http.StatusForbidden {
+	if got := h.send(request(http.MethodGet, "/api/v1/audit-log.csv", "", "Authorization", "Bearer session")); got.Code != http.StatusForbidden {
 		t.Errorf("before the first row: %d %s", got.Code, got.Body)
 	}
-	h = newHouse(t)
+	h = newFixture(t)
 	h.pagedLog(2, errors.New("the database is gone"))
 	server := httptest.NewServer(h.http)
 	defer server.Close()
@@ -92,6 +93,6 @@ func TestAFileThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	if err == nil || err.Error() == "EOF" {
-		t.Errorf("the answer ended as if it were whole: %v", err)
+		t.Errorf("an incomplete response ended normally: %v", err)
 	}
 }

@@ -23,10 +23,10 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// Ids of the fixture.
+// IDs of the fixture.
 const (
 	collectionID   = "018f0000-0000-8000-8000-00000000c011"
-	otherID        = "018f0000-0000-8000-8000-00000000c012" // out of the keys' reach, except of the one for all
+	otherID        = "018f0000-0000-8000-8000-00000000c012" // outside of the scope of all keys except everywhereKey
 	connectorID    = "018f0000-0000-8000-8000-00000000c0de"
 	documentID     = "018f0000-0000-8000-8000-00000000d0c0"
 	jobID          = "018f0000-0000-8000-8000-00000000a0b0"
@@ -47,7 +47,7 @@ const (
 	freeKey        = "svc_sk_free" // without a rate limit
 )
 
-// now is the time of the fixture.
+// now returns the time of the fixture.
 func now() time.Time { return time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC) }
 
 const (
@@ -55,14 +55,14 @@ const (
 	late  = "2026-11-23T09:30:00Z"
 )
 
-// keys is a KeyAuthenticator over a few known keys.
+// keys is a KeyAuthenticator with the keys of the fixture.
 type keys struct{}
 
 func (keys) Authenticate(_ context.Context, presented string) (authn.Key, error) {
-	reach := []uuid.UUID{uuid.MustParse(collectionID)}
+	collections := []uuid.UUID{uuid.MustParse(collectionID)}
 	v := viewer.Viewer{
 		Workspace: uuid.MustParse("018f0000-0000-8000-8000-000000000001"), Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
-		Collections: reach, DefaultCollection: reach[0],
+		Collections: collections, DefaultCollection: collections[0],
 	}
 	key := authn.Key{ID: uuid.NewSHA1(uuid.Nil, []byte(presented)), Viewer: v}
 	none := 0
@@ -87,7 +87,7 @@ func (keys) Authenticate(_ context.Context, presented string) (authn.Key, error)
 	return key, nil
 }
 
-// sessions knows one session token.
+// sessions is a SessionAuthenticator with one valid token.
 type sessions struct{}
 
 func (sessions) Authenticate(_ context.Context, bearer string) (viewer.Viewer, error) {
@@ -101,24 +101,24 @@ func (sessions) Authenticate(_ context.Context, bearer string) (viewer.Viewer, e
 	}
 }
 
-// house is the transport over a fake schema with rows for every root field.
-type house struct {
+// fixture is a transport on a fake GraphQL server with rows for every root field.
+type fixture struct {
 	t      testing.TB
 	schema *ast.Schema
 	fake   *fake
 	rest   *rest.Transport
 	http   http.Handler
 
-	mu    sync.Mutex
-	calls []string // root fields asked for, with their arguments
-	as    []viewer.Viewer
-	chat  func(ctx context.Context, c call) (any, error)
+	mu      sync.Mutex
+	calls   []string        // the resolved root fields with their arguments
+	viewers []viewer.Viewer // of the calls
+	chat    func(ctx context.Context, c call) (any, error)
 }
 
-// newHouse builds it; change may alter the options.
-func newHouse(t testing.TB, change ...func(*rest.Options)) *house {
+// newFixture returns a fixture. The functions may change the options.
+func newFixture(t testing.TB, change ...func(*rest.Options)) *fixture {
 	t.Helper()
-	h := &house{t: t, schema: realSchema(t)}
+	h := &fixture{t: t, schema: realSchema(t)}
 	h.chat = func(ctx context.Context, c call) (any, error) { return stream(ctx, answerEvents()...), nil }
 	h.fake = &fake{schema: h.schema, resolve: h.resolve}
 	serial := 0
@@ -129,23 +129,23 @@ func newHouse(t testing.TB, change ...func(*rest.Options)) *house {
 	for _, c := range change {
 		c(&o)
 	}
-	made, err := rest.New(o)
+	transport, err := rest.New(o)
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
 	server := newServer(h.fake)
-	server.AddTransport(made)
-	h.rest = made
-	h.http = made.Handler(server, http.NotFoundHandler())
+	server.AddTransport(transport)
+	h.rest = transport
+	h.http = transport.Handler(server, http.NotFoundHandler())
 	return h
 }
 
-// resolve notes the call and answers it from the fixture.
-func (h *house) resolve(ctx context.Context, c call) (any, error) {
+// resolve records the call and returns a row of the fixture.
+func (h *fixture) resolve(ctx context.Context, c call) (any, error) {
 	v, _ := viewer.From(ctx)
 	h.mu.Lock()
 	h.calls = append(h.calls, c.field+" "+describe(c.arguments))
-	h.as = append(h.as, v)
+	h.viewers = append(h.viewers, v)
 	h.mu.Unlock()
 	input, _ := c.arguments["input"].(map[string]any)
 	for _, value := range []any{c.arguments["id"], c.arguments["connectorId"], c.arguments["agentId"], input["conversationId"], input["connectorId"]} {
@@ -172,11 +172,11 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	case "unknown":
 		return nil, apierr.Invalid("state", "is unknown, was used before or has expired; begin the connection again")
 	case "dashboard":
-		place := "https://app.example.com/connectors?oauth=connected&provider=google"
+		target := "https://app.example.com/connectors?oauth=connected&provider=google"
 		if c.field == "answerOIDCSignIn" {
 			return object{"code": nil, "redirectUrl": "https://app.example.com/#code=code"}, nil
 		}
-		return object{"provider": "google", "grantId": messageID, "account": nil, "connectorId": nil, "redirectUrl": place}, nil
+		return object{"provider": "google", "grantId": messageID, "account": nil, "connectorId": nil, "redirectUrl": target}, nil
 	}
 	if c.arguments["binding"] == "stranger" {
 		return nil, apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
@@ -208,8 +208,8 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 		return nil, apierr.Invalid("minScore", "does not fit")
 	}
 	row, ok := rows()[c.field]
-	if own, mine := talkRows()[c.field]; mine {
-		row, ok = own, true
+	if talk, found := talkRows()[c.field]; found {
+		row, ok = talk, true
 	}
 	if !ok {
 		row, ok = agentRows()[c.field]
@@ -220,7 +220,7 @@ func (h *house) resolve(ctx context.Context, c call) (any, error) {
 	return row, nil
 }
 
-// describe writes arguments in a fixed order; uploads by what they hold.
+// describe formats arguments in a fixed order, with the properties of uploads.
 func describe(value any) string {
 	raw, err := json.Marshal(plain(value))
 	if err != nil {
@@ -254,19 +254,18 @@ func plain(value any) any {
 	}
 }
 
-// ask sends one request and gives the whole answer. Both have to be what the
-// interface's description says.
-func (h *house) ask(r *http.Request) *httptest.ResponseRecorder {
+// send serves a request. It checks request and response against the OpenAPI document.
+func (h *fixture) send(r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
-	sent := tap(r)
+	recorded := record(r)
 	h.http.ServeHTTP(recorder, r)
-	if _, fuzzing := h.t.(*testing.F); !fuzzing { // where it may not be used, and would be too slow
-		described(h.t).check(h.t, sent, recorder)
+	if _, fuzzing := h.t.(*testing.F); !fuzzing { // too slow for fuzzing
+		loadDescription(h.t).check(h.t, recorded, recorder)
 	}
 	return recorder
 }
 
-// request makes a request as a client would, without any credentials.
+// request returns a request without credentials.
 func request(method, target, body string, headers ...string) *http.Request {
 	var reader io.Reader
 	if body != "" {
@@ -282,7 +281,7 @@ func request(method, target, body string, headers ...string) *http.Request {
 	return r
 }
 
-// stream gives events one after the other and ends.
+// stream returns a channel with the events.
 func stream(ctx context.Context, events ...any) <-chan any {
 	out := make(chan any)
 	go func() {
@@ -298,7 +297,7 @@ func stream(ctx context.Context, events ...any) <-chan any {
 	return out
 }
 
-// answerEvents is a whole answer.
+// answerEvents returns the events of a complete answer.
 func answerEvents() []any {
 	return []any{
 		object{"__typename": "ChatStart", "conversationId": conversationID},
@@ -310,7 +309,7 @@ func answerEvents() []any {
 	}
 }
 
-// runEvents is a whole run of an agent.
+// runEvents returns the events of a complete run.
 func runEvents() []any {
 	return []any{
 		object{"__typename": "AgentRunStart", "seq": 1, "runId": jobID, "conversationId": conversationID},
@@ -322,7 +321,7 @@ func runEvents() []any {
 	}
 }
 
-// rows answer each root field.
+// rows returns the results of the root fields.
 func rows() map[string]any {
 	stats := object{"documentCount": 2, "embeddingCount": 7, "storageBytes": 4096, "lastSync": late}
 	collection := object{

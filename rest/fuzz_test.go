@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// sane fails the test when an answer is a panic's, a server's fault, or no JSON.
-func sane(t *testing.T, answer *httptest.ResponseRecorder) {
+// checkAnswer fails the test for a server error or a response that is not JSON.
+func checkAnswer(t *testing.T, answer *httptest.ResponseRecorder) {
 	t.Helper()
 	if answer.Code >= 500 {
 		t.Fatalf("answered %d: %s", answer.Code, answer.Body)
@@ -33,7 +33,7 @@ func FuzzPaths(f *testing.F) {
 			f.Add(method, path)
 		}
 	}
-	h := newHouse(f)
+	h := newFixture(f)
 	f.Fuzz(func(t *testing.T, method, path string) {
 		u, err := url.ParseRequestURI(path)
 		if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/v1/") && !strings.HasPrefix(u.Path, "/api/v1/") {
@@ -43,7 +43,7 @@ func FuzzPaths(f *testing.F) {
 		r.Method, r.URL = method, u
 		r.Header.Set("Authorization", "Bearer session")
 		r.Header.Set("X-Service-Key", freeKey)
-		sane(t, h.ask(r))
+		checkAnswer(t, h.send(r))
 	})
 }
 
@@ -51,16 +51,16 @@ func FuzzSearchQueryStrings(f *testing.F) {
 	for _, raw := range []string{"query=q", "query=q&filters[tags]=a&filters[tags][]=b", "query=q&filters={}", "query=q&filters=[", "query=%ff&limit=1e1", "limit=-0&offset=9e99&min_score=-1", "query=q&filters[]=x&filters[tags", "query=a;b"} {
 		f.Add(raw)
 	}
-	h := newHouse(f)
+	h := newFixture(f)
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := httptest.NewRequest(http.MethodGet, "/v1/docs/search", nil)
 		r.URL.RawQuery = raw
 		r.Header.Set("X-Service-Key", freeKey)
-		sane(t, h.ask(r))
+		checkAnswer(t, h.send(r))
 		r = httptest.NewRequest(http.MethodGet, "/api/v1/connectors/"+connectorID+"/documents", nil)
 		r.URL.RawQuery = raw
 		r.Header.Set("Authorization", "Bearer session")
-		sane(t, h.ask(r))
+		checkAnswer(t, h.send(r))
 	})
 }
 
@@ -69,17 +69,17 @@ func FuzzBodies(f *testing.F) {
 		`{"sync_mode":"full","file_filter":[]}`, `{"message":"x","conversation_id":null}`, `{"paths":["a"]}`, `[`, `"`, `{"limit":1e999}`, "\xef\xbb\xbf{}"} {
 		f.Add([]byte(raw))
 	}
-	h := newHouse(f)
+	h := newFixture(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) == 0 || bytes.Contains(raw, []byte(`fault`)) || bytes.Contains(raw, []byte(`busy`)) {
-			return // the fixture's own failures
+			return // failures of the fixture
 		}
 		for _, target := range []string{
 			"POST /v1/docs/search", "POST /v1/chat/stream", "POST /api/v1/auth/login", "POST /api/v1/connectors", "PATCH /api/v1/connectors/" + connectorID,
 			"POST /api/v1/connectors/" + connectorID + "/sync", "DELETE /api/v1/connectors/" + connectorID + "/files", "PUT /api/v1/collections/" + collectionID,
 		} {
 			method, path, _ := strings.Cut(target, " ")
-			sane(t, h.ask(request(method, path, string(raw), "X-Service-Key", freeKey, "Authorization", "Bearer session")))
+			checkAnswer(t, h.send(request(method, path, string(raw), "X-Service-Key", freeKey, "Authorization", "Bearer session")))
 		}
 	})
 }
@@ -89,13 +89,13 @@ func FuzzSignatures(f *testing.F) {
 	f.Add(good[1], good[3], searchBody)
 	f.Add("-1", "zz", "{}")
 	f.Add("99999999999999999999", strings.Repeat("0", 64), "")
-	h := newHouse(f)
+	h := newFixture(f)
 	f.Fuzz(func(t *testing.T, timestamp, signature, body string) {
-		answer := h.ask(request(http.MethodPost, "/v1/docs/search", body, "X-Service-Key", signedKey, "X-Service-Timestamp", timestamp, "X-Service-Signature", signature))
+		answer := h.send(request(http.MethodPost, "/v1/docs/search", body, "X-Service-Key", signedKey, "X-Service-Timestamp", timestamp, "X-Service-Signature", signature))
 		if strings.Contains(body, "fault") || strings.Contains(body, "busy") || answer.Code == 429 {
 			return
 		}
-		sane(t, answer)
+		checkAnswer(t, answer)
 		if answer.Code == 200 && (timestamp != good[1] || !strings.EqualFold(signature, good[3]) || body != searchBody) {
 			t.Fatalf("accepted %q %q %q", timestamp, signature, body)
 		}
@@ -108,12 +108,12 @@ func FuzzUploads(f *testing.F) {
 	f.Add([]byte("--frontier--"), kind)
 	f.Add([]byte("--frontier\r\nContent-Disposition: form-data; name=files; filename*=UTF-8''%ff\r\n\r\n\r\n--frontier--"), kind)
 	f.Add([]byte(""), "multipart/form-data; boundary=")
-	h := newHouse(f)
+	h := newFixture(f)
 	f.Fuzz(func(t *testing.T, raw []byte, kind string) {
 		r := httptest.NewRequest(http.MethodPost, "/api/v1/connectors/"+connectorID+"/files/upload", bytes.NewReader(raw))
 		r.Header.Set("Authorization", "Bearer session")
 		r.Header.Set("Content-Type", kind)
-		sane(t, h.ask(r))
+		checkAnswer(t, h.send(r))
 	})
 }
 
@@ -121,11 +121,11 @@ func FuzzForwardedAddresses(f *testing.F) {
 	for _, hop := range []string{"", "1.2.3.4", "[::1]:80", "::ffff:1.2.3.4", ",,,", "fe80::1%eth0", "1.2.3.4, x"} {
 		f.Add(hop, "10.0.0.1:9")
 	}
-	h := newHouse(f, trusting)
+	h := newFixture(f, trusting)
 	f.Fuzz(func(t *testing.T, forwarded, remote string) {
 		r := request(http.MethodGet, "/v1/docs/search?query=q", "", "X-Service-Key", publishableKey, "Origin", "https://docs.example.com", "X-Forwarded-For", forwarded)
 		r.RemoteAddr = remote
-		if answer := h.ask(r); answer.Code != 200 && answer.Code != 429 {
+		if answer := h.send(r); answer.Code != 200 && answer.Code != 429 {
 			t.Fatalf("answered %d", answer.Code)
 		}
 	})

@@ -21,15 +21,15 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// checkContentType refuses a body that is not said to be JSON, or is compressed.
+// checkContentType fails for a body that is not declared as JSON or is compressed.
 func checkContentType(h http.Header) error {
-	const wanted = "send the body as Content-Type: application/json"
+	const message = "send the body as Content-Type: application/json"
 	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || kind != "application/json" || len(h.Values("Content-Type")) > 1 {
-		return apierr.New(apierr.UnsupportedMediaType, wanted)
+		return apierr.New(apierr.UnsupportedMediaType, message)
 	}
 	if set := parameters["charset"]; set != "" && !strings.EqualFold(set, "utf-8") && !strings.EqualFold(set, "utf8") {
-		return apierr.New(apierr.UnsupportedMediaType, wanted+"; its only charset is utf-8")
+		return apierr.New(apierr.UnsupportedMediaType, message+"; its only charset is utf-8")
 	}
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "send the body without a Content-Encoding")
@@ -37,7 +37,7 @@ func checkContentType(h http.Header) error {
 	return nil
 }
 
-// parseBody reads a JSON object. No body at all is an empty object.
+// parseBody parses a JSON object. An empty body is an empty object.
 func parseBody(raw []byte) (map[string]any, error) {
 	if len(raw) == 0 {
 		return map[string]any{}, nil
@@ -49,10 +49,10 @@ func parseBody(raw []byte) (map[string]any, error) {
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return nil, malformed(raw, err)
+		return nil, malformedJSON(raw, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, apierr.Invalid("body", "must be one JSON object; there is more after it, at "+place(raw, int(decoder.InputOffset())))
+		return nil, apierr.Invalid("body", "must be one JSON object; there is more after it, at "+position(raw, int(decoder.InputOffset())))
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -61,18 +61,18 @@ func parseBody(raw []byte) (map[string]any, error) {
 	return fields, nil
 }
 
-func malformed(raw []byte, err error) error {
-	at := len(raw)
+func malformedJSON(raw []byte, err error) error {
+	offset := len(raw)
 	reason := "it ends too early"
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		at, reason = int(syntax.Offset), syntax.Error()
+		offset, reason = int(syntax.Offset), syntax.Error()
 	}
-	return apierr.Invalid("body", "malformed JSON at "+place(raw, at)+": "+reason)
+	return apierr.Invalid("body", "malformed JSON at "+position(raw, offset)+": "+reason)
 }
 
-// place names a byte of the body for people.
-func place(raw []byte, offset int) string {
+// position describes the position of a byte for messages.
+func position(raw []byte, offset int) string {
 	offset = min(max(offset, 0), len(raw))
 	before := raw[:offset]
 	line := bytes.Count(before, []byte{'\n'}) + 1
@@ -80,8 +80,8 @@ func place(raw []byte, offset int) string {
 	return fmt.Sprintf("byte %d (line %d, column %d)", offset, line, column)
 }
 
-// readObject moves the fields of an object into variables, each checked.
-// Unknown fields are ignored, but in a closed group.
+// readObject checks the fields of an object and copies them to the variables.
+// Unknown fields are ignored except in a closed group.
 func readObject(values map[string]any, fields []field, prefix string, into variables) error {
 	for _, f := range fields {
 		name := prefix + f.name
@@ -107,28 +107,28 @@ func readObject(values map[string]any, fields []field, prefix string, into varia
 			if !ok {
 				return apierr.Invalid(name, "must be an object")
 			}
-			if err := readInner(inner, &f, name+".", into); err != nil {
+			if err := readGroupObject(inner, &f, name+".", into); err != nil {
 				return err
 			}
 			continue
 		}
-		if at, wrong := f.badItem(value); wrong != "" {
-			return apierr.Invalid(name+at, wrong)
+		if index, problem := f.checkItems(value); problem != "" {
+			return apierr.Invalid(name+index, problem)
 		}
-		read, wrong := f.fromJSON(value)
-		if err := f.accept(name, read, wrong, into); err != nil {
+		read, problem := f.fromJSON(value)
+		if err := f.store(name, read, problem, into); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readInner moves the fields of a group's object into variables.
-func readInner(values map[string]any, f *field, prefix string, into variables) error {
+// readGroupObject checks the fields of a group and copies them to the variables.
+func readGroupObject(values map[string]any, f *field, prefix string, into variables) error {
 	if f.closed {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if !f.has(name) {
-				return f.unknown(prefix + name)
+				return f.unknownField(prefix + name)
 			}
 		}
 	}
@@ -140,8 +140,9 @@ func (f *field) has(name string) bool {
 	return slices.ContainsFunc(f.fields, func(inner field) bool { return inner.name == name })
 }
 
-// unknown refuses a name in a closed group. It is a caller's and may be anything.
-func (f *field) unknown(name string) error {
+// unknownField returns the error of an unknown name in a closed group. The name may
+// be any text.
+func (f *field) unknownField(name string) error {
 	const longest = 80
 	if utf8.RuneCountInString(name) > longest {
 		name = string([]rune(name)[:longest]) + "…"
@@ -156,27 +157,27 @@ func (f *field) unknown(name string) error {
 	return apierr.Invalid(name, "is unknown; "+f.name+" are "+strings.Join(known, ", "))
 }
 
-// readArray moves an array of objects into variables, or the one object whose
-// fields stand in its place.
+// readArray checks an array of objects and copies it to the variables. The fields
+// of a single item may replace the array.
 func (f *field) readArray(values map[string]any, name, prefix string, into variables) error {
 	value, given := values[f.name]
-	if !given && f.alone != "" {
+	if !given && f.single != "" {
 		item := variables{}
 		if err := readObject(values, f.fields, prefix, item); err != nil {
 			return err
 		}
-		into.set(f.alone, map[string]any(item))
+		into.set(f.single, map[string]any(item))
 		return nil
 	}
-	if value == nil && !f.required && f.alone == "" {
+	if value == nil && !f.required && f.single == "" {
 		return nil
 	}
 	list, ok := value.([]any)
 	if !ok {
 		return apierr.Invalid(name, "must be an array of objects")
 	}
-	if len(list) < 1 || len(list) > f.most {
-		return apierr.Invalid(name, fmt.Sprintf("must have 1 to %d items", f.most))
+	if len(list) < 1 || len(list) > f.maxItems {
+		return apierr.Invalid(name, fmt.Sprintf("must have 1 to %d items", f.maxItems))
 	}
 	items := make([]any, len(list))
 	for i, value := range list {
@@ -195,10 +196,10 @@ func (f *field) readArray(values map[string]any, name, prefix string, into varia
 	return nil
 }
 
-// fromJSON turns a JSON value into what the operation takes, or says what is wrong.
-func (f *field) fromJSON(value any) (read any, wrong string) {
+// fromJSON converts a JSON value to a variable, or returns its problem.
+func (f *field) fromJSON(value any) (read any, problem string) {
 	switch f.kind {
-	case text, uid, date, moment:
+	case text, uid, date, timestamp:
 		s, ok := value.(string)
 		if !ok {
 			if f.kind == uid {
@@ -210,7 +211,7 @@ func (f *field) fromJSON(value any) (read any, wrong string) {
 	case integer, number:
 		n, ok := value.(json.Number)
 		if !ok {
-			return nil, f.numberWanted()
+			return nil, f.numberProblem()
 		}
 		return f.fromNumber(n)
 	case boolean:
@@ -219,47 +220,48 @@ func (f *field) fromJSON(value any) (read any, wrong string) {
 			return nil, "must be true or false"
 		}
 		return b, ""
-	case texts:
+	case textList:
 		list, ok := value.([]any)
 		if !ok {
 			return nil, "must be an array of strings"
 		}
-		return list, "" // its items were looked at
-	case uids:
+		return list, "" // checkItems has checked the items
+	case uuidList:
 		return uuidsOf(value)
-	case anything:
+	case freeObject:
 		inner, ok := value.(map[string]any)
 		if !ok {
 			return nil, "must be an object"
 		}
-		return inner, badContent(inner)
+		return inner, checkContent(inner)
 	default:
 		return nil, "cannot be read"
 	}
 }
 
-func uuidsOf(value any) (read any, wrong string) {
-	const wanted = "must be an array of UUIDs"
+func uuidsOf(value any) (read any, problem string) {
+	const message = "must be an array of UUIDs"
 	list, ok := value.([]any)
 	if !ok {
-		return nil, wanted
+		return nil, message
 	}
 	ids := make([]any, len(list))
 	for i, item := range list {
 		text, _ := item.(string)
 		id, ok := parseUUID(text)
 		if !ok {
-			return nil, wanted
+			return nil, message
 		}
 		ids[i] = id
 	}
 	return ids, ""
 }
 
-// fromText reads a value that is text on the wire, in a body or a query string.
-func (f *field) fromText(s string) (read any, wrong string) {
-	if wrong := badText(s); wrong != "" {
-		return nil, wrong
+// fromText converts a text of a body or query string to a variable, or returns its
+// problem.
+func (f *field) fromText(s string) (read any, problem string) {
+	if problem := checkText(s); problem != "" {
+		return nil, problem
 	}
 	switch f.kind {
 	case uid:
@@ -273,14 +275,14 @@ func (f *field) fromText(s string) (read any, wrong string) {
 			return nil, "must be a date as YYYY-MM-DD"
 		}
 		return s, ""
-	case moment:
+	case timestamp:
 		if _, err := time.Parse(time.RFC3339, s); err != nil {
 			return nil, "must be a time such as 2026-01-31T12:00:00Z"
 		}
 		return s, ""
 	case integer, number:
 		if !json.Valid([]byte(s)) || strings.TrimSpace(s) != s || !strings.ContainsAny(s[:1], "-0123456789") {
-			return nil, f.numberWanted()
+			return nil, f.numberProblem()
 		}
 		return f.fromNumber(json.Number(s))
 	case boolean:
@@ -296,8 +298,8 @@ func (f *field) fromText(s string) (read any, wrong string) {
 	}
 }
 
-// fromNumber takes 10 and 10.0 alike for a whole number.
-func (f *field) fromNumber(n json.Number) (read any, wrong string) {
+// fromNumber converts a number. Both 10 and 10.0 are whole numbers.
+func (f *field) fromNumber(n json.Number) (read any, problem string) {
 	x, err := n.Float64()
 	if err != nil {
 		return nil, "is out of range"
@@ -306,46 +308,45 @@ func (f *field) fromNumber(n json.Number) (read any, wrong string) {
 		return x, ""
 	}
 	if x != math.Trunc(x) {
-		return nil, f.numberWanted()
+		return nil, f.numberProblem()
 	}
 	if math.Abs(x) > math.MaxInt32+1 {
-		x = math.Copysign(math.MaxInt32+1, x) // out of every range
+		x = math.Copysign(math.MaxInt32+1, x) // outside of all bounds
 	}
 	return int64(x), ""
 }
 
-func (f *field) numberWanted() string {
+func (f *field) numberProblem() string {
 	if f.kind == integer {
 		return "must be a whole number"
 	}
 	return "must be a number"
 }
 
-// accept puts a value that was read into the variables, unless something is
-// wrong with it.
-func (f *field) accept(name string, read any, wrong string, into variables) error {
-	if wrong == "" {
-		wrong = f.examine(read)
+// store checks a converted value and copies it to the variables.
+func (f *field) store(name string, read any, problem string, into variables) error {
+	if problem == "" {
+		problem = f.check(read)
 	}
-	if wrong != "" {
-		return apierr.Invalid(name, wrong)
+	if problem != "" {
+		return apierr.Invalid(name, problem)
 	}
-	into.set(f.variable, f.finish(read))
+	into.set(f.variable, f.convert(read))
 	return nil
 }
 
-// finish gives a checked value the form that the operation takes.
-func (f *field) finish(value any) any {
-	if s, ok := value.(string); ok && f.upper {
+// convert converts enum values and lists to the form of the variable.
+func (f *field) convert(value any) any {
+	if s, ok := value.(string); ok && f.enum {
 		value = strings.ToUpper(s)
 	}
-	if list, ok := value.([]any); ok && f.upper {
-		raised := make([]any, len(list))
+	if list, ok := value.([]any); ok && f.enum {
+		upper := make([]any, len(list))
 		for i, item := range list {
-			s, _ := item.(string) // its items were looked at
-			raised[i] = strings.ToUpper(s)
+			s, _ := item.(string) // checkItems has checked the items
+			upper[i] = strings.ToUpper(s)
 		}
-		value = raised
+		value = upper
 	}
 	if f.list {
 		return []any{value}
@@ -353,29 +354,30 @@ func (f *field) finish(value any) any {
 	return value
 }
 
-// badItem finds the first item of an array of strings that is none, and its place.
-func (f *field) badItem(value any) (at, wrong string) {
+// checkItems returns the index and the problem of the first invalid item of an
+// array of strings.
+func (f *field) checkItems(value any) (index, problem string) {
 	list, _ := value.([]any)
-	if f.kind != texts {
+	if f.kind != textList {
 		return "", ""
 	}
 	for i, item := range list {
 		s, ok := item.(string)
-		if wrong = f.examineItem(s); !ok {
-			wrong = "must be a string"
+		if problem = f.checkItem(s); !ok {
+			problem = "must be a string"
 		}
-		if _, isID := parseUUID(s); f.ids && !isID {
-			wrong = "must be a UUID"
+		if _, isID := parseUUID(s); f.uuids && !isID {
+			problem = "must be a UUID"
 		}
-		if wrong != "" {
-			return fmt.Sprintf("[%d]", i), wrong
+		if problem != "" {
+			return fmt.Sprintf("[%d]", i), problem
 		}
 	}
 	return "", ""
 }
 
-// badText refuses what the database could not store.
-func badText(s string) (wrong string) {
+// checkText returns the problem of a text that the database cannot store, or "".
+func checkText(s string) (problem string) {
 	if !utf8.ValidString(s) {
 		return "must be UTF-8 text"
 	}
@@ -385,31 +387,31 @@ func badText(s string) (wrong string) {
 	return ""
 }
 
-// badContent refuses the same anywhere inside a free object.
-func badContent(value any) (wrong string) {
+// checkContent is checkText for all texts of a JSON value.
+func checkContent(value any) (problem string) {
 	switch value := value.(type) {
 	case string:
-		return badText(value)
+		return checkText(value)
 	case []any:
 		for _, item := range value {
-			if wrong := badContent(item); wrong != "" {
-				return wrong
+			if problem := checkContent(item); problem != "" {
+				return problem
 			}
 		}
 	case map[string]any:
 		for key, item := range value {
-			if wrong := badText(key); wrong != "" {
-				return wrong
+			if problem := checkText(key); problem != "" {
+				return problem
 			}
-			if wrong := badContent(item); wrong != "" {
-				return wrong
+			if problem := checkContent(item); problem != "" {
+				return problem
 			}
 		}
 	}
 	return ""
 }
 
-// parseUUID takes the usual 36 characters, in either case, and no other form.
+// parseUUID parses a UUID in the form of 36 characters, in upper or lower case.
 func parseUUID(s string) (string, bool) {
 	if len(s) != 36 {
 		return "", false

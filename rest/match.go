@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// matcher finds routes by method and path. Literal segments win over
-// parameters, for each method by itself: GET /connectors/test is a connector
-// called "test" although POST /connectors/test has a route of its own.
+// matcher finds routes by method and path. For each method, literal segments win
+// over parameters: GET /connectors/test gets the connector "test", although
+// POST /connectors/test is another route.
 type matcher struct {
-	byLength map[int][]*route // a length's routes, the more literal ones first
+	byLength map[int][]*route // routes by the number of segments, those with more literals first
 }
 
 func newMatcher(routes []*route) *matcher {
@@ -36,9 +36,8 @@ func newMatcher(routes []*route) *matcher {
 	return m
 }
 
-// match returns the route of a request with its raw path parameters in order.
-// Without a route, allowed lists the methods that the path does have; none
-// means that there is no such path.
+// match returns the route of a request and its path parameters in order. Without a
+// route, allowed lists the methods of the path, and is empty for an unknown path.
 func (m *matcher) match(method string, path string) (found *route, values, allowed []string) {
 	parts, ok := split(path)
 	if !ok {
@@ -48,7 +47,7 @@ func (m *matcher) match(method string, path string) (found *route, values, allow
 		method = http.MethodGet
 	}
 	for _, r := range m.byLength[len(parts)] {
-		got, ok := r.accepts(parts)
+		got, ok := r.matchSegments(parts)
 		if !ok {
 			continue
 		}
@@ -66,13 +65,13 @@ func (m *matcher) match(method string, path string) (found *route, values, allow
 	return nil, nil, allowed
 }
 
-// split cuts an escaped path into its unescaped segments.
+// split returns the unescaped segments of an escaped path.
 func split(path string) ([]string, bool) {
-	rest, ok := strings.CutPrefix(path, "/")
+	path, ok := strings.CutPrefix(path, "/")
 	if !ok {
 		return nil, false
 	}
-	parts := strings.Split(rest, "/")
+	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		plain, err := url.PathUnescape(part)
 		if err != nil || plain == "" {
@@ -83,10 +82,10 @@ func split(path string) ([]string, bool) {
 	return parts, true
 }
 
-// segment is one part of a pattern: a literal, or a parameter by its name.
+// segment is a segment of a pattern: a literal or the name of a parameter.
 type segment struct{ literal, parameter string }
 
-// parsePattern cuts "/api/v1/collections/{id}" into segments.
+// parsePattern returns the segments of a pattern such as "/api/v1/collections/{id}".
 func parsePattern(pattern string) []segment {
 	var segments []segment
 	for part := range strings.SplitSeq(strings.TrimPrefix(pattern, "/"), "/") {
@@ -99,7 +98,8 @@ func parsePattern(pattern string) []segment {
 	return segments
 }
 
-func (r *route) accepts(parts []string) (values []string, ok bool) {
+// matchSegments returns the values of the path parameters if the path matches.
+func (r *route) matchSegments(parts []string) (values []string, ok bool) {
 	for i, s := range r.segments {
 		switch {
 		case s.literal == "":

@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/rest/openapi"
 )
 
-// The names of the security schemes.
+// Names of the security schemes.
 const (
 	keyScheme     = "serviceKey"
 	sessionScheme = "session"
@@ -24,25 +24,25 @@ const introduction = `Search over indexed documents, chat that answers from them
 
 The paths under /v1 are the public surface, called with an API key; those under /api/v1 are the dashboard's, called with a session.
 
-- Fields and query parameters that are not described here are ignored. A field of null is one that is left out, where it is not said to clear something.
+- Fields and query parameters that are not described here are ignored. A field with the value null is the same as a missing field, unless its description says that null clears it.
 - Every error is ` + "`{\"error\": {\"code\": …, \"message\": …}}`" + `; with the code invalid_request the message begins with the input's name.
-- A path that does not exist is answered 404, a method that a path does not have 405 with Allow; HEAD is answered wherever GET is.
-- Lists take limit and cursor and answer next_cursor, which is null on the last page.
-- Times are RFC 3339, in UTC. Fields may be added to answers; clients ignore those that they do not know.`
+- An unknown path is answered with 404, a method that a path does not have with 405 and Allow. HEAD is possible wherever GET is.
+- Lists have the parameters limit and cursor, and return next_cursor, which is null on the last page.
+- Times are RFC 3339, in UTC. Fields may be added to answers; clients must ignore unknown fields.`
 
-// describer writes the interface's description from the route table, the stored
-// operations and the schema, so that it cannot say anything else than they do.
+// describer builds the OpenAPI document from the route table, the stored operations
+// and the schema.
 type describer struct {
 	schema     *ast.Schema
 	operations map[string]*operation
 	limits     Limits
 	doc        *openapi.Document
-	names      map[string]string // of the object schemas, by their signature
+	names      map[string]string // object schema names by signature
 	samples    openapi.Samples
-	ids        map[string]bool // of operations, that are taken
+	ids        map[string]bool // used operation IDs
 }
 
-// describe makes the description of a table of routes.
+// describe returns the OpenAPI document of a table of routes.
 func (t *Transport) describe(table []*route, version string) (*openapi.Document, error) {
 	d := &describer{
 		schema: t.schema, operations: t.operations, limits: t.limits, ids: map[string]bool{}, samples: samples(),
@@ -52,15 +52,15 @@ func (t *Transport) describe(table []*route, version string) (*openapi.Document,
 				Title: "Magpie", Description: introduction, Version: version,
 				License: openapi.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
-			Servers: []openapi.Server{{URL: "/", Description: "The server that this document comes from."}},
+			Servers: []openapi.Server{{URL: "/", Description: "The server of this document."}},
 		},
 	}
-	d.credentials()
-	d.headers()
-	d.errors()
+	d.addSecurity()
+	d.addHeaders()
+	d.addErrors()
 	d.names = d.nameObjects(table)
 	for _, r := range table {
-		made, err := d.operation(r)
+		out, err := d.operation(r)
 		if err != nil {
 			return nil, fmt.Errorf("describe %s %s: %w", r.Method, r.Pattern, err)
 		}
@@ -69,100 +69,101 @@ func (t *Transport) describe(table []*route, version string) (*openapi.Document,
 			item = &openapi.PathItem{}
 			d.doc.Paths.Set(r.Pattern, item)
 		}
-		item.Set(strings.ToLower(r.Method), made)
+		item.Set(strings.ToLower(r.Method), out)
 	}
 	return d.doc, nil
 }
 
-func (d *describer) credentials() {
+// addSecurity adds the security schemes and their headers.
+func (d *describer) addSecurity() {
 	c := &d.doc.Components
 	c.SecuritySchemes.Set(keyScheme, &openapi.SecurityScheme{
 		Type: "apiKey", In: "header", Name: keyHeader,
-		Description: "A publishable key (svc_pk_…) works from the hosts it names, by Origin, else Referer, and is counted by address; " +
-			"a secret key (svc_sk_…) stays on servers, may sign its requests and is counted by itself.",
+		Description: "A publishable key (svc_pk_…) works on the hosts that it allows, by Origin or else Referer, with a rate limit for each IP address. " +
+			"A secret key (svc_sk_…) is for servers, may sign its requests, and has one rate limit.",
 	})
 	c.SecuritySchemes.Set(sessionScheme, &openapi.SecurityScheme{
-		Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The access_token that signing in answers.",
+		Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The access_token of a sign-in.",
 	})
 	for _, p := range []*openapi.Parameter{
 		{Name: requestid.Header, In: "header", Schema: openapi.Of(openapi.String),
-			Description: "The caller's own id of the request, of at most 128 harmless characters; another one is replaced."},
+			Description: "The caller's ID of the request, with at most 128 safe characters; any other value is replaced."},
 		{Name: timestampHeader, In: "header", Schema: openapi.Of(openapi.String),
-			Description: "With a secret key: when the request was signed, in Unix milliseconds, at most five minutes off."},
+			Description: "With a secret key: the time of the signature in Unix milliseconds, at most five minutes off."},
 		{Name: signatureHeader, In: "header", Schema: openapi.Of(openapi.String),
-			Description: "With a secret key: the hex HMAC-SHA256 of timestamp, dot and exact body under the key. One that is there is checked; a key may require one."},
+			Description: "With a secret key: the hex HMAC-SHA256 of timestamp, dot and exact body with the key. It is checked when it is sent; a key may require it."},
 		{Name: userHeader, In: "header", Schema: openapi.Of(openapi.String),
-			Description: "With a secret key: the email address of the person who asks. Documents that are not for everybody are found by those who may see them at the source. " +
-				"Of a publishable key it is ignored."},
+			Description: "With a secret key: the email address of the end user. Restricted documents are found if this user may see them in the source. " +
+				"With a publishable key it is ignored."},
 	} {
 		c.Parameters.Set(p.Name, p)
 	}
 }
 
-// operation describes one route.
+// operation describes a route.
 func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	o := d.operations[r.Operation]
 	root := o.root(r)
-	made := &openapi.Operation{
+	out := &openapi.Operation{
 		OperationID: d.id(r), Summary: d.summary(r), Tags: []string{d.tag(r)}, Security: []map[string][]string{},
 		Description: sentence(root.field.Description),
 	}
 	if r.Status == http.StatusNoContent {
-		made.Description = withoutAnswer(made.Description)
+		out.Description = withoutResult(out.Description)
 	}
 	if least := root.field.Directives.ForName("role"); least != nil {
-		made.Description = strings.TrimSpace(made.Description + " Needs the role " + strings.ToLower(least.Arguments.ForName("atLeast").Value.Raw) + ".")
+		out.Description = strings.TrimSpace(out.Description + " Needs the role " + strings.ToLower(least.Arguments.ForName("atLeast").Value.Raw) + ".")
 	}
 	headers := []string{requestid.Header}
 	switch {
 	case r.Surface == viewer.SurfacePublic:
-		made.Security = append(made.Security, map[string][]string{keyScheme: {}})
+		out.Security = append(out.Security, map[string][]string{keyScheme: {}})
 		headers = append(headers, timestampHeader, signatureHeader, userHeader)
-	case r.optional:
-		made.Security = append(made.Security, map[string][]string{}, map[string][]string{sessionScheme: {}})
+	case r.optionalSession:
+		out.Security = append(out.Security, map[string][]string{}, map[string][]string{sessionScheme: {}})
 	case !r.Anonymous:
-		made.Security = append(made.Security, map[string][]string{sessionScheme: {}})
+		out.Security = append(out.Security, map[string][]string{sessionScheme: {}})
 	}
-	made.Parameters = d.pathParameters(r)
+	out.Parameters = d.pathParameters(r)
 	if r.from == query {
-		made.Parameters = append(made.Parameters, d.queryParameters(r)...)
+		out.Parameters = append(out.Parameters, d.queryParameters(r)...)
 	}
 	for _, name := range headers {
-		made.Parameters = append(made.Parameters, &openapi.Parameter{Ref: "#/components/parameters/" + name})
+		out.Parameters = append(out.Parameters, &openapi.Parameter{Ref: "#/components/parameters/" + name})
 	}
 	switch r.from {
 	case body:
-		made.RequestBody = d.requestBody(r, made.OperationID)
+		out.RequestBody = d.requestBody(r, out.OperationID)
 	case multipartForm:
-		made.RequestBody = d.form()
+		out.RequestBody = d.uploadBody()
 	}
 	success, err := d.success(r, o)
 	if err != nil {
 		return nil, err
 	}
-	made.Responses.Set(fmt.Sprint(r.Status), success)
+	out.Responses.Set(fmt.Sprint(r.Status), success)
 	if r.redirect != "" {
-		made.Responses.Set(fmt.Sprint(http.StatusSeeOther), d.redirection(r))
+		out.Responses.Set(fmt.Sprint(http.StatusSeeOther), d.redirection(r))
 	}
-	for _, status := range d.refusals(r, o) {
-		made.Responses.Set(fmt.Sprint(status), &openapi.Response{Ref: "#/components/responses/" + refusalName(r.audience(), status)})
+	for _, status := range d.errorStatuses(r, o) {
+		out.Responses.Set(fmt.Sprint(status), &openapi.Response{Ref: "#/components/responses/" + errorResponseName(r.audience(), status)})
 	}
-	return made, nil
+	return out, nil
 }
 
-// root is the root field whose answer the route shows.
+// root returns the root field whose result the route returns.
 func (o *operation) root(r *route) member {
 	key, _, _ := strings.Cut(r.answer, ".")
 	i := slices.IndexFunc(o.shape.members, func(m member) bool { return m.key == key })
-	return o.shape.members[max(i, 0)] // answered whole, or a stream: there is one only
+	return o.shape.members[max(i, 0)] // the only one, for answer "." and streams
 }
 
-// id is the operation's name, with the method and then the surface behind it
-// where another route runs the same operation.
+// id returns a unique operation ID: the name of the operation, followed by the method
+// and the surface where needed.
 func (d *describer) id(r *route) string {
 	id := strings.ToLower(r.Operation[:1]) + r.Operation[1:]
-	for _, more := range []string{"", "By" + r.Method[:1] + strings.ToLower(r.Method[1:]), "On" + title(string(r.Surface))} {
-		if id += more; !d.ids[id] {
+	for _, suffix := range []string{"", "By" + r.Method[:1] + strings.ToLower(r.Method[1:]), "On" + title(string(r.Surface))} {
+		if id += suffix; !d.ids[id] {
 			break
 		}
 	}
@@ -170,7 +171,7 @@ func (d *describer) id(r *route) string {
 	return id
 }
 
-// summary is the operation's name in words.
+// summary returns the name of the operation in words.
 func (d *describer) summary(r *route) string {
 	var words strings.Builder
 	for i, c := range r.Operation {
@@ -183,7 +184,8 @@ func (d *describer) summary(r *route) string {
 	return words.String()
 }
 
-// tag groups the routes by surface and, on the dashboard's, by what they are about.
+// tag returns the tag of a route: public, or the first path segment of the dashboard
+// route.
 func (d *describer) tag(r *route) string {
 	name, about := "public", "Search and chat with an API key."
 	if r.Surface != viewer.SurfacePublic {
@@ -196,32 +198,32 @@ func (d *describer) tag(r *route) string {
 	return name
 }
 
-// success describes the answer of a route that went well.
+// success describes the success response of a route.
 func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
-	made := &openapi.Response{Description: http.StatusText(r.Status), Headers: d.standardHeaders(r.audience())}
+	out := &openapi.Response{Description: http.StatusText(r.Status), Headers: d.standardHeaders(r.audience())}
 	switch {
 	case r.Status == http.StatusNoContent:
 	case r.file != "":
-		made.Description = "All of the list as a file; in CSV, a text that a spreadsheet would take for a formula has an apostrophe before it."
-		made.Content = openapi.MapOf(r.file.contentType(), &openapi.MediaType{Schema: openapi.Of(openapi.String)})
+		out.Description = "The whole list as a file. In CSV, an apostrophe precedes texts that a spreadsheet would evaluate as a formula."
+		out.Content = openapi.MapOf(r.file.contentType(), &openapi.MediaType{Schema: openapi.Of(openapi.String)})
 	case o.stream:
-		made.Description = "The answer as it is written, in server-sent events. What goes wrong before the first one is a plain status."
-		made.Headers.Set(conversationHeader, &openapi.Header{Ref: "#/components/headers/" + conversationHeader})
-		made.Content = openapi.MapOf("text/event-stream", d.events(o))
+		out.Description = "The answer as a stream of server-sent events. An error before the first event is an error response."
+		out.Headers.Set(conversationHeader, &openapi.Header{Ref: "#/components/headers/" + conversationHeader})
+		out.Content = openapi.MapOf("text/event-stream", d.events(o))
 	default:
 		schema := openapi.Of(openapi.Object)
-		at, field := o.shape, (*ast.FieldDefinition)(nil)
+		target, field := o.shape, (*ast.FieldDefinition)(nil)
 		if r.answer != "." {
 			for key := range strings.SplitSeq(r.answer, ".") {
-				i := slices.IndexFunc(at.members, func(m member) bool { return m.key == key })
+				i := slices.IndexFunc(target.members, func(m member) bool { return m.key == key })
 				if i < 0 {
-					return nil, fmt.Errorf("the operation answers no %s", r.answer)
+					return nil, fmt.Errorf("the result has no %s", r.answer)
 				}
-				at, field = at.members[i].shape, at.members[i].field
+				target, field = target.members[i].shape, target.members[i].field
 			}
-			schema.Properties.Set("data", d.value(at, field.Type))
+			schema.Properties.Set("data", d.value(target, field.Type))
 		} else {
-			schema.Properties.Set("data", d.object(at, ""))
+			schema.Properties.Set("data", d.object(target, ""))
 		}
 		schema.Required = []string{"data"}
 		if r.pages != "" {
@@ -232,21 +234,21 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 		}
 		name := r.Operation + "Response"
 		d.doc.Components.Schemas.Set(name, schema)
-		made.Content = openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)})
+		out.Content = openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)})
 	}
-	return made, nil
+	return out, nil
 }
 
-// redirection describes the answer that sends a browser on.
+// redirection describes the redirect of a browser.
 func (d *describer) redirection(r *route) *openapi.Response {
-	made := &openapi.Response{
-		Description: "The browser is sent to where the beginning asked for, with the outcome in the address.", Headers: d.standardHeaders(r.audience()),
+	out := &openapi.Response{
+		Description: "A redirect to the URL that was requested at the start of the flow, with the outcome as query parameters.", Headers: d.standardHeaders(r.audience()),
 	}
-	made.Headers.Set("Location", &openapi.Header{Description: "Where to go.", Schema: openapi.Of(openapi.String)})
-	return made
+	out.Headers.Set("Location", &openapi.Header{Description: "The URL.", Schema: openapi.Of(openapi.String)})
+	return out
 }
 
-// sentence makes text of the schema into one for people.
+// sentence returns a description of the schema as a sentence.
 func sentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" || strings.Contains(text, " is enum for the field ") {
@@ -259,8 +261,8 @@ func sentence(text string) string {
 	return text
 }
 
-// withoutAnswer leaves out what the operation answers in GraphQL.
-func withoutAnswer(text string) string {
+// withoutResult removes the part of a description that is about the GraphQL result.
+func withoutResult(text string) string {
 	text, _, _ = strings.Cut(text, " Answers")
 	text, _, cut := strings.Cut(text, "; answers")
 	if cut {
@@ -269,5 +271,5 @@ func withoutAnswer(text string) string {
 	return text
 }
 
-// title is a word with its first letter alone in upper case.
+// title returns a word in lower case with an upper case first letter.
 func title(word string) string { return word[:1] + strings.ToLower(word[1:]) }

@@ -11,26 +11,26 @@ import (
 	"github.com/magpie-search/magpie/rest/openapi"
 )
 
-// nameObjects names the object schemas of all answers: by their type, and where
-// answers show different fields of one type by the first operation that does.
+// nameObjects returns names for the object schemas of all results: the name of the
+// type, followed by the first operation if results have different fields of it.
 func (d *describer) nameObjects(table []*route) map[string]string {
 	type selection struct{ signature, operation string }
 	found := map[string][]selection{}
 	var walk func(s *shape, operation string)
 	walk = func(s *shape, operation string) {
-		if s.kind == object && !d.inlined(s) {
-			made := selection{s.signature(), operation}
+		if s.kind == object && !d.isRoot(s) {
+			out := selection{s.signature(), operation}
 			known := found[s.of.Name]
-			if !slices.ContainsFunc(known, func(k selection) bool { return k.signature == made.signature }) {
-				found[s.of.Name] = append(known, made)
+			if !slices.ContainsFunc(known, func(k selection) bool { return k.signature == out.signature }) {
+				found[s.of.Name] = append(known, out)
 			}
 		}
 		for _, m := range s.members {
 			inner := m.shape
 			if inner.kind == connection {
-				inner = inner.at("edges.node")
+				inner = inner.lookup("edges.node")
 			}
-			if m.key == lift {
+			if m.key == inlineAlias {
 				for _, lifted := range inner.members {
 					walk(lifted.shape, operation)
 				}
@@ -43,22 +43,22 @@ func (d *describer) nameObjects(table []*route) map[string]string {
 		switch o := d.operations[r.Operation]; {
 		case r.Status == 204:
 		case o.stream:
-			for _, m := range o.shape.at("event").members {
+			for _, m := range o.shape.lookup("event").members {
 				walk(m.shape, r.Operation)
 			}
 		case r.answer == ".":
 			walk(o.shape, r.Operation)
 		default:
-			at := o.shape.at(r.answer)
+			at := o.shape.lookup(r.answer)
 			if at.kind == connection {
-				at = at.at("edges.node")
+				at = at.lookup("edges.node")
 			}
 			walk(at, r.Operation)
 		}
 	}
 	names := map[string]string{}
 	for name, selections := range found {
-		inside := map[string]int{} // one operation may select a type in several ways
+		inside := map[string]int{} // an operation may select different fields of a type
 		for _, s := range selections {
 			names[s.signature] = name
 			if len(selections) > 1 {
@@ -72,12 +72,12 @@ func (d *describer) nameObjects(table []*route) map[string]string {
 	return names
 }
 
-// inlined reports an object that gets no name: the root of an operation.
-func (d *describer) inlined(s *shape) bool {
+// isRoot reports whether a shape is the root of an operation, which has no name.
+func (d *describer) isRoot(s *shape) bool {
 	return s.of == d.schema.Query || s.of == d.schema.Mutation || s.of == d.schema.Subscription
 }
 
-// signature tells apart the shapes of one type.
+// signature identifies the shape of a type.
 func (s *shape) signature() string {
 	var out strings.Builder
 	out.WriteString(s.of.Name)
@@ -91,50 +91,49 @@ func (s *shape) signature() string {
 	return out.String()
 }
 
-// value describes a part of an answer, of a type of the schema.
+// value describes a part of a result by its shape and type.
 func (d *describer) value(s *shape, t *ast.Type) *openapi.Schema {
-	var made *openapi.Schema
+	var out *openapi.Schema
 	switch {
 	case s.kind == connection:
-		made = openapi.Of(openapi.Array)
-		made.Items = d.one(s.at("edges.node")) // the schema lets a node be null; no connection of ours has such a one
+		out = openapi.Of(openapi.Array)
+		out.Items = d.element(s.lookup("edges.node")) // the schema allows null nodes, but there are none
 	case s.list:
-		made = openapi.Of(openapi.Array)
-		if made.Items = d.one(s); !t.Elem.NonNull {
-			made.Items = openapi.Nullable(made.Items)
+		out = openapi.Of(openapi.Array)
+		if out.Items = d.element(s); !t.Elem.NonNull {
+			out.Items = openapi.Nullable(out.Items)
 		}
 	default:
-		made = d.one(s)
+		out = d.element(s)
 	}
 	if !t.NonNull {
-		made = openapi.Nullable(made)
+		out = openapi.Nullable(out)
 	}
-	return made
+	return out
 }
 
-// one describes a part of an answer by itself: neither the list that it is in,
-// nor whether it may be null.
-func (d *describer) one(s *shape) *openapi.Schema {
+// element describes a part of a result without its list and nullability.
+func (d *describer) element(s *shape) *openapi.Schema {
 	switch {
-	case s.kind == lowered:
+	case s.kind == enumKind:
 		d.component(s.of.Name, func() *openapi.Schema {
-			made := openapi.Of(openapi.String)
-			made.Description = sentence(s.of.Description)
+			out := openapi.Of(openapi.String)
+			out.Description = sentence(s.of.Description)
 			for _, v := range s.of.EnumValues {
-				made.Enum = append(made.Enum, strings.ToLower(v.Name))
+				out.Enum = append(out.Enum, strings.ToLower(v.Name))
 			}
-			return made
+			return out
 		})
 		return openapi.Refer(s.of.Name)
-	case s.kind == asIs:
+	case s.kind == scalarKind:
 		return scalar(s.of.Name)
-	case s.typed:
-		made := &openapi.Schema{}
+	case s.abstract:
+		out := &openapi.Schema{}
 		for _, kind := range d.schema.GetPossibleTypes(s.of) {
-			made.OneOf = append(made.OneOf, d.object(s, kind.Name))
+			out.OneOf = append(out.OneOf, d.object(s, kind.Name))
 		}
-		return made
-	case d.inlined(s):
+		return out
+	case d.isRoot(s):
 		return d.object(s, "")
 	default:
 		name := d.names[s.signature()]
@@ -143,25 +142,25 @@ func (d *describer) one(s *shape) *openapi.Schema {
 	}
 }
 
-// component adds a schema under a name that is not there yet.
+// component adds a schema unless its name exists.
 func (d *describer) component(name string, build func() *openapi.Schema) {
 	if _, ok := d.doc.Components.Schemas.Get(name); ok {
 		return
 	}
-	d.doc.Components.Schemas.Set(name, nil) // keeps the place before what build adds
+	d.doc.Components.Schemas.Set(name, nil) // reserves the position before the schemas that build adds
 	d.doc.Components.Schemas.Set(name, build())
 }
 
-// object describes an object's fields; of a union or interface, those of the
-// concrete type.
+// object describes the fields of an object or of the concrete type of a union or
+// interface.
 func (d *describer) object(s *shape, concrete string) *openapi.Schema {
-	made := openapi.Of(openapi.Object)
-	made.Description = sentence(s.of.Description)
+	out := openapi.Of(openapi.Object)
+	out.Description = sentence(s.of.Description)
 	if concrete != "" {
-		made.Description = sentence(d.schema.Types[concrete].Description)
+		out.Description = sentence(d.schema.Types[concrete].Description)
 	}
-	d.fields(made, s, concrete, false)
-	return made
+	d.fields(out, s, concrete, false)
+	return out
 }
 
 func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullable bool) {
@@ -169,27 +168,27 @@ func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullab
 		if m.on != nil && !slices.Contains(m.on, concrete) {
 			continue
 		}
-		if m.key == lift {
+		if m.key == inlineAlias {
 			d.fields(to, m.shape, "", nullable || !m.field.Type.NonNull)
 			continue
 		}
-		made := d.value(m.shape, m.field.Type)
+		out := d.value(m.shape, m.field.Type)
 		if nullable && m.field.Type.NonNull {
-			made = openapi.Nullable(made)
+			out = openapi.Nullable(out)
 		}
 		if about := sentence(m.field.Description); about != "" {
-			described := *made
+			described := *out
 			described.Description = about
-			made = &described
+			out = &described
 		}
-		to.Properties.Set(m.key, made)
+		to.Properties.Set(m.key, out)
 		if m.field.Directives.ForName(sparseDirective) == nil {
-			to.Required = append(to.Required, m.key) // every other field is there, if only as null
+			to.Required = append(to.Required, m.key) // all other fields are present or null
 		}
 	}
 }
 
-// scalar describes what GraphQL leaves to its servers.
+// scalar describes a GraphQL scalar.
 func scalar(name string) *openapi.Schema {
 	switch name {
 	case "ID":
@@ -228,17 +227,17 @@ func scalar(name string) *openapi.Schema {
 	}
 }
 
-// events describes a stream: the schema of the text as a whole can say little,
-// so that each event's is beside it.
+// events describes a stream. The schema of the text is general; x-itemSchema
+// describes its events.
 func (d *describer) events(o *operation) *openapi.MediaType {
-	s := o.shape.at("event")
-	item := &openapi.Schema{Description: "One event: its name, and its data read as JSON."}
+	s := o.shape.lookup("event")
+	item := &openapi.Schema{Description: "One event: its name and its data, parsed as JSON."}
 	var text strings.Builder
 	for _, kind := range d.schema.GetPossibleTypes(s.of) {
-		name, data := streamed{kind: kind.Name}.name(), kind.Name
+		name, data := streamEvent{kind: kind.Name}.name(), kind.Name
 		switch kind.Name {
 		case "ChatStart":
-			continue // told by the header
+			continue // sent as a header
 		case "StreamError", "AgentError":
 			name, data = "error", "Error"
 		default:
@@ -256,6 +255,6 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 	name := o.name + "Event"
 	d.doc.Components.Schemas.Set(name, item)
 	schema := openapi.Of(openapi.String)
-	schema.Description = "Server-sent events. The data of each is one JSON value; comment lines keep a quiet stream open. The last event tells that it is complete, or is error."
+	schema.Description = "Server-sent events. The data of each event is one JSON value. Comment lines keep an idle stream open. The last event marks the end of the answer, or is error."
 	return &openapi.MediaType{Schema: schema, ItemSchema: openapi.Refer(name), Example: text.String()}
 }

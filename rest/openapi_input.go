@@ -10,83 +10,83 @@ import (
 	"github.com/magpie-search/magpie/rest/openapi"
 )
 
-// uuidPattern is what parseUUID takes.
+// uuidPattern is the pattern of the UUIDs that parseUUID accepts.
 const uuidPattern = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
-// pathParameters describes the ids of a path.
+// pathParameters describes the parameters of a path.
 func (d *describer) pathParameters(r *route) []*openapi.Parameter {
-	var made []*openapi.Parameter
+	var out []*openapi.Parameter
 	for i, s := range r.segments {
 		if s.parameter == "" {
 			continue
 		}
 		schema := openapi.Of(openapi.String)
-		if r.named != "" {
+		if r.nameVariable != "" {
 			schema.Pattern = namePattern
-			made = append(made, &openapi.Parameter{
+			out = append(out, &openapi.Parameter{
 				Name: s.parameter, In: "path", Required: true, Schema: schema, Example: "google",
-				Description: "The name of the " + strings.ToLower(noun(r.segments[i-1].literal)) + ". An unknown one is answered 404.",
+				Description: "The name of the " + strings.ToLower(noun(r.segments[i-1].literal)) + ". An unknown name is answered with 404.",
 			})
 			continue
 		}
 		schema.Format, schema.Pattern = "uuid", uuidPattern
 		what := strings.ToLower(noun(r.segments[i-1].literal))
-		made = append(made, &openapi.Parameter{
+		out = append(out, &openapi.Parameter{
 			Name: s.parameter, In: "path", Required: true, Schema: schema,
-			Description: "The id of the " + what + ". A malformed one names nothing: 404.",
+			Description: "The ID of the " + what + ". A malformed ID is answered with 404.",
 		})
 	}
-	return made
+	return out
 }
 
-// queryParameters describes the fields of a query string; a group's each, as
-// group[field], and the group whole as JSON.
+// queryParameters describes the query parameters: for a group, each field as
+// group[field], and the group as a JSON object.
 func (d *describer) queryParameters(r *route) []*openapi.Parameter {
-	var made []*openapi.Parameter
+	var out []*openapi.Parameter
 	for _, f := range r.fields {
 		if f.kind != group {
-			made = append(made, d.queryParameter(r, &f, f.name))
+			out = append(out, d.queryParameter(r, &f, f.name))
 			continue
 		}
 		for _, inner := range f.fields {
-			made = append(made, d.queryParameter(r, &inner, f.name+"["+inner.name+"]"))
+			out = append(out, d.queryParameter(r, &inner, f.name+"["+inner.name+"]"))
 		}
-		schema := d.input(r, &f)
-		made = append(made, &openapi.Parameter{
+		schema := d.fieldSchema(r, &f)
+		out = append(out, &openapi.Parameter{
 			Name: f.name, In: "query",
-			Description: "The same as " + f.name + "[…], whole as a JSON object, in place of them.",
+			Description: "An alternative to " + f.name + "[…]: a JSON object with the same fields.",
 			Content:     openapi.MapOf("application/json", &openapi.MediaType{Schema: schema}),
 		})
 	}
-	return made
+	return out
 }
 
 func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Parameter {
-	schema := d.input(r, f)
+	schema := d.fieldSchema(r, f)
 	if f.commas {
-		one := "(" + strings.Join(f.allowed, "|") + ")"
-		said := openapi.Of(openapi.String)
-		said.Description, said.Pattern = strings.TrimSpace(schema.Description+" Several with commas between."), "^"+one+"(,"+one+")*$"
-		schema = said
+		value := "(" + strings.Join(f.allowed, "|") + ")"
+		list := openapi.Of(openapi.String)
+		list.Description, list.Pattern = strings.TrimSpace(schema.Description+" Several values are separated by commas."), "^"+value+"(,"+value+")*$"
+		schema = list
 	}
 	p := &openapi.Parameter{
 		Name: name, In: "query", Required: f.required, Description: schema.Description, Deprecated: schema.Deprecated,
 		Schema: schema,
 	}
-	if f.variable != "after" { // nobody can make up a cursor
+	if f.variable != "after" { // an example cursor would not be valid
 		p.Example = d.sample(f.name, schema)
 	}
 	schema.Description, schema.Deprecated = "", false
-	if f.kind == texts && !f.commas {
+	if f.kind == textList && !f.commas {
 		p.Style, p.Explode = "form", true
-		p.Description = strings.TrimSpace(p.Description + " Repeated for each value; " + name + "[] is taken, too.")
+		p.Description = strings.TrimSpace(p.Description + " Repeated for each value, also as " + name + "[].")
 	}
 	return p
 }
 
-// requestBody describes the fields of a JSON body.
+// requestBody describes a JSON body.
 func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
-	schema := d.inputs(r, r.fields)
+	schema := d.objectSchema(r, r.fields)
 	name := strings.ToUpper(id[:1]) + id[1:] + "Request"
 	d.doc.Components.Schemas.Set(name, schema)
 	return &openapi.RequestBody{
@@ -96,21 +96,21 @@ func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
 	}
 }
 
-// inputs is the object of some fields. One that may be left out may be null.
-func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
+// objectSchema describes an object with fields. Optional fields may be null.
+func (d *describer) objectSchema(r *route, fields []field) *openapi.Schema {
 	schema := openapi.Of(openapi.Object)
 	for at, f := range fields {
 		if f.required && f.unless != "" {
-			return &openapi.Schema{OneOf: []*openapi.Schema{d.inputs(r, chosen(fields, at, f.unless)), d.inputs(r, chosen(fields, -1, f.name))}}
+			return &openapi.Schema{OneOf: []*openapi.Schema{d.objectSchema(r, alternative(fields, at, f.unless)), d.objectSchema(r, alternative(fields, -1, f.name))}}
 		}
-		inner := d.input(r, &f)
+		inner := d.fieldSchema(r, &f)
 		if f.required {
 			schema.Required = append(schema.Required, f.name)
-		} else if f.alone == "" {
+		} else if f.single == "" {
 			inner = openapi.Nullable(inner)
 		}
 		schema.Properties.Set(f.name, inner)
-		if f.alone != "" {
+		if f.single != "" {
 			schema.Required = append(schema.Required, f.name)
 			return &openapi.Schema{OneOf: []*openapi.Schema{schema, d.item(r, &f)}}
 		}
@@ -118,32 +118,32 @@ func (d *describer) inputs(r *route, fields []field) *openapi.Schema {
 	return schema
 }
 
-// chosen are fields without the one of a name, in whose place another one is
-// required: that at an index, or every one where there is none.
-func chosen(fields []field, at int, without string) []field {
+// alternative returns fields without the named one. Instead, the field at an index is
+// required, or every field if the index is -1.
+func alternative(fields []field, required int, without string) []field {
 	var out []field
 	for i, f := range fields {
 		if f.name == without {
 			continue
 		}
 		f.unless = ""
-		f.required = f.required || at < 0 || i == at
+		f.required = f.required || required < 0 || i == required
 		out = append(out, f)
 	}
 	return out
 }
 
-// item is the object of which an array has several.
+// item describes an item of an array.
 func (d *describer) item(r *route, f *field) *openapi.Schema {
 	inside := slices.Clone(f.fields)
 	for i := range inside {
 		inside[i].variable = f.variable + "." + inside[i].variable
 	}
-	return d.inputs(r, inside)
+	return d.objectSchema(r, inside)
 }
 
-// input describes one field: what readObject and readQuery take of it.
-func (d *describer) input(r *route, f *field) *openapi.Schema {
+// fieldSchema describes a field with the constraints of field.check.
+func (d *describer) fieldSchema(r *route, f *field) *openapi.Schema {
 	var s *openapi.Schema
 	switch f.kind {
 	case uid:
@@ -152,56 +152,56 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 	case date:
 		s = openapi.Of(openapi.String)
 		s.Format, s.Pattern = "date", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-	case moment:
+	case timestamp:
 		s = openapi.Of(openapi.String)
 		s.Format = "date-time"
 	case objects:
 		s = openapi.Of(openapi.Array)
-		s.Items, s.MinItems, s.MaxItems = d.item(r, f), 1, f.most
+		s.Items, s.MinItems, s.MaxItems = d.item(r, f), 1, f.maxItems
 	case integer:
 		s = openapi.Of(openapi.Integer)
 	case number:
 		s = openapi.Of(openapi.Number)
 	case boolean:
 		s = openapi.Of(openapi.Boolean)
-	case texts:
+	case textList:
 		s = openapi.Of(openapi.Array)
-		s.Items, s.MaxItems = openapi.Of(openapi.String), f.most
-		if f.ids {
+		s.Items, s.MaxItems = openapi.Of(openapi.String), f.maxItems
+		if f.uuids {
 			s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
 		}
-		if f.form != nil {
-			s.Items.Pattern = f.form.pattern.String()
+		if f.format != nil {
+			s.Items.Pattern = f.format.pattern.String()
 		}
 		for _, value := range f.allowed {
 			s.Items.Enum = append(s.Items.Enum, value)
 		}
-		if f.filled {
+		if f.nonEmpty {
 			s.MinItems = 1
 		}
-	case uids:
+	case uuidList:
 		s = openapi.Of(openapi.Array)
 		s.Items = openapi.Of(openapi.String)
 		s.Items.Format, s.Items.Pattern = "uuid", uuidPattern
-		if f.filled {
+		if f.nonEmpty {
 			s.MinItems = 1
 		}
 	case group:
-		s = d.inputs(r, f.fields)
+		s = d.objectSchema(r, f.fields)
 		if f.closed {
 			s.AdditionalProperties = new(false)
 		}
-	case anything:
+	case freeObject:
 		s = openapi.Of(openapi.Object)
 		s.AdditionalProperties = new(true)
 	default:
 		s = openapi.Of(openapi.String)
-		s.MaxLength = f.longest
-		if f.filled {
+		s.MaxLength = f.maxLength
+		if f.nonEmpty {
 			s.MinLength, s.Pattern = 1, `\S`
 		}
-		if f.form != nil {
-			s.Pattern = f.form.pattern.String()
+		if f.format != nil {
+			s.Pattern = f.format.pattern.String()
 		}
 		for _, value := range f.allowed {
 			s.Enum = append(s.Enum, value)
@@ -210,15 +210,15 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 	if f.bounds != nil {
 		s.Minimum, s.Maximum = &f.bounds.low, &f.bounds.high
 	}
-	s.Description = f.about
-	if known := d.inputAt(r, f); known != nil {
+	s.Description = f.description
+	if definition := d.definition(r, f); definition != nil {
 		if s.Description == "" {
-			s.Description = sentence(known.Description)
+			s.Description = sentence(definition.Description)
 		}
-		s.Deprecated = strings.HasPrefix(known.Description, "Deprecated")
-		if known.DefaultValue != nil {
-			s.Default, _ = known.DefaultValue.Value(nil) // a constant
-			if name, isText := s.Default.(string); isText && f.upper {
+		s.Deprecated = strings.HasPrefix(definition.Description, "Deprecated")
+		if definition.DefaultValue != nil {
+			s.Default, _ = definition.DefaultValue.Value(nil) // constant
+			if name, ok := s.Default.(string); ok && f.enum {
 				s.Default = strings.ToLower(name)
 			}
 		}
@@ -232,9 +232,9 @@ func (d *describer) input(r *route, f *field) *openapi.Schema {
 	return s
 }
 
-// inputAt is the field of the operation's input that a field goes to; nil for a
-// group and for what is a variable of its own.
-func (d *describer) inputAt(r *route, f *field) *ast.FieldDefinition {
+// definition returns the definition of the input field that a field is copied to, or
+// nil for a group and for a variable.
+func (d *describer) definition(r *route, f *field) *ast.FieldDefinition {
 	path, name, nested := cutLast(f.variable)
 	if !nested {
 		return nil
@@ -254,18 +254,18 @@ func cutLast(path string) (before, last string, found bool) {
 	return path[:i], path[i+1:], true
 }
 
-// form describes the multipart body of an upload.
-func (d *describer) form() *openapi.RequestBody {
+// uploadBody describes the multipart body of an upload.
+func (d *describer) uploadBody() *openapi.RequestBody {
 	file := openapi.Of(openapi.String)
 	file.Format, file.ContentMediaType = "binary", "application/octet-stream"
 	files := openapi.Of(openapi.Array)
 	files.Items, files.MinItems = file, 1
-	files.Description = fmt.Sprintf("One part for each file, with a file name; at most %d of at most %s each.", d.limits.Files, bytesText(d.limits.File))
+	files.Description = fmt.Sprintf("One part with a file name for each file; at most %d files of at most %s each.", d.limits.Files, bytesText(d.limits.File))
 	path := openapi.Of(openapi.String)
-	path.MaxLength = pathLength
+	path.MaxLength = maxPathBytes
 	paths := openapi.Of(openapi.Array)
 	paths.Items = path
-	paths.Description = "Where each file belongs, in the order of the files; none, or one for each. A file without one goes by its name."
+	paths.Description = "The path of each file, in the order of the files; none, or one for each file. A file with an empty path has its name as the path."
 	schema := openapi.Of(openapi.Object)
 	schema.Properties.Set("files", files)
 	schema.Properties.Set("paths", paths)

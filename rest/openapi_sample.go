@@ -5,7 +5,7 @@ import "github.com/magpie-search/magpie/rest/openapi"
 // samples are the values of the description's examples, by the names of fields.
 // A field that is not here gets a value that fits its schema.
 func samples() openapi.Samples {
-	return openapi.Samples{ //nolint:gosec // made up for the description
+	return openapi.Samples{ //nolint:gosec // examples only
 		"query": "how do I restore a backup?", "message": "How do I restore a backup?",
 		"email": "ada@example.com", "password": "correct horse battery staple",
 		"access_token": "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl", "refresh_token": "rt_5b1f0c9d2e7a4836",

@@ -14,24 +14,24 @@ import (
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
-// documentAge is how long a copy of the description may be used unasked, in seconds.
+// documentAge is the max-age of the OpenAPI document in seconds.
 const documentAge = 300
 
-// OpenAPI serves the interface's description, an OpenAPI 3.1 document of both
-// surfaces, to anybody: GET and HEAD, pages of any origin. It is written once,
-// here; version is the program's. It fails when a route cannot be described.
+// OpenAPI returns a handler that serves the OpenAPI 3.1 document of both surfaces,
+// without authentication and for any origin. The document is built once, with the
+// version of the program. It fails when a route cannot be described.
 func (t *Transport) OpenAPI(version string) (http.Handler, error) {
-	made, err := t.describe(newTable(), version)
+	out, err := t.describe(newTable(), version)
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
-	var written bytes.Buffer
-	encoder := json.NewEncoder(&written)
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(made); err != nil {
-		return nil, fmt.Errorf("rest: write the description: %w", err)
+	if err := encoder.Encode(out); err != nil {
+		return nil, fmt.Errorf("rest: encode the OpenAPI document: %w", err)
 	}
-	document := written.Bytes()
+	document := buffer.Bytes()
 	sum := sha256.Sum256(document)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

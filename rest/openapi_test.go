@@ -18,10 +18,10 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// get asks for the description as it is served.
+// get requests the document.
 func get(t *testing.T, method string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	serve, err := served("1.2.3")
+	serve, err := openAPIHandler("1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func get(t *testing.T, method string, headers ...string) *httptest.ResponseRecor
 	return answer
 }
 
-func TestTheDescriptionIsTheReviewedOne(t *testing.T) {
+func TestTheDocumentIsEqualToTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, get(t, http.MethodGet).Body.Bytes(), "", " "); err != nil {
@@ -46,13 +46,13 @@ func TestTheDescriptionIsTheReviewedOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(pretty.String(), "\n")); d != "" {
-		t.Errorf("%s differs (- reviewed, + now); look at the change after go test ./rest -update\n%.4000s", name, d)
+		t.Errorf("%s differs (- reviewed, + now); review the change after go test ./rest -update\n%.4000s", name, d)
 	}
 }
 
-func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
+func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
 	t.Parallel()
-	doc := described(t).doc
+	doc := loadDescription(t).doc
 	want := map[string]bool{}
 	for _, r := range rest.Routes() {
 		want[r.Method+" "+r.Pattern] = true
@@ -62,7 +62,7 @@ func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
 		for method, o := range item.Operations() {
 			name := method + " " + path
 			if !want[name] {
-				t.Errorf("%s is described, and no route", name)
+				t.Errorf("%s is in the document, and no route", name)
 			}
 			delete(want, name)
 			if other := ids[o.OperationID]; o.OperationID == "" || other != "" {
@@ -70,19 +70,18 @@ func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
 			}
 			ids[o.OperationID] = name
 			if o.Summary == "" || o.Description == "" || len(o.Tags) != 1 {
-				t.Errorf("%s does not say what it does: %q %q %v", name, o.Summary, o.Description, o.Tags)
+				t.Errorf("%s has no summary, description or tag: %q %q %v", name, o.Summary, o.Description, o.Tags)
 			}
 		}
 	}
 	for name := range want {
-		t.Errorf("%s is not described", name)
+		t.Errorf("%s is not in the document", name)
 	}
 }
 
-// The rows of the interface's table, and what a route may answer with.
-func TestTheErrorsOfTheInterfaceAreDescribed(t *testing.T) {
+func TestTheDocumentHasTheErrorsOfTheInterface(t *testing.T) {
 	t.Parallel()
-	doc := described(t).doc
+	doc := loadDescription(t).doc
 	search := doc.Paths.Value("/v1/docs/search").Post.Responses
 	for _, row := range []refusal{
 		{401, "unauthorized", "API key required"}, {401, "invalid_key", "Invalid API key"}, {401, "key_expired", "API key has expired"},
@@ -96,20 +95,20 @@ func TestTheErrorsOfTheInterfaceAreDescribed(t *testing.T) {
 			found = found || shown["code"] == row.code && shown["message"] == row.message
 		}
 		if codes := described.Schema.Value.Properties["error"].Value.Properties["code"].Value.Enum; !found || !slices.Contains(codes, any(row.code)) {
-			t.Errorf("%+v is not described", row)
+			t.Errorf("%+v is not in the document", row)
 		}
 	}
 	headers := search.Status(429).Value.Headers
 	for _, name := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"} {
 		if headers[name] == nil || !headers[name].Value.Required {
-			t.Errorf("429 does not promise %s", name)
+			t.Errorf("429 has no header %s", name)
 		}
 	}
 }
 
-func TestEveryEventOfTheStreamIsDescribed(t *testing.T) {
+func TestTheDocumentHasEveryStreamEvent(t *testing.T) {
 	t.Parallel()
-	d := described(t)
+	d := loadDescription(t)
 	var got []string
 	for _, event := range d.eventSchema(d.doc.Paths.Value("/v1/chat/stream").Post).OneOf {
 		name := fmt.Sprint(event.Value.Properties["event"].Value.Const)
@@ -123,10 +122,9 @@ func TestEveryEventOfTheStreamIsDescribed(t *testing.T) {
 	}
 }
 
-// An example is a request that the server takes.
-func TestTheRequestsOfTheExamplesAreAccepted(t *testing.T) {
+func TestTheServerAcceptsTheExampleRequests(t *testing.T) {
 	t.Parallel()
-	doc := described(t).doc
+	doc := loadDescription(t).doc
 	ids := strings.NewReplacer("{id}", collectionID, "{jobId}", jobID, "{documentId}", documentID, "{templateId}", templateID, "{memoryId}", memoryID, "{messageId}", messageID, "{provider}", "google", "{itemId}", itemID, "{runId}", jobID)
 	for _, r := range rest.Routes() {
 		o := doc.Paths.Value(r.Pattern).GetOperation(r.Method)
@@ -161,14 +159,14 @@ func TestTheRequestsOfTheExamplesAreAccepted(t *testing.T) {
 		} else {
 			sent.Header.Set("Authorization", "Bearer session")
 		}
-		if answer := newHouse(t).ask(sent); answer.Code != r.Status {
+		if answer := newFixture(t).send(sent); answer.Code != r.Status {
 			t.Errorf("%s %s %s is answered %d %s", r.Method, target, body, answer.Code, answer.Body)
 		}
 	}
 }
 
-// The other tests trust this check; here it meets what it has to notice.
-func TestTheCheckNoticesWhatIsNotDescribed(t *testing.T) {
+// All other tests rely on this check.
+func TestTheCheckDetectsUndocumentedResponses(t *testing.T) {
 	t.Parallel()
 	key := []string{"X-Service-Key", secretKey}
 	found := `{"data":{"results":[],"total":0,"limit":10,"offset":0,"took_ms":1}}`
@@ -176,7 +174,7 @@ func TestTheCheckNoticesWhatIsNotDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		request      *http.Request
 		status       int
-		body, header string // a header to leave out, or Content-Type of the answer
+		body, header string // a header to remove, or the Content-Type of the response
 	}{
 		"another field":              {search(key...), 200, strings.Replace(found, `"total"`, `"more":1,"total"`, 1), ""},
 		"a missing field":            {search(key...), 200, strings.Replace(found, `"total":0,`, ``, 1), ""},
@@ -207,13 +205,13 @@ func TestTheCheckNoticesWhatIsNotDescribed(t *testing.T) {
 		}
 		answer.WriteHeader(c.status)
 		_, _ = answer.WriteString(c.body)
-		if problems := described(t).problems(tap(c.request), answer); len(problems) != 1 {
+		if problems := loadDescription(t).problems(record(c.request), answer); len(problems) != 1 {
 			t.Errorf("%s: %d problems: %v", name, len(problems), problems)
 		}
 	}
 }
 
-func TestTheDescriptionIsServedToAnybodyAndKeptByClients(t *testing.T) {
+func TestTheDocumentIsPublicAndCacheable(t *testing.T) {
 	t.Parallel()
 	whole := get(t, http.MethodGet, "Origin", "https://editor.example.org")
 	tag := whole.Header().Get("ETag")
@@ -222,41 +220,41 @@ func TestTheDescriptionIsServedToAnybodyAndKeptByClients(t *testing.T) {
 		t.Errorf("%d %v", whole.Code, whole.Header())
 	}
 	if again := get(t, http.MethodGet); again.Header().Get("ETag") != tag || !bytes.Equal(again.Body.Bytes(), whole.Body.Bytes()) {
-		t.Error("the description is another one the second time")
+		t.Error("the second document differs")
 	}
 	if kept := get(t, http.MethodGet, "If-None-Match", tag); kept.Code != http.StatusNotModified || kept.Body.Len() > 0 {
-		t.Errorf("a copy that is still good is answered %d with %d bytes", kept.Code, kept.Body.Len())
+		t.Errorf("with the current ETag: %d with %d bytes", kept.Code, kept.Body.Len())
 	}
 	if old := get(t, http.MethodGet, "If-None-Match", `"other"`); old.Code != 200 {
-		t.Errorf("an old copy is answered %d", old.Code)
+		t.Errorf("with another ETag: %d", old.Code)
 	}
 	if head := get(t, http.MethodHead); head.Code != 200 || head.Body.Len() > 0 || head.Header().Get("Content-Length") != fmt.Sprint(whole.Body.Len()) {
 		t.Errorf("HEAD: %d %v", head.Code, head.Header())
 	}
 	ask := get(t, http.MethodOptions, "Origin", "https://editor.example.org", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "if-none-match")
 	if ask.Header().Get("Access-Control-Allow-Origin") != "*" || !strings.EqualFold(ask.Header().Get("Access-Control-Allow-Headers"), "if-none-match") {
-		t.Errorf("a page may not ask: %v", ask.Header())
+		t.Errorf("preflight: %v", ask.Header())
 	}
-	if other, err := served("2.0.0"); err != nil {
+	if other, err := openAPIHandler("2.0.0"); err != nil {
 		t.Error(err)
 	} else {
 		answer := httptest.NewRecorder()
 		other.ServeHTTP(answer, request(http.MethodGet, "/openapi.json", ""))
 		if answer.Header().Get("ETag") == tag || !strings.Contains(answer.Body.String(), `"version":"2.0.0"`) {
-			t.Error("another version of the program has the same description")
+			t.Error("the documents of two versions are equal")
 		}
 	}
 }
 
-// What the description adds to a start.
+// BenchmarkDescription measures building the document, which happens at startup.
 func BenchmarkDescription(b *testing.B) {
-	made, err := rest.New(rest.Options{Schema: realSchema(b), Keys: keys{}, Sessions: sessions{}})
+	transport, err := rest.New(rest.Options{Schema: realSchema(b), Keys: keys{}, Sessions: sessions{}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := made.OpenAPI("1.2.3"); err != nil {
+		if _, err := transport.OpenAPI("1.2.3"); err != nil {
 			b.Fatal(err)
 		}
 	}

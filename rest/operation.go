@@ -18,20 +18,20 @@ import (
 //go:embed ops/*.graphql
 var stored embed.FS
 
-// operation is one stored operation, ready to run.
+// operation is a stored operation.
 type operation struct {
 	name      string
-	source    string // the document: the file with the shared fragments
+	source    string // the file with the shared fragments
 	stream    bool   // a subscription
-	shape     *shape // of the data object
+	shape     *shape // the shape of the result
 	variables map[string]*ast.VariableDefinition
 }
 
-// loadOperations reads every stored operation and checks it against the schema,
-// so that a renamed field is an error at start and not at the first request.
+// loadOperations reads the stored operations and validates them, so that a renamed
+// field is an error at startup and not at the first request.
 func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, error) {
 	if schema == nil {
-		return nil, errors.New("a schema is needed")
+		return nil, errors.New("no schema")
 	}
 	names, err := fs.Glob(files, "ops/*.graphql")
 	if err != nil {
@@ -52,12 +52,12 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 		if err != nil {
 			return nil, fmt.Errorf("stored operations in %s: %w", name, err)
 		}
-		if wrong := validator.ValidateWithRules(schema, document, rules.NewDefaultRules()); len(wrong) > 0 {
-			return nil, fmt.Errorf("stored operations in %s do not fit the schema: %w", name, wrong)
+		if errs := validator.ValidateWithRules(schema, document, rules.NewDefaultRules()); len(errs) > 0 {
+			return nil, fmt.Errorf("stored operations in %s are not valid for the schema: %w", name, errs)
 		}
 		for _, o := range document.Operations {
 			if o.Name == "" || operations[o.Name] != nil {
-				return nil, fmt.Errorf("stored operations in %s: %q is no name of its own", name, o.Name)
+				return nil, fmt.Errorf("stored operations in %s: the name %q is empty or not unique", name, o.Name)
 			}
 			root := schema.Query
 			switch o.Operation {
@@ -70,23 +70,23 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 			if err != nil {
 				return nil, fmt.Errorf("stored operation %s: %w", o.Name, err)
 			}
-			made := &operation{
+			operation := &operation{
 				name: o.Name, source: source, stream: o.Operation == ast.Subscription, shape: s,
 				variables: make(map[string]*ast.VariableDefinition),
 			}
 			for _, v := range o.VariableDefinitions {
-				made.variables[v.Variable] = v
+				operation.variables[v.Variable] = v
 			}
-			operations[o.Name] = made
+			operations[o.Name] = operation
 		}
 	}
 	return operations, nil
 }
 
-// typeAt is the input type that a dotted path such as "input.filters.tags"
-// reaches from the operation's variables; nil when it leads nowhere.
+// typeAt returns the input type at a dotted path from the operation's variables,
+// such as "input.filters.tags", or nil.
 func (o *operation) typeAt(schema *ast.Schema, path string) *ast.Type {
-	name, rest, nested := strings.Cut(path, ".")
+	name, inner, nested := strings.Cut(path, ".")
 	variable := o.variables[name]
 	switch {
 	case variable == nil:
@@ -96,13 +96,12 @@ func (o *operation) typeAt(schema *ast.Schema, path string) *ast.Type {
 	case variable.Type.Elem != nil:
 		return nil
 	}
-	return fieldType(schema, schema.Types[variable.Type.NamedType], rest)
+	return fieldType(schema, schema.Types[variable.Type.NamedType], inner)
 }
 
-// fieldType is the type that a dotted path reaches from an input object; nil
-// when it leads nowhere.
+// fieldType returns the type at a dotted path from an input object, or nil.
 func fieldType(schema *ast.Schema, from *ast.Definition, path string) *ast.Type {
-	name, rest, nested := strings.Cut(path, ".")
+	name, inner, nested := strings.Cut(path, ".")
 	field := from.Fields.ForName(name)
 	switch {
 	case field == nil:
@@ -112,5 +111,5 @@ func fieldType(schema *ast.Schema, from *ast.Definition, path string) *ast.Type 
 	case field.Type.Elem != nil:
 		return nil
 	}
-	return fieldType(schema, schema.Types[field.Type.NamedType], rest)
+	return fieldType(schema, schema.Types[field.Type.NamedType], inner)
 }

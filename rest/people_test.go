@@ -1,6 +1,6 @@
 package rest_test
 
-// peopleRows answer the root fields of people; tokens are those of a sign-in.
+// peopleRows returns the results of the root fields of people.
 func peopleRows(tokens object) map[string]any {
 	person := object{"id": messageID, "email": "ada@example.com", "name": "Ada", "emailVerified": false, "createdAt": early}
 	place := object{"id": otherID, "name": "Acme", "createdAt": early, "updatedAt": late}
@@ -23,7 +23,7 @@ func peopleRows(tokens object) map[string]any {
 	}
 }
 
-// peopleExamples are the requests of the routes of people.
+// peopleExamples returns the requests of the transcripts of people.
 func peopleExamples() map[string][]example {
 	const (
 		auth        = "/api/v1/auth"

@@ -25,7 +25,7 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// refusal is what an error answer says.
+// refusal is an error response.
 type refusal struct {
 	status        int
 	code, message string
@@ -42,7 +42,7 @@ func refusalOf(t testing.TB, answer *httptest.ResponseRecorder) refusal {
 	return refusal{answer.Code, body.Error.Code, body.Error.Message}
 }
 
-// sign gives the signature headers for a body as a client makes them.
+// sign returns the signature headers of a body.
 func sign(secret, body string, at time.Time) []string {
 	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -56,7 +56,7 @@ func search(headers ...string) *http.Request {
 	return request(http.MethodPost, "/v1/docs/search", searchBody, headers...)
 }
 
-func TestThePublicErrorsAreThoseOfTheInterface(t *testing.T) {
+func TestPublicErrors(t *testing.T) {
 	t.Parallel()
 	page := []string{"X-Service-Key", publishableKey}
 	for name, c := range map[string]struct {
@@ -77,12 +77,12 @@ func TestThePublicErrorsAreThoseOfTheInterface(t *testing.T) {
 		"no host":        {search(page...), refusal{403, "forbidden", "Host not allowed"}},
 		"unknown page":   {request(http.MethodGet, "/v1/other", "", "X-Service-Key", secretKey), refusal{404, "not_found", "Page not found"}},
 		"dashboard page": {request(http.MethodGet, "/v1/collections", "", "X-Service-Key", secretKey), refusal{404, "not_found", "Page not found"}},
-		"other method":   {request(http.MethodDelete, "/v1/docs/search", ""), refusal{405, "method_not_allowed", "Method not allowed; this path takes GET, HEAD, POST"}},
+		"other method":   {request(http.MethodDelete, "/v1/docs/search", ""), refusal{405, "method_not_allowed", "Method not allowed; this path allows GET, HEAD, POST"}},
 		"database away":  {search("X-Service-Key", "svc_sk_broken"), refusal{500, "internal", "Something went wrong on our side; the log has the details under this request's id."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer := newHouse(t).ask(c.request)
+			answer := newFixture(t).send(c.request)
 			if got := refusalOf(t, answer); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
@@ -95,7 +95,7 @@ func TestThePublicErrorsAreThoseOfTheInterface(t *testing.T) {
 	}
 }
 
-func TestADashboardCallNeedsASession(t *testing.T) {
+func TestTheDashboardRequiresASession(t *testing.T) {
 	t.Parallel()
 	want := refusal{401, "unauthorized", "Session required"}
 	for name, headers := range map[string][]string{
@@ -107,27 +107,27 @@ func TestADashboardCallNeedsASession(t *testing.T) {
 		"wrong":      {"Authorization", "Bearer other"},
 		"in the key": {"X-Service-Key", "session"},
 	} {
-		if got := refusalOf(t, newHouse(t).ask(request(http.MethodGet, "/api/v1/collections", "", headers...))); got != want {
+		if got := refusalOf(t, newFixture(t).send(request(http.MethodGet, "/api/v1/collections", "", headers...))); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	h := newHouse(t)
-	if answer := h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "bearer session")); answer.Code != 200 {
+	h := newFixture(t)
+	if answer := h.send(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "bearer session")); answer.Code != 200 {
 		t.Errorf("a lower case scheme is answered %d", answer.Code)
 	}
-	if v := h.as[0]; v.Surface != viewer.SurfaceDashboard || v.Kind != viewer.KindSession {
+	if v := h.viewers[0]; v.Surface != viewer.SurfaceDashboard || v.Kind != viewer.KindSession {
 		t.Errorf("the resolver saw %+v", v)
 	}
-	if got := refusalOf(t, h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer broken"))); got.status != 500 {
-		t.Errorf("a database that is away is answered %+v", got)
+	if got := refusalOf(t, h.send(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer broken"))); got.status != 500 {
+		t.Errorf("without a database: %+v", got)
 	}
 }
 
-// Each request breaks every rule from one check on; the first of them answers.
-func TestChecksComeInTheirOrder(t *testing.T) {
+// Each request violates all checks from one on. The first of them must answer.
+func TestChecksRunInOrder(t *testing.T) {
 	t.Parallel()
 	over := strings.Repeat("x", 101)
-	h := newHouse(t, func(o *rest.Options) {
+	h := newFixture(t, func(o *rest.Options) {
 		o.Limits.Body, o.Limits.Secret, o.Limits.Publishable = 100, 1, 1
 	})
 	origin := []string{"Origin", "https://docs.example.com"}
@@ -151,63 +151,63 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		{"body before collection", request(http.MethodPost, "/v1/docs/search", `{"limit":0,`+unreachable[1:], "X-Service-Key", freeKey), refusal{400, "invalid_request", "limit: must be between 1 and 100"}},
 		{"collection before quota", request(http.MethodPost, "/v1/docs/search", unreachable, "X-Service-Key", freeKey), refusal{403, "forbidden", "Collection access denied"}},
 	} {
-		if got := refusalOf(t, h.ask(c.request)); got != c.want {
+		if got := refusalOf(t, h.send(c.request)); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.what, got, c.want)
 		}
 	}
 	if len(h.calls) != 1 {
-		t.Errorf("not only the request that was refused last reached the resolvers: %v", h.calls)
+		t.Errorf("resolver calls: %v, want only that of the last request", h.calls)
 	}
 }
 
-// leaks remembers who was reported.
-type leaks struct{ told []string }
+// leaks records the reported keys.
+type leaks struct{ reports []string }
 
 func (l *leaks) Leaked(_ context.Context, key authn.Key, origin string) {
-	l.told = append(l.told, fmt.Sprint(key.ID == uuid.NewSHA1(uuid.Nil, []byte(secretKey)), " ", origin))
+	l.reports = append(l.reports, fmt.Sprint(key.ID == uuid.NewSHA1(uuid.Nil, []byte(secretKey)), " ", origin))
 }
 
-func TestASecretKeyFromABrowserIsServedAndReported(t *testing.T) {
+func TestASecretKeyInABrowserIsAcceptedAndReported(t *testing.T) {
 	t.Parallel()
 	l := &leaks{}
-	h := newHouse(t, func(o *rest.Options) { o.Leaks = l })
+	h := newFixture(t, func(o *rest.Options) { o.Leaks = l })
 	for _, r := range []*http.Request{
 		search("X-Service-Key", secretKey),
 		search("X-Service-Key", secretKey, "Origin", ""),
 		search("X-Service-Key", secretKey, "Referer", "https://docs.example.com/"),
 		search("X-Service-Key", publishableKey, "Origin", "https://docs.example.com"),
 	} {
-		if answer := h.ask(r); answer.Code != 200 || len(l.told) != 0 {
-			t.Errorf("%v: %d, %v", r.Header, answer.Code, l.told)
+		if answer := h.send(r); answer.Code != 200 || len(l.reports) != 0 {
+			t.Errorf("%v: %d, %v", r.Header, answer.Code, l.reports)
 		}
 	}
-	if h.ask(search("X-Service-Key", "svc_sk_other", "Origin", "https://docs.example.com")); len(l.told) != 0 {
-		t.Errorf("what is no key leaked: %v", l.told)
+	if h.send(search("X-Service-Key", "svc_sk_other", "Origin", "https://docs.example.com")); len(l.reports) != 0 {
+		t.Errorf("an invalid key was reported: %v", l.reports)
 	}
-	if answer := h.ask(search("X-Service-Key", secretKey, "Origin", "https://docs.example.com")); answer.Code != 200 {
-		t.Errorf("it is answered %d", answer.Code)
+	if answer := h.send(search("X-Service-Key", secretKey, "Origin", "https://docs.example.com")); answer.Code != 200 {
+		t.Errorf("status %d", answer.Code)
 	}
-	if answer := h.ask(search("X-Service-Key", secretKey, "Origin", "null", "X-Service-Signature", "00")); answer.Code != 401 {
+	if answer := h.send(search("X-Service-Key", secretKey, "Origin", "null", "X-Service-Signature", "00")); answer.Code != 401 {
 		t.Errorf("with a wrong signature it is answered %d", answer.Code)
 	}
-	if got := strings.Join(l.told, ", "); got != "true https://docs.example.com, true null" {
+	if got := strings.Join(l.reports, ", "); got != "true https://docs.example.com, true null" {
 		t.Errorf("reported: %s", got)
 	}
 }
 
-func TestAKeysOwnLimitCountsBeforeTheServers(t *testing.T) {
+func TestTheLimitOfAKeyOverridesTheDefault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		own  *int
 		want []int
 	}{"none of its own": {nil, []int{200, 200, 429}}, "one": {new(1), []int{200, 429, 429}}, "no limit": {new(0), []int{200, 200, 200}}} {
 		for _, publishable := range []bool{true, false} {
-			h := newHouse(t, func(o *rest.Options) {
+			h := newFixture(t, func(o *rest.Options) {
 				o.Limits.Publishable, o.Limits.Secret = 2, 2
 				o.Keys = limited{own: c.own, publishable: publishable}
 			})
 			for i, want := range c.want {
-				if got := h.ask(search("X-Service-Key", "any", "Origin", "https://docs.example.com")).Code; got != want {
+				if got := h.send(search("X-Service-Key", "any", "Origin", "https://docs.example.com")).Code; got != want {
 					t.Errorf("%s, publishable %v: request %d is answered %d", name, publishable, i+1, got)
 				}
 			}
@@ -215,16 +215,16 @@ func TestAKeysOwnLimitCountsBeforeTheServers(t *testing.T) {
 			other.RemoteAddr = "198.51.100.77:1"
 			want := 429
 			if publishable || c.want[2] == 200 {
-				want = 200 // each address has its own limit
+				want = 200 // each address has a separate limit
 			}
-			if got := h.ask(other).Code; got != want {
+			if got := h.send(other).Code; got != want {
 				t.Errorf("%s, publishable %v: another address is answered %d", name, publishable, got)
 			}
 		}
 	}
 }
 
-// limited is one key with a limit of its own.
+// limited is a KeyAuthenticator with one key that has a rate limit.
 type limited struct {
 	own         *int
 	publishable bool
@@ -236,10 +236,10 @@ func (l limited) Authenticate(context.Context, string) (authn.Key, error) {
 	return key, err
 }
 
-func TestSignaturesCoverTheExactBytes(t *testing.T) {
+func TestASignatureCoversTheExactBody(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	status := func(r *http.Request) int { return h.ask(r).Code }
+	h := newFixture(t)
+	status := func(r *http.Request) int { return h.send(r).Code }
 	headers := append(sign(secretKey, searchBody, now()), "X-Service-Key", secretKey)
 	if got := status(search(headers...)); got != 200 {
 		t.Errorf("a signed request is answered %d", got)
@@ -274,16 +274,16 @@ func TestSignaturesCoverTheExactBytes(t *testing.T) {
 	}
 }
 
-func TestASignatureThatAKeyAsksForWorksOnce(t *testing.T) {
+func TestARequiredSignatureIsValidOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	try := func(h *house, want int, what, key string, at time.Time, change func([]string)) {
+	h := newFixture(t)
+	try := func(h *fixture, want int, what, key string, at time.Time, change func([]string)) {
 		t.Helper()
 		headers := append(sign(key, searchBody, at), "X-Service-Key", key)
 		if change != nil {
 			change(headers)
 		}
-		answer := h.ask(search(headers...))
+		answer := h.send(search(headers...))
 		if answer.Code != want {
 			t.Errorf("%s: %d %s", what, answer.Code, answer.Body)
 		}
@@ -292,7 +292,7 @@ func TestASignatureThatAKeyAsksForWorksOnce(t *testing.T) {
 				t.Errorf("%s: %+v", what, got)
 			}
 			if answer.Header().Get("X-RateLimit-Remaining") == "" {
-				t.Errorf("%s: the standing is not told", what)
+				t.Errorf("%s: no rate headers", what)
 			}
 		}
 	}
@@ -304,44 +304,44 @@ func TestASignatureThatAKeyAsksForWorksOnce(t *testing.T) {
 	try(h, 200, "a key that asks for none", secretKey, now(), nil)
 	try(h, 200, "that key again", secretKey, now(), nil)
 	get := func(query string) int {
-		return h.ask(request(http.MethodGet, "/v1/docs/search?query="+query, "", append(sign(signedKey, "", now()), "X-Service-Key", signedKey)...)).Code
+		return h.send(request(http.MethodGet, "/v1/docs/search?query="+query, "", append(sign(signedKey, "", now()), "X-Service-Key", signedKey)...)).Code
 	}
 	if first, other := get("a"), get("b"); first != 200 || other != 401 {
 		t.Errorf("a GET is answered %d, another one with its signature %d", first, other)
 	}
 
-	slow := newHouse(t, func(o *rest.Options) { o.Limits.Secret = 1 })
+	slow := newFixture(t, func(o *rest.Options) { o.Limits.Secret = 1 })
 	try(slow, 200, "within the rate", signedKey, now(), nil)
 	for range 2 {
 		try(slow, 429, "over the rate, as often as it is tried", signedKey, now().Add(time.Second), nil)
 	}
 
-	lax := newHouse(t, func(o *rest.Options) { o.AllowReplays = true })
+	lax := newFixture(t, func(o *rest.Options) { o.AllowReplays = true })
 	for range 2 {
 		try(lax, 200, "where it is allowed", signedKey, now(), nil)
 	}
 }
 
-func TestTheResolversSeeTheKeysReach(t *testing.T) {
+func TestResolversSeeTheScopeOfTheKey(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, key := range []string{secretKey, everywhereKey} {
-		h.ask(request(http.MethodGet, "/v1/docs/search?query=q&collection="+collectionID, "", "X-Service-Key", key))
+		h.send(request(http.MethodGet, "/v1/docs/search?query=q&collection="+collectionID, "", "X-Service-Key", key))
 	}
-	h.ask(request(http.MethodGet, "/v1/docs/search?query=q&collection="+otherID, "", "X-Service-Key", everywhereKey))
-	if len(h.as) != 3 || h.as[0].AllCollections || !h.as[2].AllCollections || h.as[0].Surface != viewer.SurfacePublic || !h.as[0].Secret {
-		t.Errorf("the resolvers saw %+v", h.as)
+	h.send(request(http.MethodGet, "/v1/docs/search?query=q&collection="+otherID, "", "X-Service-Key", everywhereKey))
+	if len(h.viewers) != 3 || h.viewers[0].AllCollections || !h.viewers[2].AllCollections || h.viewers[0].Surface != viewer.SurfacePublic || !h.viewers[0].Secret {
+		t.Errorf("the resolvers saw %+v", h.viewers)
 	}
 }
 
-// trusting believes the proxies of one network.
+// trusting configures a network of trusted proxies.
 func trusting(o *rest.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 }
 
-func TestRateLimitsCountKeysAndAddresses(t *testing.T) {
+func TestRateLimitsApplyToKeysAndAddresses(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(o *rest.Options) {
+	h := newFixture(t, func(o *rest.Options) {
 		o.Limits.Publishable, o.Limits.Secret = 2, 3
 		trusting(o)
 	})
@@ -351,7 +351,7 @@ func TestRateLimitsCountKeysAndAddresses(t *testing.T) {
 		if forwarded != "" {
 			r.Header.Set("X-Forwarded-For", forwarded)
 		}
-		return h.ask(r)
+		return h.send(r)
 	}
 	expect := func(what string, answer *httptest.ResponseRecorder, status int, remaining string) {
 		t.Helper()
@@ -364,7 +364,7 @@ func TestRateLimitsCountKeysAndAddresses(t *testing.T) {
 	refused := ask(publishableKey, "192.0.2.1:1002", "")
 	expect("over the limit", refused, 429, "0")
 	if got := refused.Header().Get("Retry-After"); got != "30" {
-		t.Errorf("Retry-After = %q, want the half minute in which one request comes back", got)
+		t.Errorf("Retry-After = %q, want the half minute until the next request", got)
 	}
 	if got, want := refused.Header().Get("X-RateLimit-Reset"), strconv.FormatInt(now().Add(time.Minute).Unix(), 10); got != want {
 		t.Errorf("X-RateLimit-Reset = %s, want %s", got, want)
@@ -377,39 +377,39 @@ func TestRateLimitsCountKeysAndAddresses(t *testing.T) {
 	expect("secret", ask(secretKey, "192.0.2.1:1000", ""), 200, "2")
 	expect("secret from elsewhere", ask(secretKey, "192.0.2.2:1000", ""), 200, "1")
 	expect("no limit", ask(freeKey, "192.0.2.2:1000", ""), 200, "2147483647")
-	expect("a call that is refused earlier", h.ask(search("X-Service-Key", signedKey)), 401, "3")
-	expect("and does not count", h.ask(search(append(sign(signedKey, searchBody, now()), "X-Service-Key", signedKey)...)), 200, "2")
+	expect("a call that is refused earlier", h.send(search("X-Service-Key", signedKey)), 401, "3")
+	expect("and does not count", h.send(search(append(sign(signedKey, searchBody, now()), "X-Service-Key", signedKey)...)), 200, "2")
 }
 
-func TestInternalErrorsAreLoggedUnderTheRequestAndShowNothing(t *testing.T) {
+func TestInternalErrorsAreLoggedWithTheRequestIDAndHidden(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	h := newHouse(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	answer := h.ask(request(http.MethodGet, "/v1/docs/search?query=fault", "", "X-Service-Key", secretKey, "X-Request-Id", "mine-1"))
+	h := newFixture(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	answer := h.send(request(http.MethodGet, "/v1/docs/search?query=fault", "", "X-Service-Key", secretKey, "X-Request-Id", "mine-1"))
 	if got := answer.Header().Get("X-Request-Id"); got != "mine-1" {
 		t.Errorf("the request id became %q", got)
 	}
 	if strings.Contains(answer.Body.String(), "passages") {
-		t.Errorf("the answer shows the cause: %s", answer.Body)
+		t.Errorf("the response has the cause: %s", answer.Body)
 	}
 	line := log.String()
 	if strings.Count(line, "\n") != 1 || !strings.Contains(line, "request_id=mine-1") || !strings.Contains(line, "route=/v1/docs/search") || !strings.Contains(line, "passages") {
 		t.Errorf("the log says %q", line)
 	}
 	log.Reset()
-	h.ask(request(http.MethodGet, "/v1/docs/search?query=quota", "", "X-Service-Key", secretKey))
+	h.send(request(http.MethodGet, "/v1/docs/search?query=quota", "", "X-Service-Key", secretKey))
 	if log.Len() > 0 {
-		t.Errorf("the caller's own mistake is logged: %s", &log)
+		t.Errorf("a client error is logged: %s", &log)
 	}
 }
 
-func TestOnlyHarmlessRequestIDsAreKept(t *testing.T) {
+func TestOnlySafeRequestIDsAreKept(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, id := range []string{"", "a b", strings.Repeat("x", 129), "<script>", "a\x00"} {
 		r := request(http.MethodGet, "/api/v1/nothing", "")
 		r.Header["X-Request-Id"] = []string{id}
-		if got := h.ask(r).Header().Get("X-Request-Id"); got == "" || got == id {
+		if got := h.send(r).Header().Get("X-Request-Id"); got == "" || got == id {
 			t.Errorf("%q became %q", id, got)
 		}
 	}

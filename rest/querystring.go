@@ -11,11 +11,11 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// readQuery moves a query string's parameters into variables, each checked.
-// A group's fields are named group[field], lists are repeated (with or without
-// [] at the end of the name), and a group may also be given whole as JSON.
-// Unknown parameters are ignored, but those of a closed group and, where there
-// is one, what is meant so: whatever is named name[field].
+// readQuery checks the parameters of a query string and copies them to the
+// variables. A field of a group has the name group[field]; the group may also be a
+// JSON object. A list repeats its parameter, with or without [] in the name.
+// Unknown parameters are ignored, except that a closed group rejects every
+// parameter of the form name[field].
 func readQuery(raw string, fields []field, into variables) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -30,8 +30,8 @@ func readQuery(raw string, fields []field, into variables) error {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if f.claims(name) && !slices.ContainsFunc(fields, func(other field) bool { return other.takes(name) }) {
-				return f.unknown(name)
+			if f.looksLikeMember(name) && !slices.ContainsFunc(fields, func(other field) bool { return other.hasName(name) }) {
+				return f.unknownField(name)
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func readParameters(values url.Values, fields []field, prefix string, into varia
 			name = prefix + "[" + f.name + "]"
 		}
 		given := slices.Clone(values[name])
-		if f.kind == texts {
+		if f.kind == textList {
 			given = append(given, values[name+"[]"]...)
 		}
 		if f.kind == group {
@@ -63,24 +63,24 @@ func readParameters(values url.Values, fields []field, prefix string, into varia
 			}
 			continue
 		}
-		read, wrong := f.fromParameters(given)
-		if err := f.accept(name, read, wrong, into); err != nil {
+		read, problem := f.fromParameters(given)
+		if err := f.store(name, read, problem, into); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withoutEmpty drops empty texts: a form sends what was not filled in so.
+// withoutEmpty removes empty texts, which HTML forms send for empty inputs.
 func withoutEmpty(k kind, given []string) []string {
-	if k != text && k != texts {
+	if k != text && k != textList {
 		return given
 	}
 	return slices.DeleteFunc(slices.Clone(given), func(s string) bool { return s == "" })
 }
 
-func (f *field) fromParameters(given []string) (read any, wrong string) {
-	if f.kind == texts {
+func (f *field) fromParameters(given []string) (read any, problem string) {
+	if f.kind == textList {
 		if f.commas && len(given) > 1 {
 			return nil, "is given more than once"
 		}
@@ -89,8 +89,8 @@ func (f *field) fromParameters(given []string) (read any, wrong string) {
 		}
 		list := make([]any, 0, len(given))
 		for _, s := range given {
-			if wrong := f.examineItem(s); wrong != "" {
-				return nil, wrong
+			if problem := f.checkItem(s); problem != "" {
+				return nil, problem
 			}
 			list = append(list, s)
 		}
@@ -100,7 +100,7 @@ func (f *field) fromParameters(given []string) (read any, wrong string) {
 		return nil, "is given more than once"
 	}
 	if given[0] == "" && (f.kind == integer || f.kind == number) {
-		return nil, f.numberWanted()
+		return nil, f.numberProblem()
 	}
 	return f.fromText(given[0])
 }
@@ -121,35 +121,34 @@ func readGroup(whole []string, values url.Values, f field, into variables) error
 	if err != nil || whole[0] == "" {
 		return apierr.Invalid(f.name, "must be a JSON object, or be given as "+f.name+"["+f.fields[0].name+"]=…")
 	}
-	return readInner(inner, &f, f.name+".", into)
+	return readGroupObject(inner, &f, f.name+".", into)
 }
 
-// claims reports whether a parameter wants to be one of a group: group[field],
-// and what was meant so, in another case, with blanks or with a slip in the
-// group's name.
-func (f *field) claims(parameter string) bool {
+// looksLikeMember reports whether a parameter is meant as a member of a group:
+// group[field], also with other case, spaces or a misspelled name.
+func (f *field) looksLikeMember(parameter string) bool {
 	meant := strings.ToLower(strings.TrimSpace(parameter))
 	if strings.Contains(meant, "[") && strings.HasSuffix(meant, "]") {
 		return true
 	}
-	rest, found := strings.CutPrefix(meant, f.name)
+	suffix, found := strings.CutPrefix(meant, f.name)
 	if !found {
 		return false
 	}
-	first, _ := utf8.DecodeRuneInString(rest)
-	return rest == "" || first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
+	first, _ := utf8.DecodeRuneInString(suffix)
+	return suffix == "" || first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
 }
 
-// takes reports whether a parameter is the field's, or one of its fields'.
-func (f *field) takes(parameter string) bool {
-	return parameter == f.name || f.kind == texts && parameter == f.name+"[]" || f.kind == group && f.hasParameter(parameter)
+// hasName reports whether a parameter belongs to the field or one of its members.
+func (f *field) hasName(parameter string) bool {
+	return parameter == f.name || f.kind == textList && parameter == f.name+"[]" || f.kind == group && f.hasMember(parameter)
 }
 
-// hasParameter reports whether a parameter is group[field], or for a list
+// hasMember reports whether a parameter is group[field] or, for a list,
 // group[field][].
-func (f *field) hasParameter(parameter string) bool {
+func (f *field) hasMember(parameter string) bool {
 	return slices.ContainsFunc(f.fields, func(inner field) bool {
 		name := f.name + "[" + inner.name + "]"
-		return parameter == name || inner.kind == texts && parameter == name+"[]"
+		return parameter == name || inner.kind == textList && parameter == name+"[]"
 	})
 }

@@ -10,42 +10,43 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// namePattern is what a name in a path looks like.
+// namePattern is the pattern of names in paths.
 const namePattern = "^[a-z][a-z0-9_-]{0,63}$"
 
-var nameForm = regexp.MustCompile(namePattern)
+var nameRegexp = regexp.MustCompile(namePattern)
 
-// once refuses to look ahead where looking has an effect.
-func (x *exchange) once() error {
+// rejectHead rejects HEAD for routes with redirects, since GET has an effect.
+func (x *exchange) rejectHead() error {
 	if x.route.redirect == "" {
 		return nil
 	}
-	x.w.Header().Set("Referrer-Policy", "no-referrer") // what the request's address holds goes nowhere with the browser
+	x.w.Header().Set("Referrer-Policy", "no-referrer") // the URL of the request has secrets
 	if x.r.Method != http.MethodHead {
 		return nil
 	}
 	x.w.Header().Set("Allow", http.MethodGet)
-	return apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path takes GET")
+	return apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path allows GET")
 }
 
-// leave sends the browser to where the answer says, if it does.
-func (x *exchange) leave(data json.RawMessage) (bool, error) {
-	at := data
+// redirect sends a redirect to the URL in the result, and reports whether the
+// result has one.
+func (x *exchange) redirect(data json.RawMessage) (bool, error) {
+	value := data
 	for key := range strings.SplitSeq(x.route.redirect, ".") {
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(at, &fields); err != nil {
-			return false, fmt.Errorf("read where to go: %w", err)
+		if err := json.Unmarshal(value, &fields); err != nil {
+			return false, fmt.Errorf("read the redirect URL: %w", err)
 		}
-		at = fields[key]
+		value = fields[key]
 	}
-	var place *string
-	if err := json.Unmarshal(at, &place); err != nil {
-		return false, fmt.Errorf("read where to go: %w", err)
+	var target *string
+	if err := json.Unmarshal(value, &target); err != nil {
+		return false, fmt.Errorf("read the redirect URL: %w", err)
 	}
-	if place == nil {
+	if target == nil {
 		return false, nil
 	}
-	x.w.Header().Set("Location", *place)
+	x.w.Header().Set("Location", *target)
 	x.send(http.StatusSeeOther, nil)
 	return true, nil
 }

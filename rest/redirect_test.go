@@ -8,9 +8,9 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-func TestACallbackSendsTheBrowserOnAndKeepsItsAddressToItself(t *testing.T) {
+func TestACallbackRedirectsWithoutAReferrer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for target, want := range map[string]string{
 		"/api/v1/oauth/callback/google?state=dashboard&code=c":  "https://app.example.com/connectors?oauth=connected&provider=google",
 		"/api/v1/auth/oidc/callback?state=dashboard&code=c":     "https://app.example.com/#code=code",
@@ -20,7 +20,7 @@ func TestACallbackSendsTheBrowserOnAndKeepsItsAddressToItself(t *testing.T) {
 		"/api/v1/oauth/callback/google?code=c&redirect_uri=x":   "",
 		"/api/v1/oauth/callback/google?state=s&redirectUrl=//x": "",
 	} {
-		answer := h.ask(request(http.MethodGet, target, ""))
+		answer := h.send(request(http.MethodGet, target, ""))
 		if got := answer.Header().Get("Location"); got != want {
 			t.Errorf("%s goes to %q", target, got)
 		}
@@ -33,23 +33,22 @@ func TestACallbackSendsTheBrowserOnAndKeepsItsAddressToItself(t *testing.T) {
 	}
 }
 
-func TestLookingAheadUsesNoStateUp(t *testing.T) {
+func TestHEADDoesNotUseTheState(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, target := range []string{"/api/v1/oauth/callback/google?state=s&code=c", "/api/v1/auth/oidc/callback?state=s&code=c"} {
-		answer := h.ask(request(http.MethodHead, target, ""))
+		answer := h.send(request(http.MethodHead, target, ""))
 		if answer.Code != http.StatusMethodNotAllowed || answer.Header().Get("Allow") != "GET" {
 			t.Errorf("HEAD %s: %d, Allow %q", target, answer.Code, answer.Header().Get("Allow"))
 		}
 	}
 	if len(h.calls) != 0 {
-		t.Errorf("it called %v", h.calls)
+		t.Errorf("resolver calls: %v", h.calls)
 	}
 }
 
-// A page of another origin may have its browser keep what ties it to a
-// connection, where it is named; everything else goes without credentials.
-func TestCookiesAreKeptForNamedOriginsAlone(t *testing.T) {
+// Only the start of an OAuth flow allows credentials, and only for named origins.
+func TestCredentialsAreAllowedForNamedOriginsOnly(t *testing.T) {
 	t.Parallel()
 	const page = "https://app.example.com"
 	for _, c := range []struct {
@@ -60,15 +59,15 @@ func TestCookiesAreKeptForNamedOriginsAlone(t *testing.T) {
 		{[]string{page}, "/api/v1/oauth/init", "true"}, {[]string{page}, "/api/v1/collections", ""},
 		{[]string{"https://other.example.com"}, "/api/v1/oauth/init", ""}, {[]string{"*"}, "/api/v1/oauth/init", ""}, {nil, "/api/v1/oauth/init", ""},
 	} {
-		h := newHouse(t, func(o *rest.Options) { o.Origins = c.origins })
-		answer := h.ask(request(http.MethodPost, c.path, `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session"))
+		h := newFixture(t, func(o *rest.Options) { o.Origins = c.origins })
+		answer := h.send(request(http.MethodPost, c.path, `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session"))
 		if got := answer.Header().Get("Access-Control-Allow-Credentials"); got != c.want {
 			t.Errorf("%v, %s: %q", c.origins, c.path, got)
 		}
 	}
-	h := newHouse(t, func(o *rest.Options) { o.Origins, o.Secure = []string{page}, true })
+	h := newFixture(t, func(o *rest.Options) { o.Origins, o.Secure = []string{page}, true })
 	for site, want := range map[string]http.SameSite{"": http.SameSiteLaxMode, "same-site": http.SameSiteLaxMode, "cross-site": http.SameSiteNoneMode} {
-		answer := h.ask(request(http.MethodPost, "/api/v1/oauth/init", `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session", "Sec-Fetch-Site", site))
+		answer := h.send(request(http.MethodPost, "/api/v1/oauth/init", `{"provider":"google"}`, "Origin", page, "Authorization", "Bearer session", "Sec-Fetch-Site", site))
 		cookies := (&http.Response{Header: answer.Header()}).Cookies()
 		if len(cookies) != 1 || cookies[0].SameSite != want || !cookies[0].Secure || !cookies[0].HttpOnly || !strings.HasPrefix(cookies[0].Name, "__Host-magpie_oauth_") || cookies[0].Path != "/" {
 			t.Errorf("%q: %v", site, answer.Header().Values("Set-Cookie"))

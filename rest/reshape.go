@@ -14,30 +14,30 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// head is how the body of every answer begins.
-const head = `{"data":`
+// bodyPrefix is the beginning of every result body.
+const bodyPrefix = `{"data":`
 
-// reshape makes the body {"data": …} of an operation's data; a paged answer has
-// next_cursor beside it, null at the end.
+// reshape converts the result of an operation to the body {"data": …}. A page also
+// has next_cursor, which is null on the last page.
 func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
-	raw, at := data, s
+	raw, target := data, s
 	if r.answer != "." {
 		var err error
-		if raw, err = dig(data, r.answer); err != nil {
+		if raw, err = valueAt(data, r.answer); err != nil {
 			return nil, err
 		}
-		at = s.at(r.answer)
+		target = s.lookup(r.answer)
 	}
-	if kept, ok := at.withoutEmpty(raw); ok {
-		body := append(make([]byte, 0, len(raw)+len(head)), head...)
+	if kept, ok := target.withoutEmpty(raw); ok {
+		body := append(make([]byte, 0, len(raw)+len(bodyPrefix)), bodyPrefix...)
 		return append(append(body, kept...), "}}"...), nil
 	}
-	if body := withoutCopy(at, data, raw); body != nil && r.pages == "" {
+	if body := withoutCopy(target, data, raw); body != nil && r.pages == "" {
 		return body, nil
 	}
 	body := make([]byte, 0, len(raw)+64)
-	body = append(body, head...)
-	body, err := at.write(body, raw)
+	body = append(body, bodyPrefix...)
+	body, err := target.write(body, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -51,20 +51,20 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 	return append(body, '}'), nil
 }
 
-// withoutCopy is data where it is the body already; nil where it is not.
+// withoutCopy returns data if it is equal to the body, or nil.
 func withoutCopy(s *shape, data, raw json.RawMessage) []byte {
-	if s.plain && len(data) == len(head)+len(raw)+len("}") && bytes.HasPrefix(data, []byte(head)) {
+	if s.verbatim && len(data) == len(bodyPrefix)+len(raw)+len("}") && bytes.HasPrefix(data, []byte(bodyPrefix)) {
 		return data
 	}
 	return nil
 }
 
 func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
-	raw, err := dig(data, r.pages)
+	raw, err := valueAt(data, r.pages)
 	if err != nil {
 		return nil, err
 	}
-	if raw, err = dig(raw, "pageInfo"); err != nil {
+	if raw, err = valueAt(raw, "pageInfo"); err != nil {
 		return nil, err
 	}
 	var info struct {
@@ -72,7 +72,7 @@ func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
 		EndCursor   *string `json:"endCursor"`
 	}
 	if err := json.Unmarshal(raw, &info); err != nil {
-		return nil, fmt.Errorf("read the page's end: %w", err)
+		return nil, fmt.Errorf("read pageInfo: %w", err)
 	}
 	if !info.HasNextPage || info.EndCursor == nil {
 		return []byte("null"), nil
@@ -80,35 +80,34 @@ func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
 	return encode(wrapCursor(r.Pattern, *info.EndCursor)), nil
 }
 
-// dig takes the value under a dotted path of keys.
-func dig(raw json.RawMessage, path string) (json.RawMessage, error) {
+// valueAt returns the value at a dotted path of keys.
+func valueAt(raw json.RawMessage, path string) (json.RawMessage, error) {
 	for key := range strings.SplitSeq(path, ".") {
 		fields, err := parts(raw, 1)
 		if err != nil {
-			return nil, fmt.Errorf("take %s out of the answer: %w", path, err)
+			return nil, fmt.Errorf("read %s of the result: %w", path, err)
 		}
 		if raw = valueOf(fields, key); raw == nil {
-			return nil, fmt.Errorf("the answer has no %s", path)
+			return nil, fmt.Errorf("the result has no %s", path)
 		}
 	}
 	return raw, nil
 }
 
-// edgeError is the first GraphQL error as the error of the edge. Its code and
-// message are those that the server's error presenter gave it. GraphQL's own
-// refusals of a value are the caller's mistake.
-func (r *route) edgeError(list gqlerror.List) error {
+// apiError converts the first GraphQL error. Code and message are those of the
+// server's error presenter. Validation errors of GraphQL become invalid requests.
+func (r *route) apiError(list gqlerror.List) error {
 	first := list[0]
 	var known *apierr.Error
 	if !errors.As(first.Err, &known) {
 		known = &apierr.Error{Cause: first.Err}
 	}
 	code := known.Code
-	switch given := first.Extensions["code"].(type) {
+	switch value := first.Extensions["code"].(type) {
 	case string:
-		code = apierr.Code(given)
+		code = apierr.Code(value)
 	case apierr.Code:
-		code = given
+		code = value
 	}
 	switch code {
 	case "GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED", "BAD_USER_INPUT":
@@ -125,17 +124,16 @@ func (r *route) edgeError(list gqlerror.List) error {
 	if seconds, ok := first.Extensions["retryAfter"].(int); ok && e.RetryAfter == 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	// Resolvers name an input as GraphQL does; callers of REST know another name.
-	if name, rest, ok := strings.Cut(e.Message, ": "); ok && code == apierr.InvalidRequest {
+	// Resolvers use the GraphQL name of an input, which may differ from the REST name.
+	if name, problem, ok := strings.Cut(e.Message, ": "); ok && code == apierr.InvalidRequest {
 		if wire := wireName(r.fields, name); wire != "" {
-			e.Field, e.Message = wire, wire+": "+rest
+			e.Field, e.Message = wire, wire+": "+problem
 		}
 	}
 	return e
 }
 
-// wireName is the name on the wire of what an operation's input calls name;
-// empty when it has none.
+// wireName returns the REST name of an operation's input field, or "".
 func wireName(fields []field, name string) string {
 	for _, f := range fields {
 		switch f.kind {
@@ -144,7 +142,7 @@ func wireName(fields []field, name string) string {
 				return f.name + "." + inner
 			}
 		case objects:
-			if inner := f.wireNameInside(name); inner != "" {
+			if inner := f.itemWireName(name); inner != "" {
 				return inner
 			}
 		}
@@ -155,16 +153,16 @@ func wireName(fields []field, name string) string {
 	return ""
 }
 
-// wireNameInside is the name on the wire of a field of an array's item, which
-// an operation calls items[3].name, or name where the item stands alone.
-func (f *field) wireNameInside(name string) string {
-	if f.alone != "" && !strings.Contains(name, "[") {
+// itemWireName returns the REST name of a field of an array's item. The operation
+// calls the field items[3].name, or name for a single item.
+func (f *field) itemWireName(name string) string {
+	if f.single != "" && !strings.Contains(name, "[") {
 		return wireName(f.fields, name)
 	}
 	list := f.variable[strings.LastIndexByte(f.variable, '.')+1:]
-	place, inner, found := strings.Cut(name, "].")
-	index, ours := strings.CutPrefix(place, list+"[")
-	if !found || !ours {
+	before, inner, found := strings.Cut(name, "].")
+	index, matches := strings.CutPrefix(before, list+"[")
+	if !found || !matches {
 		return ""
 	}
 	if inner = wireName(f.fields, inner); inner == "" {

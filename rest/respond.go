@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
-// errorBody is the JSON of an error, the same everywhere.
+// errorBody returns the JSON of an error.
 func errorBody(code apierr.Code, message string) []byte {
 	var body struct {
 		Error struct {
@@ -27,7 +27,7 @@ func errorBody(code apierr.Code, message string) []byte {
 	return encode(body)
 }
 
-// encode is JSON without the escapes meant for HTML pages.
+// encode returns JSON without HTML escapes.
 func encode(value any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -38,7 +38,7 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte{'\n'})
 }
 
-// send writes a whole answer. Nil is no body.
+// send writes the response. A nil body means none.
 func (x *exchange) send(status int, body []byte) {
 	h := x.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -47,48 +47,49 @@ func (x *exchange) send(status int, body []byte) {
 		h.Set("Content-Type", "application/json; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	x.deadline()
-	x.began = true
+	x.extendDeadline()
+	x.started = true
 	x.w.WriteHeader(status)
 	if body == nil {
 		return
 	}
 	if _, err := x.w.Write(body); err != nil {
-		x.log(slog.LevelDebug, "the client went away", err)
+		x.log(slog.LevelDebug, "client disconnected", err)
 	}
 }
 
-// deadline gives the next write its time. A writer that knows no deadlines, as
-// in tests, goes without.
-func (x *exchange) deadline() {
-	_ = x.control.SetWriteDeadline(time.Now().Add(x.t.limits.Write)) // the wall clock: it is the connection's
+// extendDeadline sets the deadline of the next write. Writers of tests may not
+// support it.
+func (x *exchange) extendDeadline() {
+	_ = x.control.SetWriteDeadline(time.Now().Add(x.t.limits.Write)) // the wall clock, which deadlines use
 }
 
-// fail answers an error by its code. What is our fault is logged here, once,
-// with its cause; the caller sees the request id and nothing else of it.
+// fail sends an error response. Server errors are logged with their cause, of which
+// the client sees the request ID only.
 func (x *exchange) fail(err error) {
 	e := apierr.From(err)
 	status := e.Code.Status()
 	switch {
 	case status < http.StatusInternalServerError:
-	case errors.Is(x.r.Context().Err(), context.Canceled): // nobody waits for the answer
-		x.log(slog.LevelDebug, "the client left", err)
+	case errors.Is(x.r.Context().Err(), context.Canceled): // the client has disconnected
+		x.log(slog.LevelDebug, "client disconnected", err)
 	default:
 		x.log(slog.LevelError, "request failed", err)
 	}
 	h := x.w.Header()
 	if e.RetryAfter > 0 {
-		h.Set("Retry-After", seconds(e.RetryAfter))
+		h.Set("Retry-After", retrySeconds(e.RetryAfter))
 	}
 	if status == http.StatusUnauthorized && x.dashboard() {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	code, message := shown(e)
+	code, message := publicError(e)
 	x.send(status, errorBody(code, message))
 }
 
-// shown is what a caller may see of an error: nothing of an internal one.
-func shown(e *apierr.Error) (apierr.Code, string) {
+// publicError returns the code and message that a client may see. Details of
+// internal errors are hidden.
+func publicError(e *apierr.Error) (apierr.Code, string) {
 	if e.Code.Status() == http.StatusInternalServerError {
 		hidden := apierr.From(errors.New("hidden"))
 		return hidden.Code, hidden.Message
@@ -96,8 +97,8 @@ func shown(e *apierr.Error) (apierr.Code, string) {
 	return e.Code, e.Message
 }
 
-// seconds rounds up, so that whoever waits that long has waited enough.
-func seconds(d time.Duration) string {
+// retrySeconds returns a duration in seconds, rounded up.
+func retrySeconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
 }
 

@@ -7,17 +7,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// syncFields are those of a sync's body, which a plan takes too.
+// syncFields returns the fields of a sync, which a plan has, too.
 func syncFields() []field {
 	return []field{
 		{name: "sync_mode", variable: "input.syncMode", allowed: []string{"full", "incremental", "auto"}},
-		{name: "file_filter", variable: "input.fileFilter", kind: texts},
-		{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean, about: "Deprecated: the same as sync_mode full."},
+		{name: "file_filter", variable: "input.fileFilter", kind: textList},
+		{name: "force_full_sync", variable: "input.forceFullSync", kind: boolean, description: "Deprecated: the same as sync_mode full."},
 	}
 }
 
-// engineRoutes are those of plans, of deletions in quarantine, of restorations
-// and of a connector's statistics.
+// engineRoutes returns the routes of plans, deletions in quarantine, restorations and
+// statistics of a connector.
 func engineRoutes() []*route {
 	const dashboard = viewer.SurfaceDashboard
 	const connector = "/api/v1/connectors/{id}"
@@ -26,7 +26,7 @@ func engineRoutes() []*route {
 		{Route: Route{http.MethodGet, connector + "/plan/{jobId}", "GetSyncPlan", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, connector + "/plan/{jobId}/items", "ListSyncPlanItems", dashboard, false, 200},
 			from: query, pages: "data.items", answer: "data.items", fields: slices.Concat(sorting("path", "action", "created_at", "updated_at"), []field{
-				{name: "action", variable: "action", upper: true, list: true,
+				{name: "action", variable: "action", enum: true, list: true,
 					allowed: []string{"add", "modify", "compare", "unchanged", "skip", "fail", "delete", "quarantine", "keep"}},
 				matching("Only items whose path contains this."),
 			})},

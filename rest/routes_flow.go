@@ -6,7 +6,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// flowRoutes are those that stop syncs and let them go on.
+// flowRoutes returns the routes that pause and resume syncs.
 func flowRoutes() []*route {
 	const dashboard = viewer.SurfaceDashboard
 	const connector = "/api/v1/connectors/{id}"

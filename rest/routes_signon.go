@@ -6,39 +6,41 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// maxReturned bounds what a provider sends a browser back with, in characters.
+// maxReturned is the maximum length of the parameters of a provider's redirect, in
+// characters.
 const maxReturned = 4000
 
-// signOnRoutes are sign-in by an OpenID provider and connections by OAuth.
+// signOnRoutes returns the routes of sign-in by an OpenID provider and of OAuth
+// connections.
 func signOnRoutes() []*route {
 	const dashboard = viewer.SurfaceDashboard
 	returned := []field{
-		{name: "state", variable: "input.state", required: true, longest: maxReturned, about: "What the address that the browser went to had as its state. It works once, for ten minutes."},
-		{name: "code", variable: "input.code", longest: maxReturned, about: "What the provider gives the service tokens for."},
-		{name: "error", variable: "input.error", longest: maxReturned, about: "Why the provider gives none, such as access_denied."},
-		{name: "error_description", variable: "input.errorDescription", longest: maxReturned, about: "The provider's words for it."},
+		{name: "state", variable: "input.state", required: true, maxLength: maxReturned, description: "The state of the authorization URL. It is valid once, for ten minutes."},
+		{name: "code", variable: "input.code", maxLength: maxReturned, description: "The authorization code."},
+		{name: "error", variable: "input.error", maxLength: maxReturned, description: "The error code of the provider, such as access_denied."},
+		{name: "error_description", variable: "input.errorDescription", maxLength: maxReturned, description: "The error description of the provider."},
 	}
-	issuer := field{name: "iss", variable: "input.issuer", longest: maxReturned, about: "The provider, from those that say so (RFC 9207)."}
+	issuer := field{name: "iss", variable: "input.issuer", maxLength: maxReturned, description: "The issuer, if the provider sends it (RFC 9207)."}
 	return []*route{
 		{Route: Route{http.MethodGet, "/api/v1/auth/methods", "SignInMethods", dashboard, true, 200}},
 		{Route: Route{http.MethodPost, "/api/v1/auth/oidc/start", "StartOIDCSignIn", dashboard, true, 200},
-			from: body, fields: []field{{name: "redirect_url", variable: "redirectUrl", longest: maxReturned,
-				about: "Where the browser goes in the end: an address of this service or of one of DASHBOARD_ORIGINS. Without one, the callback answers in JSON."}}},
+			from: body, fields: []field{{name: "redirect_url", variable: "redirectUrl", maxLength: maxReturned,
+				description: "The final redirect target: a URL of this service or of one of DASHBOARD_ORIGINS. Without it, the callback returns JSON."}}},
 		{Route: Route{http.MethodGet, "/api/v1/auth/oidc/callback", "AnswerOIDCSignIn", dashboard, true, 200},
-			from: query, fields: append(returned[:len(returned):len(returned)], issuer), input: true, refuses: true, redirect: "data.redirect_url"},
+			from: query, fields: append(returned[:len(returned):len(returned)], issuer), input: true, mayForbid: true, redirect: "data.redirect_url"},
 		{Route: Route{http.MethodPost, "/api/v1/auth/oidc/finish", "FinishOIDCSignIn", dashboard, true, 200},
-			from: body, refuses: true, fields: []field{
-				{name: "code", variable: "code", required: true, longest: maxReturned},
-				{name: "binding", variable: "binding", required: true, longest: maxReturned},
+			from: body, mayForbid: true, fields: []field{
+				{name: "code", variable: "code", required: true, maxLength: maxReturned},
+				{name: "binding", variable: "binding", required: true, maxLength: maxReturned},
 			}},
 
 		{Route: Route{http.MethodPost, "/api/v1/oauth/init", "StartOAuth", dashboard, false, 200},
-			from: body, input: true, binds: true, fields: []field{
-				{name: "provider", variable: "input.provider", required: true, filled: true, longest: maxName},
+			from: body, input: true, startsFlow: true, fields: []field{
+				{name: "provider", variable: "input.provider", required: true, nonEmpty: true, maxLength: maxName},
 				{name: "connectorId", variable: "input.connectorId", kind: uid},
-				{name: "redirectUrl", variable: "input.redirectUrl", longest: maxReturned},
+				{name: "redirectUrl", variable: "input.redirectUrl", maxLength: maxReturned},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/oauth/callback/{provider}", "FinishOAuth", dashboard, true, 200},
-			from: query, fields: returned, input: true, named: "input.provider", optional: true, refuses: true, bound: true, redirect: "data.redirectUrl"},
+			from: query, fields: returned, input: true, nameVariable: "input.provider", optionalSession: true, mayForbid: true, finishesFlow: true, redirect: "data.redirectUrl"},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The bounds of searches on the dashboard, of conversations and of API keys.
+// Limits of searches on the dashboard, of conversations and of API keys.
 const (
 	maxFacetValues = 100
 	maxRanges      = 20
@@ -20,50 +20,50 @@ const (
 	maxTop         = 100
 )
 
-// talkRoutes are searches with facets, conversations, what was asked, and API
-// keys.
+// talkRoutes returns the routes of searches with facets, conversations, analytics and
+// API keys.
 func talkRoutes() []*route {
 	const dashboard = viewer.SurfaceDashboard
 	const conversation, feedback = "/api/v1/conversations/{id}", "/api/v1/conversations/{id}/messages/{messageId}/feedback"
-	kinds := field{name: "kind", variable: "kind", upper: true, allowed: []string{"chat", "agent"}}
-	agent := field{name: "agent", variable: "agentId", kind: uid, about: "Only conversations with this agent."}
+	kinds := field{name: "kind", variable: "kind", enum: true, allowed: []string{"chat", "agent"}}
+	agent := field{name: "agent", variable: "agentId", kind: uid, description: "Only conversations with this agent."}
 	return []*route{
 		{Route: Route{http.MethodGet, "/api/v1/search", "SearchDashboard", dashboard, false, 200},
-			from: query, fields: append(dashboardSearch(true), facetFields("Counted when named.")...), input: true, reach: "input.collection"},
+			from: query, fields: append(dashboardSearch(true), facetFields("Counted when named.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/facets", "SearchFacets", dashboard, false, 200},
-			from: query, fields: append(dashboardSearch(false), facetFields("All when left out.")...), input: true, reach: "input.collection"},
+			from: query, fields: append(dashboardSearch(false), facetFields("All when left out.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/suggestions", "SearchSuggestions", dashboard, false, 200},
-			from: query, reach: "collection", fields: []field{
-				{name: "prefix", variable: "prefix", required: true, filled: true, longest: maxMatching, about: "What has been typed."},
+			from: query, scopeVariable: "collection", fields: []field{
+				{name: "prefix", variable: "prefix", required: true, nonEmpty: true, maxLength: maxMatching, description: "The beginning of a query."},
 				{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxSuggestions)},
 				{name: "collection", variable: "collection", kind: uid},
 			}},
 
 		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data", fields: []field{
-			{name: "q", variable: "matching", longest: maxMatching, about: "Only conversations whose title or messages contain this."}, agent, kinds,
+			{name: "q", variable: "matching", maxLength: maxMatching, description: "Only conversations whose title or messages contain this."}, agent, kinds,
 		}},
 		{Route: Route{http.MethodDelete, "/api/v1/conversations", "DeleteConversations", dashboard, false, 204}, from: query, fields: []field{agent, kinds}},
 		{Route: Route{http.MethodGet, conversation, "GetConversation", dashboard, false, 200}, pages: "data.messages", perPage: maxPage},
 		{Route: Route{http.MethodPut, conversation, "RenameConversation", dashboard, false, 200},
-			from: body, fields: []field{{name: "title", variable: "title", required: true, filled: true, longest: maxTitle}}},
+			from: body, fields: []field{{name: "title", variable: "title", required: true, nonEmpty: true, maxLength: maxTitle}}},
 		{Route: Route{http.MethodDelete, conversation, "DeleteConversation", dashboard, false, 204}},
 		{Route: Route{http.MethodGet, conversation + "/export", "ExportConversation", dashboard, false, 200},
-			from: query, fields: []field{{name: "format", variable: "format", upper: true, allowed: []string{"markdown", "json"}}}},
+			from: query, fields: []field{{name: "format", variable: "format", enum: true, allowed: []string{"markdown", "json"}}}},
 		{Route: Route{http.MethodPut, feedback, "SetFeedback", dashboard, false, 200}, from: body, input: true, fields: []field{
-			{name: "rating", variable: "input.rating", required: true, upper: true, allowed: []string{"positive", "negative"}},
-			{name: "reason", variable: "input.reason", upper: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
-			{name: "comment", variable: "input.comment", longest: maxComment},
+			{name: "rating", variable: "input.rating", required: true, enum: true, allowed: []string{"positive", "negative"}},
+			{name: "reason", variable: "input.reason", enum: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
+			{name: "comment", variable: "input.comment", maxLength: maxComment},
 		}},
 		{Route: Route{http.MethodDelete, feedback, "RemoveFeedback", dashboard, false, 204}},
 
 		{Route: Route{http.MethodGet, "/api/v1/usage", "GetUsage", dashboard, false, 200}},
 		{Route: Route{http.MethodGet, "/api/v1/analytics/queries", "GetQueryAnalytics", dashboard, false, 200}, from: query, fields: []field{
-			{name: "from", variable: "from", kind: moment, about: "A moment of the first day; 29 days before the last one when left out."},
-			{name: "to", variable: "to", kind: moment, about: "A moment of the last day; today when left out."},
+			{name: "from", variable: "from", kind: timestamp, description: "A time on the first day; default 29 days before the last day."},
+			{name: "to", variable: "to", kind: timestamp, description: "A time on the last day; default today."},
 			{name: "collection", variable: "collectionId", kind: uid},
 			{name: "apiKey", variable: "apiKeyId", kind: uid},
-			{name: "kind", variable: "kind", upper: true, allowed: []string{"search", "chat"}},
-			{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), about: "How many questions each list has; 10 when left out."},
+			{name: "kind", variable: "kind", enum: true, allowed: []string{"search", "chat"}},
+			{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), description: "The maximum length of each list; default 10."},
 		}},
 
 		{Route: Route{http.MethodGet, "/api/v1/api-keys", "ListAPIKeys", dashboard, false, 200}, pages: "data"},
@@ -71,15 +71,15 @@ func talkRoutes() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/api-keys/{id}", "GetAPIKey", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, "/api/v1/api-keys/{id}", "UpdateAPIKey", dashboard, false, 200}, from: body, input: true, fields: keyFields(false)},
 		{Route: Route{http.MethodPost, "/api/v1/api-keys/{id}/rotate", "RotateAPIKey", dashboard, false, 200}, from: body, fields: []field{
-			{name: "overlapMinutes", variable: "overlapMinutes", kind: integer, bounds: between(0, maxOverlap), about: "How long the keys before work, too; 1440 when left out."},
-			{name: "expiresAt", variable: "expiresAt", kind: moment, about: "The new end of the pair; it stays when left out."},
+			{name: "overlapMinutes", variable: "overlapMinutes", kind: integer, bounds: between(0, maxOverlap), description: "The time in minutes during which the old keys stay valid; default 1440."},
+			{name: "expiresAt", variable: "expiresAt", kind: timestamp, description: "The new expiry of the pair; default unchanged."},
 		}},
 		{Route: Route{http.MethodDelete, "/api/v1/api-keys/{id}", "RevokeAPIKey", dashboard, false, 204}},
 	}
 }
 
-// dashboardSearch are the fields of a search, with what only the dashboard has.
-// Without a page the text may be left out.
+// dashboardSearch returns the fields of a search on the dashboard. Without a page, the
+// query is optional.
 func dashboardSearch(paged bool) []field {
 	var fields []field
 	for _, f := range searchFields() {
@@ -92,14 +92,14 @@ func dashboardSearch(paged bool) []field {
 			f.required = paged
 		case "filters":
 			f.fields = append(f.fields,
-				field{name: "sections", variable: "input.filters.sections", kind: texts},
-				field{name: "versions", variable: "input.filters.versions", kind: texts},
-				field{name: "languages", variable: "input.filters.languages", kind: texts},
-				field{name: "sources", variable: "input.filters.sources", kind: texts},
-				field{name: "connectors", variable: "input.filters.connectors", kind: texts, ids: true},
-				field{name: "collections", variable: "input.filters.collections", kind: texts, ids: true},
-				field{name: "changed_from", variable: "input.filters.changedFrom", kind: moment},
-				field{name: "changed_until", variable: "input.filters.changedUntil", kind: moment},
+				field{name: "sections", variable: "input.filters.sections", kind: textList},
+				field{name: "versions", variable: "input.filters.versions", kind: textList},
+				field{name: "languages", variable: "input.filters.languages", kind: textList},
+				field{name: "sources", variable: "input.filters.sources", kind: textList},
+				field{name: "connectors", variable: "input.filters.connectors", kind: textList, uuids: true},
+				field{name: "collections", variable: "input.filters.collections", kind: textList, uuids: true},
+				field{name: "changed_from", variable: "input.filters.changedFrom", kind: timestamp},
+				field{name: "changed_until", variable: "input.filters.changedUntil", kind: timestamp},
 			)
 		}
 		fields = append(fields, f)
@@ -107,32 +107,32 @@ func dashboardSearch(paged bool) []field {
 	return append(fields, field{name: "prefix", variable: "input.prefix", kind: boolean})
 }
 
-// facetFields say what is counted.
+// facetFields returns the fields of facets.
 func facetFields(about string) []field {
 	const end = `(\.\.|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)`
 	return []field{
-		{name: "facets", variable: "input.facets.fields", kind: texts, upper: true, commas: true, most: maxRanges, about: "What documents are counted by. " + about,
+		{name: "facets", variable: "input.facets.fields", kind: textList, enum: true, commas: true, maxItems: maxRanges, description: "The facets. " + about,
 			allowed: []string{"section", "version", "tags", "doc_type", "language", "collection", "source", "connector", "date"}},
 		{name: "facet_limit", variable: "input.facets.first", kind: integer, bounds: between(1, maxFacetValues)},
-		{name: "ranges", variable: "input.facets.ranges", kind: texts, most: maxRanges,
-			form: &form{regexp.MustCompile("^" + end + "/" + end + "$"), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01"}},
+		{name: "ranges", variable: "input.facets.ranges", kind: textList, maxItems: maxRanges,
+			format: &format{regexp.MustCompile("^" + end + "/" + end + "$"), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01"}},
 	}
 }
 
-// keyFields are the settings of a pair of keys. What cannot be null is left as
-// it is by null.
+// keyFields returns the fields of a pair of keys. For other than nullable fields, null
+// means unchanged.
 func keyFields(create bool) []field {
 	return []field{
-		{name: "name", variable: "input.name", required: create, filled: true, longest: maxName},
+		{name: "name", variable: "input.name", required: create, nonEmpty: true, maxLength: maxName},
 		{name: "allowAllCollections", variable: "input.allowAllCollections", kind: boolean},
-		{name: "allowedCollections", variable: "input.allowedCollections", kind: texts, ids: true},
+		{name: "allowedCollections", variable: "input.allowedCollections", kind: textList, uuids: true},
 		{name: "defaultCollection", variable: "input.defaultCollection", kind: uid, nullable: !create},
-		{name: "allowedHosts", variable: "input.allowedHosts", kind: texts, required: create},
-		{name: "allowedReferers", variable: "input.allowedReferers", kind: texts},
+		{name: "allowedHosts", variable: "input.allowedHosts", kind: textList, required: create},
+		{name: "allowedReferers", variable: "input.allowedReferers", kind: textList},
 		{name: "widgetModelId", variable: "input.widgetModelId", nullable: !create},
-		{name: "widgetContext", variable: "input.widgetContext", nullable: !create, longest: maxContext},
+		{name: "widgetContext", variable: "input.widgetContext", nullable: !create, maxLength: maxContext},
 		{name: "requireSignature", variable: "input.requireSignature", kind: boolean},
 		{name: "rateLimitPerMinute", variable: "input.rateLimitPerMinute", kind: integer, nullable: !create, bounds: between(0, maxPerMinute)},
-		{name: "expiresAt", variable: "input.expiresAt", kind: moment, nullable: !create},
+		{name: "expiresAt", variable: "input.expiresAt", kind: timestamp, nullable: !create},
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-func TestUnknownPathsAndMethodsAreAnsweredInJSON(t *testing.T) {
+func TestUnknownPathsAndMethodsAreJSONErrors(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for target, want := range map[string]struct {
 		method string
 		status int
@@ -43,7 +43,7 @@ func TestUnknownPathsAndMethodsAreAnsweredInJSON(t *testing.T) {
 	} {
 		r := request(want.method, "/", "", "Authorization", "Bearer session")
 		r.URL.Path, r.URL.RawPath = unescaped(t, target), target
-		answer := h.ask(r)
+		answer := h.send(r)
 		got := refusalOf(t, answer)
 		if got.status != want.status || answer.Header().Get("Allow") != want.allow || answer.Header().Get("X-Request-Id") == "" {
 			t.Errorf("%s %s: %+v, Allow %q", want.method, target, got, answer.Header().Get("Allow"))
@@ -59,13 +59,13 @@ func unescaped(t *testing.T, path string) string {
 	return strings.NewReplacer("%2e", ".", "%2E", ".").Replace(path)
 }
 
-func TestMalformedIDsNameNothing(t *testing.T) {
+func TestMalformedIDsAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, id := range []string{"1", "%00", "%ff", "018f00000000800080000000000c0111", "urn:uuid:" + collectionID, "{" + collectionID + "}", collectionID + "%0a", strings.Repeat("a", 4000)} {
 		r := httptest.NewRequest(http.MethodDelete, "/api/v1/collections/"+id, nil)
 		r.Header.Set("Authorization", "Bearer session")
-		if got := refusalOf(t, h.ask(r)); got != (refusal{404, "not_found", "Collection not found"}) {
+		if got := refusalOf(t, h.send(r)); got != (refusal{404, "not_found", "Collection not found"}) {
 			t.Errorf("%.60q: %+v", id, got)
 		}
 	}
@@ -74,14 +74,14 @@ func TestMalformedIDsNameNothing(t *testing.T) {
 	}
 	upper := httptest.NewRequest(http.MethodGet, "/api/v1/collections/"+strings.ToUpper(collectionID), nil)
 	upper.Header.Set("Authorization", "Bearer session")
-	if answer := h.ask(upper); answer.Code != 200 {
+	if answer := h.send(upper); answer.Code != 200 {
 		t.Errorf("an upper case id is answered %d", answer.Code)
 	}
 }
 
 func TestHEADIsGETWithoutABody(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(newHouse(t).http)
+	server := httptest.NewServer(newFixture(t).http)
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/v1/docs/search?query=q", nil)
 	if err != nil {
@@ -98,11 +98,11 @@ func TestHEADIsGETWithoutABody(t *testing.T) {
 	}
 }
 
-func TestOtherPathsAreLeftToTheNextHandler(t *testing.T) {
+func TestOtherPathsGoToTheNextHandler(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, target := range []string{"/", "/v10/docs", "/api", "/api/v2/collections", "/graphql", "/webhooks/connectors/github"} {
-		if answer := h.ask(request(http.MethodGet, target, "")); !strings.HasPrefix(answer.Body.String(), "404 page not found") {
+		if answer := h.send(request(http.MethodGet, target, "")); !strings.HasPrefix(answer.Body.String(), "404 page not found") {
 			t.Errorf("%s: %d %s", target, answer.Code, answer.Body)
 		}
 		if h.rest.Supports(request(http.MethodGet, target, "")) {
@@ -113,10 +113,10 @@ func TestOtherPathsAreLeftToTheNextHandler(t *testing.T) {
 
 func TestCORSOfTheTwoSurfaces(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(o *rest.Options) { o.Origins = []string{"https://app.example.com"} })
-	closed := newHouse(t)
-	preflight := func(h *house, target, origin, method, headers string) http.Header {
-		return h.ask(request(http.MethodOptions, target, "", "Origin", origin, "Access-Control-Request-Method", method, "Access-Control-Request-Headers", headers)).Header()
+	h := newFixture(t, func(o *rest.Options) { o.Origins = []string{"https://app.example.com"} })
+	closed := newFixture(t)
+	preflight := func(h *fixture, target, origin, method, headers string) http.Header {
+		return h.send(request(http.MethodOptions, target, "", "Origin", origin, "Access-Control-Request-Method", method, "Access-Control-Request-Headers", headers)).Header()
 	}
 	for _, c := range []struct {
 		what    string
@@ -136,7 +136,7 @@ func TestCORSOfTheTwoSurfaces(t *testing.T) {
 			t.Errorf("%s: %v", c.what, c.headers)
 		}
 	}
-	answer := h.ask(search("X-Service-Key", secretKey, "Origin", "https://anywhere.example.org"))
+	answer := h.send(search("X-Service-Key", secretKey, "Origin", "https://anywhere.example.org"))
 	exposed := answer.Header().Get("Access-Control-Expose-Headers")
 	for _, name := range []string{"X-Conversation-Id", "X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Retry-After"} {
 		if !strings.Contains(exposed, name) {
@@ -145,15 +145,15 @@ func TestCORSOfTheTwoSurfaces(t *testing.T) {
 	}
 }
 
-func TestPagesLeadFromOneToTheNext(t *testing.T) {
+func TestCursorsLeadToTheNextPage(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	var list struct {
 		Data []json.RawMessage `json:"data"`
 		Next string            `json:"next_cursor"`
 	}
 	get := func(target string) *httptest.ResponseRecorder {
-		return h.ask(request(http.MethodGet, target, "", "Authorization", "Bearer session"))
+		return h.send(request(http.MethodGet, target, "", "Authorization", "Bearer session"))
 	}
 	if err := json.Unmarshal(get("/api/v1/collections").Body.Bytes(), &list); err != nil || list.Next == "" || len(list.Data) != 1 {
 		t.Fatalf("%+v %v", list, err)
@@ -178,9 +178,9 @@ func TestPagesLeadFromOneToTheNext(t *testing.T) {
 	}
 }
 
-func TestASpentQuotaIsAnsweredBySearchAndChat(t *testing.T) {
+func TestSearchAndChatReportAnExceededQuota(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.chat = func(context.Context, call) (any, error) {
 		return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")
 	}
@@ -189,25 +189,25 @@ func TestASpentQuotaIsAnsweredBySearchAndChat(t *testing.T) {
 		request(http.MethodGet, "/api/v1/search?query=quota", "", "Authorization", "Bearer session"),
 	}
 	for _, r := range requests {
-		if got := refusalOf(t, h.ask(r)); got != (refusal{402, "quota_exceeded", "Query limit exceeded"}) {
+		if got := refusalOf(t, h.send(r)); got != (refusal{402, "quota_exceeded", "Query limit exceeded"}) {
 			t.Errorf("%s: %+v", r.URL.Path, got)
 		}
 	}
 	if len(h.calls) != len(requests) {
-		t.Errorf("a request runs its operation once, not as %v", h.calls)
+		t.Errorf("resolver calls: %v, want one for each request", h.calls)
 	}
 }
 
-func TestAClientThatLeavesIsNoFailure(t *testing.T) {
+func TestADisconnectIsNotLoggedAsAnError(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	h := newHouse(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
+	h := newFixture(t, func(o *rest.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
 	ctx, leave := context.WithCancel(t.Context())
 	h.fake.resolve = func(context.Context, call) (any, error) {
 		leave()
 		return nil, fmt.Errorf("read the rows: %w", context.Canceled)
 	}
-	h.ask(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer session").WithContext(ctx))
+	h.send(request(http.MethodGet, "/api/v1/collections", "", "Authorization", "Bearer session").WithContext(ctx))
 	if lines.Len() > 0 {
 		t.Errorf("logged %s", lines.String())
 	}
@@ -215,7 +215,7 @@ func TestAClientThatLeavesIsNoFailure(t *testing.T) {
 
 func TestAPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fake.resolve = func(ctx context.Context, _ call) (any, error) {
 		if !storedop.Is(ctx) {
 			t.Error("the operation is not marked as stored")
@@ -223,13 +223,13 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 		panic("out of order")
 	}
 	for _, r := range []*http.Request{search("X-Service-Key", secretKey), chat(chatBody)} {
-		if got := refusalOf(t, h.ask(r)); got.status != 500 || strings.Contains(got.message, "order") {
+		if got := refusalOf(t, h.send(r)); got.status != 500 || strings.Contains(got.message, "order") {
 			t.Errorf("%s: %+v", r.URL.Path, got)
 		}
 	}
 }
 
-func TestNewRefusesOperationsThatDoNotFitTheSchema(t *testing.T) {
+func TestNewRejectsInvalidOperations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*ast.Schema)
@@ -264,7 +264,7 @@ func without(d *ast.Definition, name string) {
 	d.Fields = kept
 }
 
-func TestRoutesAreThoseOfTheInterface(t *testing.T) {
+func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	open := []string{"/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/sign-up", "/api/v1/auth/reset-password", "/api/v1/auth/invitation",
@@ -297,6 +297,6 @@ func TestRoutesAreThoseOfTheInterface(t *testing.T) {
 		}
 	}
 	if len(seen) != 125 {
-		t.Errorf("%d routes; when the interface grew, say so here", len(seen))
+		t.Errorf("%d routes", len(seen))
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
-// realSchema is the project's own schema, read from its sources.
+// realSchema returns the schema of the project.
 func realSchema(t testing.TB) *ast.Schema {
 	t.Helper()
 	schema, err := readSchema()
@@ -34,7 +34,7 @@ func readSchema() (*ast.Schema, error) {
 	names := []string{"../schema.graphql", "../ent/ent.graphql"}
 	domains, err := filepath.Glob("../graph/schema/*.graphql")
 	if err != nil || len(domains) == 0 {
-		return nil, fmt.Errorf("the schema's domains: %v %w", domains, err)
+		return nil, fmt.Errorf("find the schema files: %v %w", domains, err)
 	}
 	var sources []*ast.Source
 	for _, name := range append(names, domains...) {
@@ -51,18 +51,18 @@ func readSchema() (*ast.Schema, error) {
 	return schema, nil
 }
 
-// object is a row as a fixture gives it: fields by their GraphQL names.
+// object is a row of the fixture by GraphQL names.
 type object = map[string]any
 
-// call is a root field that was asked for, with its arguments.
+// call is a root field with its arguments.
 type call struct {
 	field     string
 	arguments map[string]any
 }
 
-// fake is an executable schema over the real schema. Rows come from resolve;
-// what the operation selects of them is checked against the schema, so that a
-// fixture cannot leave a field out, nor an argument have another type.
+// fake is an executable schema with the real schema. resolve returns rows. Rows and
+// arguments are checked against the schema, so that no field is missing and no type
+// is wrong.
 type fake struct {
 	schema  *ast.Schema
 	resolve func(ctx context.Context, c call) (any, error)
@@ -107,7 +107,7 @@ func (f *fake) Exec(ctx context.Context) graphql.ResponseHandler {
 				graphql.AddError(ctx, err)
 				return &graphql.Response{Data: json.RawMessage("null")}
 			}
-			// The generated code uses one buffer for all events, too.
+			// Generated code also reuses its buffer for all events.
 			reused = append(reused[:0], `{"`+field.Alias+`":`...)
 			reused = append(reused, f.value(ctx, operation, field.Definition.Type, field.SelectionSet, e)...)
 			reused = append(reused, '}')
@@ -121,15 +121,15 @@ func (f *fake) Exec(ctx context.Context) graphql.ResponseHandler {
 func (f *fake) call(operation *graphql.OperationContext, field *ast.Field) call {
 	arguments := field.ArgumentMap(operation.Variables)
 	for name, value := range arguments {
-		if err := f.fits(field.Definition.Arguments.ForName(name).Type, value); err != nil {
+		if err := f.checkType(field.Definition.Arguments.ForName(name).Type, value); err != nil {
 			panic(fmt.Sprintf("%s(%s): %v", field.Name, name, err))
 		}
 	}
 	return call{field.Name, arguments}
 }
 
-// fits is as strict as the generated code's scalars are.
-func (f *fake) fits(t *ast.Type, value any) error {
+// checkType checks a value like the scalars of the generated code.
+func (f *fake) checkType(t *ast.Type, value any) error {
 	if value == nil {
 		if t.NonNull {
 			return errors.New("null")
@@ -139,10 +139,10 @@ func (f *fake) fits(t *ast.Type, value any) error {
 	if t.Elem != nil {
 		list, ok := value.([]any)
 		if !ok {
-			return fmt.Errorf("%T is no list", value)
+			return fmt.Errorf("%T is not a list", value)
 		}
 		for _, item := range list {
-			if err := f.fits(t.Elem, item); err != nil {
+			if err := f.checkType(t.Elem, item); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (f *fake) fits(t *ast.Type, value any) error {
 		var fields map[string]any
 		if fields, ok = value.(map[string]any); ok {
 			for name, inner := range fields {
-				if err := f.fits(definition.Fields.ForName(name).Type, inner); err != nil {
+				if err := f.checkType(definition.Fields.ForName(name).Type, inner); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
@@ -184,12 +184,13 @@ func (f *fake) fits(t *ast.Type, value any) error {
 		_, ok = value.(string)
 	}
 	if !ok {
-		return fmt.Errorf("%T is no %s", value, t.NamedType)
+		return fmt.Errorf("%T is not a %s", value, t.NamedType)
 	}
 	return nil
 }
 
-// object writes the selected fields of a row; nil is the root, whose fields are resolved.
+// object returns the selected fields of a row. The nil row is the root, whose fields
+// are resolved.
 func (f *fake) object(ctx context.Context, operation *graphql.OperationContext, kind string, selection ast.SelectionSet, row object) []byte {
 	out := []byte{'{'}
 	names := []string{kind}
@@ -258,7 +259,7 @@ func quoted(value any) []byte {
 	return raw
 }
 
-// newServer is a GraphQL server over the fake, presenting errors as graph does.
+// newServer returns a GraphQL server of the fake with the errors of package graph.
 func newServer(f *fake) *handler.Server {
 	server := handler.New(f)
 	server.SetErrorPresenter(func(ctx context.Context, err error) *gqlerror.Error {
@@ -273,7 +274,7 @@ func newServer(f *fake) *handler.Server {
 	return server
 }
 
-// page is a connection over rows.
+// page returns a connection of rows.
 func page(end string, rows ...object) object {
 	edges := make([]any, 0, len(rows))
 	for _, row := range rows {

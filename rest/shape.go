@@ -10,69 +10,69 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// shapeKind says what has to happen to a part of an answer on its way out.
+// shapeKind is the conversion of a part of a result.
 type shapeKind uint8
 
 const (
-	asIs       shapeKind = iota // a scalar
-	lowered                     // an enum: lower case on the wire
-	object                      // field by field
-	connection                  // a Relay connection: the array of its nodes
+	scalarKind shapeKind = iota // a scalar, unchanged
+	enumKind                    // an enum, converted to lower case
+	object                      // converted field by field
+	connection                  // a Relay connection, converted to the array of its nodes
 )
 
-// lift is the alias of an object whose fields belong to the object around it.
-const lift = "_"
+// inlineAlias is the alias of an object whose fields belong to the parent object.
+const inlineAlias = "_"
 
-// unseen begins the aliases of fields that the transport reads itself and that no
-// answer has.
-const unseen = "unseen_"
+// hiddenPrefix is the alias prefix of fields that the transport uses and that are
+// not part of the response.
+const hiddenPrefix = "hidden_"
 
-// shape is what a selection's answer looks like, worked out once from the
-// operation and the schema.
+// shape describes the result of a selection. It is computed once from the operation
+// and the schema.
 type shape struct {
-	kind    shapeKind
-	of      *ast.Definition // the type of what it describes
-	plain   bool            // nothing below has to change: the bytes are copied
-	sparse  bool            // the last field is a list that is left out while it is empty
-	list    bool            // of what the rest describes
-	partial bool            // there are fields that no answer has
-	typed   bool            // a union or interface: which fields there are depends on __typename
-	members []member
+	kind     shapeKind
+	of       *ast.Definition // the type
+	verbatim bool            // the JSON is copied unchanged
+	sparse   bool            // the last field is a list that is omitted when empty
+	list     bool            // a list of the type
+	hidden   bool            // has hidden fields
+	abstract bool            // a union or interface, whose fields depend on __typename
+	members  []member
 }
 
-// member is one field of an object.
+// member is a field of an object.
 type member struct {
 	key   string
-	field *ast.FieldDefinition // in the schema
+	field *ast.FieldDefinition // of the schema
 	shape *shape
-	on    []string // the type names it belongs to; nil for every one
+	on    []string // the types that have the field; nil means all
 }
 
-// shapeOf works out the shape of a selection on a type.
+// shapeOf returns the shape of a selection on a type.
 func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet) (*shape, error) {
-	s := &shape{kind: object, of: on, typed: on.IsAbstractType()}
+	s := &shape{kind: object, of: on, abstract: on.IsAbstractType()}
 	if err := s.collect(schema, selection, nil); err != nil {
 		return nil, err
 	}
-	s.plain = !s.typed && !s.partial && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.plain || m.key == lift })
+	s.verbatim = !s.abstract && !s.hidden && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.verbatim || m.key == inlineAlias })
 	for i, m := range s.members {
 		if m.field.Directives.ForName(sparseDirective) == nil {
 			continue
 		}
-		if i+1 < len(s.members) || !s.plain {
-			return nil, fmt.Errorf("%s may be left out: it has to be the last field of an object that is copied", m.key)
+		if i+1 < len(s.members) || !s.verbatim {
+			return nil, fmt.Errorf("the sparse field %s must be the last one of an object without conversions", m.key)
 		}
 		s.sparse = true
 	}
 	return s, nil
 }
 
-// sparseDirective marks lists that are left out while they are empty.
+// sparseDirective marks lists that are omitted when empty.
 const sparseDirective = "sparse"
 
-// withoutEmpty is the object without its sparse list, if that is empty, up to its
-// closing brace; ok says that it is.
-func (s *shape) withoutEmpty(raw json.RawMessage) (rest []byte, ok bool) {
+// withoutEmpty returns an object without its empty sparse list and without the
+// closing brace. It reports false when there is no such list.
+func (s *shape) withoutEmpty(raw json.RawMessage) (kept []byte, ok bool) {
 	if !s.sparse {
 		return nil, false
 	}
@@ -86,8 +86,8 @@ func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []str
 			if part.Name == "__typename" {
 				continue
 			}
-			if strings.HasPrefix(part.Alias, unseen) {
-				s.partial = true
+			if strings.HasPrefix(part.Alias, hiddenPrefix) {
+				s.hidden = true
 				continue
 			}
 			if slices.ContainsFunc(s.members, func(m member) bool {
@@ -101,11 +101,11 @@ func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []str
 			}
 			s.members = append(s.members, member{key: part.Alias, field: part.Definition, shape: child, on: on})
 		case *ast.InlineFragment:
-			if err := s.collect(schema, part.SelectionSet, narrowed(schema, on, part.TypeCondition, s.typed)); err != nil {
+			if err := s.collect(schema, part.SelectionSet, fragmentTypes(schema, on, part.TypeCondition, s.abstract)); err != nil {
 				return err
 			}
 		case *ast.FragmentSpread:
-			if err := s.collect(schema, part.Definition.SelectionSet, narrowed(schema, on, part.Definition.TypeCondition, s.typed)); err != nil {
+			if err := s.collect(schema, part.Definition.SelectionSet, fragmentTypes(schema, on, part.Definition.TypeCondition, s.abstract)); err != nil {
 				return err
 			}
 		}
@@ -113,10 +113,9 @@ func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []str
 	return nil
 }
 
-// narrowed lists the concrete types of a fragment; on an object's own type a
-// fragment holds always.
-func narrowed(schema *ast.Schema, on []string, condition string, typed bool) []string {
-	if !typed || condition == "" {
+// fragmentTypes returns the concrete types of a fragment on an abstract type.
+func fragmentTypes(schema *ast.Schema, on []string, condition string, abstract bool) []string {
+	if !abstract || condition == "" {
 		return on
 	}
 	var names []string
@@ -139,27 +138,27 @@ func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
 	definition := schema.Types[t.NamedType]
 	switch definition.Kind {
 	case ast.Enum:
-		return &shape{kind: lowered, of: definition, list: list}, nil
+		return &shape{kind: enumKind, of: definition, list: list}, nil
 	case ast.Object, ast.Interface, ast.Union:
 		s, err := shapeOf(schema, definition, f.SelectionSet)
 		if err != nil {
 			return nil, err
 		}
 		if strings.HasSuffix(definition.Name, "Connection") {
-			if s.at("edges.node") == nil || s.at("pageInfo.hasNextPage") == nil || s.at("pageInfo.endCursor") == nil {
+			if s.lookup("edges.node") == nil || s.lookup("pageInfo.hasNextPage") == nil || s.lookup("pageInfo.endCursor") == nil {
 				return nil, fmt.Errorf("%s needs edges.node and pageInfo's hasNextPage and endCursor", f.Alias)
 			}
-			s.kind, s.plain = connection, false
+			s.kind, s.verbatim = connection, false
 		}
 		s.list = list
 		return s, nil
 	default:
-		return &shape{kind: asIs, of: definition, plain: true, list: list}, nil
+		return &shape{kind: scalarKind, of: definition, verbatim: true, list: list}, nil
 	}
 }
 
-// at is the shape under a dotted path of keys; nil when there is none.
-func (s *shape) at(path string) *shape {
+// lookup returns the shape at a dotted path of keys, or nil.
+func (s *shape) lookup(path string) *shape {
 	for key := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(s.members, func(m member) bool { return m.key == key })
 		if i < 0 {
@@ -170,9 +169,9 @@ func (s *shape) at(path string) *shape {
 	return s
 }
 
-// write appends raw, an answer of this shape, as it goes on the wire.
+// write appends the converted JSON of a result of this shape.
 func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
-	if s.plain || isNull(raw) {
+	if s.verbatim || isNull(raw) {
 		if len(raw) == 0 {
 			return append(to, "null"...), nil
 		}
@@ -183,7 +182,7 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 	}
 	items, err := parts(raw, 16)
 	if err != nil {
-		return nil, fmt.Errorf("reshape a list: %w", err)
+		return nil, fmt.Errorf("convert list: %w", err)
 	}
 	to = append(to, '[')
 	for i, item := range items {
@@ -201,14 +200,14 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 
 func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 	switch s.kind {
-	case lowered:
+	case enumKind:
 		return append(to, bytes.ToLower(raw)...), nil
 	case connection:
 		return s.writeConnection(to, raw)
 	case object:
 		fields, err := parts(raw, len(s.members)+1)
 		if err != nil {
-			return nil, fmt.Errorf("reshape an object: %w", err)
+			return nil, fmt.Errorf("convert object: %w", err)
 		}
 		to = append(to, '{')
 		to, _, err = s.writeMembers(to, fields, typeOf(fields), true)
@@ -218,19 +217,19 @@ func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 	}
 }
 
-// writeMembers appends the fields of one object, those of lifted objects among
-// them; first says whether a comma has to come before the next one.
+// writeMembers appends the fields of an object and of its inline objects. With
+// first, no comma precedes the next field.
 func (s *shape) writeMembers(to []byte, fields []part, name string, first bool) ([]byte, bool, error) {
 	for _, m := range s.members {
 		if m.on != nil && !slices.Contains(m.on, name) {
 			continue
 		}
 		var err error
-		if m.key == lift {
+		if m.key == inlineAlias {
 			var inner []part
 			if value := valueOf(fields, m.key); !isNull(value) {
 				if inner, err = parts(value, len(m.shape.members)+1); err != nil {
-					return nil, false, fmt.Errorf("reshape a lifted object: %w", err)
+					return nil, false, fmt.Errorf("convert inline object: %w", err)
 				}
 			}
 			to, first, err = m.shape.writeMembers(to, inner, typeOf(inner), first)
@@ -252,13 +251,13 @@ func (s *shape) writeMembers(to []byte, fields []part, name string, first bool) 
 func (s *shape) writeConnection(to []byte, raw json.RawMessage) ([]byte, error) {
 	page, err := parts(raw, len(s.members)+1)
 	if err != nil {
-		return nil, fmt.Errorf("reshape a connection: %w", err)
+		return nil, fmt.Errorf("convert connection: %w", err)
 	}
 	edges, err := parts(valueOf(page, "edges"), 64)
 	if err != nil {
-		return nil, fmt.Errorf("reshape a connection: %w", err)
+		return nil, fmt.Errorf("convert connection: %w", err)
 	}
-	node := s.at("edges.node")
+	node := s.lookup("edges.node")
 	to = append(to, '[')
 	for i, edge := range edges {
 		if i > 0 {
@@ -266,7 +265,7 @@ func (s *shape) writeConnection(to []byte, raw json.RawMessage) ([]byte, error) 
 		}
 		fields, err := parts(edge.value, 2)
 		if err != nil {
-			return nil, fmt.Errorf("reshape a connection: %w", err)
+			return nil, fmt.Errorf("convert connection: %w", err)
 		}
 		if to, err = node.write(to, valueOf(fields, "node")); err != nil {
 			return nil, err

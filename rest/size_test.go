@@ -13,12 +13,12 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// chunked hides the length of a body, as a client that streams it does.
+// chunked hides the length of a body, so that it is sent in chunks.
 type chunked struct{ io.Reader }
 
-func TestBodiesOverTheLimitAreRefusedWithAndWithoutALength(t *testing.T) {
+func TestBodiesOverTheLimitAreRejectedWithAndWithoutALength(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	server := httptest.NewServer(h.http)
 	defer server.Close()
 	for _, c := range []struct {
@@ -48,17 +48,17 @@ func TestBodiesOverTheLimitAreRefusedWithAndWithoutALength(t *testing.T) {
 	}
 }
 
-func TestCompressedBodiesAreRefused(t *testing.T) {
+func TestCompressedBodiesAreRejected(t *testing.T) {
 	t.Parallel()
-	got := refusalOf(t, newHouse(t).ask(search("X-Service-Key", secretKey, "Content-Encoding", "gzip")))
+	got := refusalOf(t, newFixture(t).send(search("X-Service-Key", secretKey, "Content-Encoding", "gzip")))
 	if got.status != 415 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestMalformedBodiesSayWhere(t *testing.T) {
+func TestErrorsOfMalformedBodiesHaveAPosition(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for body, want := range map[string]string{
 		"{":                                 "body: malformed JSON at byte 1 (line 1, column 1): it ends too early",
 		"{\n\"a\": }":                       "body: malformed JSON at byte 8 (line 2, column 6): invalid character '}' looking for beginning of value",
@@ -78,14 +78,14 @@ func TestMalformedBodiesSayWhere(t *testing.T) {
 		`{"query":"a","filters":[]}`:                                          "filters: must be an object",
 		strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000):     "body: malformed JSON at byte 100000 (line 1, column 100000): it ends too early",
 	} {
-		got := refusalOf(t, h.ask(request(http.MethodPost, "/v1/docs/search", body, "X-Service-Key", secretKey)))
+		got := refusalOf(t, h.send(request(http.MethodPost, "/v1/docs/search", body, "X-Service-Key", secretKey)))
 		if got.code != "invalid_request" || got.message != want && len(body) < 1000 {
 			t.Errorf("%.60q: got %+v, want %q", body, got, want)
 		}
 	}
 }
 
-func TestUploadsAreBoundedAndLeaveNothingBehind(t *testing.T) {
+func TestUploadsAreLimitedAndRemoveTheirFiles(t *testing.T) {
 	t.Parallel()
 	const mebi = 1 << 20
 	content := strings.Repeat("0123456789abcdef", mebi/16)
@@ -108,7 +108,7 @@ func TestUploadsAreBoundedAndLeaveNothingBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			h := newHouse(t, func(o *rest.Options) {
+			h := newFixture(t, func(o *rest.Options) {
 				o.UploadDir, o.Limits.File, o.Limits.Files, o.Limits.Upload = dir, 2*mebi, 3, 3*mebi
 			})
 			body, kind := multipartBody(c.parts)
@@ -118,7 +118,7 @@ func TestUploadsAreBoundedAndLeaveNothingBehind(t *testing.T) {
 				if !known {
 					r.ContentLength = -1
 				}
-				answer := h.ask(r)
+				answer := h.send(r)
 				if answer.Code != c.want {
 					t.Errorf("length known %v: %d %s", known, answer.Code, answer.Body)
 				}
@@ -133,12 +133,12 @@ func TestUploadsAreBoundedAndLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAnUploadCutOffAnywhereStoresNothing(t *testing.T) {
+func TestATruncatedUploadStoresNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	body, kind := multipartBody([]formPart{{"files", "a.md", "first"}, {"files", "b.md", "second"}})
 	for end := range len(body) - len("--\r\n") {
-		answer := h.ask(request(http.MethodPost, "/api/v1/connectors/"+connectorID+"/files/upload", body[:end], "Authorization", "Bearer session", "Content-Type", kind))
+		answer := h.send(request(http.MethodPost, "/api/v1/connectors/"+connectorID+"/files/upload", body[:end], "Authorization", "Bearer session", "Content-Type", kind))
 		if answer.Code != 400 {
 			t.Fatalf("cut off at %d: %d %s", end, answer.Code, answer.Body)
 		}
@@ -148,17 +148,17 @@ func TestAnUploadCutOffAnywhereStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAnUploadNeedsASessionBeforeItsBodyIsRead(t *testing.T) {
+func TestTheSessionOfAnUploadIsCheckedBeforeItsBodyIsRead(t *testing.T) {
 	t.Parallel()
 	body := &watched{Reader: strings.NewReader("--frontier\r\n")}
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/connectors/"+connectorID+"/files/upload", body)
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=frontier")
-	if answer := newHouse(t).ask(r); answer.Code != 401 || body.read {
+	if answer := newFixture(t).send(r); answer.Code != 401 || body.read {
 		t.Errorf("%d, body read %v", answer.Code, body.read)
 	}
 }
 
-// watched notes whether it was read.
+// watched records whether it was read.
 type watched struct {
 	io.Reader
 	read bool

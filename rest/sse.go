@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// appendEvent appends one Server-Sent Event. A line break inside the data, of
-// any kind, begins another data line, so that no data can forge a field; in the
-// name, where none may be, it becomes a space.
+// appendEvent appends a server-sent event. Each line of the data gets its own data
+// field, so that data cannot forge fields. Line breaks in the name become spaces.
 func appendEvent(to []byte, name string, data []byte) []byte {
 	to = append(to, "event: "...)
 	to = append(to, strings.Map(func(r rune) rune {
@@ -25,5 +24,5 @@ func appendEvent(to []byte, name string, data []byte) []byte {
 	return append(to, '\n')
 }
 
-// appendComment appends a comment, which keeps a quiet connection open.
+// appendComment appends a comment, which keeps an idle connection open.
 func appendComment(to []byte) []byte { return append(to, ": keep-alive\n\n"...) }

@@ -15,12 +15,12 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// conversationHeader tells the conversation of a chat stream.
+// conversationHeader has the ID of a chat stream's conversation.
 const conversationHeader = "X-Conversation-Id"
 
-// stream runs the route's stored subscription and writes its events as they
-// come. Until the first one the answer is still open: an error then is a plain
-// status. When the client leaves, the subscription is canceled.
+// stream runs the stored subscription of the route and sends its events. An error
+// before the first event is an error response. A disconnect of the client cancels
+// the subscription.
 func (x *exchange) stream(values variables) error {
 	ctx, cancel := context.WithCancel(x.ctx)
 	defer cancel()
@@ -28,22 +28,22 @@ func (x *exchange) stream(values variables) error {
 	if err != nil {
 		return err
 	}
-	events, stopped := make(chan streamed), make(chan struct{})
+	events, stopped := make(chan streamEvent), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		defer close(events)
-		x.pull(ctx, responses, events)
+		x.readEvents(ctx, responses, events)
 	}()
 	defer func() {
 		cancel()
 		<-stopped
 	}()
 	first, ok := <-events
-	if why := x.interrupted(); !ok && why != nil {
-		return why
+	if err := x.shutdownError(); !ok && err != nil {
+		return err
 	}
 	if !ok {
-		return apierr.From(errors.Join(ctx.Err(), errors.New("the stream ended before it began")))
+		return apierr.From(errors.Join(ctx.Err(), errors.New("the stream has no event")))
 	}
 	if first.err != nil {
 		return first.err
@@ -51,60 +51,60 @@ func (x *exchange) stream(values variables) error {
 	if first.kind == "ChatStart" || first.kind == "AgentRunStart" {
 		x.w.Header().Set(conversationHeader, first.conversation())
 	}
-	x.begin()
-	if !x.write(first) {
+	x.startStream()
+	if !x.writeEvent(first) {
 		return nil
 	}
-	quiet := time.NewTicker(x.t.limits.KeepAlive)
-	defer quiet.Stop()
+	idle := time.NewTicker(x.t.limits.KeepAlive)
+	defer idle.Stop()
 	for {
 		select {
 		case e, ok := <-events:
 			if !ok {
-				why := x.interrupted()
-				if why == nil && ctx.Err() == nil {
-					why = apierr.New(apierr.Unavailable, "The answer ended early; try again.")
+				err := x.shutdownError()
+				if err == nil && ctx.Err() == nil {
+					err = apierr.New(apierr.Unavailable, "The answer ended early; try again.")
 				}
-				if why != nil {
-					x.writeError(why)
+				if err != nil {
+					x.writeError(err)
 				}
 				return nil
 			}
-			quiet.Reset(x.t.limits.KeepAlive)
-			if !x.write(e) || e.last() {
+			idle.Reset(x.t.limits.KeepAlive)
+			if !x.writeEvent(e) || e.last() {
 				return nil
 			}
-		case <-quiet.C:
+		case <-idle.C:
 			if !x.flush(appendComment(nil)) {
 				return nil
 			}
 		case <-ctx.Done():
-			if why := x.interrupted(); why != nil {
-				x.writeError(why)
+			if err := x.shutdownError(); err != nil {
+				x.writeError(err)
 			}
 			return nil
 		}
 	}
 }
 
-// interrupted is why the server ended the request, in words for the client; nil
-// where it did not: a client that left is told nothing.
-func (x *exchange) interrupted() error {
-	if why, ok := errors.AsType[*apierr.Error](context.Cause(x.r.Context())); ok {
-		return why
+// shutdownError returns the error with which the server has canceled the request,
+// or nil.
+func (x *exchange) shutdownError() error {
+	if err, ok := errors.AsType[*apierr.Error](context.Cause(x.r.Context())); ok {
+		return err
 	}
 	return nil
 }
 
-// streamed is one event of a subscription, or the error it ended with.
-type streamed struct {
+// streamEvent is an event of a subscription, or the error that ends it.
+type streamEvent struct {
 	kind string // the GraphQL type
-	data []byte // its fields as JSON
+	data []byte // the fields as JSON
 	err  error
 }
 
-// pull reads the subscription until it ends; it is the only one to call next.
-func (x *exchange) pull(ctx context.Context, next graphql.ResponseHandler, events chan<- streamed) {
+// readEvents sends the events of a subscription to a channel until its end.
+func (x *exchange) readEvents(ctx context.Context, next graphql.ResponseHandler, events chan<- streamEvent) {
 	for {
 		e, ok := x.next(ctx, next)
 		if !ok {
@@ -121,49 +121,50 @@ func (x *exchange) pull(ctx context.Context, next graphql.ResponseHandler, event
 	}
 }
 
-// next reads one event. A panic on the way is the stream's error, since nobody
-// above this goroutine could catch it.
-func (x *exchange) next(ctx context.Context, next graphql.ResponseHandler) (e streamed, ok bool) {
+// next returns the next event. A panic becomes the error of the stream, since this
+// goroutine has no other recover.
+func (x *exchange) next(ctx context.Context, next graphql.ResponseHandler) (e streamEvent, ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			e, ok = streamed{err: apierr.Wrap("stream", fmt.Errorf("panic: %v", cause))}, true
+			e, ok = streamEvent{err: apierr.Wrap("stream", fmt.Errorf("panic: %v", cause))}, true
 		}
 	}()
 	response := next(ctx)
 	if response == nil {
-		return streamed{}, false
+		return streamEvent{}, false
 	}
 	if len(response.Errors) > 0 {
-		return streamed{err: x.route.edgeError(response.Errors)}, true
+		return streamEvent{err: x.route.apiError(response.Errors)}, true
 	}
 	return x.event(response.Data), true
 }
 
-// event reshapes one response; its bytes are the executor's to use again.
-func (x *exchange) event(data json.RawMessage) streamed {
-	var named struct {
+// event converts a response. It copies the data, which the executor reuses.
+func (x *exchange) event(data json.RawMessage) streamEvent {
+	var header struct {
 		Event struct {
 			Kind    string      `json:"__typename"`
 			Code    apierr.Code `json:"code"`
 			Message string      `json:"message"`
 		} `json:"event"`
 	}
-	raw, err := dig(data, "event")
+	raw, err := valueAt(data, "event")
 	if err == nil {
-		err = json.Unmarshal(data, &named)
+		err = json.Unmarshal(data, &header)
 	}
 	if err != nil {
-		return streamed{err: apierr.Wrap("read an event", err)}
+		return streamEvent{err: apierr.Wrap("read event", err)}
 	}
-	if named.Event.Kind == "StreamError" || named.Event.Kind == "AgentError" {
-		return streamed{err: apierr.New(named.Event.Code, named.Event.Message)}
+	if header.Event.Kind == "StreamError" || header.Event.Kind == "AgentError" {
+		return streamEvent{err: apierr.New(header.Event.Code, header.Event.Message)}
 	}
-	fields, err := x.t.operations[x.route.Operation].shape.at("event").write(nil, raw)
-	return streamed{kind: named.Event.Kind, data: fields, err: apierr.Wrap("reshape an event", err)}
+	fields, err := x.t.operations[x.route.Operation].shape.lookup("event").write(nil, raw)
+	return streamEvent{kind: header.Event.Kind, data: fields, err: apierr.Wrap("convert event", err)}
 }
 
-// name is the event's name on the wire: ChatFollowUp is follow_up, AgentRunStart run_start.
-func (e streamed) name() string {
+// name returns the name of the server-sent event: follow_up for ChatFollowUp,
+// run_start for AgentRunStart.
+func (e streamEvent) name() string {
 	var name strings.Builder
 	for i, r := range strings.TrimPrefix(strings.TrimPrefix(e.kind, "Chat"), "Agent") {
 		if 'A' <= r && r <= 'Z' {
@@ -177,12 +178,13 @@ func (e streamed) name() string {
 	return name.String()
 }
 
-// last reports whether the stream is complete with this event.
-func (e streamed) last() bool {
+// last reports whether this is the last event of the stream.
+func (e streamEvent) last() bool {
 	return e.err != nil || e.kind == "ChatDone" || e.kind == "AgentRunComplete"
 }
 
-func (e streamed) conversation() string {
+// conversation returns the conversation ID of a start event.
+func (e streamEvent) conversation() string {
 	var start struct {
 		Chat  string `json:"conversation_id"`
 		Agent string `json:"conversationId"`
@@ -191,20 +193,20 @@ func (e streamed) conversation() string {
 	return start.Chat + start.Agent
 }
 
-// begin sends the head of the stream.
-func (x *exchange) begin() {
+// startStream sends the header of the stream.
+func (x *exchange) startStream() {
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // a proxy must not collect events
+	h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	h.Set("X-Content-Type-Options", "nosniff")
-	x.began = true
+	x.started = true
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// write sends one event; false when the client is gone. The start is told by a
-// header and is no event on the wire.
-func (x *exchange) write(e streamed) bool {
+// writeEvent sends an event, and reports whether that succeeded. The start of a chat
+// is a header instead of an event.
+func (x *exchange) writeEvent(e streamEvent) bool {
 	switch {
 	case e.err != nil:
 		return x.writeError(e.err)
@@ -215,18 +217,18 @@ func (x *exchange) write(e streamed) bool {
 	}
 }
 
-// writeError ends a stream that has begun; its cause goes to the log.
+// writeError sends the error that ends the stream, and logs its cause.
 func (x *exchange) writeError(err error) bool {
 	e := apierr.From(err)
 	if e.Code.Status() >= http.StatusInternalServerError && x.r.Context().Err() == nil {
 		x.log(slog.LevelError, "stream failed", err)
 	}
-	return x.flush(appendEvent(nil, "error", errorBody(shown(e))))
+	return x.flush(appendEvent(nil, "error", errorBody(publicError(e))))
 }
 
-// flush writes bytes and sends them on their way.
+// flush writes and flushes bytes, and reports whether that succeeded.
 func (x *exchange) flush(b []byte) bool {
-	x.deadline()
+	x.extendDeadline()
 	if _, err := x.w.Write(b); err != nil {
 		return false
 	}

@@ -22,12 +22,12 @@ func chat(body string) *http.Request {
 
 const chatBody = `{"message":"What are queues?"}`
 
-// says answers chats with the given events; an error among them is GraphQL's.
-func (h *house) says(events ...any) {
+// answerChat sets the events of chats. An error is a GraphQL error.
+func (h *fixture) answerChat(events ...any) {
 	h.chat = func(ctx context.Context, _ call) (any, error) { return stream(ctx, events...), nil }
 }
 
-// names lists the events of a stream in order.
+// names returns the names of the events of a stream.
 func names(body string) string {
 	var out []string
 	for line := range strings.Lines(body) {
@@ -38,7 +38,7 @@ func names(body string) string {
 	return strings.Join(out, " ")
 }
 
-func TestErrorsBeforeTheFirstEventArePlainAnswers(t *testing.T) {
+func TestErrorsBeforeTheFirstEventAreErrorResponses(t *testing.T) {
 	t.Parallel()
 	start := object{"__typename": "ChatStart", "conversationId": conversationID}
 	for name, c := range map[string]struct {
@@ -58,19 +58,19 @@ func TestErrorsBeforeTheFirstEventArePlainAnswers(t *testing.T) {
 		}, refusal{503, "unavailable", "Busy"}},
 		"no events": {func(ctx context.Context, _ call) (any, error) { return stream(ctx), nil }, refusal{500, "internal", "Something went wrong on our side; the log has the details under this request's id."}},
 	} {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.chat = c.chat
-		answer := h.ask(chat(chatBody))
+		answer := h.send(chat(chatBody))
 		if got := refusalOf(t, answer); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 		if answer.Header().Get("X-Conversation-Id") != "" || !strings.HasPrefix(answer.Header().Get("Content-Type"), "application/json") {
-			t.Errorf("%s: the head is that of a stream: %v", name, answer.Header())
+			t.Errorf("%s: header of a stream: %v", name, answer.Header())
 		}
 	}
 }
 
-func TestErrorsLaterEndTheStreamWithAnEvent(t *testing.T) {
+func TestLaterErrorsEndTheStreamWithAnEvent(t *testing.T) {
 	t.Parallel()
 	events := answerEvents()
 	const hidden = `data: {"error":{"code":"internal","message":"Something went wrong on our side; the log has the details under this request's id."}}`
@@ -85,9 +85,9 @@ func TestErrorsLaterEndTheStreamWithAnEvent(t *testing.T) {
 		"broken event":          {[]any{object{"__typename": "ChatContent"}, events[2]}, hidden},
 		"end without done":      {nil, `data: {"error":{"code":"unavailable","message":"The answer ended early; try again."}}`},
 	} {
-		h := newHouse(t)
-		h.says(append(events[:2:2], c.last...)...)
-		answer := h.ask(chat(chatBody))
+		h := newFixture(t)
+		h.answerChat(append(events[:2:2], c.last...)...)
+		answer := h.send(chat(chatBody))
 		body := answer.Body.String()
 		if answer.Code != 200 || names(body) != "content error" || !strings.HasSuffix(body, "event: error\n"+c.want+"\n\n") {
 			t.Errorf("%s: %d\n%s", name, answer.Code, body)
@@ -97,17 +97,17 @@ func TestErrorsLaterEndTheStreamWithAnEvent(t *testing.T) {
 
 func TestNothingFollowsDone(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.says(append(answerEvents(), object{"__typename": "ChatContent", "delta": "late"})...)
-	if got := names(h.ask(chat(chatBody)).Body.String()); got != "content content sources follow_up done" {
+	h := newFixture(t)
+	h.answerChat(append(answerEvents(), object{"__typename": "ChatContent", "delta": "late"})...)
+	if got := names(h.send(chat(chatBody)).Body.String()); got != "content content sources follow_up done" {
 		t.Errorf("events: %s", got)
 	}
 }
 
-func TestAQuietStreamIsKeptOpen(t *testing.T) {
+func TestAnIdleStreamIsKeptOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.chat = func(ctx context.Context, _ call) (any, error) {
 			out := make(chan any)
 			go func() {
@@ -124,18 +124,18 @@ func TestAQuietStreamIsKeptOpen(t *testing.T) {
 			return (<-chan any)(out), nil
 		}
 		began := time.Now()
-		body := h.ask(chat(chatBody)).Body.String()
+		body := h.send(chat(chatBody)).Body.String()
 		if took := time.Since(began); took != 240*time.Second {
 			t.Errorf("the stream took %v", took)
 		}
-		// Nothing before the first event; then two comments in each pause of 40 s.
+		// No comment before the first event; then two in each pause of 40 s.
 		if got := strings.Count(body, ": keep-alive\n\n"); got != 10 || !strings.HasPrefix(body, ": keep-alive\n\n: keep-alive\n\nevent: content\n") {
 			t.Errorf("%d comments:\n%s", got, body)
 		}
 	})
 }
 
-// open asks a real server and reads the answer's head.
+// open sends a request to a server and returns the response.
 func open(ctx context.Context, t *testing.T, url string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/stream", strings.NewReader(chatBody))
@@ -151,9 +151,9 @@ func open(ctx context.Context, t *testing.T, url string) *http.Response {
 	return answer
 }
 
-func TestEventsArriveOneByOneAndLeavingCancelsTheWork(t *testing.T) {
+func TestEventsArriveOneByOneAndADisconnectCancelsTheOperation(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	events, ended := make(chan any), make(chan struct{})
 	h.chat = func(ctx context.Context, _ call) (any, error) {
 		context.AfterFunc(ctx, func() { close(ended) })
@@ -170,7 +170,7 @@ func TestEventsArriveOneByOneAndLeavingCancelsTheWork(t *testing.T) {
 		t.Errorf("X-Conversation-Id = %q", got)
 	}
 	lines := bufio.NewReader(answer.Body)
-	for range 3 { // each is read before the next one is made
+	for range 3 { // each event is read before the next one is sent
 		events <- object{"__typename": "ChatContent", "delta": "more"}
 		for _, want := range []string{"event: content\n", "data: {\"delta\":\"more\"}\n", "\n"} {
 			if got, err := lines.ReadString('\n'); err != nil || got != want {
@@ -182,10 +182,10 @@ func TestEventsArriveOneByOneAndLeavingCancelsTheWork(t *testing.T) {
 	<-ended
 }
 
-func TestAClientThatStopsReadingIsLetGo(t *testing.T) {
+func TestAClientThatStopsReadingIsDisconnected(t *testing.T) {
 	t.Parallel()
-	// Long enough for a loaded machine to write what is read at once, too.
-	h := newHouse(t, func(o *rest.Options) { o.Limits.Write = 2 * time.Second })
+	// Long enough for the first write on a loaded machine.
+	h := newFixture(t, func(o *rest.Options) { o.Limits.Write = 2 * time.Second })
 	ended := make(chan struct{})
 	h.chat = func(ctx context.Context, _ call) (any, error) {
 		out := make(chan any)
@@ -215,19 +215,19 @@ func FuzzStreamedTextCannotForgeEvents(f *testing.F) {
 	f.Add("con\ntent", "a\r\nb\rc\n\nevent: done\ndata: {}\n\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		raw := string(rest.AppendEvent(nil, name, []byte(text)))
-		// Read it as the standard says: lines end with CRLF, CR or LF.
+		// By the standard, lines end with CRLF, CR or LF.
 		lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(raw), "\n")
 		if !strings.HasPrefix(lines[0], "event: ") {
-			t.Fatalf("the event begins with %q", lines[0])
+			t.Fatalf("the first line is %q", lines[0])
 		}
 		if n := len(lines); n < 4 || lines[n-1] != "" || lines[n-2] != "" {
-			t.Fatalf("the event does not end: %q", raw)
+			t.Fatalf("the event has no end: %q", raw)
 		}
 		var data []string
 		for _, line := range lines[1 : len(lines)-2] {
 			part, ok := strings.CutPrefix(line, "data: ")
 			if !ok {
-				t.Fatalf("line %q is no data", line)
+				t.Fatalf("line %q is not data", line)
 			}
 			data = append(data, part)
 		}

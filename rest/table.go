@@ -9,17 +9,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Route is one line of the REST interface.
+// Route is a route of the REST interface.
 type Route struct {
 	Method    string
-	Pattern   string         // path with parameters in braces
-	Operation string         // name of the stored operation
-	Surface   viewer.Surface // PUBLIC: by API key; DASHBOARD: by session
-	Anonymous bool           // needs no session
-	Status    int            // of success
+	Pattern   string         // a path with parameters in braces
+	Operation string         // the name of the stored operation
+	Surface   viewer.Surface // PUBLIC with an API key, DASHBOARD with a session
+	Anonymous bool           // requires no session
+	Status    int            // the status of a success
 }
 
-// Routes lists the whole REST interface, in the order of its table.
+// Routes returns all routes of the REST interface.
 func Routes() []Route {
 	table := newTable()
 	out := make([]Route, 0, len(table))
@@ -29,43 +29,43 @@ func Routes() []Route {
 	return out
 }
 
-// source says where a route's fields are read.
+// source is the part of the request that has the fields of a route.
 type source uint8
 
 const (
-	nowhere source = iota
+	noInput source = iota
 	query
 	body
 	multipartForm
 )
 
-// route is a Route with all that is needed to answer it.
+// route is a Route with the conversion of its input and result.
 type route struct {
 	Route
-	segments []segment
-	from     source
-	fields   []field
-	input    bool     // the operation takes an input object even when nothing is given
-	answer   string   // path of the answer's data in the operation's
-	pages    string   // path of the connection that limit and cursor page; empty for none
-	perPage  int      // the default of limit
-	also     []int    // statuses of refusals beyond those of its kind
-	reach    string   // variable with the collection that the caller must reach
-	named    string   // variable for the path's parameter where that is a name and no id
-	optional bool     // an anonymous route that takes notice of a session
-	refuses  bool     // an anonymous route that may answer 403
-	binds    bool     // begins what only the same browser may end
-	bound    bool     // ends what only the browser that began it may end
-	redirect string   // path in the answer of an address to send the browser to; empty for none
-	file     fileKind // answered whole as a file; empty for JSON
-	whole    string   // path of the connection that a file holds
+	segments        []segment
+	from            source
+	fields          []field
+	input           bool     // the operation requires an input object, which may be empty
+	answer          string   // the path of the data in the operation's result; "." is all of it
+	pages           string   // the path of the connection that limit and cursor page; empty for none
+	perPage         int      // the default of limit
+	statuses        []int    // further error statuses for the OpenAPI document
+	scopeVariable   string   // the variable of the collection that must be within the key's scope
+	nameVariable    string   // the variable of a path parameter that is a name instead of an ID
+	optionalSession bool     // an anonymous route that evaluates a session
+	mayForbid       bool     // an anonymous route that may answer 403
+	startsFlow      bool     // starts a flow that only the same browser can finish
+	finishesFlow    bool     // finishes a flow that the same browser has started
+	redirect        string   // the path of a URL in the result to redirect the browser to; empty for none
+	file            fileKind // the format of a list that is sent as a file; empty for JSON
+	fileConnection  string   // the path of the connection that the file contains
 }
 
-// The bounds of the interface.
+// Limits of fields.
 const (
 	maxPage    = 200
 	maxResults = 100
-	maxMessage = 4000 // characters of a chat message, or of a description
+	maxMessage = 4000 // characters of a chat message or a description
 	maxName    = 200  // characters of a name
 	maxEvents  = 100
 	maxComment = 500 // characters
@@ -76,14 +76,14 @@ func newTable() []*route {
 	const dashboard, public = viewer.SurfaceDashboard, viewer.SurfacePublic
 	table := []*route{
 		{Route: Route{http.MethodPost, "/v1/docs/search", "Search", public, false, 200},
-			from: body, fields: searchFields(), input: true, reach: "input.collection"},
+			from: body, fields: searchFields(), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/v1/docs/search", "Search", public, false, 200},
-			from: query, fields: searchFields(), input: true, reach: "input.collection"},
+			from: query, fields: searchFields(), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
-			from: body, fields: chatFields(), input: true, reach: "input.collection"},
+			from: body, fields: chatFields(), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodPost, "/v1/analytics/events", "RecordEvents", public, false, 202},
 			from: body, fields: []field{
-				{name: "events", variable: "input.events", alone: "input.event", kind: objects, most: maxEvents, fields: eventFields()},
+				{name: "events", variable: "input.events", single: "input.event", kind: objects, maxItems: maxEvents, fields: eventFields()},
 			}, input: true},
 
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
@@ -108,32 +108,32 @@ func newTable() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/connectors", "ListConnectors", dashboard, false, 200},
 			from: query, pages: "data", fields: []field{
 				{name: "collection", variable: "collection", kind: uid},
-				{name: "type", variable: "type", about: "Name of a kind of connectors."},
-				{name: "status", variable: "status", upper: true, list: true, allowed: []string{"active", "paused", "needs_auth", "error"}},
+				{name: "type", variable: "type", description: "Name of a kind of connectors."},
+				{name: "status", variable: "status", enum: true, list: true, allowed: []string{"active", "paused", "needs_auth", "error"}},
 				matching("Only connectors whose name contains this."),
 			}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors", "CreateConnector", dashboard, false, 201},
 			from: body, input: true, fields: append([]field{
-				{name: "name", variable: "input.name", required: true, longest: maxName, filled: true},
+				{name: "name", variable: "input.name", required: true, maxLength: maxName, nonEmpty: true},
 				{name: "type", variable: "input.type", required: true},
 				{name: "collection", variable: "input.collection", kind: uid, required: true},
 			}, connectorSettings()...)},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/test", "TestConnection", dashboard, false, 200},
 			from: body, input: true, fields: []field{
 				{name: "type", variable: "input.type", required: true},
-				{name: "config", variable: "input.config", kind: anything},
-				{name: "credentials", variable: "input.credentials", kind: anything},
+				{name: "config", variable: "input.config", kind: freeObject},
+				{name: "credentials", variable: "input.credentials", kind: freeObject},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/connectors/{id}", "GetConnector", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
-			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name", longest: maxName, filled: true}}, connectorSettings()...)},
+			from: body, input: true, fields: append([]field{{name: "name", variable: "input.name", maxLength: maxName, nonEmpty: true}}, connectorSettings()...)},
 		{Route: Route{http.MethodPatch, "/api/v1/connectors/{id}", "UpdateConnector", dashboard, false, 200},
 			from: body, input: true, fields: []field{docSync(true), schemaSync()}},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}", "DeleteConnector", dashboard, false, 204}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/test", "TestConnector", dashboard, false, 200},
 			from: body, fields: []field{
-				{name: "config", variable: "config", kind: anything},
-				{name: "credentials", variable: "credentials", kind: anything},
+				{name: "config", variable: "config", kind: freeObject},
+				{name: "credentials", variable: "credentials", kind: freeObject},
 			}},
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/sync", "StartSync", dashboard, false, 202},
 			from: body, input: true, fields: syncFields()},
@@ -147,10 +147,10 @@ func newTable() []*route {
 		{Route: Route{http.MethodPost, "/api/v1/connectors/{id}/files/upload", "UploadFiles", dashboard, false, 201},
 			from: multipartForm},
 		{Route: Route{http.MethodDelete, "/api/v1/connectors/{id}/files", "DeleteFiles", dashboard, false, 204},
-			from: body, fields: []field{{name: "paths", variable: "paths", kind: texts, required: true, filled: true}}},
+			from: body, fields: []field{{name: "paths", variable: "paths", kind: textList, required: true, nonEmpty: true}}},
 	}
 	table = append(table, permissionRoutes()...)
-	table = append(table, routesPeople()...)
+	table = append(table, peopleRoutes()...)
 	table = append(table, agentRoutes()...)
 	table = append(table, runRoutes()...)
 	table = append(table, talkRoutes()...)
@@ -172,15 +172,15 @@ func newTable() []*route {
 		}
 		r.from = query
 		r.fields = append(r.fields,
-			field{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxPage), about: "The most items of a page."},
-			field{name: "cursor", variable: "after", about: "The next_cursor of the page before; the first page without."})
+			field{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxPage), description: "The maximum number of items of a page."},
+			field{name: "cursor", variable: "after", description: "The next_cursor of the previous page; without it, the first page."})
 	}
 	return table
 }
 
 func searchFields() []field {
 	return []field{
-		{name: "query", variable: "input.query", required: true, filled: true},
+		{name: "query", variable: "input.query", required: true, nonEmpty: true},
 		{name: "collection", variable: "input.collection", kind: uid},
 		{name: "limit", variable: "input.limit", kind: integer, bounds: between(1, maxResults)},
 		{name: "offset", variable: "input.offset", kind: integer, bounds: between(0, math.MaxInt32)},
@@ -189,8 +189,8 @@ func searchFields() []field {
 		{name: "filters", kind: group, closed: true, fields: []field{
 			{name: "section", variable: "input.filters.section"},
 			{name: "version", variable: "input.filters.version"},
-			{name: "tags", variable: "input.filters.tags", kind: texts},
-			{name: "doc_types", variable: "input.filters.docTypes", kind: texts},
+			{name: "tags", variable: "input.filters.tags", kind: textList},
+			{name: "doc_types", variable: "input.filters.docTypes", kind: textList},
 			{name: "language", variable: "input.filters.language"},
 			{name: "date_after", variable: "input.filters.dateAfter", kind: date},
 			{name: "date_before", variable: "input.filters.dateBefore", kind: date},
@@ -200,34 +200,34 @@ func searchFields() []field {
 
 func chatFields() []field {
 	return []field{
-		{name: "message", variable: "input.message", required: true, longest: maxMessage, filled: true},
+		{name: "message", variable: "input.message", required: true, maxLength: maxMessage, nonEmpty: true},
 		{name: "conversation_id", variable: "input.conversationId", kind: uid},
 		{name: "collection", variable: "input.collection", kind: uid},
 	}
 }
 
-// eventFields are those of one event. What is needed for which type is the
-// operation's to say.
+// eventFields returns the fields of an event. The operation checks which fields its
+// type requires.
 func eventFields() []field {
 	return []field{
-		{name: "type", variable: "type", required: true, upper: true, allowed: []string{"click", "feedback"}},
+		{name: "type", variable: "type", required: true, enum: true, allowed: []string{"click", "feedback"}},
 		{name: "request_id", variable: "requestId", required: true,
-			form: &form{regexp.MustCompile(requestid.Pattern), "must be the X-Request-Id of a search or chat response"}},
+			format: &format{regexp.MustCompile(requestid.Pattern), "must be the X-Request-Id of a search or chat response"}},
 		{name: "result_id", variable: "resultId", kind: uid},
 		{name: "document_id", variable: "documentId", kind: uid},
 		{name: "position", variable: "position", kind: integer, bounds: between(0, math.MaxInt32)},
-		{name: "rating", variable: "rating", upper: true, allowed: []string{"positive", "negative"}},
-		{name: "reason", variable: "reason", upper: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
-		{name: "comment", variable: "comment", longest: maxComment},
-		{name: "occurred_at", variable: "occurredAt", kind: moment},
-		{name: "event_id", variable: "eventId", longest: maxEventID},
+		{name: "rating", variable: "rating", enum: true, allowed: []string{"positive", "negative"}},
+		{name: "reason", variable: "reason", enum: true, allowed: []string{"irrelevant", "outdated", "incorrect", "incomplete", "other"}},
+		{name: "comment", variable: "comment", maxLength: maxComment},
+		{name: "occurred_at", variable: "occurredAt", kind: timestamp},
+		{name: "event_id", variable: "eventId", maxLength: maxEventID},
 	}
 }
 
 func collectionFields(create bool) []field {
 	return []field{
-		{name: "name", variable: "input.name", required: create, longest: maxName, filled: true},
-		{name: "description", variable: "input.description", nullable: true, longest: maxMessage},
+		{name: "name", variable: "input.name", required: create, maxLength: maxName, nonEmpty: true},
+		{name: "description", variable: "input.description", nullable: true, maxLength: maxMessage},
 		{name: "embeddingModel", variable: "input.embeddingModel"},
 	}
 }
@@ -235,8 +235,8 @@ func collectionFields(create bool) []field {
 func connectorSettings() []field {
 	return []field{
 		{name: "enabled", variable: "input.enabled", kind: boolean},
-		{name: "config", variable: "input.config", kind: anything},
-		{name: "credentials", variable: "input.credentials", kind: anything},
+		{name: "config", variable: "input.config", kind: freeObject},
+		{name: "credentials", variable: "input.credentials", kind: freeObject},
 		docSync(false), schemaSync(),
 	}
 }
@@ -245,7 +245,7 @@ func docSync(required bool) field {
 	return field{name: "doc_sync", kind: group, required: required, unless: "schema_sync", fields: schedule("docSync")}
 }
 
-// schemaSync is the schedule of a connector that attaches a database.
+// schemaSync returns the schedule of a connector that attaches a database.
 func schemaSync() field {
 	return field{name: "schema_sync", kind: group, fields: schedule("schemaSync")}
 }
@@ -258,7 +258,8 @@ func schedule(input string) []field {
 	}
 }
 
-// nouns are what a path's parameters stand for, by the segment before them.
+// noun returns the name of the object that a path parameter identifies, by the
+// segment before the parameter.
 func noun(before string) string {
 	switch before {
 	case "collections":

@@ -4,7 +4,8 @@ import "strings"
 
 const keyID = "018f0000-0000-8000-8000-00000000c4e7"
 
-// talkRows answer the root fields of searches, conversations, analytics and API keys.
+// talkRows returns the results of the root fields of searches, conversations,
+// analytics and API keys.
 func talkRows() map[string]any {
 	hit := object{
 		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
@@ -38,7 +39,7 @@ func talkRows() map[string]any {
 		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
 		"lastUsedAt": late, "rotatedAt": nil, "previousExpiresAt": nil, "leakedAt": nil, "leakedOrigin": nil, "createdAt": early, "updatedAt": late,
 	}
-	made := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
+	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
 		"search":       object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "warnings": []any{}, "facets": facets},
 		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
@@ -53,7 +54,7 @@ func talkRows() map[string]any {
 			"daily":      []any{object{"date": "2026-11-20", "searches": 3, "chats": 1, "zeroResults": 1, "clicks": 2, "positiveFeedback": 1, "negativeFeedback": 0}},
 			"topQueries": asked, "zeroResultQueries": asked, "lowScoreQueries": []any{}, "unclickedQueries": []any{},
 		},
-		"apiKeys": page("end+of/keys", key), "apiKey": key, "createAPIKey": made, "updateAPIKey": key, "rotateAPIKey": made, "revokeAPIKey": key,
+		"apiKeys": page("end+of/keys", key), "apiKey": key, "createAPIKey": pair, "updateAPIKey": key, "rotateAPIKey": pair, "revokeAPIKey": key,
 	}
 }
 

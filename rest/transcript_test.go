@@ -19,15 +19,15 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// example is one request of a route's transcript.
+// example is a request of a transcript.
 type example struct {
 	target  string // path and query
 	body    string
 	headers []string // in pairs
-	bare    bool     // without the route's usual credentials
+	bare    bool     // without credentials
 }
 
-// examples are the requests of each route, by "METHOD pattern".
+// examples returns the requests of each route by "METHOD pattern".
 func examples() map[string][]example {
 	const (
 		collection = "/api/v1/collections/" + collectionID
@@ -316,7 +316,7 @@ func examples() map[string][]example {
 	}
 }
 
-// cursorOf takes next_cursor's form for the list of collections.
+// cursorOf returns the next_cursor of the list of collections.
 func cursorOf(inner string) string { return rest.WrapCursor("/api/v1/collections", inner) }
 
 func TestEveryRouteHasItsTranscript(t *testing.T) {
@@ -342,7 +342,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 		})
 	}
 	for name := range told {
-		t.Errorf("there are examples of %s, which is no route", name)
+		t.Errorf("there are examples of the unknown route %s", name)
 	}
 	found, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil {
@@ -357,7 +357,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 
 func transcript(t *testing.T, route rest.Route, requests []example) []byte {
 	var out bytes.Buffer
-	h := newHouse(t)
+	h := newFixture(t)
 	first := true
 	for _, e := range requests {
 		r := request(route.Method, e.target, e.body, e.headers...)
@@ -367,7 +367,7 @@ func transcript(t *testing.T, route rest.Route, requests []example) []byte {
 			r.Header.Set("Authorization", "Bearer session")
 		}
 		h.calls = nil
-		answer := h.ask(r)
+		answer := h.send(r)
 		if first && answer.Code != route.Status {
 			t.Errorf("the first example of %s %s is answered %d, not %d", route.Method, route.Pattern, answer.Code, route.Status)
 		}
@@ -393,7 +393,7 @@ func transcript(t *testing.T, route rest.Route, requests []example) []byte {
 func writeHeaders(out *bytes.Buffer, prefix string, h http.Header) {
 	names := make([]string, 0, len(h))
 	for name := range h {
-		if name != "Vary" && name != "Access-Control-Expose-Headers" { // those of CORS have tests of their own
+		if name != "Vary" && name != "Access-Control-Expose-Headers" { // other tests check CORS
 			names = append(names, name)
 		}
 	}
@@ -429,7 +429,7 @@ func pretty(answer interface {
 	return raw.String()
 }
 
-// compare holds text against a golden file.
+// compare compares text with a golden file.
 func compare(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if *update {
@@ -443,9 +443,9 @@ func compare(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatalf("%v; write it with go test ./rest -update", err)
+		t.Fatalf("%v; create it by go test ./rest -update", err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; look at the change after go test ./rest -update\ngot:\n%s\nwant:\n%s", name, got, want)
+		t.Errorf("%s differs; review the change after go test ./rest -update\ngot:\n%s\nwant:\n%s", name, got, want)
 	}
 }

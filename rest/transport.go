@@ -19,86 +19,87 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// KeyAuthenticator recognises API keys; authn.Keys does.
+// KeyAuthenticator authenticates API keys. [authn.Keys] implements it.
 type KeyAuthenticator interface {
-	// Authenticate returns the key; the codes unauthorized, invalid_key and
-	// key_expired are shown to the caller.
+	// Authenticate returns the key. Its errors have the code unauthorized,
+	// invalid_key or key_expired.
 	Authenticate(ctx context.Context, presented string) (authn.Key, error)
 }
 
-// SessionAuthenticator recognises session tokens; authn.Accounts does.
+// SessionAuthenticator authenticates session tokens. [authn.Accounts] implements it.
 type SessionAuthenticator interface {
 	Authenticate(ctx context.Context, bearer string) (viewer.Viewer, error)
 }
 
-// LeakNoter is told of secret keys that came from a page in a browser;
-// authn.Keys does what is to be done about it.
-type LeakNoter interface {
+// LeakRecorder records secret keys that a browser page has sent. [authn.Keys]
+// implements it.
+type LeakRecorder interface {
 	Leaked(ctx context.Context, key authn.Key, origin string)
 }
 
-// Limiter counts requests a minute; ratelimit.Limiter does. The methods answer
-// the key's standing, Peek without counting.
+// Limiter limits the requests of a minute. [ratelimit.Limiter] implements it.
 type Limiter interface {
+	// Allow counts a request and returns the state of the key.
 	Allow(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
+	// Peek returns the state of the key without counting.
 	Peek(ctx context.Context, key string, perMinute int) (ratelimit.Result, error)
-	// Once allows what a key names once in a period; Again takes it back.
+	// AllowOnce reports true once for a key in a period. ResetOnce reverts it.
 	AllowOnce(ctx context.Context, key string, period time.Duration) (bool, error)
 	ResetOnce(ctx context.Context, key string, period time.Duration)
 }
 
-// Limits bound what a request may cost. Zero takes the value in the comment.
+// Limits has the limits of requests. Zero means the default in the comment.
 type Limits struct {
-	Body        int64         // bytes of a body: 1 MiB
-	File        int64         // bytes of one uploaded file: 100 MiB
-	Upload      int64         // bytes of one upload request: 1 GiB
-	Files       int           // files of one upload request: 1,000
-	Publishable int           // requests a minute of a publishable key and IP: 60; negative: no limit
-	Secret      int           // requests a minute of a secret key: 600; negative: no limit
-	Request     time.Duration // time for one operation: 60 s; streams and uploads have none
-	Write       time.Duration // time for one write to a client that does not read: 30 s
-	Read        time.Duration // time for a body, or between two parts of an upload's: 30 s
-	KeepAlive   time.Duration // between comment lines of a quiet stream: 15 s
+	Body        int64         // bytes of a body; default 1 MiB
+	File        int64         // bytes of one uploaded file; default 100 MiB
+	Upload      int64         // bytes of one upload request; default 1 GiB
+	Files       int           // files of one upload request; default 1,000
+	Publishable int           // requests a minute of a publishable key and IP address; default 60, negative: no limit
+	Secret      int           // requests a minute of a secret key; default 600, negative: no limit
+	Request     time.Duration // timeout of one operation except streams and uploads; default 60 s
+	Write       time.Duration // timeout of one write to the client; default 30 s
+	Read        time.Duration // timeout of reading a body, or a block of an upload; default 30 s
+	KeepAlive   time.Duration // time between comment lines of an idle stream; default 15 s
 }
 
-// Options of a Transport.
+// Options configures a Transport. Schema, Keys and Sessions are required.
 type Options struct {
-	Schema   *ast.Schema          // that of the server the transport is added to; needed
-	Keys     KeyAuthenticator     // needed
-	Sessions SessionAuthenticator // needed
-	Leaks    LeakNoter            // nil: nobody is told
-	Limiter  Limiter              // nil: counts in this process
+	Schema   *ast.Schema // the schema of the GraphQL server
+	Keys     KeyAuthenticator
+	Sessions SessionAuthenticator
+	Leaks    LeakRecorder // nil: not recorded
+	Limiter  Limiter      // nil: in this process
 	Limits   Limits
-	// Secure says that browsers reach the service by https alone.
+	// Secure means that browsers use https only.
 	Secure bool
-	// AllowReplays takes the same signature more than once, also by a key that asks
-	// for signatures.
+	// AllowReplays allows a signature more than once.
 	AllowReplays bool
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Origins may call the dashboard surface from a browser; "*" is any. None: only the same origin.
+	// Origins are the origins of browser pages that may call the dashboard surface;
+	// "*" is any. Pages of the same origin always may.
 	Origins []string
-	// UploadDir takes uploads too large for memory while they are read; the
-	// system's temporary folder when empty.
+	// UploadDir is the folder of temporary files for large uploads; empty means the
+	// system's temporary folder.
 	UploadDir string
-	Log       *slog.Logger     // nil: silent
-	Now       func() time.Time // nil: the system's clock
-	NewID     func() string    // makes request ids; nil: random UUIDs
+	Log       *slog.Logger     // nil: discarded
+	Now       func() time.Time // nil: time.Now
+	NewID     func() string    // creates request IDs; nil: random UUIDs
 }
 
-// Transport answers REST requests on a GraphQL server. It has to be added before
-// gqlgen's own transports, which judge by content type and would take its requests.
+// Transport serves REST requests on a GraphQL server. It must be added before
+// gqlgen's own transports, whose Supports only checks the content type.
 type Transport struct {
 	schema     *ast.Schema
 	matcher    *matcher
 	operations map[string]*operation
 	keys       KeyAuthenticator
 	sessions   SessionAuthenticator
-	leaks      LeakNoter
+	leaks      LeakRecorder
 	limiter    Limiter
 	limits     Limits
-	secure     bool // browsers reach the service by https
-	replays    bool // the same signature is taken more than once
+	secure     bool // browsers use https only
+	replays    bool // a signature is allowed more than once
 	proxies    []netip.Prefix
 	origins    []string
 	uploadDir  string
@@ -109,16 +110,16 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// New makes the transport. It fails when a stored operation does not fit the
-// schema or a route does not fit its operation.
+// New returns a transport. It fails when a stored operation is not valid for the
+// schema, or a route for its operation.
 func New(o Options) (*Transport, error) {
 	switch {
 	case o.Schema == nil:
-		return nil, errors.New("rest: Options.Schema is needed")
+		return nil, errors.New("rest: Options.Schema is required")
 	case o.Keys == nil:
-		return nil, errors.New("rest: Options.Keys is needed")
+		return nil, errors.New("rest: Options.Keys is required")
 	case o.Sessions == nil:
-		return nil, errors.New("rest: Options.Sessions is needed")
+		return nil, errors.New("rest: Options.Sessions is required")
 	}
 	operations, err := loadOperations(stored, o.Schema)
 	if err != nil {
@@ -126,7 +127,7 @@ func New(o Options) (*Transport, error) {
 	}
 	table := newTable()
 	for _, r := range table {
-		if err := r.fits(o.Schema, operations); err != nil {
+		if err := r.validate(o.Schema, operations); err != nil {
 			return nil, fmt.Errorf("rest: %s %s: %w", r.Method, r.Pattern, err)
 		}
 	}
@@ -173,7 +174,7 @@ func orElse[T int | int64 | time.Duration](value, fallback T) T {
 	return value
 }
 
-// Owns reports whether a path belongs to the REST interface, known or not.
+// Owns reports whether a path belongs to the REST interface, with a route or not.
 func Owns(path string) bool {
 	for _, root := range []string{"/v1", "/api/v1"} {
 		if path == root || strings.HasPrefix(path, root+"/") {
@@ -183,19 +184,19 @@ func Owns(path string) bool {
 	return false
 }
 
-// Supports reports whether the request is one of the REST interface, by its path.
+// Supports reports whether the path of a request belongs to the REST interface.
 func (t *Transport) Supports(r *http.Request) bool { return Owns(r.URL.Path) }
 
-// fits checks a route against its operation: every field has a place to go, and
-// everything that the operation cannot do without is read.
-func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error {
+// validate checks a route against its operation: every field has a variable, and
+// every required variable has a field.
+func (r *route) validate(schema *ast.Schema, operations map[string]*operation) error {
 	o := operations[r.Operation]
 	if o == nil {
-		return fmt.Errorf("there is no stored operation %s", r.Operation)
+		return fmt.Errorf("no stored operation %s", r.Operation)
 	}
 	given := map[string]bool{}
 	for _, s := range r.segments {
-		if s.parameter != "" && r.named == "" {
+		if s.parameter != "" && r.nameVariable == "" {
 			given[s.parameter] = true
 		}
 	}
@@ -204,26 +205,26 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 	}
 	if r.pages != "" {
 		given["limit"] = true
-		if s := o.shape.at(r.pages); s == nil || s.kind != connection {
-			return fmt.Errorf("%s of %s is no connection", r.pages, o.name)
+		if s := o.shape.lookup(r.pages); s == nil || s.kind != connection {
+			return fmt.Errorf("%s of %s is not a connection", r.pages, o.name)
 		}
 	}
 	if r.file != "" {
 		given["limit"] = true
-		if s := o.shape.at(r.whole); s == nil || s.kind != connection {
-			return fmt.Errorf("%s of %s is no connection", r.whole, o.name)
+		if s := o.shape.lookup(r.fileConnection); s == nil || s.kind != connection {
+			return fmt.Errorf("%s of %s is not a connection", r.fileConnection, o.name)
 		}
 	}
 	if r.from == multipartForm {
 		given["files"], given["paths"] = true, true
 	}
 	find := func(path string) *ast.Type { return o.typeAt(schema, path) }
-	if err := fieldsFit(schema, find, r, r.fields, given); err != nil {
+	if err := validateFields(schema, find, r, r.fields, given); err != nil {
 		return err
 	}
 	for name, v := range o.variables {
 		if v.Type.NonNull && v.DefaultValue == nil && !given[name] {
-			return fmt.Errorf("nothing gives the variable %s of %s", name, o.name)
+			return fmt.Errorf("no field for the required variable %s of %s", name, o.name)
 		}
 	}
 	for name := range given {
@@ -231,24 +232,24 @@ func (r *route) fits(schema *ast.Schema, operations map[string]*operation) error
 			return fmt.Errorf("%s has no variable %s", o.name, name)
 		}
 	}
-	if r.named != "" && o.typeAt(schema, r.named) == nil {
-		return fmt.Errorf("%s has no variable %s", o.name, r.named)
+	if r.nameVariable != "" && o.typeAt(schema, r.nameVariable) == nil {
+		return fmt.Errorf("%s has no variable %s", o.name, r.nameVariable)
 	}
-	if r.redirect != "" && o.shape.at(r.redirect) == nil {
-		return fmt.Errorf("%s answers no %s", o.name, r.redirect)
+	if r.redirect != "" && o.shape.lookup(r.redirect) == nil {
+		return fmt.Errorf("the result of %s has no %s", o.name, r.redirect)
 	}
-	if r.answer != "." && !o.stream && o.shape.at(r.answer) == nil {
-		return fmt.Errorf("%s answers no %s", o.name, r.answer)
+	if r.answer != "." && !o.stream && o.shape.lookup(r.answer) == nil {
+		return fmt.Errorf("the result of %s has no %s", o.name, r.answer)
 	}
 	return nil
 }
 
-// fieldsFit checks that find knows a place for each field, among the operation's
-// variables or the fields of an array's items.
-func fieldsFit(schema *ast.Schema, find func(path string) *ast.Type, r *route, fields []field, given map[string]bool) error {
+// validateFields checks that find returns a type for each field: of a variable of
+// the operation, or of a field of an array's items.
+func validateFields(schema *ast.Schema, find func(path string) *ast.Type, r *route, fields []field, given map[string]bool) error {
 	for _, f := range fields {
 		if f.kind == group {
-			if err := fieldsFit(schema, find, r, f.fields, given); err != nil {
+			if err := validateFields(schema, find, r, f.fields, given); err != nil {
 				return err
 			}
 			continue
@@ -265,15 +266,15 @@ func fieldsFit(schema *ast.Schema, find func(path string) *ast.Type, r *route, f
 		}
 		switch {
 		case t.Elem == nil || schema.Types[t.Elem.NamedType] == nil:
-			return fmt.Errorf("%s of %s is no list of objects", f.variable, r.Operation)
+			return fmt.Errorf("%s of %s is not a list of objects", f.variable, r.Operation)
 		case r.from != body:
-			return fmt.Errorf("%s: an array of objects can stand in a body only", f.name)
-		case f.alone != "" && find(f.alone) == nil:
-			return fmt.Errorf("%s has no variable %s for one of %s", r.Operation, f.alone, f.name)
+			return fmt.Errorf("%s: an array of objects is only possible in a body", f.name)
+		case f.single != "" && find(f.single) == nil:
+			return fmt.Errorf("%s has no variable %s for a single item of %s", r.Operation, f.single, f.name)
 		}
 		item := schema.Types[t.Elem.NamedType]
 		inside := func(path string) *ast.Type { return fieldType(schema, item, path) }
-		if err := fieldsFit(schema, inside, r, f.fields, map[string]bool{}); err != nil {
+		if err := validateFields(schema, inside, r, f.fields, map[string]bool{}); err != nil {
 			return err
 		}
 	}

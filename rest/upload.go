@@ -19,57 +19,53 @@ import (
 )
 
 const (
-	// inMemory is how much of an uploaded file is kept in memory; more goes to a
-	// temporary file.
-	inMemory = 256 << 10
-	// pathLength bounds one value of the paths field, in bytes.
-	pathLength = 4 << 10
+	// maxInMemory is the size of files that are kept in memory. Larger ones are
+	// written to a temporary file.
+	maxInMemory = 256 << 10
+	// maxPathBytes is the maximum length of a value of the field paths.
+	maxPathBytes = 4 << 10
 )
 
-// uploads are the files of one request, until it has been answered.
+// uploads has the temporary files of a request.
 type uploads struct{ files []*os.File }
 
-// discard closes and removes what was spooled. It does nothing for nil.
-func (u *uploads) discard() {
-	if u == nil {
-		return
-	}
+// discard closes and removes the files.
+func (u uploads) discard() {
 	for _, f := range u.files {
 		_ = f.Close()
 		_ = os.Remove(f.Name())
 	}
 }
 
-// upload reads a multipart body part by part: files, repeated, and optionally
-// paths, one for each file in the same order. Nothing is stored before all of
-// it has been read.
-func (x *exchange) upload(values variables) (*uploads, error) {
+// upload reads a multipart body with the repeated fields files and, optionally,
+// paths, one for each file in the same order. The operation starts after the whole
+// body was read.
+func (x *exchange) upload(values variables) (u uploads, err error) {
 	parts, end, err := x.multipartReader()
 	if err != nil {
-		return nil, err
+		return u, err
 	}
-	u := &uploads{}
 	var files, paths []any
 	for {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) && end.seen {
+		if errors.Is(err, io.EOF) && end.found {
 			break
 		}
 		if err != nil {
-			return u, x.unreadable(err)
+			return u, x.uploadError(err)
 		}
 		switch strings.TrimSuffix(part.FormName(), "[]") {
 		case "files":
 			if len(files) == x.t.limits.Files {
 				return u, apierr.New(apierr.TooLarge, fmt.Sprintf("One request may upload at most %d files", x.t.limits.Files))
 			}
-			file, err := x.uploadedFile(part, u)
+			file, err := x.readFile(part, &u)
 			if err != nil {
 				return u, err
 			}
 			files = append(files, file)
 		case "paths":
-			path, err := x.uploadedPath(part)
+			path, err := x.readFilePath(part)
 			if err != nil {
 				return u, err
 			}
@@ -78,7 +74,7 @@ func (x *exchange) upload(values variables) (*uploads, error) {
 	}
 	switch {
 	case len(files) == 0:
-		return u, apierr.Invalid("files", "is required: one part of this name for each file")
+		return u, apierr.Invalid("files", "is required: one part with this name for each file")
 	case len(paths) > 0 && len(paths) != len(files):
 		return u, apierr.Invalid("paths", fmt.Sprintf("must be given once for each file, or not at all: there are %d for %d files", len(paths), len(files)))
 	}
@@ -89,53 +85,54 @@ func (x *exchange) upload(values variables) (*uploads, error) {
 	return u, nil
 }
 
-func (x *exchange) multipartReader() (*multipart.Reader, *endReader, error) {
-	const wanted = "send the files as Content-Type: multipart/form-data with a boundary"
+func (x *exchange) multipartReader() (*multipart.Reader, *boundaryReader, error) {
+	const message = "send the files as Content-Type: multipart/form-data with a boundary"
 	kind, parameters, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || parameters["boundary"] == "" {
-		return nil, nil, apierr.New(apierr.UnsupportedMediaType, wanted)
+		return nil, nil, apierr.New(apierr.UnsupportedMediaType, message)
 	}
 	body := http.MaxBytesReader(x.w, x.r.Body, x.t.limits.Upload)
-	end := &endReader{from: &patientReader{x: x, from: body}, mark: []byte("--" + parameters["boundary"] + "--")}
+	end := &boundaryReader{from: &deadlineReader{x: x, from: body}, boundary: []byte("--" + parameters["boundary"] + "--")}
 	return multipart.NewReader(end, parameters["boundary"]), end, nil
 }
 
-// endReader watches for the closing boundary go by: the library takes a body
-// that was cut off between two parts for a whole one.
-type endReader struct {
-	from io.Reader
-	mark []byte
-	tail []byte // the last bytes read, where the mark may have begun
-	seen bool
+// boundaryReader searches for the closing boundary, since mime/multipart accepts a
+// body that was truncated between two parts.
+type boundaryReader struct {
+	from     io.Reader
+	boundary []byte
+	tail     []byte // the last bytes, which may be the start of the boundary
+	found    bool
 }
 
-func (e *endReader) Read(b []byte) (int, error) {
+func (e *boundaryReader) Read(b []byte) (int, error) {
 	n, err := e.from.Read(b)
-	if n > 0 && !e.seen {
+	if n > 0 && !e.found {
 		window := append(e.tail, b[:n]...)
-		e.seen = bytes.Contains(window, e.mark)
-		e.tail = append(e.tail[:0], window[max(0, len(window)-len(e.mark)+1):]...)
+		e.found = bytes.Contains(window, e.boundary)
+		e.tail = append(e.tail[:0], window[max(0, len(window)-len(e.boundary)+1):]...)
 	}
 	return n, err
 }
 
-// patientReader gives each read of a long body its own time, so that a large
-// upload may take as long as it keeps coming.
-type patientReader struct {
+// deadlineReader sets a new deadline for each read, so that a large upload may take
+// any time while it makes progress.
+type deadlineReader struct {
 	x    *exchange
 	from io.Reader
 }
 
-func (p *patientReader) Read(b []byte) (int, error) {
-	_ = p.x.control.SetReadDeadline(time.Now().Add(p.x.t.limits.Read)) // the wall clock: it is the connection's
+func (p *deadlineReader) Read(b []byte) (int, error) {
+	_ = p.x.control.SetReadDeadline(time.Now().Add(p.x.t.limits.Read)) // the wall clock, which deadlines use
 	n, err := p.from.Read(b)
 	if err != nil {
-		_ = p.x.control.SetReadDeadline(time.Time{}) // else it would end the request as if the client had left
+		_ = p.x.control.SetReadDeadline(time.Time{}) // otherwise it would cancel the request like a disconnect
 	}
 	return n, err
 }
 
-func (x *exchange) unreadable(err error) error {
+// uploadError converts an error of reading a multipart body.
+func (x *exchange) uploadError(err error) error {
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
 		return apierr.New(apierr.TooLarge, "One upload may have at most "+bytesText(x.t.limits.Upload))
@@ -143,84 +140,84 @@ func (x *exchange) unreadable(err error) error {
 	return apierr.New(apierr.InvalidRequest, "The multipart body is malformed or ends too early")
 }
 
-// uploadedFile takes one file: small ones into memory, others onto disk.
-func (x *exchange) uploadedFile(part *multipart.Part, u *uploads) (graphql.Upload, error) {
+// readFile reads a file into memory, or into a temporary file when it is large.
+func (x *exchange) readFile(part *multipart.Part, u *uploads) (graphql.Upload, error) {
 	name := part.FileName()
-	if name == "" || name == "." || name == "/" || badText(name) != "" {
+	if name == "" || name == "." || name == "/" || checkText(name) != "" {
 		return graphql.Upload{}, apierr.Invalid("files", "every part needs a file name")
 	}
-	made := graphql.Upload{Filename: name, ContentType: part.Header.Get("Content-Type")}
-	if badText(made.ContentType) != "" {
-		made.ContentType = ""
+	file := graphql.Upload{Filename: name, ContentType: part.Header.Get("Content-Type")}
+	if checkText(file.ContentType) != "" {
+		file.ContentType = ""
 	}
 	var head bytes.Buffer
-	n, err := io.CopyN(&head, part, min(inMemory, x.t.limits.File+1))
+	n, err := io.CopyN(&head, part, min(maxInMemory, x.t.limits.File+1))
 	if err != nil && !errors.Is(err, io.EOF) {
-		return graphql.Upload{}, x.unreadable(err)
+		return graphql.Upload{}, x.uploadError(err)
 	}
-	made.Size, made.File = n, bytes.NewReader(head.Bytes())
-	if err == nil && n <= x.t.limits.File { // there may be more
-		made.File, made.Size, err = x.spool(head.Bytes(), part, u)
+	file.Size, file.File = n, bytes.NewReader(head.Bytes())
+	if err == nil && n <= x.t.limits.File { // the file may be longer
+		file.File, file.Size, err = x.spool(head.Bytes(), part, u)
 		if err != nil {
 			return graphql.Upload{}, err
 		}
 	}
-	if made.Size > x.t.limits.File {
+	if file.Size > x.t.limits.File {
 		return graphql.Upload{}, apierr.New(apierr.TooLarge, "A file may have at most "+bytesText(x.t.limits.File)+": "+strconv.Quote(name))
 	}
-	return made, nil
+	return file, nil
 }
 
-// spool puts a large file's beginning and rest into a temporary file.
+// spool writes the first bytes and the rest of a large file to a temporary file.
 func (x *exchange) spool(head []byte, part io.Reader, u *uploads) (*os.File, int64, error) {
 	f, err := os.CreateTemp(x.t.uploadDir, "magpie-upload-*")
 	if err != nil {
-		return nil, 0, apierr.Wrap("make a temporary file", err)
+		return nil, 0, apierr.Wrap("create temporary file", err)
 	}
 	u.files = append(u.files, f)
-	body := &countedReader{from: io.LimitReader(io.MultiReader(bytes.NewReader(head), part), x.t.limits.File+1)}
+	body := &errorReader{from: io.LimitReader(io.MultiReader(bytes.NewReader(head), part), x.t.limits.File+1)}
 	n, err := io.Copy(f, body)
 	switch {
-	case body.failed != nil:
-		return nil, 0, x.unreadable(body.failed)
+	case body.err != nil:
+		return nil, 0, x.uploadError(body.err)
 	case err != nil:
-		return nil, 0, apierr.Wrap("write a temporary file", err)
+		return nil, 0, apierr.Wrap("write temporary file", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, 0, apierr.Wrap("rewind a temporary file", err)
+		return nil, 0, apierr.Wrap("rewind temporary file", err)
 	}
 	return f, n, nil
 }
 
-// countedReader remembers a failure to read, to tell it from one to write.
-type countedReader struct {
-	from   io.Reader
-	failed error
+// errorReader records a read error, to distinguish it from a write error.
+type errorReader struct {
+	from io.Reader
+	err  error
 }
 
-func (c *countedReader) Read(b []byte) (int, error) {
+func (c *errorReader) Read(b []byte) (int, error) {
 	n, err := c.from.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		c.failed = err
+		c.err = err
 	}
 	return n, err
 }
 
-func (x *exchange) uploadedPath(part io.Reader) (string, error) {
-	raw, err := io.ReadAll(io.LimitReader(part, pathLength+1))
+func (x *exchange) readFilePath(part io.Reader) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(part, maxPathBytes+1))
 	if err != nil {
-		return "", x.unreadable(err)
+		return "", x.uploadError(err)
 	}
-	if len(raw) > pathLength {
-		return "", apierr.Invalid("paths", fmt.Sprintf("must have at most %d bytes each", pathLength))
+	if len(raw) > maxPathBytes {
+		return "", apierr.Invalid("paths", fmt.Sprintf("must have at most %d bytes each", maxPathBytes))
 	}
-	if wrong := badText(string(raw)); wrong != "" {
+	if wrong := checkText(string(raw)); wrong != "" {
 		return "", apierr.Invalid("paths", wrong)
 	}
 	return string(raw), nil
 }
 
-// bytesText writes a size for people.
+// bytesText formats a size for messages.
 func bytesText(n int64) string {
 	for _, unit := range []struct {
 		size int64

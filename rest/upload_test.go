@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// formPart is one part of a multipart body; without a file name it is a plain field.
+// formPart is a part of a multipart body. Without a file name it is a field.
 type formPart struct{ name, file, content string }
 
-// multipartBody writes a form with a fixed boundary, so that golden files stay.
+// multipartBody returns a form with a constant boundary.
 func multipartBody(parts []formPart) (body, contentType string) {
 	var out bytes.Buffer
 	for _, p := range parts {

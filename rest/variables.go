@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// variables are the values of an operation, nested as its input objects are.
+// variables are the variables of an operation, nested like its input objects.
 type variables map[string]any
 
-// set puts value under a dotted path and makes the objects on the way.
+// set sets the value at a dotted path and creates the objects on the way.
 func (v variables) set(path string, value any) {
 	at := map[string]any(v)
 	parts := strings.Split(path, ".")
@@ -22,7 +22,7 @@ func (v variables) set(path string, value any) {
 	at[parts[len(parts)-1]] = value
 }
 
-// get is the value under a dotted path; nil when there is none.
+// get returns the value at a dotted path, or nil.
 func (v variables) get(path string) any {
 	var at any = map[string]any(v)
 	for name := range strings.SplitSeq(path, ".") {

@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// inbox answers with what came in.
+// inbox answers with the delivery.
 type inbox struct{ answer []byte }
 
 func (b inbox) Deliver(_ context.Context, kind string, connector uuid.UUID, header http.Header, body []byte) ([]byte, error) {
@@ -60,13 +60,13 @@ func TestWebhooksAnswer(t *testing.T) {
 		{"POST", "/webhooks/connectors/wiki/", "good", "{}", 404, `{"error":{"code":"not_found","message":"Page not found"}}`},
 		{"POST", "/webhooks/connectors/", "good", "{}", 404, `{"error":{"code":"not_found","message":"Page not found"}}`},
 		{"POST", "/webhooks", "good", "{}", 404, `{"error":{"code":"not_found","message":"Page not found"}}`},
-		{"GET", "/webhooks/connectors/wiki", "good", "", 405, `{"error":{"code":"method_not_allowed","message":"Method not allowed; this path takes POST"}}`},
+		{"GET", "/webhooks/connectors/wiki", "good", "", 405, `{"error":{"code":"method_not_allowed","message":"Method not allowed; this path allows POST"}}`},
 		{"GET", "/webhooks/connectors/wiki/validate", "", "", 200, `{"data":{"ok":true}}`},
 		{"GET", "/webhooks/connectors/wiki/validate?validationToken=a%20%3Cb%3E", "", "", 200, `a <b>`},
 		{"GET", "/webhooks/connectors/wiki/validate?validationToken=" + strings.Repeat("x", 1025), "", "", 400, `{"error":{"code":"invalid_request","message":"validationToken: is longer than 1024 bytes"}}`},
 		{"GET", "/webhooks/connectors/other/validate?challenge=x", "", "", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
 		{"POST", "/webhooks/connectors/other/validate", "good", "{}", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
-		{"POST", "/webhooks/connectors/wiki/validate", "good", "{}", 405, `{"error":{"code":"method_not_allowed","message":"Method not allowed; this path takes GET"}}`},
+		{"POST", "/webhooks/connectors/wiki/validate", "good", "{}", 405, `{"error":{"code":"method_not_allowed","message":"Method not allowed; this path allows GET"}}`},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(c.body))
 		r.Header.Set("X-Signature", c.signature)
@@ -84,7 +84,7 @@ func TestWebhooksAnswer(t *testing.T) {
 	}
 }
 
-// slow gives its bytes and then keeps its reader waiting until it is let go.
+// slow returns its bytes and then blocks until it is released.
 type slow struct {
 	io.Reader
 	read, release chan struct{}
@@ -100,7 +100,7 @@ func (s slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestLargeDeliveriesAreHeldOnlyInBounds(t *testing.T) {
+func TestTheMemoryOfLargeDeliveriesIsLimited(t *testing.T) {
 	t.Parallel()
 	h := rest.NewWebhooks(rest.WebhookOptions{Inbox: inbox{}, InFlight: 2 << 20, Read: time.Minute})
 	send := func(body io.Reader) *httptest.ResponseRecorder {
@@ -115,19 +115,19 @@ func TestLargeDeliveriesAreHeldOnlyInBounds(t *testing.T) {
 	var sender sync.WaitGroup
 	sender.Go(func() {
 		if w := send(held); w.Code != http.StatusOK {
-			t.Errorf("the one that is held: %d", w.Code)
+			t.Errorf("the blocked delivery: %d", w.Code)
 		}
 	})
 	<-held.read
 	if w := send(bytes.NewReader(large)); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("a large one beside: %d %v", w.Code, w.Header())
+		t.Errorf("a concurrent large delivery: %d %v", w.Code, w.Header())
 	}
 	if w := send(strings.NewReader("{}")); w.Code != http.StatusOK {
-		t.Errorf("a little one beside: %d", w.Code)
+		t.Errorf("a concurrent small delivery: %d", w.Code)
 	}
 	close(held.release)
 	sender.Wait()
 	if w := send(bytes.NewReader(large)); w.Code != http.StatusOK {
-		t.Errorf("afterwards: %d", w.Code)
+		t.Errorf("a later delivery: %d", w.Code)
 	}
 }

@@ -1,6 +1,5 @@
-// Package openapi has the types of an OpenAPI 3.1 document, as far as Magpie's
-// own needs them, and makes sample values that fit their schemas. What the
-// document says is package rest's business.
+// Package openapi has the types of an OpenAPI 3.1 document that Magpie's document
+// uses, and creates sample values of schemas. Package rest builds the document.
 //
 // It imports the standard library only.
 package openapi

@@ -10,7 +10,7 @@ type Document struct {
 	Components Components     `json:"components"`
 }
 
-// Info says what the document is about.
+// Info describes the document.
 type Info struct {
 	Title       string  `json:"title"`
 	Description string  `json:"description"` // Markdown
@@ -18,13 +18,13 @@ type Info struct {
 	Version     string  `json:"version"`
 }
 
-// License names the terms of the program by their SPDX identifier.
+// License is a license with its SPDX identifier.
 type License struct {
 	Name       string `json:"name"`
 	Identifier string `json:"identifier"`
 }
 
-// Server is an address, relative to the document's own.
+// Server is a base URL, relative to the URL of the document.
 type Server struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
@@ -39,7 +39,7 @@ type Tag struct {
 // PathItem has the operations of a path by method, in lower case.
 type PathItem struct{ Map[*Operation] }
 
-// Components are the parts that others refer to.
+// Components has the objects that references point to.
 type Components struct {
 	Schemas         Map[*Schema]         `json:"schemas,omitzero"`
 	Responses       Map[*Response]       `json:"responses,omitzero"`
@@ -48,20 +48,20 @@ type Components struct {
 	SecuritySchemes Map[*SecurityScheme] `json:"securitySchemes,omitzero"`
 }
 
-// Operation is one method of one path.
+// Operation is a method of a path.
 type Operation struct {
 	OperationID string                `json:"operationId"`
 	Summary     string                `json:"summary"`
 	Description string                `json:"description,omitempty"`
 	Tags        []string              `json:"tags"`
-	Security    []map[string][]string `json:"security"` // empty: none is needed
+	Security    []map[string][]string `json:"security"` // empty: no authentication
 	Parameters  []*Parameter          `json:"parameters,omitempty"`
 	RequestBody *RequestBody          `json:"requestBody,omitempty"`
 	Responses   Map[*Response]        `json:"responses"` // by status
 }
 
-// Parameter is a value in path, query or header. One that is given as JSON has
-// content in place of a schema.
+// Parameter is a path, query or header parameter. A JSON parameter has Content
+// instead of Schema.
 type Parameter struct {
 	Ref         string          `json:"$ref,omitempty"`
 	Name        string          `json:"name,omitempty"`
@@ -76,14 +76,14 @@ type Parameter struct {
 	Content     Map[*MediaType] `json:"content,omitzero"`
 }
 
-// RequestBody is what a request carries, by media type.
+// RequestBody is a request body by media type.
 type RequestBody struct {
 	Description string          `json:"description,omitempty"`
 	Required    bool            `json:"required,omitempty"`
 	Content     Map[*MediaType] `json:"content"`
 }
 
-// Response is an answer, by media type; without content it has no body.
+// Response is a response by media type. Without Content it has no body.
 type Response struct {
 	Ref         string          `json:"$ref,omitempty"`
 	Description string          `json:"description,omitempty"`
@@ -91,8 +91,8 @@ type Response struct {
 	Content     Map[*MediaType] `json:"content,omitzero"`
 }
 
-// MediaType is a body in one form. ItemSchema describes each item of a body
-// that is a sequence; the name of the standard's next version has no x-.
+// MediaType is the format of a body. ItemSchema describes the items of a sequence,
+// like itemSchema of OpenAPI 3.2.
 type MediaType struct {
 	Schema     *Schema       `json:"schema"`
 	ItemSchema *Schema       `json:"x-itemSchema,omitempty"`
@@ -106,7 +106,7 @@ type Example struct {
 	Value   any    `json:"value"`
 }
 
-// Header is a header of an answer.
+// Header is a response header.
 type Header struct {
 	Ref         string  `json:"$ref,omitempty"`
 	Description string  `json:"description,omitempty"`
@@ -114,7 +114,7 @@ type Header struct {
 	Schema      *Schema `json:"schema,omitempty"`
 }
 
-// SecurityScheme is a way for callers to say who they are.
+// SecurityScheme is a method of authentication.
 type SecurityScheme struct {
 	Type         string `json:"type"`
 	Description  string `json:"description,omitempty"`

@@ -7,21 +7,21 @@ import (
 	"iter"
 )
 
-// Map is a JSON object whose members keep the order in which they were set.
-// The zero Map is empty and ready to use.
+// Map is a JSON object that keeps the order of its members. The zero Map is empty
+// and ready to use.
 type Map[T any] struct {
 	names  []string
 	values map[string]T
 }
 
-// MapOf makes a Map with one member.
+// MapOf returns a Map with one member.
 func MapOf[T any](name string, value T) Map[T] {
 	var m Map[T]
 	m.Set(name, value)
 	return m
 }
 
-// Set gives the named member its value; one that is there keeps its place.
+// Set sets the value of a member. An existing member keeps its position.
 func (m *Map[T]) Set(name string, value T) {
 	if m.values == nil {
 		m.values = make(map[string]T)
@@ -32,13 +32,13 @@ func (m *Map[T]) Set(name string, value T) {
 	m.values[name] = value
 }
 
-// Get is the value of the named member; false when there is none.
+// Get returns the value of a member, and whether it exists.
 func (m Map[T]) Get(name string) (T, bool) {
 	value, ok := m.values[name]
 	return value, ok
 }
 
-// All gives the members in their order.
+// All returns the members in order.
 func (m Map[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for _, name := range m.names {
@@ -49,10 +49,10 @@ func (m Map[T]) All() iter.Seq2[string, T] {
 	}
 }
 
-// IsZero reports a Map without members.
+// IsZero reports whether the Map is empty.
 func (m Map[T]) IsZero() bool { return len(m.names) == 0 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON encodes the members in order.
 func (m Map[T]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -63,12 +63,12 @@ func (m Map[T]) MarshalJSON() ([]byte, error) {
 			out.WriteByte(',')
 		}
 		if err := encoder.Encode(name); err != nil {
-			return nil, fmt.Errorf("write the name %s: %w", name, err)
+			return nil, fmt.Errorf("encode the name %s: %w", name, err)
 		}
-		out.Truncate(out.Len() - 1) // without the line's end
+		out.Truncate(out.Len() - 1) // without the newline
 		out.WriteByte(':')
 		if err := encoder.Encode(m.values[name]); err != nil {
-			return nil, fmt.Errorf("write %s: %w", name, err)
+			return nil, fmt.Errorf("encode %s: %w", name, err)
 		}
 		out.Truncate(out.Len() - 1)
 	}

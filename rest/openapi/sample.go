@@ -2,12 +2,11 @@ package openapi
 
 import "slices"
 
-// Samples are the values to take for texts, numbers and objects, by the name of
-// the field; a field that they do not have gets any value that fits.
+// Samples has sample values by field name. A field without one gets any valid value.
 type Samples map[string]any
 
-// Of makes a value of a schema, for the named field. Components are what its
-// references mean.
+// Of returns a valid value of a schema for the named field. The components resolve
+// references.
 func (s Samples) Of(name string, schema *Schema, components Map[*Schema]) any {
 	if schema.Ref != "" {
 		schema, _ = components.Get(schema.Ref[len("#/components/schemas/"):])
@@ -21,7 +20,7 @@ func (s Samples) Of(name string, schema *Schema, components Map[*Schema]) any {
 	case len(schema.Type) == 0:
 		return nil
 	}
-	if given, ok := s[name]; ok && schema.takes(given) {
+	if given, ok := s[name]; ok && schema.accepts(given) {
 		return given
 	}
 	switch {
@@ -64,9 +63,9 @@ func (s Samples) Of(name string, schema *Schema, components Map[*Schema]) any {
 	}
 }
 
-// takes reports a sample of the schema's own type: a field of one name may be a
-// text here and a number there.
-func (s *Schema) takes(sample any) bool {
+// accepts reports whether a sample has the type of the schema, since fields of equal
+// names may have different types.
+func (s *Schema) accepts(sample any) bool {
 	switch sample := sample.(type) {
 	case string:
 		return s.Type[0] == String && s.Format == "" && (len(s.Enum) == 0 || slices.Contains(s.Enum, any(sample)))

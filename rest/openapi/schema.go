@@ -17,7 +17,7 @@ const (
 	Null    = "null"
 )
 
-// Schema says which values are valid, in the terms of JSON Schema 2020-12.
+// Schema is a JSON Schema (2020-12).
 type Schema struct {
 	Ref                  string       `json:"$ref,omitempty"`
 	Type                 Types        `json:"type,omitempty"`
@@ -36,16 +36,16 @@ type Schema struct {
 	Items                *Schema      `json:"items,omitempty"`
 	Properties           Map[*Schema] `json:"properties,omitzero"`
 	Required             []string     `json:"required,omitempty"`
-	AdditionalProperties *bool        `json:"additionalProperties,omitempty"` // said where it surprises; any are welcome where nothing is said
+	AdditionalProperties *bool        `json:"additionalProperties,omitempty"` // nil allows any
 	OneOf                []*Schema    `json:"oneOf,omitempty"`
 	ContentMediaType     string       `json:"contentMediaType,omitempty"`
 	Deprecated           bool         `json:"deprecated,omitempty"`
 }
 
-// Types are the types that a value may have: one of them, or none for any.
+// Types has the allowed types of a value; empty allows any.
 type Types []string
 
-// MarshalJSON writes a single type without a list around it.
+// MarshalJSON encodes a single type as a string.
 func (t Types) MarshalJSON() ([]byte, error) {
 	var value any = []string(t)
 	if len(t) == 1 {
@@ -53,18 +53,18 @@ func (t Types) MarshalJSON() ([]byte, error) {
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("write a schema's types: %w", err)
+		return nil, fmt.Errorf("encode types: %w", err)
 	}
 	return raw, nil
 }
 
-// Of makes a schema of one type.
+// Of returns a schema of a type.
 func Of(name string) *Schema { return &Schema{Type: Types{name}} }
 
-// Refer makes a schema that is the named component.
+// Refer returns a reference to the named component.
 func Refer(name string) *Schema { return &Schema{Ref: "#/components/schemas/" + name} }
 
-// Nullable is s with null as another valid value; s itself stays as it is.
+// Nullable returns a copy of s that allows null.
 func Nullable(s *Schema) *Schema {
 	if len(s.Type) == 0 {
 		if s.Ref == "" && len(s.OneOf) == 0 {

@@ -24,10 +24,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience bounds everything that is waited for.
+// patience is the timeout of all waits.
 const patience = time.Minute
 
-// shared is the one browser of the package's tests.
+// shared is the browser of all tests of the package.
 var shared browser
 
 type browser struct {
@@ -37,7 +37,7 @@ type browser struct {
 	err    error
 }
 
-// programs are the names and places of Chromium and its relatives.
+// programs returns names and paths of Chromium and related browsers.
 func programs() []string {
 	return []string{
 		"chromium", "chromium-browser", "google-chrome-stable", "google-chrome",
@@ -58,7 +58,7 @@ func (b *browser) start() {
 		return
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
-		// The pages' names, which exist nowhere, are this machine.
+		// Resolve the host names of the pages to this machine.
 		chromedp.Flag("host-resolver-rules", "MAP *.example.com 127.0.0.1"),
 		chromedp.Flag("force-device-scale-factor", "1"), chromedp.Flag("lang", "en-US"), chromedp.WSURLReadTimeout(patience))
 	if os.Geteuid() == 0 {
@@ -66,7 +66,7 @@ func (b *browser) start() {
 	}
 	program, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(program,
-		chromedp.WithErrorf(func(string, ...any) {})) // events that are newer than the library
+		chromedp.WithErrorf(func(string, ...any) {})) // events that the library does not know
 	b.ctx, b.cancel = ctx, []context.CancelFunc{cancel, end}
 	if err := chromedp.Run(ctx); err != nil {
 		b.err = fmt.Errorf("start %s: %w", path, err)
@@ -75,14 +75,14 @@ func (b *browser) start() {
 
 func (b *browser) stop() {
 	if b.ctx != nil && b.err == nil {
-		_ = chromedp.Cancel(b.ctx) // waits until the process has ended
+		_ = chromedp.Cancel(b.ctx) // waits for the exit of the process
 	}
 	for _, cancel := range b.cancel {
 		cancel()
 	}
 }
 
-// tab is a page in the browser, with cookies and a cache of its own.
+// tab is a page in a separate browser context.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -102,7 +102,7 @@ func visit(t *testing.T, address string, before ...chromedp.Action) *tab {
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
-	// The first run belongs to the tab's life, so it gets no deadline of its own.
+	// The first run must not have a deadline, since that would limit the tab.
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func visit(t *testing.T, address string, before ...chromedp.Action) *tab {
 	return b
 }
 
-// window opens a window with cookies and a cache of its own.
+// window opens a window with separate cookies and cache.
 func (b *browser) window(t *testing.T) target.ID {
 	t.Helper()
 	ctx := cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Browser)
@@ -132,7 +132,7 @@ func (b *browser) window(t *testing.T) target.ID {
 	return id
 }
 
-// listen collects what a page should never say: exceptions, and violations of its policy.
+// listen records exceptions and violations of the content security policy.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,13 +140,13 @@ func (b *tab) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.problems = append(b.problems, e.ExceptionDetails.Error())
 	case *cdplog.EventEntryAdded:
-		if e.Entry.Source != cdplog.SourceNetwork { // an answer of 4xx is told there
+		if e.Entry.Source != cdplog.SourceNetwork { // responses 4xx
 			b.problems = append(b.problems, e.Entry.Text)
 		}
 	}
 }
 
-// clean fails when the page had exceptions or violated its policy.
+// clean fails the test when listen has recorded a problem.
 func (b *tab) clean() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -165,7 +165,8 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// prelude gives expressions the widget's inside: $ finds one element, $$ all, text the text of one.
+// prelude defines functions for the shadow root of the widget: $ finds an element, $$
+// all elements, text the text of an element.
 const prelude = `const root = () => window.MagpieWidget?.element.shadowRoot;
 const $ = (s) => root()?.querySelector(s), $$ = (s) => [...(root()?.querySelectorAll(s) ?? [])];
 const text = (s) => $(s)?.textContent.replace(/\s+/g, " ").trim() ?? null;
@@ -173,7 +174,7 @@ const focused = () => { let e = document.activeElement; while (e?.shadowRoot?.ac
 const active = () => { const id = $("[role=combobox]").getAttribute("aria-activedescendant"); return id ? root().getElementById(id) : null; };
 `
 
-// eval gives the value of an expression, awaited.
+// eval evaluates and awaits an expression.
 func (b *tab) eval(expression string, into any) {
 	b.t.Helper()
 	var raw []byte
@@ -191,14 +192,14 @@ func (b *tab) eval(expression string, into any) {
 	}
 }
 
-// text gives an expression's value as a string.
+// text returns the value of an expression as a string.
 func (b *tab) text(expression string) (value string) {
 	b.t.Helper()
 	b.eval("String("+expression+")", &value)
 	return value
 }
 
-// until waits for an expression to hold.
+// until waits until an expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -211,20 +212,20 @@ func (b *tab) until(expression string) {
 		}
 		if time.Now().After(deadline) {
 			b.clean()
-			b.t.Fatalf("did not come true: %s\nthe widget says: %s", expression, b.text(`[...(root()?.querySelectorAll(".panel:not([hidden])") ?? [])].map((e) => e.innerText).join("|")`))
+			b.t.Fatalf("timed out waiting for %s\ntext of the widget: %s", expression, b.text(`[...(root()?.querySelectorAll(".panel:not([hidden])") ?? [])].map((e) => e.innerText).join("|")`))
 		}
 	}
 }
 
-// is fails the test when an expression does not have the value.
+// is checks the value of an expression.
 func (b *tab) is(expression, want string) {
 	b.t.Helper()
 	if got := b.text(expression); got != want {
-		b.t.Errorf("%s is %q, not %q", expression, got, want)
+		b.t.Errorf("%s = %q, want %q", expression, got, want)
 	}
 }
 
-// typed presses the keys of a text, one after the other.
+// typed types a text.
 func (b *tab) typed(text string) {
 	b.t.Helper()
 	for _, key := range text {
@@ -232,8 +233,8 @@ func (b *tab) typed(text string) {
 	}
 }
 
-// press presses a key with modifiers. As on a real keyboard, and unlike what
-// chromedp.KeyEvent does, a key that the page takes for itself writes nothing.
+// press presses a key with modifiers. Unlike chromedp.KeyEvent, a key whose default
+// action the page prevents enters no text.
 func (b *tab) press(key string, modifiers ...input.Modifier) {
 	b.t.Helper()
 	for _, r := range key {
@@ -253,7 +254,7 @@ func (b *tab) press(key string, modifiers ...input.Modifier) {
 	}
 }
 
-// click presses the mouse on what an expression gives.
+// click clicks the element that an expression returns.
 func (b *tab) click(expression string) {
 	b.t.Helper()
 	var at struct{ X, Y float64 }
@@ -286,14 +287,14 @@ func (n axNode) property(name string) any {
 	return nil
 }
 
-// accessible gives what assistive technology sees, by role.
+// accessible returns the accessibility tree by role.
 func (b *tab) accessible() map[string][]axNode {
 	b.t.Helper()
 	var tree struct {
 		Nodes []axNode `json:"nodes"`
 	}
 	b.do(chromedp.ActionFunc(func(ctx context.Context) error {
-		// The library's types refuse property names that are newer than itself.
+		// The types of the library reject property names that it does not know.
 		return cdp.Execute(ctx, "Accessibility.getFullAXTree", nil, &tree)
 	}))
 	out := map[string][]axNode{}
@@ -305,7 +306,7 @@ func (b *tab) accessible() map[string][]axNode {
 	return out
 }
 
-// screenshot writes a picture of the page into a folder, for people; nowhere when it is empty.
+// screenshot writes a screenshot of the page to the folder of -pictures, if it is set.
 func (b *tab) screenshot(name string) {
 	b.t.Helper()
 	if *pictures == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The client's tests are in JavaScript and run in the browser.
+// TestClient runs the tests of testdata/client.mjs in the browser.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	b := visit(t, newSite(t).put("127.0.0.1", "/", page{bare: true}))

@@ -1,7 +1,7 @@
-// Package widget serves the JavaScript that websites use Magpie's public
-// surface with: the client as an ES module with its types, and the search and
-// chat widget as one classic script. They are written as they stand in asset;
-// there is no build step but joining the files.
+// Package widget serves the JavaScript for websites that use Magpie's public
+// surface: the client as an ES module with its types, and the search and chat
+// widget as a classic script. The sources are in asset; the only build step joins
+// the files.
 //
 // Allowed imports: none of Magpie's.
 package widget

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The places of the files.
+// Paths of the files.
 const (
 	ClientPath = "/magpie.js"
 	TypesPath  = "/magpie.d.ts"
@@ -21,13 +21,13 @@ const (
 const (
 	javaScript = "text/javascript; charset=utf-8"
 	typeScript = "text/x.typescript; charset=utf-8"
-	// keep lets a browser use a file for an hour, and for a day more while it
-	// asks whether there is a new one: pages name the files without a version.
-	keep = "public, max-age=3600, stale-while-revalidate=86400"
+	// cacheControl allows browsers to use a file for an hour, and for another day while
+	// they revalidate it, since the paths have no version.
+	cacheControl = "public, max-age=3600, stale-while-revalidate=86400"
 )
 
-// Handler answers the files at their places, and 404 elsewhere. Any site may
-// load them. It is safe for use by many requests.
+// Handler serves the files to pages of any origin, and 404 for other paths. It is
+// safe for concurrent use.
 type Handler struct {
 	files map[string]file
 }
@@ -37,13 +37,13 @@ type file struct {
 	plain, zipped body
 }
 
-// body is a form in which a file is sent.
+// body is an encoding of a file.
 type body struct {
 	content []byte
-	tag     string // of exactly these bytes
+	tag     string // the ETag of the content
 }
 
-// New makes the handler. An error is one of the program itself.
+// New returns a handler. It fails only when the program was built incorrectly.
 func New() (*Handler, error) {
 	joined, err := script()
 	if err != nil {
@@ -71,13 +71,13 @@ func New() (*Handler, error) {
 	return h, nil
 }
 
-// Serves reports whether a path is one of the files'.
+// Serves reports whether the path is that of a file.
 func (h *Handler) Serves(path string) bool {
 	_, ok := h.files[path]
 	return ok
 }
 
-// ServeHTTP answers GET and HEAD; other methods are for the caller to refuse.
+// ServeHTTP serves GET and HEAD. The caller must reject other methods.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := h.files[r.URL.Path]
 	if !ok {
@@ -86,31 +86,31 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
-	sent := f.plain
+	response := f.plain
 	header.Set("Vary", "Accept-Encoding")
 	if accepts(r.Header, "gzip") {
-		sent = f.zipped
+		response = f.zipped
 		header.Set("Content-Encoding", "gzip")
 	}
 	header.Set("Content-Type", f.kind)
-	header.Set("Cache-Control", keep)
-	header.Set("ETag", sent.tag)
+	header.Set("Cache-Control", cacheControl)
+	header.Set("ETag", response.tag)
 	header.Set("Access-Control-Allow-Origin", "*")
 	header.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if r.URL.Path == ClientPath {
 		header.Set("X-TypeScript-Types", "."+TypesPath)
 		header.Set("Access-Control-Expose-Headers", "X-TypeScript-Types")
 	}
-	if matches(r.Header, sent.tag) {
-		header.Del("Content-Encoding") // it says how the body is, and there is none
+	if matches(r.Header, response.tag) {
+		header.Del("Content-Encoding") // the response has no body
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	header.Set("Content-Length", strconv.Itoa(len(sent.content)))
+	header.Set("Content-Length", strconv.Itoa(len(response.content)))
 	if r.Method == http.MethodHead {
 		return
 	}
-	_, _ = w.Write(sent.content) // nothing can be done when the client has left
+	_, _ = w.Write(response.content) // the client may have disconnected
 }
 
 func newBody(content []byte) body {
@@ -133,23 +133,23 @@ func compress(content []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// accepts reports whether a coding is named as welcome.
+// accepts reports whether a request accepts a content coding.
 func accepts(h http.Header, coding string) bool {
 	for _, line := range h.Values("Accept-Encoding") {
 		for offer := range strings.SplitSeq(line, ",") {
-			name, rest, _ := strings.Cut(offer, ";")
+			name, parameters, _ := strings.Cut(offer, ";")
 			if !strings.EqualFold(strings.TrimSpace(name), coding) {
 				continue
 			}
-			quality, given := strings.CutPrefix(strings.TrimSpace(rest), "q=")
+			quality, found := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
 			weight, err := strconv.ParseFloat(quality, 64)
-			return !given || err == nil && weight > 0
+			return !found || err == nil && weight > 0
 		}
 	}
 	return false
 }
 
-// matches reports whether the client has the file with this tag already.
+// matches reports whether If-None-Match contains the ETag.
 func matches(h http.Header, tag string) bool {
 	for _, line := range h.Values("If-None-Match") {
 		for candidate := range strings.SplitSeq(line, ",") {

@@ -56,7 +56,7 @@ func TestFilesMayBeLoadedByAnySite(t *testing.T) {
 	}
 }
 
-func TestFilesAreCompressedForThoseWhoCanReadIt(t *testing.T) {
+func TestFilesAreCompressedIfTheClientAcceptsIt(t *testing.T) {
 	t.Parallel()
 	plain := get(t, http.MethodGet, "/widget.js")
 	for offer, want := range map[string]bool{
@@ -70,7 +70,7 @@ func TestFilesAreCompressedForThoseWhoCanReadIt(t *testing.T) {
 		content := got.Body.Bytes()
 		if zipped {
 			if got.Header().Get("ETag") == plain.Header().Get("ETag") {
-				t.Error("two forms have one tag")
+				t.Error("two encodings have the same ETag")
 			}
 			r, err := gzip.NewReader(bytes.NewReader(content))
 			if err != nil {
@@ -86,7 +86,7 @@ func TestFilesAreCompressedForThoseWhoCanReadIt(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsKnownIsNotSentAgain(t *testing.T) {
+func TestACachedFileIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	tag := get(t, http.MethodGet, "/magpie.js").Header().Get("ETag")
 	for known, want := range map[string]int{
@@ -98,11 +98,11 @@ func TestAFileThatIsKnownIsNotSentAgain(t *testing.T) {
 		}
 	}
 	if got := get(t, http.MethodGet, "/magpie.js", "If-None-Match", tag, "Accept-Encoding", "gzip"); got.Code != http.StatusOK {
-		t.Errorf("the tag of another form: %d", got.Code)
+		t.Errorf("the ETag of another encoding: %d", got.Code)
 	}
 }
 
-// A promise of the interface: a page's visitor loads less than 30 kB.
+// The documentation guarantees less than 30 kB.
 func TestFilesAreSmall(t *testing.T) {
 	t.Parallel()
 	sum := 0
@@ -116,8 +116,9 @@ func TestFilesAreSmall(t *testing.T) {
 	}
 }
 
-// Nothing in the widget makes HTML or code out of text, keeps anything, or names another site.
-func TestTheWidgetHasNoDangerousParts(t *testing.T) {
+// The widget creates no HTML or code from text, stores nothing, and contains no other
+// host.
+func TestTheWidgetUsesNoDangerousFunctions(t *testing.T) {
 	t.Parallel()
 	script := get(t, http.MethodGet, "/widget.js").Body.String()
 	for _, word := range []string{
@@ -129,6 +130,6 @@ func TestTheWidgetHasNoDangerousParts(t *testing.T) {
 		}
 	}
 	if n := strings.Count(script, "://"); n != strings.Count(script, "http://www.w3.org/2000/svg") {
-		t.Errorf("the widget names an address: %d", n)
+		t.Errorf("the widget contains a URL: %d", n)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// found is a search's answer.
-func found(results ...map[string]any) http.HandlerFunc {
+// searchResults answers a search.
+func searchResults(results ...map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if results == nil {
 			results = []map[string]any{}
@@ -23,8 +23,8 @@ func found(results ...map[string]any) http.HandlerFunc {
 	}
 }
 
-// said is a chat's answer.
-func said(text string, sources ...map[string]any) http.HandlerFunc {
+// chatAnswer answers a chat.
+func chatAnswer(text string, sources ...map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if sources == nil {
 			sources = []map[string]any{}
@@ -58,10 +58,10 @@ func refused(status int, code, message string, headers ...string) http.HandlerFu
 	}
 }
 
-// attack tries to run script wherever it stands.
+// attack is a text that runs a script where it is interpreted as HTML.
 const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>"'><svg onload=window.hacked=3>`
 
-// addresses that must not be followed.
+// addresses returns URLs that links must not have.
 func addresses() []string {
 	return []string{
 		"javascript:window.hacked=4", " JaVaScRiPt:window.hacked=5", "java\nscript:window.hacked=6", "data:text/html,<script>window.hacked=7</script>",
@@ -69,7 +69,7 @@ func addresses() []string {
 	}
 }
 
-func TestHostileContentIsShownAndNotRun(t *testing.T) {
+func TestHostileContentIsDisplayedAsText(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	results := []map[string]any{{
@@ -82,7 +82,7 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 			"id": fmt.Sprint(i), "document_id": "1", "title": "T" + fmt.Sprint(i), "url": address, "snippet": "s", "heading_path": nil, "metadata": map[string]any{"url": address},
 		})
 	}
-	// Fields that are missing or of other types must not break the list.
+	// Missing fields and fields of other types must not break the list.
 	results = append(results, map[string]any{"id": 7, "title": nil, "url": 7, "snippet": nil, "heading_path": "x", "metadata": nil, "version": map[string]any{}})
 	links := make([]string, 0, len(addresses()))
 	sources := []map[string]any{{"id": "s", "title": attack, "url": "https://good.example.com/"}}
@@ -92,7 +92,7 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 	}
 	text := attack + "\n\n# " + attack + "\n\n- " + attack + "\n\n> " + attack + "\n\n```html\n" + attack + "\n```\n\n| " + attack + " |\n|---|\n| x |\n\n" +
 		strings.Join(links, " ") + " ![picture](https://evil.example.net/pixel.png) <javascript:x> [1] [2] [99] [good](https://good.example.com/x) https://bare.example.com/y."
-	d.answers(found(results...), said(text, sources...))
+	d.answers(searchResults(results...), chatAnswer(text, sources...))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-title", attack)}))
 	b.until("window.MagpieWidget")
 	b.eval(`MagpieWidget.open({query: "x"})`, nil)
@@ -104,7 +104,7 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 	b.is(`$$(".row").filter((e) => e.localName !== "a" && e.localName !== "div").length`, "0")
 	b.screenshot("hostile-search")
 
-	// Results without an address open where they are.
+	// Results without a URL have no link.
 	b.click(`$$("div.row:not(.ask)")[0]`)
 	b.is(`$("dialog").open && $$("div.row:not(.ask)")[0].classList.contains("whole")`, "true")
 
@@ -119,7 +119,7 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 	b.is(`text(".next button")`, attack)
 	b.screenshot("hostile-chat")
 
-	// Nothing of it became an element or an attribute that could run, and nothing did run or was asked for elsewhere.
+	// No element or attribute can run a script, no script ran, and there was no request to another host.
 	b.is(`$$("script, img, iframe, object, embed, style, link, form[action], svg [onload], mark[onclick]").length`, "0")
 	b.is(`$$("*").flatMap((e) => [...e.attributes]).filter((a) => /^on|^style$|^srcdoc$/i.test(a.name) || /javascript:/i.test(a.value)).length`, "0")
 	b.is(`window.hacked`, "undefined")
@@ -127,10 +127,10 @@ func TestHostileContentIsShownAndNotRun(t *testing.T) {
 	b.clean()
 }
 
-func TestAStrictPolicyOfThePageIsEnough(t *testing.T) {
+func TestTheWidgetWorksWithAStrictPolicy(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	d.answers(found(map[string]any{"id": "1", "title": "Keys", "url": "https://docs.example.com/keys", "snippet": "the <mark>key</mark>"}), said("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
+	d.answers(searchResults(map[string]any{"id": "1", "title": "Keys", "url": "https://docs.example.com/keys", "snippet": "the <mark>key</mark>"}), chatAnswer("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
 	s := newSite(t)
 	for path, source := range map[string]string{"/host": d.url, "/nonce": "'nonce-abc'"} {
 		policy := "default-src 'none'; script-src " + source + "; connect-src " + d.url + "; img-src data:; style-src 'none'; base-uri 'none'; form-action 'none'; " +
@@ -145,7 +145,7 @@ func worksUnderPolicy(b *tab) {
 	b.until(`$("dialog").open`)
 	b.typed("key")
 	b.until(`$(".row mark")`)
-	// The style sheet is in force, the accent too.
+	// The style sheet and the accent colour are applied.
 	b.is(`getComputedStyle($(".frame")).display + " " + getComputedStyle($(".root")).getPropertyValue("--accent")`, "flex rgb(10 125 90)")
 	b.press(kb.ArrowUp)
 	b.press(kb.Enter)
@@ -153,7 +153,7 @@ func worksUnderPolicy(b *tab) {
 	b.clean()
 }
 
-func TestErrorsAreSaidInPlainWords(t *testing.T) {
+func TestErrorsHaveMessagesForVisitors(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-min-score", "0.2")}))
@@ -181,8 +181,8 @@ func TestErrorsAreSaidInPlainWords(t *testing.T) {
 		b.eval(fmt.Sprintf(`MagpieWidget.open({mode: "chat", query: "q%d"})`, i), nil)
 		b.until(fmt.Sprintf(`$$(".answer").length === %d && /%s/.test($$(".answer").at(-1).textContent)`, i+1, c.want))
 	}
-	// Trying again replaces the failed turn.
-	d.answers(found(map[string]any{"id": "1", "title": "Keys", "snippet": "s"}), said("Fine."))
+	// A retry replaces the failed turn.
+	d.answers(searchResults(map[string]any{"id": "1", "title": "Keys", "snippet": "s"}), chatAnswer("Fine."))
 	turns := b.text(`$$(".turn").length`)
 	b.click(`$$(".retry button").at(-1)`)
 	b.until(`text(".turn:last-child .text") === "Fine."`)

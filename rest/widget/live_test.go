@@ -37,7 +37,7 @@ func TestSearchingOnAnAllowedHost(t *testing.T) {
 	b.until("window.MagpieWidget")
 	b.screenshot("page-light")
 
-	// A button of the page opens it, and the field has the focus.
+	// A button of the page opens the widget and focuses the field.
 	b.click(`document.querySelector("#opener")`)
 	b.until(`$("dialog").open && focused() === $("[role=combobox]")`)
 	b.screenshot("empty-light")
@@ -45,12 +45,12 @@ func TestSearchingOnAnAllowedHost(t *testing.T) {
 	b.until(`$$(".row[role=option] .title").some((e) => e.textContent.startsWith("Rotate the signing key"))`)
 	b.screenshot("results-light")
 
-	// The query's words are marked, in the titles' snippets only as marks.
+	// The words of the query are highlighted.
 	b.is(`[...new Set($$(".snippet mark").map((e) => e.textContent.toLowerCase()))].sort().join()`, "key,keys,signing,signs")
 	b.is(`$$(".snippet :not(mark)").length`, "0")
 	b.until(`/^\d+ results$|^1 result$/.test(text("[role=status]"))`)
 
-	// The first result is chosen, arrow keys go on and around, Home and End to the ends.
+	// The first result is selected. Arrow keys move the selection and wrap around; Home and End go to the ends.
 	b.is(`active().querySelector(".title").textContent`, "Rotate the signing key")
 	b.is(`active().getAttribute("aria-selected")`, "true")
 	b.press(kb.ArrowUp)
@@ -66,30 +66,30 @@ func TestSearchingOnAnAllowedHost(t *testing.T) {
 	b.is(`active() === $$("[role=option]")[1]`, "true")
 	b.is(`$$("[aria-selected=true][role=option]").length`, "1")
 
-	// Enter follows the link, in a tab of its own without a way back.
+	// Enter opens the link in a new tab without an opener.
 	b.is(`active().localName + " " + active().getAttribute("href") + " " + active().target + " " + active().rel`,
 		"a https://handbook.example.com/keys _blank noopener noreferrer")
 	b.eval(`(() => { window.followed = []; MagpieWidget.element.addEventListener("click", (e) => { const a = e.composedPath().find((n) => n.localName === "a"); if (a) { e.preventDefault(); followed.push(a.href); } }); })()`, nil)
 	b.press(kb.Enter)
 	b.is(`window.followed.join()`, "https://handbook.example.com/keys")
 
-	// Escape closes it, and the focus is where it was.
+	// Escape closes the widget and restores the focus.
 	b.press(kb.Escape)
 	b.until(`!$("dialog").open && focused() === document.querySelector("#opener")`)
-	// Who goes on at once is not called back by the event of closing, which comes later.
+	// The close event, which comes later, does not move the focus of an immediate action.
 	const closing = `MagpieWidget.open(); const closed = new Promise((done) => $("dialog").addEventListener("close", done)); MagpieWidget.close();`
 	b.is(`await (async () => { `+closing+` document.querySelector("#field").focus(); await closed; return focused().id; })()`, "field")
 	b.is(`await (async () => { `+closing+` MagpieWidget.open(); await closed; return $("dialog").open + " " + (focused() === $("[role=combobox]")); })()`, "true true")
 	b.press(kb.Escape)
 	b.until(`!$("dialog").open && focused() === document.querySelector("#field")`)
-	// The hotkey opens it, too, also from a field, and closes it.
+	// The hotkey opens and closes the widget, also from a field.
 	b.eval(`document.querySelector("#field").focus()`, nil)
 	b.press("k", input.ModifierCtrl)
 	b.until(`$("dialog").open && focused() === $("[role=combobox]") && focused().value === "signing key"`)
 	b.press("k", input.ModifierCtrl)
 	b.until(`!$("dialog").open && focused() === document.querySelector("#field")`)
 
-	// Nothing is kept in the browser, and nothing was asked of anybody else.
+	// Nothing is stored in the browser, and there was no request to another host.
 	b.is(`[document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length].join()`, ",0,0,0")
 	b.is(`[...new Set(performance.getEntriesByType("resource").map((e) => new URL(e.name).origin))].join()`, m.public)
 	b.clean()
@@ -118,10 +118,10 @@ func TestAskingOnAnAllowedHost(t *testing.T) {
 	b.is(`text(".sources li")`, "1Rotate the signing key")
 	b.is(`$$(".text .cite").map((e) => e.getAttribute("aria-label")).join()`, "Source 1: Rotate the signing key,Source 1: Rotate the signing key")
 	b.until(`text("[role=status]").startsWith("Answer: The signing key is rotated once a year")`)
-	// A citation leads to its source.
+	// A citation links to its source.
 	b.click(`$(".text .cite")`)
 	b.until(`focused() === $(".sources li")`)
-	// What could be asked next is, with a click, in the same conversation.
+	// A click on a follow-up question asks it in the same conversation.
 	b.is(`$$(".next button").length > 0`, "true")
 	next := b.text(`text(".next button")`)
 	b.click(`$(".next button")`)
@@ -130,27 +130,26 @@ func TestAskingOnAnAllowedHost(t *testing.T) {
 	b.is(`focused() === $("textarea")`, "true")
 	requests := model.Requests()
 	if last := requests[len(requests)-1]; !strings.Contains(sprint(last.Body), "How is the signing key rotated?") {
-		t.Errorf("the second question went on without the first: %v", last.Body)
+		t.Errorf("the second request does not have the first question: %v", last.Body)
 	}
 	b.press(kb.Escape)
 	b.until(`!$("dialog").open && focused() === document.querySelector("#link")`)
 	b.clean()
 }
 
-// ended waits until the model is not asked any more.
-func ended(t *testing.T, model *llmtest.Server) {
+// waitCanceled waits until the request to the model is canceled.
+func waitCanceled(t *testing.T, model *llmtest.Server) {
 	t.Helper()
 	select {
 	case <-model.Gone():
 	case <-time.After(patience):
-		t.Fatal("the model is still asked")
+		t.Fatal("the request to the model was not canceled")
 	}
 }
 
 func TestStoppingAnAnswer(t *testing.T) {
 	t.Parallel()
-	// Both answers are held back, and the rewriting of the second question is not: to wait for the end of its time would be
-	// most of what the test takes, and of its patience under load.
+	// Both answers are blocked, but not the rewriting of the second question, whose timeout would dominate the test.
 	held := llmtest.Reply{Parts: []string{"The signing key is rotated ", "once a year, and "}, HoldAfter: make(chan struct{})}
 	model := llmtest.NewServer(t, held, llmtest.Reply{Parts: []string{"How is the signing key rotated now?"}}, held)
 	m := start(t, handbook(), "LLM_BASE_URL", model.URL, "LLM_MODEL", "small")
@@ -159,27 +158,27 @@ func TestStoppingAnAnswer(t *testing.T) {
 	b := visit(t, page)
 	b.until("window.MagpieWidget")
 	b.eval(`MagpieWidget.open({query: "How is the signing key rotated?"})`, nil)
-	b.until(`/once a year/.test(text(".text"))`) // before the answer has ended
+	b.until(`/once a year/.test(text(".text"))`) // before the end of the answer
 	b.is(`$("button[aria-label=Stop]").hidden`, "false")
 	b.click(`$("button[aria-label=Stop]")`)
-	ended(t, model)
+	waitCanceled(t, model)
 	b.until(`text(".answer").endsWith("Stopped.") && $("button[aria-label=Stop]").hidden && focused() === $("textarea")`)
 	b.is(`text("[role=status]")`, "Stopped.")
 	b.is(`/once a year/.test(text(".text"))`, "true")
-	// Closing ends one, too.
+	// Closing the widget stops an answer, too.
 	b.typed("And now?")
 	b.press(kb.Enter)
 	b.until(`$$(".answer").length === 2 && /once a year/.test($$(".text")[1].textContent)`)
 	b.press(kb.Escape)
-	ended(t, model)
+	waitCanceled(t, model)
 	b.until(`!$("dialog").open`)
 	if asked := len(model.Requests()); asked != 3 {
-		t.Errorf("the model was asked %d times", asked)
+		t.Errorf("%d requests to the model", asked)
 	}
 	b.clean()
 }
 
-func TestAForeignHostIsToldWhatToDo(t *testing.T) {
+func TestAForeignHostGetsAHelpfulError(t *testing.T) {
 	t.Parallel()
 	m := start(t, handbook())
 	key, _ := m.key(home, nil)
@@ -198,7 +197,7 @@ func TestAForeignHostIsToldWhatToDo(t *testing.T) {
 	b.clean()
 }
 
-func TestTheRateLimitIsSaidInSeconds(t *testing.T) {
+func TestTheRateLimitErrorHasSeconds(t *testing.T) {
 	t.Parallel()
 	m := start(t, handbook())
 	key, _ := m.key(home, map[string]any{"rateLimitPerMinute": 1})
@@ -208,8 +207,8 @@ func TestTheRateLimitIsSaidInSeconds(t *testing.T) {
 	b.until(`$$(".row").length > 1`)
 	b.eval(`MagpieWidget.open({query: "backup"})`, nil)
 	b.until(`/too many requests in a short time. Try again in \d+ seconds/.test(text(".message"))`)
-	b.is(`$$(".row").length`, "0") // not those of the query before
-	// What was found before is still known.
+	b.is(`$$(".row").length`, "0") // not those of the previous query
+	// Earlier results are cached.
 	b.eval(`MagpieWidget.open({query: "signing key"})`, nil)
 	b.until(`$$(".row").length > 1`)
 	b.clean()
@@ -217,8 +216,7 @@ func TestTheRateLimitIsSaidInSeconds(t *testing.T) {
 
 func sprint(value any) string { return fmt.Sprint(value) }
 
-// The page runs under the policy that the server gives it.
-func TestThePageToTryItOn(t *testing.T) {
+func TestTheDemoPage(t *testing.T) {
 	t.Parallel()
 	m := start(t, handbook())
 	key, _ := m.key("127.0.0.1", nil)

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// withBrowser runs the tests and ends the browser that they share.
+// withBrowser runs the tests and then stops the shared browser.
 type withBrowser struct{ *testing.M }
 
 func (m withBrowser) Run() int {
@@ -16,6 +16,6 @@ func (m withBrowser) Run() int {
 }
 
 func TestMain(m *testing.M) {
-	// The log library of the SQL parser starts it by itself.
+	// glog, which the SQL parser uses, starts this goroutine.
 	goleak.VerifyTestMain(withBrowser{m}, goleak.IgnoreAnyFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }

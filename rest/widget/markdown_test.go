@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// answering plays one answer for each question, which is its number, in small pieces.
-func answering(answers []string) http.HandlerFunc {
+// streamAnswers answers a question, which is an index of answers, in small chunks.
+func streamAnswers(answers []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Message string }
 		err := json.NewDecoder(r.Body).Decode(&asked)
@@ -36,12 +36,13 @@ func answering(answers []string) http.HandlerFunc {
 	}
 }
 
-// outline writes the elements of an answer without attributes, but links with their address.
+// outline is an expression for the elements of an answer: links with their URL, others
+// without attributes.
 const outline = `((e) => { const walk = (n) => n.nodeType === 3 ? n.data : n.className.includes("cite") ? "{" + n.localName + n.textContent + "}" :
   "<" + n.localName + (n.href ? " " + n.href : "") + (n.start > 1 ? " " + n.start : "") + ">" + [...n.childNodes].map(walk).join("") + "</" + n.localName + ">";
   return [...e.childNodes].map(walk).join(""); })`
 
-func TestAnswersAreASmallMarkdown(t *testing.T) {
+func TestAnswersAreRenderedAsMarkdown(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ text, want string }{
 		{"One\ntwo\n\nthree", "<p>One\ntwo</p><p>three</p>"},
@@ -69,7 +70,7 @@ func TestAnswersAreASmallMarkdown(t *testing.T) {
 		{"a\r\nb\rc", "<p>a\nb\nc</p>"},
 		{strings.Repeat("> ", 30) + "deep", "<blockquote><blockquote><blockquote><blockquote><blockquote><p>" + strings.Repeat("> ", 25) + "deep</p></blockquote></blockquote></blockquote></blockquote></blockquote>"},
 	}
-	// What tries to take for ever.
+	// Texts that take long in naive parsers.
 	hostile := []string{
 		strings.Repeat("**a ", 4000), strings.Repeat("[", 9000), strings.Repeat("`", 9001) + "x", strings.Repeat("[a](", 4000), strings.Repeat("*_", 5000),
 		strings.Repeat("- ", 5000), strings.Repeat(" ", 9000) + "x", "|" + strings.Repeat("-|", 5000) + "x", strings.Repeat("![", 5000), "<https://" + strings.Repeat(".", 9000),
@@ -80,7 +81,7 @@ func TestAnswersAreASmallMarkdown(t *testing.T) {
 		answers = append(answers, c.text)
 	}
 	d := newDouble(t)
-	d.answers(nil, answering(append(answers, hostile...)))
+	d.answers(nil, streamAnswers(append(answers, hostile...)))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "chat")}))
 	b.until("window.MagpieWidget")
 	for i := range len(cases) + len(hostile) {
@@ -95,8 +96,8 @@ func TestAnswersAreASmallMarkdown(t *testing.T) {
 	b.clean()
 }
 
-// What has been written stays as it is while more comes, so that it can be selected.
-func TestAGrowingAnswerKeepsItsBeginning(t *testing.T) {
+// Finished blocks keep their nodes while the answer grows, so that a selection stays.
+func TestAGrowingAnswerKeepsItsNodes(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	more := make(chan struct{})
@@ -116,7 +117,7 @@ func TestAGrowingAnswerKeepsItsBeginning(t *testing.T) {
 	b.eval(`MagpieWidget.open({mode: "chat", query: "x"})`, nil)
 	b.until(`$$(".text p").length === 2`)
 	b.eval(`(() => { window.first = $(".text p"); })()`, nil)
-	b.is(`$(".text .cite").localName`, "span") // its source is not known yet
+	b.is(`$(".text .cite").localName`, "span") // the source is not known yet
 	close(more)
 	b.until(`$(".retry")`)
 	b.is(`$(".text p") === window.first`, "true")

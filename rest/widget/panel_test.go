@@ -15,7 +15,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// echo finds one result, which is named like the query, and keeps the answers to some queries back.
+// echo returns one result with the query as its title. It delays the results of some
+// queries.
 func echo(held map[string]chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Query string }
@@ -29,11 +30,11 @@ func echo(held map[string]chan struct{}) http.HandlerFunc {
 				return
 			}
 		}
-		found(map[string]any{"id": "1", "title": "About " + asked.Query, "url": "https://docs.example.com/" + asked.Query, "snippet": asked.Query})(w, r)
+		searchResults(map[string]any{"id": "1", "title": "About " + asked.Query, "url": "https://docs.example.com/" + asked.Query, "snippet": asked.Query})(w, r)
 	}
 }
 
-func TestAStaleAnswerIsNeverShown(t *testing.T) {
+func TestAStaleResultIsNeverDisplayed(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	slow := make(chan struct{})
@@ -46,27 +47,27 @@ func TestAStaleAnswerIsNeverShown(t *testing.T) {
 	for deadline := time.Now().Add(patience); len(d.requests()) == 0 && time.Now().Before(deadline); {
 		b.until("true")
 	}
-	// Enter does not open what belongs to an earlier query.
+	// Enter does not open a result of an earlier query.
 	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast"; i.dispatchEvent(new Event("input")); })()`, nil)
 	b.until(`text("a.row .title") === "About fast"`)
 	close(slow)
 	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "last"; i.dispatchEvent(new Event("input")); })()`, nil)
 	b.until(`text("a.row .title") === "About last"`)
 	b.is(`window.seen.join()`, "About fast,About last")
-	// Going back asks nobody again.
+	// Going back sends no request.
 	before := len(d.requests())
 	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast "; i.dispatchEvent(new Event("input")); })()`, nil)
 	b.until(`text("a.row .title") === "About fast"`)
 	if after := len(d.requests()); after != before {
 		t.Errorf("%d requests more", after-before)
 	}
-	// An emptied field shows the beginning, whatever comes in late.
+	// An empty field shows the start, also after a late response.
 	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "gone"; i.dispatchEvent(new Event("input")); i.value = ""; i.dispatchEvent(new Event("input")); })()`, nil)
 	b.until(`$$(".row").length === 0 && text(".message").startsWith("Find a page")`)
 	b.clean()
 }
 
-func TestTypingFastIsOneSearch(t *testing.T) {
+func TestFastTypingSendsOneSearch(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	d.answers(echo(nil), nil)
@@ -80,7 +81,7 @@ func TestTypingFastIsOneSearch(t *testing.T) {
 	}
 }
 
-func TestMoreResultsAreAskedFor(t *testing.T) {
+func TestMoreResultsAreLoaded(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	d.answers(func(w http.ResponseWriter, r *http.Request) {
@@ -107,10 +108,10 @@ func TestMoreResultsAreAskedFor(t *testing.T) {
 	b.press(kb.Enter)
 	b.until(`text("[role=status]") === "23 results" && !$(".more")`)
 	b.is(`$$(".row").length`, "23")
-	b.is(`$$("[role=tab], .ask").length`, "0") // the page wants search only
+	b.is(`$$("[role=tab], .ask").length`, "0") // the page enables search only
 }
 
-func TestAPageMayFollowResultsItself(t *testing.T) {
+func TestAPageMayHandleResults(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	d.answers(echo(nil), nil)
@@ -151,9 +152,9 @@ func TestTheFocusStaysInTheDialog(t *testing.T) {
 	b.is(`focused().textContent + focused().getAttribute("aria-selected") + $("#panel-chat").hidden`, "Asktruefalse")
 	b.press(kb.ArrowRight)
 	b.is(`focused().textContent + $("#panel-chat").hidden`, "Searchtrue")
-	// What is typed in the dialog is none of the page's business.
+	// The page does not receive keys that are typed in the dialog.
 	b.is(`window.leaked`, "undefined")
-	// A press beside the frame closes it; the button that opened it has the focus again.
+	// A click outside closes the dialog and focuses the button that opened it.
 	b.do(chromedp.MouseClickXY(20, 400))
 	b.until(`!$("dialog").open && focused() === $(".launch")`)
 	b.clean()
@@ -162,7 +163,7 @@ func TestTheFocusStaysInTheDialog(t *testing.T) {
 func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	d.answers(echo(nil), said("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
+	d.answers(echo(nil), chatAnswer("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-title", "Handbook")}))
 	b.until("window.MagpieWidget")
 	tree := b.accessible()
@@ -206,7 +207,7 @@ func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 	one("button", "Source 1: Keys")
 	one("button", "Send", "disabled", true)
 	one("heading", "Sources")
-	// Nothing that can be used is without a name.
+	// Every control has a name.
 	for _, role := range []string{"button", "link", "tab", "option", "textbox", "combobox"} {
 		for _, n := range tree[role] {
 			if name, _ := n.Name.Value.(string); strings.TrimSpace(name) == "" {
@@ -219,7 +220,7 @@ func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 func TestLanguageLabelsAndDirection(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	d.answers(found(), nil)
+	d.answers(searchResults(), nil)
 	s := newSite(t)
 	german := visit(t, s.put(home, "/de", page{attributes: attributes(d.url, "svc_pk_x", "data-lang", "de-AT", "data-labels", `{"close": "Zu", "x": 1}`)}))
 	german.until("window.MagpieWidget")
@@ -228,10 +229,10 @@ func TestLanguageLabelsAndDirection(t *testing.T) {
 	german.is(`$$("[role=tab]").map((e) => e.textContent).join() + text(".ask .title")`, "Suchen,FragenNach „Schlüssel“ fragen")
 	german.is(`$("header .quiet").getAttribute("aria-label") + $(".root").lang`, "Zude-AT")
 	german.screenshot("german")
-	// The page's own language counts where the script names none; Arabic runs from the right, its labels are English.
+	// The default language is that of the page. Arabic is written from the right, with English labels.
 	arabic := visit(t, s.put(home, "/ar", page{attributes: attributes(d.url, "svc_pk_x", "data-placeholder", "ابحث في الوثائق", "data-title", "الدليل"), html: `lang="ar" dir="rtl"`}))
 	arabic.until("window.MagpieWidget")
-	d.answers(found(map[string]any{"id": "1", "title": "تدوير المفتاح", "url": "https://x.example.org/", "snippet": "يتم تدوير <mark>المفتاح</mark> مرة واحدة في السنة.", "heading_path": []string{"تدوير المفتاح", "الخطوات"}},
+	d.answers(searchResults(map[string]any{"id": "1", "title": "تدوير المفتاح", "url": "https://x.example.org/", "snippet": "يتم تدوير <mark>المفتاح</mark> مرة واحدة في السنة.", "heading_path": []string{"تدوير المفتاح", "الخطوات"}},
 		map[string]any{"id": "2", "title": "Rotate the key", "url": "https://x.example.org/", "snippet": "Once a year."}), nil)
 	arabic.eval(`MagpieWidget.open({query: "المفتاح"})`, nil)
 	arabic.until(`$$("a.row").length === 2`)
@@ -240,7 +241,7 @@ func TestLanguageLabelsAndDirection(t *testing.T) {
 	arabic.screenshot("arabic")
 }
 
-func TestWrongAttributesAreLeftOut(t *testing.T) {
+func TestInvalidAttributesAreIgnored(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	s := newSite(t)
@@ -249,7 +250,7 @@ func TestWrongAttributesAreLeftOut(t *testing.T) {
 	b.until("window.MagpieWidget")
 	b.is(`$(".launch")`, "null")
 	b.is(`$(".root").className`, "root light")
-	// A key without Ctrl opens it, unless somebody is typing.
+	// A key without Ctrl opens the widget except in a text field.
 	b.eval(`document.querySelector("#field").focus()`, nil)
 	b.typed("/")
 	b.is(`$("dialog").open + document.querySelector("#field").value`, "false/")
@@ -257,24 +258,24 @@ func TestWrongAttributesAreLeftOut(t *testing.T) {
 	b.typed("/")
 	b.until(`$("dialog").open`)
 	b.is(`$("[role=combobox]").value`, "")
-	b.typed("/") // and does not close it
+	b.typed("/") // does not close it
 	b.is(`$("dialog").open + $("[role=combobox]").value`, "true/")
-	// Loaded twice it is there once; removed from the page it comes back.
+	// Loading it twice creates one widget; removing it from the page restores it.
 	b.eval(`new Promise((done) => { const script = document.createElement("script"); script.src = "`+d.url+`/widget.js"; script.dataset.key = "svc_pk_x"; script.onload = done; document.head.append(script); })`, nil)
 	b.is(`document.querySelectorAll("magpie-widget").length`, "1")
 	b.eval(`(() => { MagpieWidget.close(); MagpieWidget.element.remove(); MagpieWidget.open(); })()`, nil)
 	b.is(`$("dialog").open`, "true")
-	// Without a key there is nothing.
+	// Without a key there is no widget.
 	without := visit(t, s.put(home, "/without", page{attributes: map[string]string{"src": d.url + "/widget.js"}}))
 	without.until(`document.readyState === "complete"`)
 	without.is(`window.MagpieWidget`, "undefined")
-	// A secret key is not used.
+	// A secret key is rejected.
 	secret := visit(t, s.put(home, "/secret", page{attributes: attributes(d.url, "svc_sk_x")}))
 	secret.until(`document.readyState === "complete"`)
 	secret.is(`window.MagpieWidget`, "undefined")
 }
 
-// legible is WCAG's contrast of an element's text on the first ground below it that is not transparent.
+// legible is an expression for the WCAG contrast of an element's text.
 const legible = `((e) => {
   const parse = (c) => c.match(/[\d.]+/g).map(Number), light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
   let ground = e; while (ground && (parse(getComputedStyle(ground).backgroundColor)[3] ?? 1) < 1) ground = ground.parentElement;
@@ -285,9 +286,9 @@ const legible = `((e) => {
 func TestThemesAccentsAndSmallScreens(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	d.answers(found(map[string]any{"id": "1", "title": "Rotate the signing key", "url": "https://x.example.org/", "version": "v2.0", "snippet": "The <mark>signing</mark> <mark>key</mark> is rotated once a year, by hand.", "heading_path": []string{"Rotate the signing key", "Steps"}},
+	d.answers(searchResults(map[string]any{"id": "1", "title": "Rotate the signing key", "url": "https://x.example.org/", "version": "v2.0", "snippet": "The <mark>signing</mark> <mark>key</mark> is rotated once a year, by hand.", "heading_path": []string{"Rotate the signing key", "Steps"}},
 		map[string]any{"id": "2", "title": "Releases", "url": nil, "snippet": "A release is cut every second Tuesday. The <mark>signing</mark> <mark>key</mark> signs the archives."}),
-		said("The signing key is rotated **once a year** [1], by hand:\n\n1. Run `magpie keys rotate` on the primary server.\n2. Restart every replica [2].\n\n| Role | May rotate |\n|---|---|\n| Administrator | yes |\n| Member | no |\n",
+		chatAnswer("The signing key is rotated **once a year** [1], by hand:\n\n1. Run `magpie keys rotate` on the primary server.\n2. Restart every replica [2].\n\n| Role | May rotate |\n|---|---|\n| Administrator | yes |\n| Member | no |\n",
 			map[string]any{"id": "1", "title": "Rotate the signing key", "url": "https://x.example.org/"}, map[string]any{"id": "2", "title": "Releases"}))
 	s := newSite(t)
 	dark := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"}})
@@ -309,7 +310,7 @@ func TestThemesAccentsAndSmallScreens(t *testing.T) {
 		b.until(`$$(".row").length === 3`)
 		b.is(`$(".root").className`, "root "+c.theme)
 		b.screenshot("theme-" + name + "-search")
-		if name != "contrast" { // there the system chooses the colours
+		if name != "contrast" { // where the system chooses the colours
 			b.is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
 		}
 		b.eval(`MagpieWidget.open({mode: "chat", query: "How is the signing key rotated?"})`, nil)
@@ -321,7 +322,7 @@ func TestThemesAccentsAndSmallScreens(t *testing.T) {
 		}
 		b.is(`document.documentElement.scrollWidth <= innerWidth && $(".frame").scrollWidth <= $(".frame").clientWidth`, "true")
 		if name == "small" {
-			b.is(`[$(".frame").getBoundingClientRect().width, $(".frame").getBoundingClientRect().height].join()`, "390,760")
+			b.until(`[$(".frame").getBoundingClientRect().width, $(".frame").getBoundingClientRect().height].join() === "390,760"`) // at the end of the animation
 		}
 		if name == "dark" {
 			b.is(`parseFloat(getComputedStyle($(".frame")).animationDuration) < 0.001`, "true")

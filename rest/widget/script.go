@@ -12,14 +12,13 @@ import (
 //go:embed asset
 var assets embed.FS
 
-// parts are the files that the widget is joined from, in their order.
+// parts returns the files of the widget in order.
 func parts() []string {
 	return []string{"client.js", "element.js", "text.js", "theme.js", "label.js", "search.js", "chat.js", "widget.js"}
 }
 
-// script joins the widget: one function around everything, so that the page
-// sees nothing of it but window.MagpieWidget. Comments and indents, which are
-// for readers of the source, stay here.
+// script returns the widget: all parts within one function, so that the page only
+// sees window.MagpieWidget. Comments and indentation are removed.
 func script() ([]byte, error) {
 	style, err := asset("style.css")
 	if err != nil {
@@ -29,7 +28,7 @@ func script() ([]byte, error) {
 	encoder := json.NewEncoder(&quoted)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(condense(string(style), true)); err != nil {
-		return nil, fmt.Errorf("quote the style sheet: %w", err)
+		return nil, fmt.Errorf("encode the style sheet: %w", err)
 	}
 	var joined strings.Builder
 	joined.WriteString("/* Magpie's search and chat widget. The source is in rest/widget/asset. */\n(() => {\n\"use strict\";\n")
@@ -45,22 +44,22 @@ func script() ([]byte, error) {
 	return []byte(joined.String()), nil
 }
 
-// exports are the statements that only a module may have.
+// exports matches export statements, which only modules may have.
 func exports() *regexp.Regexp { return regexp.MustCompile(`(?m)^export \{[^}]*\};$`) }
 
-// condense drops the lines that are comments, empty lines and indents; of a
-// style sheet also line breaks. It goes by lines: no string in the sources has a
-// line break in it, and every comment stands on lines of its own or is short.
+// condense removes comment lines, empty lines and indentation, and with joinLines
+// also line breaks. It works by line: no string in the sources contains a line
+// break, and multi-line comments have lines of their own.
 func condense(source string, joinLines bool) string {
 	var out strings.Builder
-	within := false
+	inComment := false
 	for line := range strings.Lines(source) {
 		line = strings.TrimSpace(line)
 		begins := strings.HasPrefix(line, "/*")
-		if begins || within {
+		if begins || inComment {
 			end := strings.Index(line, "*/")
-			within = end < 0
-			if within || end+2 == len(line) {
+			inComment = end < 0
+			if inComment || end+2 == len(line) {
 				continue
 			}
 		}
@@ -78,7 +77,7 @@ func condense(source string, joinLines bool) string {
 func asset(name string) ([]byte, error) {
 	content, err := assets.ReadFile("asset/" + name)
 	if err != nil {
-		return nil, fmt.Errorf("read a part of the widget: %w", err)
+		return nil, fmt.Errorf("read asset: %w", err)
 	}
 	return content, nil
 }

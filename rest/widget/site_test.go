@@ -15,10 +15,10 @@ import (
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
-// pictures is where screenshots go: go test ./internal/widget -pictures FOLDER.
+// pictures is the folder of screenshots: go test ./rest/widget -pictures FOLDER.
 var pictures = flag.String("pictures", "", "folder for screenshots of the widget")
 
-// site is somebody's website, at any name below example.com.
+// site is a website whose hosts are below example.com.
 type site struct {
 	port    string
 	scripts *widget.Handler
@@ -27,12 +27,12 @@ type site struct {
 	pages map[string]page
 }
 
-// page is one of its pages.
+// page is a page of a site.
 type page struct {
 	attributes map[string]string // of the script element
 	policy     string            // Content-Security-Policy
 	html       string            // the attributes of the html element
-	body       string            // what stands before the script
+	body       string            // HTML before the script
 	bare       bool              // without the widget
 }
 
@@ -57,7 +57,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// put adds a page and returns its address on a host.
+// put adds a page and returns its URL on a host.
 func (s *site) put(host, path string, p page) (address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,14 +103,14 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 		`<title>Handbook</title><link rel="icon" href="data:,">`+script+"</head><body>"+p.body+"</body></html>")
 }
 
-// double stands in for a Magpie whose answers a test chooses.
+// double is a Magpie server whose responses a test sets.
 type double struct {
 	url string
 
 	mu     sync.Mutex
 	search http.HandlerFunc
 	chat   http.HandlerFunc
-	asked  []string // bodies of the requests
+	bodies []string // of the requests
 }
 
 func newDouble(t *testing.T) *double {
@@ -137,7 +137,7 @@ func newDouble(t *testing.T) *double {
 			return
 		}
 		d.mu.Lock()
-		d.asked = append(d.asked, string(body))
+		d.bodies = append(d.bodies, string(body))
 		answer := d.search
 		if r.URL.Path == "/v1/chat/stream" {
 			answer = d.chat
@@ -164,10 +164,10 @@ func (d *double) answers(search, chat http.HandlerFunc) {
 func (d *double) requests() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append([]string(nil), d.asked...)
+	return append([]string(nil), d.bodies...)
 }
 
-// attributes of a script element that is loaded from a Magpie.
+// attributes returns the attributes of a script element.
 func attributes(magpie, key string, more ...string) map[string]string {
 	out := map[string]string{"src": magpie + widget.ScriptPath, "data-key": key}
 	for i := 0; i < len(more); i += 2 {

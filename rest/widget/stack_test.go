@@ -27,17 +27,17 @@ const (
 	password = "a good password"
 )
 
-// magpie is a whole Magpie that serves and works in the test.
+// magpie is a Magpie whose server and worker run in the test.
 type magpie struct {
 	t          *testing.T
-	url        string // as the test reaches it
-	public     string // as pages reach it, across sites
+	url        string // for the test
+	public     string // for pages, from another site
 	token      string
 	collection string
 	http       *http.Client
 }
 
-// start starts one with a collection of documents. The settings are further ones.
+// start starts a Magpie with a collection of documents and further settings.
 func start(t *testing.T, documents map[string]string, settings ...string) *magpie {
 	t.Helper()
 	database := testkit.Database(t)
@@ -135,7 +135,7 @@ func (m *magpie) graphql(into any, query string, variables map[string]any) {
 	m.post("application/json", bytes.NewReader(body), into)
 }
 
-// index uploads documents and waits until they are found.
+// index uploads documents and waits until they are searchable.
 func (m *magpie) index(documents map[string]string) {
 	m.t.Helper()
 	var made struct {
@@ -166,7 +166,7 @@ func (m *magpie) index(documents map[string]string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	_, _ = form.WriteField("operations", string(operations)), form.WriteField("map", string(mapped)) // a buffer takes everything
+	_, _ = form.WriteField("operations", string(operations)), form.WriteField("map", string(mapped)) // writing to a buffer cannot fail
 	for i, path := range paths {
 		part, err := form.CreateFormFile(fmt.Sprint(i), filepath.Base(path))
 		if err == nil {
@@ -190,7 +190,7 @@ func (m *magpie) index(documents map[string]string) {
 			return
 		case "QUEUED", "RUNNING":
 		default:
-			m.t.Fatalf("the sync ended as %s", job.SyncJob.Status)
+			m.t.Fatalf("the sync ended with %s", job.SyncJob.Status)
 		}
 		select {
 		case <-deadline:
@@ -200,7 +200,7 @@ func (m *magpie) index(documents map[string]string) {
 	}
 }
 
-// key makes a pair of keys for a host; input is further input of createAPIKey.
+// key creates a pair of keys for a host, with further input of createAPIKey.
 func (m *magpie) key(host string, input map[string]any) (publishable, secret string) {
 	m.t.Helper()
 	all := map[string]any{"name": "Site", "allowedHosts": []string{host}, "allowedCollections": []string{m.collection}, "rateLimitPerMinute": 0}

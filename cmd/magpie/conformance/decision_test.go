@@ -28,7 +28,7 @@ func decisionCases() map[string]check {
 			}{
 				"400": {s.search(t, `{"query":"q","limit":0}`), 400, "invalid_request", "limit: must be between 1 and 100"},
 				"404": {s.do(t, call{"GET", "/v1/nothing", "", key}), 404, "not_found", "Page not found"},
-				"405": {s.do(t, call{"DELETE", searchPath, "", key}), 405, "method_not_allowed", "Method not allowed; this path takes GET, HEAD, POST"},
+				"405": {s.do(t, call{"DELETE", searchPath, "", key}), 405, "method_not_allowed", "Method not allowed; this path allows GET, HEAD, POST"},
 				"413": {small.search(t, `{"query":"`+strings.Repeat("q", 1000)+`"}`), 413, "too_large", ""},
 				"415": {s.search(t, query, "Content-Type", "text/plain"), 415, "unsupported_media_type", ""},
 			} {

@@ -24,7 +24,7 @@ func paths(t *testing.T, s *site) {
 	}
 	for _, method := range []string{"PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get", "Post", "SEARCH", "PROPFIND"} {
 		a := s.raw(t, method, s.line(method, searchPath+"?query=q", "Content-Length: 0"))
-		refused(t, method, a, 405, "method_not_allowed", "Method not allowed; this path takes GET, HEAD, POST")
+		refused(t, method, a, 405, "method_not_allowed", "Method not allowed; this path allows GET, HEAD, POST")
 		if allow := a.header.Get("Allow"); allow != "GET, HEAD, POST" {
 			t.Errorf("%s: Allow is %q", method, allow)
 		}

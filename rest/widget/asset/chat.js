@@ -1,9 +1,9 @@
 // The chat panel: questions, streamed answers, their sources.
 
-const PAINT = 50; // ms between two paintings of an answer that grows
+const PAINT = 50; // ms between two updates of a growing answer
 const MAX_MESSAGE = 4000;
 
-/** Makes the panel. ui: {client, options, labels, say} */
+/** Creates the panel. ui: {client, options, labels, say} */
 function chatPanel(ui) {
   const { client, options, labels, say } = ui;
   let conversation = null, controller = null;
@@ -36,7 +36,7 @@ function chatPanel(ui) {
     } }, h("div", { class: "field" }, input, send, halt)),
     h("div", { class: "foot" }, restart));
 
-  // Browsers without field-sizing get the height from the text.
+  // For browsers without field-sizing.
   function grow() {
     input.rows = Math.min(6, Math.max(1, input.value.split("\n").length));
   }
@@ -48,7 +48,7 @@ function chatPanel(ui) {
   function busy(on) {
     element.classList.toggle("busy", on);
     log.setAttribute("aria-busy", String(on));
-    // A button that hides itself would take the focus with it.
+    // Hiding a focused button would lose the focus.
     const held = element.getRootNode().activeElement;
     if (held === send || held === halt) input.focus();
     send.hidden = on;
@@ -64,7 +64,7 @@ function chatPanel(ui) {
     ask(question);
   }
 
-  /** Ends the answer that is under way. */
+  /** Stops the current answer. */
   function stop() {
     controller?.abort();
   }
@@ -105,7 +105,7 @@ function chatPanel(ui) {
       const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 60;
       write(said, (n) => citation(n, sources, answer), anew);
       dots.hidden = said !== "";
-      // Goes along with the text, not further than its beginning.
+      // Scrolls with the text until its beginning reaches the top.
       if (atEnd) body.scrollTop = Math.min(body.scrollHeight, turn.offsetTop - body.offsetTop);
     };
     let failure = null;
@@ -119,7 +119,7 @@ function chatPanel(ui) {
           timer ||= setTimeout(paint, PAINT);
         } else if (event.type === "sources") {
           sources = event.sources;
-          paint(true); // the citations can be links now
+          paint(true); // citations become links
           answer.append(...sourceList(sources));
         } else if (event.type === "follow_up") answer.append(...followUps(event.questions));
         else if (event.type === "error") failure = new MagpieError(event.error);
@@ -127,7 +127,7 @@ function chatPanel(ui) {
     } catch (error) {
       failure = error;
     }
-    if (mine !== controller) return undefined; // the conversation has begun anew
+    if (mine !== controller) return undefined; // a new conversation was started
     paint();
     dots.remove();
     controller = null;
@@ -136,7 +136,7 @@ function chatPanel(ui) {
       answer.append(h("p", { class: "faint" }, labels.stopped));
       say(labels.stopped);
     } else if (failure?.code === "not_found" && conversation) {
-      conversation = null; // it is gone on the server: this question begins another
+      conversation = null; // it was deleted on the server, so this question starts a new one
       turn.remove();
       return ask(question);
     } else if (failure) {
@@ -153,7 +153,7 @@ function chatPanel(ui) {
     return undefined;
   }
 
-  /** [n] in an answer; its sources are null until they are known. */
+  /** Creates the node of a citation [n]. The sources are null until they are known. */
   function citation(n, sources, answer) {
     if (n < 1) return null;
     if (!sources) return h("span", { class: "cite" }, String(n));
@@ -162,7 +162,7 @@ function chatPanel(ui) {
     const name = fill(labels.source, { n, title: source.title || labels.untitled });
     const url = safeURL(source.url);
     if (url) return h("a", { class: "cite", ...linkTo(url), "aria-label": name, title: source.title }, String(n));
-    // A source without an address is pointed at where it is listed.
+    // The link of a source without a URL goes to the list of sources.
     return h("button", { type: "button", class: "cite", "aria-label": name, title: source.title, click: () => {
       const item = answer.querySelectorAll(".sources li")[n - 1];
       item?.focus();

@@ -10,18 +10,17 @@
 /** @typedef {import("./magpie.d.ts").ChatEvent} ChatEvent */
 /** @typedef {import("./magpie.d.ts").RequestOptions} RequestOptions */
 
-/** The names of the events of a chat; others, which a later server may send, are skipped. */
+/** The events of a chat. Unknown ones of a later server are skipped. */
 const CHAT_EVENTS = new Set(["content", "sources", "follow_up", "done", "error"]);
 
-/** The most characters of one server-sent event: what is longer is no answer of Magpie's. */
+/** The maximum characters of a server-sent event. Magpie sends no longer ones. */
 const MAX_EVENT = 4 << 20;
 
 /**
- * What went wrong. `code` is the server's (`rate_limited`, `forbidden`, …) or
- * one of the client's own: `network_error` (status 0: the server was not
- * reached, or the connection broke) and `bad_response` (an answer that is not
- * Magpie's). A request that was aborted rejects with the signal's reason
- * instead.
+ * An error of a request. `code` is that of the server (`rate_limited`,
+ * `forbidden`, …), `network_error` (status 0: no connection, or it failed) or
+ * `bad_response` (a response that is not Magpie's). An aborted request rejects
+ * with the signal's reason instead.
  */
 class MagpieError extends Error {
   /**
@@ -30,19 +29,19 @@ class MagpieError extends Error {
   constructor({ status = 0, code, message, requestId = null, retryAfter = null, cause }) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "MagpieError";
-    /** The HTTP status; 0 when there was no answer. */
+    /** The HTTP status; 0 without a response. */
     this.status = status;
     this.code = code;
-    /** The id under which the server's log has the request; null when there was no answer. */
+    /** The ID of the request in the server's log; null without a response. */
     this.requestId = requestId;
-    /** Seconds to wait before trying again; null when the server did not say. */
+    /** The seconds to wait before a retry; null if unknown. */
     this.retryAfter = retryAfter;
   }
 }
 
 /**
- * The headers that sign a request with a secret key: hex HMAC-SHA256 of the
- * timestamp, a dot and the exact body.
+ * Returns the headers that sign a request with a secret key: the hex HMAC-SHA256 of
+ * the timestamp, a dot and the exact body.
  *
  * @param {string} key the secret key
  * @param {string} body the exact body; empty for GET
@@ -50,7 +49,7 @@ class MagpieError extends Error {
  * @returns {Promise<{"X-Service-Timestamp": string, "X-Service-Signature": string}>}
  */
 async function signature(key, body, now = Date.now()) {
-  // Node 18 has WebCrypto, though not as a global.
+  // In Node 18, WebCrypto is not a global.
   const { subtle } = globalThis.crypto ?? (await import(/* webpackIgnore: true */ /* @vite-ignore */ "node:crypto")).webcrypto;
   const bytes = new TextEncoder();
   const timestamp = String(Math.trunc(now));
@@ -63,19 +62,18 @@ async function signature(key, body, now = Date.now()) {
 }
 
 /**
- * Reads server-sent events, however the bytes are cut: inside a character, a
- * line break or a field. Comments, `id` and `retry` are skipped; an event that
- * the end cuts off is dropped, as the standard has it. Leaving the loop early
- * cancels the stream.
+ * Parses server-sent events from chunks of bytes. Comments, `id` and `retry` are
+ * skipped. As the standard requires, an incomplete last event is dropped. Leaving
+ * the loop cancels the stream.
  *
  * @param {ReadableStream<Uint8Array>} stream
  * @returns {AsyncGenerator<{name: string, data: string}, void, void>}
  */
 async function* serverSentEvents(stream) {
   const reader = stream.getReader();
-  const decoder = new TextDecoder(); // drops a byte order mark
-  let text = "", from = 0; // text up to from holds no line break
-  let afterCR = false; // a line feed that comes next belongs to the break before it
+  const decoder = new TextDecoder(); // removes a byte order mark
+  let text = "", from = 0; // text has no line break before from
+  let afterCR = false; // a following line feed belongs to the same line break
   let name = "", data = "", any = false;
   try {
     for (;;) {
@@ -114,7 +112,7 @@ async function* serverSentEvents(stream) {
       if (done) return;
     }
   } finally {
-    reader.cancel().catch(() => {}); // nothing more is wanted of it
+    reader.cancel().catch(() => {}); // the rest is not needed
   }
 }
 
@@ -132,7 +130,7 @@ async function errorOf(response) {
   try {
     said = (await response.json())?.error;
   } catch (_) {
-    said = null; // a proxy's page, or nothing
+    said = null; // the page of a proxy, or empty
   }
   const known = typeof said?.code === "string" && typeof said?.message === "string";
   return new MagpieError({
@@ -145,7 +143,7 @@ async function errorOf(response) {
 }
 
 /**
- * Waits, unless the signal ends it.
+ * Waits until a time has passed or the signal aborts.
  * @param {number} ms
  * @param {AbortSignal | undefined} signal
  */
@@ -164,7 +162,7 @@ function pause(ms, signal) {
   });
 }
 
-/** The answer to one message: an async iterable of events, to be read once. */
+/** The answer to a message: an async iterable of events that can be read once. */
 class ChatStream {
   #open;
   #read = false;
@@ -173,9 +171,9 @@ class ChatStream {
   constructor(open, signal) {
     this.#open = open;
     this.signal = signal;
-    /** The conversation, to go on with; null until the first event. @type {string | null} */
+    /** The ID of the conversation; null until the first event. @type {string | null} */
     this.conversationId = null;
-    /** The id of the request in the server's log; null until the first event. @type {string | null} */
+    /** The ID of the request in the server's log; null until the first event. @type {string | null} */
     this.requestId = null;
   }
 
@@ -214,7 +212,7 @@ class ChatStream {
   }
 }
 
-/** A client of one Magpie with one key. */
+/** A client for one server and key. */
 class Magpie {
   #key;
   #fetch;
@@ -228,10 +226,10 @@ class Magpie {
       throw new TypeError("Magpie: a secret key (svc_sk_…) must not be given to a browser; use the publishable key (svc_pk_…)");
     }
     if (typeof fetch !== "function") throw new TypeError("Magpie: there is no fetch here; give one");
-    /** Where Magpie is, without a slash at the end. */
+    /** The URL of Magpie without a trailing slash. */
     this.baseUrl = new URL(baseUrl, globalThis.location?.href).href.replace(/[?#].*$/, "").replace(/\/+$/, "");
     this.#key = key;
-    // Called as a plain function: a browser's fetch refuses another receiver.
+    // fetch of browsers must be called as a function, without another receiver.
     this.#fetch = (...given) => fetch(...given);
     this.#sign = sign;
     this.#maxRetryWait = maxRetryWait;
@@ -239,7 +237,7 @@ class Magpie {
 
   /**
    * Searches. Rejects with a MagpieError, or with the signal's reason.
-   * @param {SearchParams | string} params the parameters, or just the query
+   * @param {SearchParams | string} params the parameters or the query
    * @param {RequestOptions} [options]
    * @returns {Promise<SearchResults>}
    */
@@ -262,10 +260,10 @@ class Magpie {
   }
 
   /**
-   * Asks. Nothing is sent before the stream is read; reading it throws a
-   * MagpieError, or the signal's reason. Leaving the loop ends the answer on
-   * the server, too.
-   * @param {ChatParams | string} params the parameters, or just the message
+   * Asks a question. The request is sent when the stream is read. Reading throws a
+   * MagpieError or the signal's reason. Leaving the loop stops the answer on the
+   * server.
+   * @param {ChatParams | string} params the parameters or the message
    * @param {RequestOptions} [options]
    */
   chat(params, { signal, headers } = {}) {
@@ -274,8 +272,8 @@ class Magpie {
   }
 
   /**
-   * Posts once, and once again when the server says to come back soon or, for
-   * what changes nothing, when it was not reached.
+   * Sends a POST request. It retries once after the rate limit was exceeded and,
+   * for requests without an effect, after a network error.
    */
   async #post(path, params, { signal, headers, accept = "application/json", again = false }) {
     const body = JSON.stringify(params);

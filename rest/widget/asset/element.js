@@ -1,6 +1,6 @@
-// DOM nodes. Text only ever becomes text nodes: nothing here parses HTML.
+// DOM nodes. Texts become text nodes; no function parses HTML.
 
-/** Makes an element: attributes (a function is a listener, false and null are left out), then children. */
+/** Creates an element with attributes (functions are listeners; false and null are omitted) and children. */
 function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -23,7 +23,7 @@ const ICONS = {
   warn: ["M12 4.5 21 19.5H3z", "M12 10.5v4", "M12 17v.1"],
 };
 
-/** A line drawing, which says nothing to those who cannot see it. */
+/** Creates an icon, which is hidden from assistive technology. */
 function icon(name) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
@@ -38,7 +38,7 @@ function icon(name) {
   return svg;
 }
 
-/** An address that may be followed, else null: only the web's, never javascript: and its like. */
+/** Returns a safe URL, or null: only http and https, never javascript: and the like. */
 function safeURL(address) {
   if (typeof address !== "string") return null;
   try {
@@ -49,7 +49,7 @@ function safeURL(address) {
   }
 }
 
-/** The attributes of a link to a safe address: another site's opens beside the page. */
+/** Returns the attributes of a link to a safe URL. Links to other sites open a new tab. */
 function linkTo(url) {
   const here = new URL(url).origin === location.origin;
   return { href: url, rel: "noopener noreferrer", target: here ? null : "_blank" };

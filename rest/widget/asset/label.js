@@ -1,4 +1,4 @@
-// What the widget says. A page overrides any of it with data-labels.
+// The labels of the widget. A page can override them with data-labels.
 
 const LABELS = {
   en: {
@@ -105,7 +105,7 @@ const LABELS = {
   },
 };
 
-/** The labels of a language tag, with those that a page gives itself. */
+/** Returns the labels of a language tag, overridden by those of the page. */
 function labelsFor(language, given) {
   const labels = { ...LABELS.en, ...LABELS[language.toLowerCase().split("-")[0]] };
   for (const name of Object.keys(labels)) {
@@ -114,12 +114,12 @@ function labelsFor(language, given) {
   return labels;
 }
 
-/** Puts values in the place of {names}. */
+/** Replaces {names} by values. */
 function fill(label, values) {
   return label.replace(/\{(\w+)\}/g, (whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole));
 }
 
-/** An error in words for visitors. */
+/** Returns the message of an error for visitors. */
 function explain(error, labels) {
   switch (error.code) {
     case "forbidden":

@@ -1,20 +1,20 @@
 /** Magpie's client for the public surface: search and chat with an API key. */
 
 export interface Options {
-  /** Where Magpie is: `https://search.example.com`, with a path where it is served below one. */
+  /** The URL of Magpie: `https://search.example.com`, optionally with a path. */
   baseUrl: string | URL;
   /** A publishable key (`svc_pk_…`) in browsers, a secret key (`svc_sk_…`) on servers. */
   key: string;
-  /** Another fetch; the global one when omitted. */
+  /** A replacement for the global fetch. */
   fetch?: typeof globalThis.fetch;
   /** Signs every request with the secret key. */
   sign?: boolean;
-  /** The most seconds that a request waits to be tried once more when the rate limit is hit (10); 0 never waits. */
+  /** The maximum seconds to wait before the one retry after the rate limit was exceeded; default 10, 0 disables the retry. */
   maxRetryWait?: number;
 }
 
 export interface RequestOptions {
-  /** Ends the request; it then rejects with the signal's reason. */
+  /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Further headers, e.g. `X-Service-User` with a secret key. */
   headers?: Record<string, string>;
@@ -37,26 +37,26 @@ export interface Filters {
 
 export interface SearchParams {
   query: string;
-  /** A collection's id; the key's default collection when omitted. */
+  /** The ID of a collection; default the key's default collection. */
   collection?: string;
-  /** 1 to 100; 10 when omitted. */
+  /** 1 to 100; default 10. */
   limit?: number;
   /** 0 or more. */
   offset?: number;
-  /** 0 (everything) to 1; the server's, usually 0.5, when omitted. */
+  /** 0 (everything) to 1; the default of the server is usually 0.5. */
   min_score?: number;
-  /** Wraps the query's words in `<mark>` in the snippets. */
+  /** Wraps the words of the query in `<mark>` in the snippets. */
   highlight?: boolean;
   filters?: Filters;
 }
 
-/** A passage that was found. */
+/** A passage in the results. */
 export interface SearchResult {
   id: string;
   document_id: string;
   title: string;
   url: string | null;
-  /** HTML: escaped text, with `<mark>` and nothing else when highlighting was asked for. */
+  /** HTML: escaped text, whose only element is `<mark>` if highlight is set. */
   snippet: string;
   /** 0 to 1. */
   score: number;
@@ -65,9 +65,9 @@ export interface SearchResult {
   tags: string[];
   doc_type: string | null;
   language: string | null;
-  /** The collection's name. */
+  /** The name of the collection. */
   collection: string;
-  /** The kind of source. */
+  /** The kind of the source. */
   source: string;
   /** The headings above the passage, the outermost first. */
   heading_path: string[];
@@ -87,7 +87,7 @@ export interface SearchResults {
 export interface ChatParams {
   /** At most 4,000 characters. */
   message: string;
-  /** Goes on with a conversation. */
+  /** The ID of a conversation to continue. */
   conversation_id?: string;
   /** Answers from this collection only. */
   collection?: string;
@@ -105,25 +105,25 @@ export interface Usage {
   total_tokens: number;
 }
 
-/** More of the answer: Markdown, in which `[1]` cites the first of the sources. */
+/** The next part of the answer: Markdown, in which `[1]` cites the first source. */
 export interface ContentEvent { type: "content"; delta: string }
-/** The documents that the answer cites. */
+/** The cited documents. */
 export interface SourcesEvent { type: "sources"; sources: Source[] }
-/** Questions that could be asked next. */
+/** Suggested next questions. */
 export interface FollowUpEvent { type: "follow_up"; questions: string[] }
 /** The answer is complete. */
 export interface DoneEvent { type: "done"; usage: Usage; conversation_id: string }
-/** The answer broke off; the message may be shown to visitors. */
+/** The answer failed. The message may be shown to visitors. */
 export interface ErrorEvent { type: "error"; error: { code: string; message: string } }
 export type ChatEvent = ContentEvent | SourcesEvent | FollowUpEvent | DoneEvent | ErrorEvent;
 
-/** The answer to one message, to be read once; `done` or `error` is its last event. */
+/** The answer to a message. It can be read once; its last event is `done` or `error`. */
 export declare class ChatStream implements AsyncIterable<ChatEvent> {
   private constructor();
   readonly signal?: AbortSignal;
-  /** The conversation, to go on with; null until the first event. */
+  /** The ID of the conversation; null until the first event. */
   readonly conversationId: string | null;
-  /** The id of the request in the server's log; null until the first event. */
+  /** The ID of the request in the server's log; null until the first event. */
   readonly requestId: string | null;
   [Symbol.asyncIterator](): AsyncGenerator<ChatEvent, void, void>;
 }
@@ -133,35 +133,35 @@ export type ErrorCode =
   | "not_found" | "too_large" | "rate_limited" | "internal" | "unavailable" | "network_error" | "bad_response"
   | (string & {});
 
-/** What went wrong; an aborted request rejects with the signal's reason instead. */
+/** An error of a request. An aborted request rejects with the signal's reason instead. */
 export declare class MagpieError extends Error {
   constructor(about: {
     status?: number; code: ErrorCode; message: string; requestId?: string | null; retryAfter?: number | null; cause?: unknown;
   });
-  /** The HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** The server's code, or `network_error` or `bad_response`. */
+  /** The code of the server, or `network_error` or `bad_response`. */
   readonly code: ErrorCode;
-  /** The id under which the server's log has the request. */
+  /** The ID of the request in the server's log. */
   readonly requestId: string | null;
-  /** Seconds to wait before trying again. */
+  /** The seconds to wait before a retry. */
   readonly retryAfter: number | null;
 }
 
-/** A client of one Magpie with one key. */
+/** A client for one server and key. */
 export declare class Magpie {
   constructor(options: Options);
   readonly baseUrl: string;
   /** Searches. */
   search(params: SearchParams | string, options?: RequestOptions): Promise<SearchResults>;
-  /** Asks; nothing is sent before the stream is read. */
+  /** Asks a question. The request is sent when the stream is read. */
   chat(params: ChatParams | string, options?: RequestOptions): ChatStream;
 }
 
-/** Reads server-sent events from bytes. */
+/** Parses server-sent events. */
 export declare function serverSentEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<{ name: string; data: string }, void, void>;
 
-/** The headers that sign a body with a secret key; the body of a GET is empty. */
+/** Returns the headers that sign a body with a secret key. The body of a GET is empty. */
 export declare function signature(key: string, body: string, now?: number): Promise<{
   "X-Service-Timestamp": string;
   "X-Service-Signature": string;

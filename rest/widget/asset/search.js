@@ -1,16 +1,16 @@
 // The search panel: a combobox with a list of results.
 
-const DELAY = 180; // ms of quiet before a search; a publishable key has a rate limit
+const DELAY = 180; // ms without a key press before a search, since publishable keys have a rate limit
 const PAGE = 10;
-const KEPT = 30; // answers that are kept, for going back while typing
+const KEPT = 30; // cached results, for going back while typing
 const MAX_QUERY = 500;
 
-/** Makes the panel. ui: {client, options, labels, say, close, ask, host} */
+/** Creates the panel. ui: {client, options, labels, say, close, ask, host} */
 function searchPanel(ui) {
   const { client, options, labels, say } = ui;
   const kept = new Map();
   let timer = 0, controller = null;
-  let found = null; // {query, results, total}: what is shown
+  let found = null; // the displayed {query, results, total}
   let active = -1, browsing = false; // browsing: the arrow keys are in use
   let answered = 0;
 
@@ -42,7 +42,7 @@ function searchPanel(ui) {
     list.setAttribute("aria-busy", String(on));
   }
 
-  /** Ends what is under way; its answer will not be shown. */
+  /** Cancels the current request. */
   function stop() {
     clearTimeout(timer);
     timer = 0;
@@ -72,7 +72,7 @@ function searchPanel(ui) {
       const answer = await client.search({
         query, collection: options.collection, limit: PAGE, offset: offset || undefined, min_score: options.minScore, highlight: true,
       }, { signal: mine.signal });
-      if (mine !== controller) return; // something else is wanted by now
+      if (mine !== controller) return; // another request was started
       controller = null;
       busy(false);
       const all = { results: offset ? found.results.concat(answer.results) : answer.results, total: answer.total };
@@ -141,15 +141,15 @@ function searchPanel(ui) {
     count.textContent = results.length ? said : "";
     say(said);
     if (!from) body.scrollTop = 0;
-    // The first result, not the question about it, is what Enter opens; after
-    // more were asked for, the first of those.
+    // Enter opens the first result, or the first new one after loading more, and
+    // not the question.
     const first = asking ? 1 : 0;
     select(results.length ? Math.min(first + from, rows().length - 1) : asking ? 0 : -1, from > 0);
   }
 
   function resultRow(result, id) {
     const url = safeURL(result.url) ?? safeURL(result.metadata?.url);
-    // What the passage is about, below what that is a part of.
+    // The innermost heading, after its parents.
     const title = String(result.title || labels.untitled);
     const path = (Array.isArray(result.heading_path) ? result.heading_path : []).map(String).filter((heading) => heading.trim() !== "");
     if (path[0] !== title) path.unshift(title);
@@ -189,7 +189,7 @@ function searchPanel(ui) {
     const index = rows().indexOf(event.target.closest("[role=option]"));
     if (index >= 0 && index !== active) select(index);
   });
-  // The caret stays in the field.
+  // The focus stays in the field.
   list.addEventListener("mousedown", (event) => event.target.closest("a") || event.preventDefault());
 
   function keys(event) {
@@ -205,7 +205,7 @@ function searchPanel(ui) {
         return last >= 0 ? go(active >= last ? 0 : active + 1) : undefined;
       case "ArrowUp":
         return last >= 0 ? go(active <= 0 ? last : active - 1) : undefined;
-      case "Home": // while typing these belong to the text
+      case "Home": // while typing they move the caret
         return browsing && last >= 0 ? go(0) : undefined;
       case "End":
         return browsing && last >= 0 ? go(last) : undefined;
@@ -215,7 +215,7 @@ function searchPanel(ui) {
       case "Enter": {
         event.preventDefault();
         const row = rows()[active];
-        // What is listed answers an earlier query while another is under way.
+        // During a request the list has the results of an earlier query.
         if (waiting() || !row || found.query !== input.value.trim()) return changed(true);
         if (row.localName === "a" && (event.ctrlKey || event.metaKey)) open(row.href, "_blank", "noopener");
         else row.click();
@@ -231,12 +231,12 @@ function searchPanel(ui) {
       input.focus();
       input.select();
     },
-    /** Searches for a query, as if it had been typed. */
+    /** Searches for a query like typing it. */
     fill(query) {
       input.value = query.slice(0, MAX_QUERY);
       changed(true);
     },
-    /** Takes up again what closing interrupted. */
+    /** Resumes the request that closing has interrupted. */
     resume() {
       if (input.value.trim() !== "" && found?.query !== input.value.trim()) changed(true);
     },

@@ -1,7 +1,7 @@
-// Text that comes from documents and models, made into nodes. Nothing of it is
-// trusted: what is not understood is shown as it stands.
+// Conversion of untrusted text of documents and models to nodes. Unknown syntax stays
+// text.
 
-/** The nodes of a snippet: HTML that is escaped text with <mark>; anything else in it stays text. */
+/** Returns the nodes of a snippet: escaped text with <mark>. Any other markup stays text. */
 function snippetNodes(html) {
   const nodes = [];
   let marked = false;
@@ -24,7 +24,7 @@ function unescapeHTML(text) {
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const INDENTED = /^(?: {4}| {0,3}\t)/; // behind a blank line it is code
+const INDENTED = /^(?: {4}| {0,3}\t)/; // code after a blank line
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+|$)/;
@@ -33,8 +33,8 @@ const ROW = /^\s*\|.*\|\s*$/;
 const ROW_RULE = /^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/;
 
 /**
- * Cuts Markdown into blocks: {kind, lines}. The lines of a block are those it
- * is made of, as they stand, so that equal lines are an equal block.
+ * Splits Markdown into blocks: {kind, lines}. Lines are unchanged, so that blocks are
+ * equal if their lines are.
  */
 function blocksOf(text) {
   const lines = text.split(/\r\n|\r|\n/);
@@ -83,10 +83,10 @@ function blocksOf(text) {
   return blocks;
 }
 
-/** How deep quotes and lists may stand in each other; what is deeper is text. */
+/** The maximum nesting of quotes and lists; deeper ones are text. */
 const MAX_DEPTH = 4;
 
-/** The element of a block. cite makes the node of a citation, or null. */
+/** Returns the element of a block. cite creates the node of a citation, or null. */
 function blockNode({ kind, lines }, cite, depth = 0) {
   const within = (text) => blocksOf(text).map((block) => blockNode(block, cite, depth + 1));
   if (depth > MAX_DEPTH && (kind === "quote" || kind === "list")) kind = "text";
@@ -127,7 +127,7 @@ function listNode(lines, within, cite) {
   const start = parseInt(first, 10);
   return h(Number.isNaN(start) ? "ul" : "ol", { dir: "auto", start: start > 1 && start }, items.map((content) => {
     const nodes = within(content.join("\n"));
-    // One paragraph alone is the item's text.
+    // A single paragraph is the text of the item.
     const tight = nodes[0]?.localName === "p" && !content.some((line) => line.trim() === "");
     return h("li", { dir: "auto" }, tight ? [...nodes[0].childNodes] : nodes[0], nodes.slice(1));
   }));
@@ -142,40 +142,40 @@ function tableNode(lines, cite) {
     h("tbody", null, lines.slice(headed ? 2 : 0).filter((line) => !ROW_RULE.test(line)).map((line) => cells(line, "td")))));
 }
 
-/** More text than this in one paragraph is shown without looking for marks in it. */
+/** Longer paragraphs are shown without formatting. */
 const MAX_INLINE = 20000;
 
-/** How far before its end a call may begin. */
+/** The maximum length of a function call. */
 const MAX_CALL = 500;
 
-// In this order: escape, code, image, link, citation, address, bold, italic.
+// In this order: escape, code, image, link, citation, URL, bold, italic.
 const INLINE = new RegExp([
   "\\\\([\\\\`*_{}\\[\\]()#+\\-.!|<>~])",
   "(`+)(?!`)([\\s\\S]*?[^`])\\2(?!`)",
   "!\\[([^\\[\\]]*)\\]\\([^()\\s]*(?:\\([^()\\s]*\\)[^()\\s]*)*(?:\\s+\"[^\"]*\")?\\)",
   "\\[((?:[^\\[\\]\\\\]|\\\\.)+)\\]\\(\\s*<?([^\\s()<>]*(?:\\([^\\s()<>]*\\)[^\\s()<>]*)*)>?(?:\\s+\"[^\"]*\")?\\s*\\)",
-  "(?<![\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}_])\\[([1-9]\\d?)\\]", // behind a word it is an index
+  "(?<![\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}_])\\[([1-9]\\d?)\\]", // after a word it is an index
   "<?(https?:\\/\\/[^\\s<>]*[^\\s<>.,;:!?'\")\\]*_`])>?",
   "(\\*\\*|__)(?=\\S)([\\s\\S]*?\\S)\\9(?!\\*)",
   "(?<![\\p{L}\\p{N}])([*_])(?=[^\\s*_])([^*_]*[^\\s*_])\\11(?![\\p{L}\\p{N}])",
 ].join("|"), "gu");
 
-/** The nodes of a line of Markdown. */
+/** Returns the nodes of a line of Markdown. */
 function inlineNodes(text, cite) {
   if (text.length > MAX_INLINE) return [text];
   const nodes = [];
-  let at = 0, cited = 0; // cited is where the last citation ends
+  let at = 0, cited = 0; // cited is the end of the last citation
   for (const found of text.matchAll(INLINE)) {
     const [whole, escaped, , code, alternative, label, target, number, address, , bold, , italic] = found;
     let node = whole;
     if (escaped) node = escaped;
     else if (code !== undefined) node = h("code", { dir: "ltr" }, code.replace(/^ (.*) $/s, "$1"));
-    else if (alternative !== undefined) node = alternative; // pictures would be requests to elsewhere
+    else if (alternative !== undefined) node = alternative; // images would send requests to other sites
     else if (label !== undefined) {
       const url = safeURL(target);
       node = url ? h("a", linkTo(url), inlineNodes(label, () => null)) : unescapeMarks(label);
     } else if (number) {
-      const index = text[found.index - 1] === "]" && cited !== found.index || endsCall(text, found.index); // as the second one of a[0][1]
+      const index = text[found.index - 1] === "]" && cited !== found.index || endsCall(text, found.index); // such as the second index of a[0][1]
       const mark = index ? null : cite(Number(number));
       if (!index) cited = found.index + whole.length;
       node = mark ?? whole;
@@ -191,7 +191,7 @@ function inlineNodes(text, cite) {
   return nodes.filter((node) => node !== "");
 }
 
-/** Whether a call ends at a place of a text, as that in f(x)[1] does; (a remark)[1] is none. */
+/** Reports whether a function call ends at a position of a text, as in f(x)[1] but not in (a remark)[1]. */
 function endsCall(text, end) {
   if (text[end - 1] !== ")") return false;
   for (let i = end - 1, open = 0; i >= 0 && i > end - MAX_CALL && text[i] !== "\n"; i--) {
@@ -206,8 +206,8 @@ function unescapeMarks(text) {
 }
 
 /**
- * Shows Markdown that grows. Blocks that did not change keep their nodes, so
- * that a selection in them and the place read stay.
+ * Shows growing Markdown. Unchanged blocks keep their nodes, so that the selection
+ * and the scroll position stay.
  */
 function growingText(element) {
   let shown = [];

@@ -1,12 +1,12 @@
-// The widget: a button, a dialog with the panels, a hotkey. It sets itself up
-// from the attributes of its script element.
+// The widget: a button, a dialog with the panels, and a hotkey. The attributes of
+// its script element configure it.
 
 const IDS = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const RTL = /^(?:ar|arc|ckb|dv|fa|he|ks|ps|sd|syr|ug|ur|yi)\b/i;
 const MAC = /Mac|iP(?:hone|ad|od)/.test(navigator.platform);
 const MODES = ["search", "chat"];
 
-/** Reads the attributes. Wrong ones are said on the console and left out. */
+/** Reads the attributes. Invalid ones are logged to the console and ignored. */
 function readOptions(script) {
   const data = script.dataset;
   const wrong = (name, why) => console.warn(`Magpie: data-${name} ${why}`);
@@ -46,7 +46,7 @@ function readOptions(script) {
   };
 }
 
-/** "mod+k" as what a key event must have; mod is Command on Apple's systems and Ctrl elsewhere. */
+/** Parses a hotkey such as "mod+k"; mod is Command on Apple systems and Ctrl elsewhere. */
 function readHotkey(text) {
   const parts = text.trim().toLowerCase().split("+");
   const key = parts.pop();
@@ -56,7 +56,7 @@ function readHotkey(text) {
 }
 
 function pressed(hotkey, event) {
-  // event.code finds the key on keyboards without Latin letters. What Shift makes of a sign is the keyboard's affair.
+  // event.code identifies the key on keyboards without Latin letters. Shift is ignored for other characters than letters.
   const key = event.key.toLowerCase() === hotkey.key || (/^[a-z]$/.test(hotkey.key) && event.code === "Key" + hotkey.key.toUpperCase());
   return key && event.ctrlKey === hotkey.ctrl && event.metaKey === hotkey.meta && event.altKey === hotkey.alt &&
     (event.shiftKey === hotkey.shift || !/^[a-z]$/.test(hotkey.key));
@@ -71,7 +71,7 @@ function isEditable(element) {
   return element instanceof HTMLElement && (element.isContentEditable || /^(?:input|textarea|select)$/.test(element.localName));
 }
 
-/** Makes the widget and returns what window.MagpieWidget offers. */
+/** Creates the widget and returns the API of window.MagpieWidget. */
 function widget(options) {
   const { labels, modes } = options;
   const client = new Magpie({ baseUrl: options.baseUrl, key: options.key, maxRetryWait: 2 });
@@ -81,7 +81,7 @@ function widget(options) {
   sheet.replaceSync(STYLE + (options.accent ? accentRules(options.accent) : ""));
   shadow.adoptedStyleSheets = [sheet];
 
-  // What is said: a region that is there before its text is.
+  // The live region, which must exist before its text.
   const status = h("div", { class: "sr", role: "status", "aria-live": "polite", "aria-atomic": "true" });
   const say = (text) => {
     status.textContent = status.textContent === text && text ? text + "\u00a0" : text;
@@ -140,7 +140,7 @@ function widget(options) {
     }
   }
 
-  /** Arrow keys go from tab to tab. */
+  /** Switches tabs by arrow keys. */
   function turn(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
@@ -155,7 +155,7 @@ function widget(options) {
     panels.chat.ask(question);
   }
 
-  /** Opens the dialog: in a mode, with a query that is searched for or asked. */
+  /** Opens the dialog, optionally with a mode and a query to search or ask. */
   function open({ mode: wanted, query } = {}) {
     if (!host.isConnected) document.body.append(host);
     if (modes.includes(wanted)) show(wanted);
@@ -177,8 +177,8 @@ function widget(options) {
     closed();
   }
 
-  /** Tidies up, at once after close and, where the browser closed the dialog itself, on its event. The event is a
-      task of its own: it may come when the reader has gone on to another field, or has opened the dialog again. */
+  /** Cleans up after closing: immediately after close(), or on the close event if the browser closed the dialog.
+      The event is asynchronous, so the focus may have moved or the dialog may be open again. */
   function closed() {
     if (dialog.open) return;
     for (const panel of Object.values(panels)) panel.stop();
@@ -195,7 +195,7 @@ function widget(options) {
   }
 
   function keys(event) {
-    // The page must not take what is typed here for its own shortcuts.
+    // Keep key presses from the shortcuts of the page.
     event.stopPropagation();
     if (event.key === "Tab") return trap(event);
     if (event.key === "Escape" && !event.isComposing) {
@@ -209,7 +209,7 @@ function widget(options) {
     return undefined;
   }
 
-  /** Keeps Tab among what can have the focus. */
+  /** Keeps the focus in the dialog. */
   function trap(event) {
     const stops = [...dialog.querySelectorAll("button, input, textarea, a[href], [tabindex]")].filter((element) =>
       element.tabIndex >= 0 && !element.disabled && element.offsetParent !== null);

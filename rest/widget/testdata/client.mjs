@@ -181,18 +181,18 @@ export async function an_abort_ends_everything_with_its_reason() {
   await rejects(client(untouched).search("x", { signal: early.signal }));
   await rejects(all(client(untouched).chat("x", { signal: early.signal })));
   equal(untouched.asked.length, 0);
-  // While the server thinks.
+  // Before the response.
   const thinking = new AbortController();
   const hangs = (init) => new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
   const waiting = client(plays(hangs)).search("x", { signal: thinking.signal });
   setTimeout(() => thinking.abort(reason));
   await rejects(waiting);
-  // While the rate limit is waited for.
+  // While waiting for the retry.
   const limited = new AbortController();
   const later = client(plays(json({ error: { code: "rate_limited", message: "" } }, 429, { "Retry-After": "9" }))).search("x", { signal: limited.signal });
   setTimeout(() => limited.abort(reason));
   await rejects(later);
-  // While an answer comes.
+  // During an answer.
   const reading = new AbortController();
   let cancelled = false;
   const endless = () => new Response(new ReadableStream({

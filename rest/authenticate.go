@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The headers of the public surface.
+// Headers of the public surface.
 const (
 	keyHeader       = "X-Service-Key"
 	timestampHeader = "X-Service-Timestamp"
@@ -22,22 +22,22 @@ const (
 	resetHeader     = "X-RateLimit-Reset"
 )
 
-// unlimited is what the rate headers say of a key without a limit: clients
-// expect a number there.
+// unlimited is the value of the rate headers for a key without a limit, since
+// clients expect a number.
 const unlimited = 1<<31 - 1
 
-// admit finds out who asks and puts the viewer into the context.
-func (x *exchange) admit(raw []byte) error {
+// authenticate authenticates the caller and adds the viewer to the context.
+func (x *exchange) authenticate(raw []byte) error {
 	if x.route.Surface == viewer.SurfacePublic {
-		return x.admitKey(raw)
+		return x.authenticateKey(raw)
 	}
-	return x.admitSession()
+	return x.authenticateSession()
 }
 
-// admitSession lets signed-in people through, and anybody to an anonymous route;
-// at one that takes notice of a session, a session that is given has to be good.
-func (x *exchange) admitSession() error {
-	if x.route.Anonymous && (!x.route.optional || len(x.r.Header.Values("Authorization")) == 0) {
+// authenticateSession checks the session token. An anonymous route needs none; one
+// with an optional session checks a token that is sent.
+func (x *exchange) authenticateSession() error {
+	if x.route.Anonymous && (!x.route.optionalSession || len(x.r.Header.Values("Authorization")) == 0) {
 		x.ctx = viewer.With(x.ctx, viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
 		return nil
 	}
@@ -58,7 +58,7 @@ func (x *exchange) admitSession() error {
 	return nil
 }
 
-// bearer takes the token out of the one Authorization header.
+// bearer returns the token of the only Authorization header.
 func bearer(h http.Header) (string, bool) {
 	given := h.Values("Authorization")
 	if len(given) != 1 {
@@ -69,29 +69,29 @@ func bearer(h http.Header) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// admitKey checks an API key: the key itself and its time, the signature, the
-// host, the rate.
-func (x *exchange) admitKey(raw []byte) error {
+// authenticateKey checks an API key, its expiry, the signature, the host and the
+// rate limit.
+func (x *exchange) authenticateKey(raw []byte) error {
 	key, presented, err := x.key()
 	if err != nil {
-		x.standing(x.unknownCaller())
+		x.peekRate(x.anonymousCaller())
 		return err
 	}
 	if origin := x.r.Header.Get("Origin"); origin != "" && !key.Publishable && x.t.leaks != nil {
 		x.t.leaks.Leaked(x.ctx, key, origin)
 	}
 	caller := x.callerOf(key)
-	if err := x.signed(key, presented, raw); err != nil {
-		x.standing(caller)
+	if err := x.checkSignature(key, presented, raw); err != nil {
+		x.peekRate(caller)
 		return err
 	}
-	again, err := x.first(key)
+	forget, err := x.checkReplay(key)
 	if err != nil {
-		x.standing(caller)
+		x.peekRate(caller)
 		return err
 	}
 	if err := key.CheckOrigin(x.r.Header); err != nil {
-		x.standing(caller)
+		x.peekRate(caller)
 		return err
 	}
 	result, err := x.t.limiter.Allow(x.ctx, caller.key, caller.perMinute)
@@ -100,21 +100,21 @@ func (x *exchange) admitKey(raw []byte) error {
 	}
 	x.rateHeaders(result)
 	if !result.Allowed {
-		again()
+		forget()
 		return &apierr.Error{Code: apierr.RateLimited, Message: "Rate limit exceeded", RetryAfter: max(result.RetryAfter, 1)}
 	}
 	v := key.Viewer
 	v.Surface = viewer.SurfacePublic
-	if v.EndUser, err = x.named(key); err != nil {
+	if v.EndUser, err = x.endUser(key); err != nil {
 		return err
 	}
 	x.ctx = viewer.With(x.ctx, v)
 	return nil
 }
 
-// named is whom a request by a secret key says it is for, "" for nobody. Of a
-// publishable key, which anybody can read off a page, it is not believed.
-func (x *exchange) named(key authn.Key) (string, error) {
+// endUser returns the email address of the end user of a request with a secret
+// key, or "". With a publishable key, which is public, the header is ignored.
+func (x *exchange) endUser(key authn.Key) (string, error) {
 	given := x.r.Header.Values(userHeader)
 	if key.Publishable || len(given) == 0 {
 		return "", nil
@@ -127,6 +127,7 @@ func (x *exchange) named(key authn.Key) (string, error) {
 	return "", apierr.Invalid(userHeader, "must be one email address")
 }
 
+// key authenticates the API key and returns it with its text.
 func (x *exchange) key() (authn.Key, string, error) {
 	given := x.r.Header.Values(keyHeader)
 	switch {
@@ -142,10 +143,10 @@ func (x *exchange) key() (authn.Key, string, error) {
 	return key, given[0], nil
 }
 
-// signed checks a secret key's signature wherever there is one, and its absence
-// where the key asks for one. Publishable keys cannot keep a secret, so theirs
-// is not looked at.
-func (x *exchange) signed(key authn.Key, presented string, raw []byte) error {
+// checkSignature checks the signature of a request with a secret key. Without a
+// signature it fails only when the key requires one. A publishable key is no
+// secret, so its signatures are ignored.
+func (x *exchange) checkSignature(key authn.Key, presented string, raw []byte) error {
 	if key.Publishable {
 		return nil
 	}
@@ -159,38 +160,38 @@ func (x *exchange) signed(key authn.Key, presented string, raw []byte) error {
 	return authn.VerifySignature(presented, timestamps[0], signatures[0], raw, x.t.now())
 }
 
-// seenFor is for how long a signature is remembered: one of a timestamp ahead of
-// the clock is valid for twice the skew.
-const seenFor = 2 * authn.MaxSkew
+// replayWindow is the time for which a signature is remembered. A timestamp in the
+// future is valid for twice the skew.
+const replayWindow = 2 * authn.MaxSkew
 
-// first refuses a signature that was presented before, by a key that asks for
-// signatures. It goes by the signature alone, which covers neither the path nor
-// the query. Each node remembers it, and all together where rates are counted,
-// while that place answers. again forgets it, for a request that is refused and
-// may be sent again as it is.
-func (x *exchange) first(key authn.Key) (again func(), err error) {
+// checkReplay fails for a signature that was used before, if the key requires
+// signatures. The signature alone counts, since it covers neither path nor query.
+// Used signatures are stored with the rate limits, and in each process. forget
+// removes the signature, so that a rejected request can be sent again unchanged.
+func (x *exchange) checkReplay(key authn.Key) (forget func(), err error) {
 	if !key.RequireSignature || key.Publishable || x.t.replays {
 		return func() {}, nil
 	}
-	// Hexadecimal digits have two cases: one signature has one name.
+	// Hexadecimal digits may be upper or lower case.
 	name := "signature:" + key.ID.String() + ":" + authn.Fingerprint(strings.ToLower(x.r.Header.Get(signatureHeader)))
-	first, err := x.t.limiter.AllowOnce(x.ctx, name, seenFor)
+	first, err := x.t.limiter.AllowOnce(x.ctx, name, replayWindow)
 	switch {
 	case err != nil:
-		return nil, apierr.Wrap("look for the signature", err)
+		return nil, apierr.Wrap("check the signature for a replay", err)
 	case !first:
 		return nil, apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	}
-	return func() { x.t.limiter.ResetOnce(x.ctx, name, seenFor) }, nil
+	return func() { x.t.limiter.ResetOnce(x.ctx, name, replayWindow) }, nil
 }
 
-// caller is who a request is counted for.
+// caller is the subject of a rate limit.
 type caller struct {
 	key       string
-	perMinute int // 0 or less: no limit
+	perMinute int // no limit when 0 or less
 }
 
-// callerOf counts a secret key by itself and a publishable one for each address.
+// callerOf returns the subject of the rate limit: a secret key, or a publishable
+// key with the IP address.
 func (x *exchange) callerOf(key authn.Key) caller {
 	c := caller{key: "key:" + key.ID.String(), perMinute: x.t.limits.Secret}
 	if key.Publishable {
@@ -202,14 +203,14 @@ func (x *exchange) callerOf(key authn.Key) caller {
 	return c
 }
 
-// unknownCaller is one without a key that counts: nothing is counted for it,
-// and its standing is that of a publishable key at its first request.
-func (x *exchange) unknownCaller() caller {
+// anonymousCaller returns the subject of a request without a valid key. Such
+// requests are not counted.
+func (x *exchange) anonymousCaller() caller {
 	return caller{key: "ip:" + ratelimit.ClientOf(x.ctx), perMinute: x.t.limits.Publishable}
 }
 
-// standing sets the rate headers of a request that is refused before it counts.
-func (x *exchange) standing(c caller) {
+// peekRate sets the rate headers of a request that fails before it is counted.
+func (x *exchange) peekRate(c caller) {
 	if result, err := x.t.limiter.Peek(x.ctx, c.key, c.perMinute); err == nil {
 		x.rateHeaders(result)
 	}
@@ -224,7 +225,7 @@ func (x *exchange) rateHeaders(r ratelimit.Result) {
 	h.Set(remainingHeader, strconv.Itoa(r.Remaining))
 	reset := r.Reset.Unix()
 	if r.Reset.Nanosecond() > 0 {
-		reset++ // whoever waits until then has waited enough
+		reset++ // rounded up, so that waiting until then is enough
 	}
 	h.Set(resetHeader, strconv.FormatInt(reset, 10))
 }
