@@ -35,8 +35,7 @@ type Text struct {
 	// Format is the short name of the format. Language is that of source code and configuration. DocType is the type
 	// that the format implies, or "".
 	Format, Language, DocType string
-	// Text is the decoded content, with
-	// as line ends and without control characters.
+	// Text is the decoded content, with \n as line ends and without control characters.
 	Text string
 	// Limits has its defaults.
 	Limits Limits

@@ -1,6 +1,7 @@
 // Package entryid makes the ids of archive entries, which are in the ledger and among the documents: the source id of
 // the archive, "!/" and the path in the archive. No source has such ids itself. Each entry has a ledger entry and a
 // document of its own, and the id of an archive finds all of its entries.
+//
 // The package may import the standard library and ent's SQL builder.
 package entryid
 

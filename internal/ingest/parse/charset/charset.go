@@ -24,8 +24,8 @@ type Options struct {
 	Pages bool
 }
 
-// Decode returns the content of a text file as clean UTF-8 with
-// line ends, and the name of the encoding it was in. The media type is that of the source, "" if it gave none.
+// Decode returns the content of a text file as clean UTF-8 with line feeds as line ends, and the name of the encoding
+// it was in. The media type is that of the source, "" if it gave none.
 func Decode(content []byte, mediaType string, opt Options) (text, name string, err error) {
 	source, name, size := encodingOf(content, mediaType, opt.HTML)
 	content = content[size:]
@@ -199,8 +199,7 @@ func isMostlyUTF8(content []byte) bool {
 	return characters > 0 && characters >= 5*broken
 }
 
-// Clean returns text as valid UTF-8 with
-// line ends and without control characters, which databases refuse.
+// Clean returns text as valid UTF-8 with \n line ends and without control characters, which databases refuse.
 func Clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	dirty := indexUnwanted(text, false)

@@ -266,8 +266,7 @@ func (s *scanner) regexp() {
 	s.at++
 }
 
-// isCharacter reports whether a text begins with a character literal: 'x', '
-// ' or '\u{1F600}'.
+// isCharacter reports whether a text begins with a character literal: 'x', '\n' or '\u{1F600}'.
 func isCharacter(text string) bool {
 	end := strings.IndexByte(text[1:min(len(text), 14)], '\'')
 	switch {

@@ -98,8 +98,7 @@ func Superscript(text string) string {
 	return b.String()
 }
 
-// FoldBreaks folds white space. Line breaks, for which readers write NUL characters, become
-// .
+// FoldBreaks folds white space. Line breaks, for which readers write NUL characters, become line feeds.
 func FoldBreaks(text string) string {
 	lines := strings.Split(text, "\x00")
 	kept := lines[:0]

@@ -135,8 +135,7 @@ func isBase64(c byte) bool {
 	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
 }
 
-// clean replaces line ends by
-// and removes control characters.
+// clean replaces line ends by \n and removes control characters.
 func clean(text string) string {
 	if strings.IndexFunc(text, isDirt) < 0 && utf8.ValidString(text) {
 		return text

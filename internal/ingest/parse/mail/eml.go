@@ -12,6 +12,7 @@ const formatName = "mail"
 // ReadEML reads a mail: its subject as a heading of level 1, below it sender, recipients and date, then its text, then
 // its attachments. Each attachment is below a heading of level 2 with its name, as the reader of its format returns it.
 // The text is the HTML page if there is one, unless the plain text is longer.
+//
 // Extra has message_id, from, to, cc and in_reply_to, the names of the attachments that were read as "attachments", and
 // "name: reason" of others as "attachments_skipped", without pictures in the text. The error of an attachment is that
 // of the mail only for a limit of the whole file or the end of the context. The error is a *document.EncryptedError if

@@ -20,7 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/pdf"
 )
 
-var _ pdf.Recogniser = (*ocr.Tesseract)(nil)
+var _ pdf.Recognizer = (*ocr.Tesseract)(nil)
 
 // find returns a stand-in for the program.
 func find(t *testing.T, name string) *ocr.Tesseract {

@@ -16,6 +16,7 @@ import (
 // the file contains page breaks. The error is a *document.EncryptedError, a *document.DamagedError, a
 // *document.LimitError, or that of the context. The readable part of a damaged file is returned, and Extra["damaged"]
 // tells what is missing.
+//
 // The kind of a document follows from its content, in all functions of the package. They only name the file differently
 // in errors.
 func ReadText(ctx context.Context, in document.Source) (*document.Draft, error) {

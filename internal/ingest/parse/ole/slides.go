@@ -46,6 +46,7 @@ type entry struct {
 // and tables of its shapes in drawing order, its notes after "Notes:", and its comments as quotations. Slides are the
 // pages. The text of headers and footers comes once, at the end. If the presentation does not locate its slides, all
 // texts of the file are returned in their order.
+//
 // The error is a *document.DamagedError if there is no readable text, a *document.EncryptedError, a
 // *document.UnsupportedError for earlier versions, a *document.LimitError, or that of the context. Extra["damaged"]
 // names the missing parts.

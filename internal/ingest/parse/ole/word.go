@@ -47,6 +47,7 @@ type texts struct {
 // their paragraph, notes at the end of their section, comments as quotations, and the text of headers and footers once
 // at the end. Deleted and hidden text and field codes are left out, and so are entries of a table of contents that
 // repeat a heading. The format does not mark the ends of pages.
+//
 // The error is a *document.DamagedError if there is no readable text, a *document.EncryptedError, a
 // *document.LimitError, or that of the context. Extra["damaged"] names the missing parts.
 func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) {

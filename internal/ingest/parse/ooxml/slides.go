@@ -35,6 +35,7 @@ type slides struct {
 // transitional and strict form). Slides are read in the order of the presentation, including hidden ones. Each has its
 // title as a heading of level 2, then the texts, tables, charts and diagrams of its shapes in reading order, its notes
 // after "Notes:", and its comments as quotations. Slides are the pages. The text of footers comes once, at the end.
+//
 // The error is a *document.DamagedError if the main part is missing or no slide has readable text, a
 // *document.EncryptedError, a *document.LimitError, or that of the context. Extra["damaged"] names the damaged parts.
 func ReadSlides(ctx context.Context, in document.Source) (*document.Draft, error) {

@@ -81,6 +81,7 @@ func (n *notes) reference(id string) (label, text string) {
 // notes at the end of their section, comments as quotations, and the text of headers and footers once at the end.
 // Deleted and hidden text and field codes are left out, and so are entries of a table of contents that repeat a
 // heading. Pages are counted if the file marks page breaks.
+//
 // The error is a *document.DamagedError if the main part is missing or has no readable text, a
 // *document.EncryptedError, a *document.LimitError, or that of the context. Extra["damaged"] names the damaged parts.
 func ReadWord(ctx context.Context, in document.Source) (*document.Draft, error) {

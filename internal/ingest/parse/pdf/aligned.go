@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	// maxAlignedColumns and maxAlignedLines are how large a table without lines may be, maxAlignedWords how many words a
-	// line of it may have.
+	// Limits of a table without lines: its columns, its lines, and the words of a line.
 	maxAlignedColumns = 40
 	maxAlignedLines   = 300
 	maxAlignedWords   = 400
 )
 
-// alignedTables makes tables of lines whose parts stand below one another. Where that is not certain the lines stay.
+// alignedTables replaces aligned lines by tables. In case of doubt the lines stay.
 func alignedTables(lines []line) []line {
 	var made []line
 	for i := 0; i < len(lines); {
@@ -32,10 +31,10 @@ func alignedTables(lines []line) []line {
 	return made
 }
 
-// span of places, on a line of text.
+// stretch is a range of x positions on a line.
 type stretch struct{ from, to float64 }
 
-// alignedTable returns the table that lines begin with, nil when they begin with none, and how many lines it has.
+// alignedTable returns the table at the start of lines and the number of its lines, or nil.
 func alignedTable(lines []line) (*table, int) {
 	first := 0
 	for k := range min(len(lines), 3) {
@@ -43,7 +42,7 @@ func alignedTable(lines []line) (*table, int) {
 			break
 		}
 		if len(lines[k].parts) > len(lines[first].parts) {
-			first = k // a header may stand closer together than what is below it
+			first = k // the header may have smaller gaps than the rows below
 		}
 	}
 	if len(lines[first].parts) < 2 {
@@ -53,10 +52,10 @@ func alignedTable(lines []line) (*table, int) {
 	if len(gaps) == 0 || len(gaps) >= maxAlignedColumns {
 		return nil, 0
 	}
-	count, full := first+1, 1
+	count, rows := first+1, 1
 	for count < min(len(lines), maxAlignedLines) {
 		next, last := &lines[count], &lines[count-1]
-		if next.table != nil || len(next.words) > maxAlignedWords || next.base-last.base > 4*max(last.size, next.size) || next.mono != lines[first].mono {
+		if next.table != nil || len(next.words) > maxAlignedWords || next.base-last.base > 4*max(last.size, next.size) || next.isMono != lines[first].isMono {
 			break
 		}
 		common := narrow(gaps, next.pieceParts(len(gaps)), next.size)
@@ -66,14 +65,14 @@ func alignedTable(lines []line) (*table, int) {
 		if len(next.parts) < 2 && (len(gaps) == 1 || !next.within(lines[first:count], len(gaps)+1)) {
 			break
 		}
-		if next.fills(common) < 2 && (next.base-last.base > 1.5*next.size || next.bold != last.bold) || math.Abs(next.size-last.size) > 0.15*last.size {
+		if next.fills(common) < 2 && (next.base-last.base > 1.5*next.size || next.isBold != last.isBold) || math.Abs(next.size-last.size) > 0.15*last.size {
 			break
 		}
 		gaps = common
 		count++
-		full++
+		rows++
 	}
-	// The lines above the first belong to the table when its columns part their words.
+	// Lines above the first belong to the table if its columns split their words.
 	start := first
 	for start > 0 {
 		l := &lines[start-1]
@@ -84,7 +83,7 @@ func alignedTable(lines []line) (*table, int) {
 		gaps = common
 		start--
 	}
-	if start > 0 || full < 3 {
+	if start > 0 || rows < 3 {
 		return nil, 0
 	}
 	lines = lines[:count]
@@ -92,14 +91,14 @@ func alignedTable(lines []line) (*table, int) {
 		lines = lines[:len(lines)-1] // text below the table
 	}
 	t := tableOf(lines, gaps)
-	if !t.certain() {
+	if !t.isCertain() {
 		return nil, 0
 	}
 	return t, len(lines)
 }
 
-// pieceParts returns the parts of a line that are to be kept apart by a number of gaps: its words where there are several
-// gaps, since it is no accident when words leave all of them free.
+// pieceParts returns the parts of a line that a number of gaps must separate. For several gaps these are its words:
+// that words leave them all free is no coincidence.
 func (l *line) pieceParts(gaps int) []part {
 	switch {
 	case gaps >= 2 && len(l.words) > 0:
@@ -110,7 +109,7 @@ func (l *line) pieceParts(gaps int) []part {
 	return []part{{text: l.text, x0: l.x0, x1: l.x1}}
 }
 
-// within tells whether a line is no wider than others, or of few words.
+// within reports whether a line is not wider than others, or has few words.
 func (l *line) within(others []line, columns int) bool {
 	if len(l.words) <= 3*columns {
 		return true
@@ -122,13 +121,13 @@ func (l *line) within(others []line, columns int) bool {
 	return l.x0 >= left-l.size && l.x1 <= right+3*l.size
 }
 
-// isHeader tells whether a line above a table may name its columns: all of them, or all but the first.
+// isHeader reports whether a line above a table may name its columns: all of them, or all but the first.
 func (l *line) isHeader(gaps []stretch) bool {
 	used := l.fills(gaps)
 	return !strings.HasSuffix(l.text, ":") && (used == len(gaps)+1 || used == len(gaps) && len(gaps) > 1 && l.x0 > gaps[0].from)
 }
 
-// fills returns in how many columns a line has words.
+// fills returns the number of columns in which a line has words.
 func (l *line) fills(gaps []stretch) int {
 	edges := middles(gaps)
 	used := make(map[int]bool)
@@ -147,7 +146,7 @@ func middles(gaps []stretch) []float64 {
 	return edges
 }
 
-// gapsOf returns the stretches between the parts of a line.
+// gapsOf returns the gaps between the parts of a line.
 func gapsOf(l *line) []stretch {
 	var gaps []stretch
 	parts := slices.Clone(l.parts)
@@ -165,7 +164,7 @@ func gapsOf(l *line) []stretch {
 	return gaps
 }
 
-// narrow returns what is left of gaps when parts of a line are added.
+// narrow returns the gaps that remain when the parts of a line are added.
 func narrow(gaps []stretch, parts []part, size float64) []stretch {
 	least := 0.2 * size
 	var left []stretch
@@ -187,7 +186,7 @@ func narrow(gaps []stretch, parts []part, size float64) []stretch {
 			}
 			free = next
 		}
-		// A gap with text in its middle stays one gap: the wider part of it.
+		// A gap with text in its middle remains one gap: the wider part of it.
 		best := -1
 		for i := range free {
 			if best < 0 || free[i].to-free[i].from > free[best].to-free[best].from {
@@ -201,8 +200,8 @@ func narrow(gaps []stretch, parts []part, size float64) []stretch {
 	return left
 }
 
-// tableOf puts the words of lines into columns. A line that stands close below another and has nothing in its first
-// column goes on in the cells above.
+// tableOf puts the words of lines into columns. A line that is close below another and has no first cell continues the
+// cells above.
 func tableOf(lines []line, gaps []stretch) *table {
 	edges := middles(gaps)
 	t := &table{x0: lines[0].x0, x1: lines[0].x1, size: lines[0].size, spread: make([]spread, len(edges)+1)}
@@ -239,28 +238,29 @@ func tableOf(lines []line, gaps []stretch) *table {
 	return t
 }
 
-// cellOf returns the text of a part of a line as that of a cell.
+// cellOf returns the text of a part of a line as the text of a cell.
 func cellOf(text string) string {
 	return strings.TrimSpace(strings.TrimSuffix(squeeze(strings.TrimSpace(leaders.ReplaceAllString(text, " … "))), "…"))
 }
 
-// spread is how far the parts of a column stand from a common edge.
+// spread is the range of the left and right edges of the parts of a column.
 type spread struct {
 	left, right stretch
-	used        bool
+	isUsed      bool
 }
 
 func (s *spread) add(p part) {
-	if !s.used {
-		*s = spread{left: stretch{p.x0, p.x0}, right: stretch{p.x1, p.x1}, used: true}
+	if !s.isUsed {
+		*s = spread{left: stretch{p.x0, p.x0}, right: stretch{p.x1, p.x1}, isUsed: true}
 		return
 	}
 	s.left = stretch{min(s.left.from, p.x0), max(s.left.to, p.x0)}
 	s.right = stretch{min(s.right.from, p.x1), max(s.right.to, p.x1)}
 }
 
-// certain tells a table from text that happens to be aligned: a list, a table of contents, lines of an address.
-func (t *table) certain() bool {
+// isCertain reports whether the lines are a table, and not text that is aligned by chance: a list, a table of contents,
+// lines of an address.
+func (t *table) isCertain() bool {
 	columns := len(t.rows[0])
 	if columns < 2 || len(t.rows) < 3 || columns == 2 && len(t.rows) < 4 {
 		return false
@@ -291,8 +291,8 @@ func (t *table) certain() bool {
 	if columns > 2 {
 		return true
 	}
-	// Two columns may be anything, also words with wide blanks between them: the right one has to begin in one place, or to
-	// hold figures that end in one place, or short words throughout.
+	// Two columns may also be words with wide gaps. So the right one must have a common left edge, or figures with a
+	// common right edge, and short texts.
 	right := t.spread[1]
 	short, figures := 0, 0
 	for _, row := range t.rows {

@@ -13,19 +13,19 @@ const (
 	maxTarget = 2000
 )
 
-// link is an area of a page that leads elsewhere.
+// A link is an area of a page with a target.
 type link struct {
 	target                   string
-	left, bottom, right, top float64 // in the space of the page
+	left, bottom, right, top float64 // in page space
 }
 
-// field is a form field that was filled in.
+// A field is a form field with a value.
 type field struct{ name, value string }
 
-// comment is a note on a page.
+// A comment is a note on a page.
 type comment struct{ author, text string }
 
-// links reads the links of a page that lead out of the document.
+// links reads the links of a page to the web.
 func (f *file) links(ctx context.Context, handle uint64) []link {
 	var links []link
 	at := f.scratch
@@ -53,7 +53,7 @@ func (f *file) links(ctx context.Context, handle uint64) []link {
 				links = append(links, link{target: target, left: box[0], top: box[1], right: box[2], bottom: box[3]})
 			}
 		}
-		// The calls in between wrote over the position.
+		// The calls have overwritten the position.
 		if !f.module.Memory().WriteUint32Le(uint32(at), uint32(position)) { //nolint:gosec // an address has 32 bits
 			break
 		}
@@ -61,7 +61,7 @@ func (f *file) links(ctx context.Context, handle uint64) []link {
 	return links
 }
 
-// linkAt returns index + 1 of the link that covers a point, 0 when none does.
+// linkAt returns index + 1 of the link at a point, 0 if there is none.
 func linkAt(links []link, x, y float64) int {
 	for i := range links {
 		l := &links[i]
@@ -72,7 +72,7 @@ func linkAt(links []link, x, y float64) int {
 	return 0
 }
 
-// webTarget returns a target as it may stand in Markdown, "" for what is no address in the web or of a mailbox.
+// webTarget returns a web or mail address in the form that Markdown needs, "" for other targets.
 func webTarget(target string) string {
 	target = strings.TrimSpace(target)
 	if target == "" || len(target) > maxTarget {
@@ -97,7 +97,7 @@ func webTarget(target string) string {
 	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "\n", "", "\t", "").Replace(target)
 }
 
-// annotations reads what people wrote into and onto a page.
+// annotations reads the form values and comments of a page.
 func (f *file) annotations(ctx context.Context, handle uint64, p *page) {
 	const text, freeText, markup, strikeOut, widget = 1, 3, 9, 12, 20
 	count := min(f.number(ctx, "FPDFPage_GetAnnotCount", handle), maxAnnotations)

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// segment is text on one base line without a wide gap in it, or a table.
+// A segment is text on a base line without a wide gap, or a table.
 type segment struct {
 	x0, x1, top, bottom float64
 	base, size          float64
-	order, last         int // of its first span on the page, and of that on its right
+	order, last         int // index of its first and of its rightmost span on the page
 	glyphs              int
 	spans               []span
 	table               *table
 }
 
-// column is a stretch of a page that is read from top to bottom.
+// column is an area of a page that is read from top to bottom.
 type column struct{ x0, x1 float64 }
 
-// arrange puts the spans of a page into the order in which they are read.
+// arrange puts the spans of a page into reading order.
 func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
 	p.turn = mainTurn(spans)
 	p.left, p.top, p.right, p.bottom = p.turn.box(box[0], box[3], box[2], box[1])
@@ -34,7 +34,7 @@ func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
 				others = append(others, s.turn)
 			}
 			aside[s.turn] = append(aside[s.turn], *s)
-		case p.outside(s):
+		case p.isOutside(s):
 		default:
 			main = append(main, *s)
 		}
@@ -43,7 +43,7 @@ func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
 	if len(main) > maxSpans {
 		a.asWritten(main)
 	} else {
-		settle(main)
+		alignRaised(main)
 		turned := drawn.turned(p.turn)
 		turned.bullets(main)
 		tables, rest := ruledTables(turned, main)
@@ -57,13 +57,13 @@ func (p *page) arrange(spans []span, drawn rules, links []link, box []float64) {
 		if group := aside[t]; len(group) > maxSpans {
 			a.asWritten(group)
 		} else {
-			settle(group)
+			alignRaised(group)
 			a.leaf(segmentsOf(group))
 		}
 	}
 }
 
-// mainTurn is the direction in which most of the text runs.
+// mainTurn returns the direction of most of the text.
 func mainTurn(spans []span) turn {
 	glyphs := make(map[turn]int)
 	most := turn(0)
@@ -77,22 +77,22 @@ func mainTurn(spans []span) turn {
 	return most
 }
 
-// outside tells whether nobody sees a span, since it stands beyond the edge of the page.
-func (p *page) outside(s *span) bool {
+// isOutside reports whether a span is beyond the edge of the page.
+func (p *page) isOutside(s *span) bool {
 	const slack = 20
 	return p.right-p.left > slack && p.bottom-p.top > slack && p.turn%90 == 0 &&
 		(s.x1 < p.left-slack || s.x0 > p.right+slack || s.base < p.top-slack || s.base > p.bottom+slack)
 }
 
-// settle brings small text that stands a little above or below the text beside it onto its line.
-func settle(spans []span) {
+// alignRaised moves superscripts and subscripts to the base line of the text beside them.
+func alignRaised(spans []span) {
 	for i := 1; i < len(spans); i++ {
 		a, b := &spans[i-1], &spans[i]
 		switch {
 		case b.size < 0.85*a.size && beside(a, b, b.x0-a.x1, a.size):
-			b.base, b.raised = a.base, true
+			b.base, b.isRaised = a.base, true
 		case a.size < 0.85*b.size && beside(b, a, b.x0-a.x1, b.size):
-			a.base, a.raised = b.base, true
+			a.base, a.isRaised = b.base, true
 		}
 	}
 }
@@ -102,7 +102,7 @@ func beside(host, small *span, gap, size float64) bool {
 	return gap > -0.3*size && gap < 0.4*size && rise < 0.8*size && rise > -0.4*size && math.Abs(rise) > 0.08*size
 }
 
-// segmentsOf joins the spans that stand side by side.
+// segmentsOf joins adjacent spans.
 func segmentsOf(spans []span) []segment {
 	type placed struct {
 		span
@@ -137,18 +137,18 @@ func segmentsOf(spans []span) []segment {
 	return segments
 }
 
-// wideGap is how wide a gap in a line is at which it may be that of two columns, as a multiple of the size.
+// wideGap is the width from which a gap in a line may separate columns, as a multiple of the font size.
 const wideGap = 0.75
 
-// take adds a span to the end of a segment unless it stands apart.
+// take adds a span to the end of a segment, unless there is a gap between them.
 func (g *segment) take(s *span, order int) bool {
 	last := &g.spans[len(g.spans)-1]
 	size := max(s.size, last.size)
 	switch {
 	case s.x0-g.x1 > wideGap*size, s.x0-g.x1 > 0.4*size && order != g.last+1:
-		return false // what was not written one after the other may stand in two columns
+		return false // text that is not consecutive in the file may be in two columns
 	case s.x0-last.x0 < 0.3*size && s.text == last.text && math.Abs(s.x1-last.x1) < 0.3*size:
-		return true // printed twice to look bold
+		return true // printed twice for a bold look
 	case s.x0 < g.x1-0.5*size && s.x0 < last.x0+0.5*(last.x1-last.x0):
 		return false // one above the other
 	}
@@ -161,20 +161,20 @@ func (g *segment) take(s *span, order int) bool {
 	return true
 }
 
-// arranger gives the lines of a page their order.
+// An arranger orders the lines of a page.
 type arranger struct {
 	page  *page
 	links []link
-	cuts  int // how many times the page was cut
+	cuts  int // number of cuts of the page
 }
 
 const (
-	// maxDepth and maxCuts are how often a part of a page, and a page, is cut into smaller parts.
+	// maxDepth and maxCuts limit how often a part of a page, and a page, is cut.
 	maxDepth = 12
 	maxCuts  = 60
 )
 
-// cut reads a part of a page: what stands above columns, the columns one after the other, what stands below them.
+// cut reads a part of a page: the text above columns, then each column, then the text below.
 func (a *arranger) cut(segments []segment, depth int) {
 	if a.cuts++; len(segments) < 4 || depth > maxDepth || a.cuts > maxCuts {
 		a.leaf(segments)
@@ -215,7 +215,7 @@ func (a *arranger) cut(segments []segment, depth int) {
 	}
 }
 
-// rightToLeft tells whether most of the text is written from right to left.
+// rightToLeft reports whether most of the text is written from right to left.
 func rightToLeft(segments []segment) bool {
 	glyphs, all := 0, 0
 	for _, segment := range segments {
@@ -259,7 +259,7 @@ func (a *arranger) leaf(segments []segment) {
 	a.page.lines = append(a.page.lines, lines...)
 }
 
-// asWritten reads spans in the order in which the file has them.
+// asWritten reads spans in the order of the file.
 func (a *arranger) asWritten(spans []span) {
 	bounds := column{x0: math.Inf(1), x1: math.Inf(-1)}
 	for start := 0; start < len(spans); {

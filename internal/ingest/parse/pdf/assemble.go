@@ -13,23 +13,23 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// placed is a block, and where it stands.
+// placed is a block with its position.
 type placed struct {
 	document.Block
-	y float64 // of its first line, in the space of the text of its page
+	y float64 // of its first line, in text space
 }
 
-// assembler makes the blocks of a document.
+// An assembler makes the blocks of a document.
 type assembler struct {
 	measures
-	words  vocabulary
-	blocks []placed
-	list   listWriter
-	listed int // the block that the list becomes; -1 while there is none
-	last   *table
+	words    vocabulary
+	blocks   []placed
+	list     listWriter
+	openList int // index of the open list, -1 if there is none
+	last     *table
 }
 
-// assemble makes a draft of what was read.
+// assemble returns the draft of a file's content.
 func assemble(ctx context.Context, in document.Source, read *content) (*document.Draft, error) {
 	draft := &document.Draft{
 		Meta: read.info.meta(in.Name), Language: read.languageOf(), Prose: true, Pages: len(read.pages), Extra: make(map[string]any),
@@ -55,12 +55,12 @@ func assemble(ctx context.Context, in document.Source, read *content) (*document
 	return draft, nil
 }
 
-// report says what could not be read.
+// report adds what could not be read to a draft. It returns an error if there is no text.
 func (c *content) report(draft *document.Draft) error {
 	var damaged, silent []int
 	for i := range c.pages {
 		switch p := &c.pages[i]; {
-		case p.damaged:
+		case p.isDamaged:
 			damaged = append(damaged, p.number)
 		case p.isSilent():
 			silent = append(silent, p.number)
@@ -70,7 +70,7 @@ func (c *content) report(draft *document.Draft) error {
 	case len(draft.Blocks) > 0:
 	case len(damaged) > 0:
 		return &document.DamagedError{Format: formatName, Detail: pageList(damaged) + " cannot be read, and there is no text on others"}
-	case c.cut:
+	case c.isTruncated:
 		return &document.DamagedError{Format: formatName, Detail: "the end of the file is missing, and no text is found in the rest"}
 	case len(silent) > 0:
 		return &document.UnsupportedError{Reason: c.withoutText}
@@ -80,9 +80,9 @@ func (c *content) report(draft *document.Draft) error {
 		missing = append(missing, pageList(damaged)+" cannot be read")
 	}
 	switch {
-	case c.cut:
+	case c.isTruncated:
 		missing = append(missing, "the end of the file is missing")
-	case c.lost:
+	case c.isListLost:
 		missing = append(missing, "the list of the objects in the file is missing or broken")
 	}
 	if len(missing) > 0 {
@@ -91,8 +91,8 @@ func (c *content) report(draft *document.Draft) error {
 	if len(silent) > 0 {
 		draft.Extra["pages_without_text"] = len(silent)
 	}
-	if recognised := c.recognised; recognised > 0 {
-		draft.Extra["pages_recognised"] = recognised
+	if c.recognized > 0 {
+		draft.Extra["pages_recognised"] = c.recognized
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func pageList(numbers []int) string {
 	return "pages " + strings.Join(parts, ", ")
 }
 
-// blocks makes blocks of all pages.
+// blocks makes the blocks of all pages.
 func (c *content) blocks(ctx context.Context) ([]placed, error) {
 	m := measure(c.pages)
 	markRunning(c.pages, m)
@@ -137,7 +137,7 @@ func (c *content) blocks(ctx context.Context) ([]placed, error) {
 		h.groups = append(h.groups, matchOutline(groupPage(p, m), c.outline, marks[p.number], words)...)
 	}
 	h.mark()
-	a := assembler{measures: m, words: words, listed: -1}
+	a := assembler{measures: m, words: words, openList: -1}
 	dropRepeatedRunning(h.groups)
 	groups := joinFlowing(h.groups)
 	at := 0
@@ -151,7 +151,7 @@ func (c *content) blocks(ctx context.Context) ([]placed, error) {
 			a.group(&groups[at])
 		}
 		a.endList()
-		for _, text := range p.recognised {
+		for _, text := range p.recognized {
 			a.blocks = append(a.blocks, placed{document.Block{Kind: document.Paragraph, Text: guard(text), Page: p.number}, 0})
 		}
 		a.insertMarks(p, start, c.outline, marks[p.number])
@@ -160,7 +160,7 @@ func (c *content) blocks(ctx context.Context) ([]placed, error) {
 	return a.blocks, nil
 }
 
-// dropRepeatedRunning takes away the running headers that say what a heading says.
+// dropRepeatedRunning removes running headers that repeat a heading.
 func dropRepeatedRunning(groups []group) {
 	titles := make(map[string]bool)
 	for i := range groups {
@@ -169,13 +169,13 @@ func dropRepeatedRunning(groups []group) {
 		}
 	}
 	for i := range groups {
-		if g := &groups[i]; g.running && titles[letters(g.text(nil))] {
+		if g := &groups[i]; g.isRunning && titles[letters(g.text(nil))] {
 			g.lines = nil
 		}
 	}
 }
 
-// joinFlowing joins paragraphs that go on in the next column or on the next page.
+// joinFlowing joins paragraphs that continue in the next column or on the next page.
 func joinFlowing(groups []group) []group {
 	joined := groups[:0]
 	last := -1
@@ -184,10 +184,10 @@ func joinFlowing(groups []group) []group {
 		switch {
 		case len(g.lines) == 0:
 			continue
-		case g.running:
+		case g.isRunning:
 			joined = append(joined, *g)
 			continue
-		case last >= 0 && g.first && g.page <= joined[last].page+1 && joined[last].flows(g):
+		case last >= 0 && g.isFirst && g.page <= joined[last].page+1 && joined[last].flows(g):
 			joined[last].lines = append(joined[last].lines, g.lines...)
 			joined[last].length += g.length
 			continue
@@ -205,7 +205,7 @@ func (a *assembler) emit(block document.Block, y float64) {
 // group adds the blocks of a group.
 func (a *assembler) group(g *group) {
 	y := g.lines[0].base
-	isItem := g.marker != "" && g.heading == 0 && g.table == nil && !g.code
+	isItem := g.marker != "" && g.heading == 0 && g.table == nil && !g.isCode
 	if !isItem && !a.continuesItem(g) {
 		a.endList()
 	}
@@ -215,7 +215,7 @@ func (a *assembler) group(g *group) {
 	case g.table != nil:
 		a.table(g.table, previous, g.page, y)
 		a.last = g.table
-	case g.code:
+	case g.isCode:
 		a.emit(document.Block{Kind: document.Code, Text: codeText(g.lines, a.leading), Page: g.page}, y)
 	case g.heading > 0:
 		text := g.text(a.words)
@@ -228,27 +228,26 @@ func (a *assembler) group(g *group) {
 		a.emit(document.Block{Kind: document.Heading, Level: g.heading, Text: text, Page: g.page}, y)
 	case isItem:
 		a.item(g, y)
-	case a.listed >= 0:
+	case a.openList >= 0:
 		a.list.more(a.prose(g))
-		a.blocks[a.listed].Text = a.list.text.String()
+		a.blocks[a.openList].Text = a.list.text.String()
 	default:
 		a.emit(document.Block{Kind: document.Paragraph, Text: guard(a.prose(g)), Page: g.page}, y)
 	}
 }
 
-// continuesItem tells whether a paragraph belongs to the last item of a list: it stands below it, and as far right as its
-// text.
+// continuesItem reports whether a paragraph belongs to the last list item: it is below it, and indented like its text.
 func (a *assembler) continuesItem(g *group) bool {
-	if a.listed < 0 || g.table != nil || g.code || g.heading > 0 || g.running || g.first || g.gap > 2*a.leading {
+	if a.openList < 0 || g.table != nil || g.isCode || g.heading > 0 || g.isRunning || g.isFirst || g.gap > 2*a.leading {
 		return false
 	}
 	marker := a.list.indents[len(a.list.indents)-1]
-	return g.lines[0].x0-g.left > marker+0.6*g.lines[0].size && a.blocks[a.listed].Page == g.page
+	return g.lines[0].x0-g.left > marker+0.6*g.lines[0].size && a.blocks[a.openList].Page == g.page
 }
 
 func (a *assembler) item(g *group, y float64) {
-	if a.listed < 0 {
-		a.listed = len(a.blocks)
+	if a.openList < 0 {
+		a.openList = len(a.blocks)
 		a.list = listWriter{}
 		a.emit(document.Block{Kind: document.List, Page: g.page}, y)
 	}
@@ -258,22 +257,22 @@ func (a *assembler) item(g *group, y float64) {
 		marker, rest = g.marker, text
 	}
 	a.list.item(marker, g.lines[0].x0-g.left, g.lines[0].size, rest)
-	a.blocks[a.listed].Text = a.list.text.String()
+	a.blocks[a.openList].Text = a.list.text.String()
 }
 
-// endList ends the list that is open. What has a number and no second item is no list.
+// endList ends the open list. A single numbered item becomes a paragraph.
 func (a *assembler) endList() {
-	if a.listed < 0 {
+	if a.openList < 0 {
 		return
 	}
-	block := &a.blocks[a.listed]
+	block := &a.blocks[a.openList]
 	if a.list.items == 1 && !strings.HasPrefix(block.Text, "- ") {
 		block.Kind = document.Paragraph
 	}
-	a.listed = -1
+	a.openList = -1
 }
 
-// table adds a table. One that goes on from the page before has the same header.
+// table adds a table. A table that continues one of the previous page has the same header.
 func (a *assembler) table(t, previous *table, page int, y float64) {
 	for _, text := range t.above {
 		a.emit(document.Block{Kind: document.Paragraph, Text: guard(smooth(text)), Page: page}, y)
@@ -304,8 +303,7 @@ func (a *assembler) table(t, previous *table, page int, y float64) {
 	}
 }
 
-// completes adds a row at the beginning of a page to the last row on the page before, if it is the rest of that: there is
-// nothing in its first cell.
+// completes joins the first row of a page with the last row of the previous page, if its first cell is empty.
 func (a *assembler) completes(row []string) bool {
 	before := &a.blocks[len(a.blocks)-1].Block
 	if row[0] != "" || len(before.Rows) == 0 {
@@ -319,12 +317,12 @@ func (a *assembler) completes(row []string) bool {
 	return true
 }
 
-// sameColumns tells whether the columns of two tables stand in the same places.
+// sameColumns reports whether the columns of two tables have the same positions.
 func sameColumns(a, b *table) bool {
 	return len(a.rows[0]) == len(b.rows[0]) && slices.EqualFunc(a.edges, b.edges, func(x, y float64) bool { return math.Abs(x-y) < 4 })
 }
 
-// annotations adds what was filled in and what was noted on a page.
+// annotations adds the form values and comments of a page.
 func (a *assembler) annotations(p *page) {
 	if len(p.fields) > 0 {
 		items := make([]string, 0, len(p.fields))
@@ -346,7 +344,7 @@ func (a *assembler) annotations(p *page) {
 	}
 }
 
-// codeText returns lines of code with their indentation and the empty lines between them.
+// codeText returns lines of code with their indentation and empty lines.
 func codeText(lines []line, leading float64) string {
 	left, pitch := math.Inf(1), 0.0
 	for i := range lines {
@@ -373,7 +371,7 @@ func codeText(lines []line, leading float64) string {
 	return b.String()
 }
 
-// guard keeps a paragraph from being taken for a heading or a quote in Markdown.
+// guard escapes a paragraph that Markdown would read as a heading or quote.
 func guard(text string) string {
 	switch firstRune(text) {
 	case '>':

@@ -17,17 +17,16 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// engine is pdfium as machine code, of which instances are made.
+// An engine is compiled pdfium, from which instances are made.
 type engine struct {
-	pool    pdfium.Pool
-	uncache func() error // gives back the cache on disk, if there is one
+	pool       pdfium.Pool
+	closeCache func() error // closes the cache on disk, if there is one
 
-	making sync.Mutex // held while an instance is made: its memory is the last that was asked for
+	lock   sync.Mutex // held while an instance is made, so that memory is that of the instance
 	memory *memory
 }
 
-// newEngine compiles pdfium, or takes what is in the cache. A cache that is damaged is made anew, one that cannot be used is
-// done without.
+// newEngine compiles pdfium, or loads it from the cache. A damaged cache is rebuilt, an unusable one is not used.
 func newEngine(ctx context.Context, opt Options) (*engine, error) {
 	if opt.CacheDir == "" {
 		return compile(ctx, nil, opt)
@@ -74,11 +73,11 @@ func emptyCache(dir string) error {
 }
 
 func compile(ctx context.Context, cache wazero.CompilationCache, opt Options) (*engine, error) {
-	e := &engine{uncache: func() error { return nil }}
+	e := &engine{closeCache: func() error { return nil }}
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
 	if cache != nil {
 		config = config.WithCompilationCache(cache)
-		e.uncache = func() error { return cache.Close(ctx) }
+		e.closeCache = func() error { return cache.Close(ctx) }
 	}
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
 		e.memory = &memory{limit: uint64(opt.MaxMemory)} //nolint:gosec // positive
@@ -88,7 +87,7 @@ func compile(ctx context.Context, cache wazero.CompilationCache, opt Options) (*
 		Context:       experimental.WithMemoryAllocator(ctx, allocator),
 		MaxTotal:      opt.Instances,
 		RuntimeConfig: config,
-		FSConfig:      wazero.NewFSConfig(), // no folder of the machine is to be seen inside
+		FSConfig:      wazero.NewFSConfig(), // no access to the file system
 		Stdout:        io.Discard,
 		Stderr:        io.Discard,
 	})
@@ -100,21 +99,21 @@ func compile(ctx context.Context, cache wazero.CompilationCache, opt Options) (*
 }
 
 func (e *engine) close() error {
-	if err := errors.Join(e.pool.Close(), e.uncache()); err != nil {
+	if err := errors.Join(e.pool.Close(), e.closeCache()); err != nil {
 		return fmt.Errorf("close pdfium: %w", err)
 	}
 	return nil
 }
 
-// instance makes an instance. Discard it after use.
+// instance returns a new instance. The caller must discard it.
 func (e *engine) instance(ctx context.Context) (*instance, error) {
-	e.making.Lock()
-	defer e.making.Unlock()
+	e.lock.Lock()
+	defer e.lock.Unlock()
 	made, err := e.pool.GetInstanceWithContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start an instance of pdfium: %w", err)
 	}
-	i := &instance{pdfium: made, used: e.memory, functions: make(map[string]api.Function), names: make(map[string]uint64)}
+	i := &instance{pdfium: made, memory: e.memory, functions: make(map[string]api.Function), names: make(map[string]uint64)}
 	if i.module = moduleOf(made); i.module == nil {
 		return nil, errors.Join(errors.New("start an instance of pdfium: its module is not to be found"), made.Kill())
 	}
@@ -126,9 +125,9 @@ func (e *engine) instance(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// moduleOf returns the module behind an instance, nil when it is not where it should be. The calls that go-pdfium wraps
-// around it make and free memory for every number they return, which for a page of glyphs takes longer than pdfium does;
-// its type is internal, its field is not.
+// moduleOf returns the module of an instance, or nil. The calls of go-pdfium allocate memory for every number that they
+// return, which takes longer than pdfium itself for a page of glyphs. The type that has the module is internal, but its
+// field is exported.
 func moduleOf(made pdfium.Pdfium) api.Module {
 	value := reflect.ValueOf(made.GetImplementation())
 	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {

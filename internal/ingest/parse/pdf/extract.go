@@ -16,29 +16,29 @@ import (
 const (
 	// maxGlyphs is how many glyphs a page may have.
 	maxGlyphs = 4 << 20
-	// maxSpans is how many spans of a page are put in order by where they stand; a page with more is read as it is written.
+	// maxSpans is how many spans of a page are ordered by position. A page with more is read in the order of the file.
 	maxSpans = 20_000
 )
 
-// page is what was read of a page.
+// A page is the content of a page.
 type page struct {
-	number  int
-	damaged bool
-	blank   bool // there is nothing on it, no picture either
-	// In the space of the text, in points: x to the right, y downwards.
+	number    int
+	isDamaged bool
+	isEmpty   bool // there is nothing on it, not even a picture
+	// In text space, in points: x to the right, y down.
 	left, top, right, bottom float64
-	turn                     turn // by which the space of the text comes from that of the page
+	turn                     turn // from page space to text space
 	lines                    []line
 	columns                  []column
 	fields                   []field
 	comments                 []comment
-	recognised               []string // paragraphs that were recognised in its picture
+	recognized               []string // paragraphs that were recognized in its image
 }
 
-// turn is the direction in which text runs on a page: right, up, left, down, or by an angle in degrees.
+// turn is the direction of text on a page: right, up, left, down, or an angle in degrees.
 type turn int
 
-// apply turns a point of the page into the space of the text that runs in this direction.
+// apply converts a point from page space to the space of text in this direction.
 func (t turn) apply(x, y float64) (float64, float64) {
 	switch t {
 	case 0:
@@ -54,14 +54,14 @@ func (t turn) apply(x, y float64) (float64, float64) {
 	return x*cos + y*sin, x*sin - y*cos
 }
 
-// box turns a rectangle of the page, of which the upright rectangle around it is returned.
+// box converts a rectangle of the page. It returns the upright rectangle around it.
 func (t turn) box(left, bottom, right, top float64) (x0, y0, x1, y1 float64) {
 	ax, ay := t.apply(left, bottom)
 	bx, by := t.apply(right, top)
 	return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 }
 
-// turnOf returns the direction in which text runs, from the first row of its matrix. What is nearly upright is.
+// turnOf returns the direction of text from the first row of its matrix. Nearly upright text is upright.
 func turnOf(a, b float64) turn {
 	degrees := math.Mod(math.Atan2(b, a)*180/math.Pi+360, 360)
 	for _, upright := range []float64{0, 90, 180, 270, 360} {
@@ -72,30 +72,30 @@ func turnOf(a, b float64) turn {
 	return turn(math.Round(degrees/5) * 5)
 }
 
-// style is how a text object is set.
+// style is the style of a text object.
 type style struct {
-	size                  float64 // as it is seen, in points
-	turn                  turn
-	bold, mono, pictorial bool
-	base                  float64 // height of its base line in the space of the text
+	size                        float64 // in points, as displayed
+	turn                        turn
+	isBold, isMono, isPictorial bool
+	base                        float64 // height of the base line in text space
 }
 
-// span is a piece of text in one style on one base line.
+// A span is text in one style on one base line.
 type span struct {
-	text         string
-	x0, x1, base float64
-	size         float64
-	turn         turn
-	link         int // index + 1 in the links of the page
-	glyphs       int
-	breaks       []blank // between its words
-	bold, mono   bool
-	spaced       bool // a blank stands before it
-	raised       bool // set small above or below the line of its neighbour
-	rightToLeft  bool
+	text           string
+	x0, x1, base   float64
+	size           float64
+	turn           turn
+	link           int // index + 1 in the links of the page
+	glyphs         int
+	breaks         []blank // between its words
+	isBold, isMono bool
+	afterBlank     bool // after a blank
+	isRaised       bool // a superscript or subscript
+	rightToLeft    bool
 }
 
-// blank is a place between two words of a span.
+// blank is a gap between two words of a span.
 type blank struct {
 	at     int // in the text
 	x0, x1 float64
@@ -104,7 +104,7 @@ type blank struct {
 func (s *span) top() float64    { return s.base - 0.8*s.size }
 func (s *span) bottom() float64 { return s.base + 0.2*s.size }
 
-// extract reads a page that was loaded.
+// extract reads a loaded page.
 func (f *file) extract(ctx context.Context, handle uint64, p *page) {
 	box := make([]float64, 4)
 	f.call(ctx, "FPDF_GetPageBoundingBox", handle, f.scratch)
@@ -119,7 +119,7 @@ func (f *file) extract(ctx context.Context, handle uint64, p *page) {
 	if text != 0 {
 		count = f.number(ctx, "FPDFText_CountChars", text)
 	}
-	p.blank = objects == 0
+	p.isEmpty = objects == 0
 	if count > maxGlyphs {
 		f.err = &document.LimitError{Detail: fmt.Sprintf("a page has more than %d characters", maxGlyphs)}
 		return
@@ -139,29 +139,29 @@ func (f *file) extract(ctx context.Context, handle uint64, p *page) {
 	}
 }
 
-// glyphReader makes spans of the glyphs of a page, which come in the order in which they are written.
+// A glyphReader makes spans of the glyphs of a page in the order of the file.
 type glyphReader struct {
 	*file
 	text  uint64
 	links []link
-	rules []rule // that stand upright
+	rules []rule // the upright ones
 
-	fonts  map[uint64]style
-	style  style
-	object uint64
-	spans  []span
-	open   span // the span that grows, if it has text
-	buffer []byte
-	blanks int    // that were read since the last glyph
-	last   uint64 // the last of them
-	widest float64
-	gap    float64 // between the last two glyphs of a word
-	before float64 // where the last glyph starts: those of a ligature all start in one place
+	fonts     map[uint64]style
+	style     style
+	object    uint64
+	spans     []span
+	open      span // the current span, if it has text
+	buffer    []byte
+	blanks    int    // blanks since the last glyph
+	lastBlank uint64 // the last of them
+	widest    float64
+	gap       float64 // between the last two glyphs of a word
+	lastX     float64 // left edge of the last glyph; the glyphs of a ligature have the same
 }
 
 func (g *glyphReader) read(ctx context.Context, count int) []span {
 	g.fonts = make(map[uint64]style)
-	var high rune // the first half of a character in UTF-16
+	var high rune // a high surrogate
 	for k := range count {
 		index := uint64(k) //nolint:gosec // not negative
 		r := rune(uint32(g.call(ctx, "FPDFText_GetUnicode", g.text, index)))
@@ -175,7 +175,7 @@ func (g *glyphReader) read(ctx context.Context, count int) []span {
 			continue
 		case r == ' ' || r == 0xa0 || r == '\t' || r == 0x3000 || r == 0x2007 || r == 0x202f || r >= 0x2000 && r <= 0x200a:
 			g.blanks++
-			g.last = index
+			g.lastBlank = index
 			continue
 		case r < 0 || r > unicode.MaxRune:
 			continue
@@ -193,7 +193,7 @@ func (g *glyphReader) read(ctx context.Context, count int) []span {
 	return g.spans
 }
 
-// glyph adds one glyph.
+// glyph adds a glyph.
 func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 	object := g.call(ctx, "FPDFText_GetTextObject", g.text, index)
 	if object != g.object || object == 0 && g.object == 0 {
@@ -209,31 +209,31 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 	x0, _, x1, _ := s.turn.box(box[0], box[3], box[2], box[1])
 	base := s.base
 	if s.turn%90 != 0 {
-		// The box of a slanted glyph says little: where it starts is enough to keep the line together.
+		// The box of a slanted glyph is useless. Its origin is enough to keep the line together.
 		ox, oy := g.origin(ctx, index)
 		x0, base = s.turn.apply(ox, oy)
 		x1 = x0 + s.size/2
 	}
 	if g.blanks == 1 && len(g.buffer) > 0 && math.Abs(x0-g.open.x1) < 0.04*s.size && g.open.turn == s.turn &&
-		g.number(ctx, "FPDFText_IsGenerated", g.text, g.last) == 1 {
-		g.blanks = 0 // pdfium saw a gap where there is none
+		g.number(ctx, "FPDFText_IsGenerated", g.text, g.lastBlank) == 1 {
+		g.blanks = 0 // pdfium generated a blank where there is no gap
 	}
 	if g.blanks == 0 && len(g.buffer) > 0 && g.isWord(x0-g.open.x1, r) {
 		g.blanks = 1
 	}
 	spaced := g.blanks > 0
 	switch {
-	case len(g.buffer) > 0 && g.parted(x0, x1, base, r, (box[0]+box[2])/2, (box[1]+box[3])/2):
+	case len(g.buffer) > 0 && g.startsSpan(x0, x1, base, r, (box[0]+box[2])/2, (box[1]+box[3])/2):
 		g.flush()
 		fallthrough
 	case len(g.buffer) == 0:
 		g.open = span{
-			x0: x0, x1: x1, base: base, size: s.size, turn: s.turn, bold: s.bold, mono: s.mono, spaced: spaced,
+			x0: x0, x1: x1, base: base, size: s.size, turn: s.turn, isBold: s.isBold, isMono: s.isMono, afterBlank: spaced,
 			link: linkAt(g.links, (box[0]+box[2])/2, (box[1]+box[3])/2), rightToLeft: isRightToLeft(r),
 		}
 	case g.blanks > 0:
 		blanks := 1
-		if s.mono && g.widest > 0 && x0 > g.open.x1 {
+		if s.isMono && g.widest > 0 && x0 > g.open.x1 {
 			blanks = min(max(1, int(math.Round((x0-g.open.x1)/g.widest))), 40)
 		}
 		g.open.breaks = append(g.open.breaks, blank{at: len(g.buffer), x0: g.open.x1, x1: x0})
@@ -244,23 +244,23 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 	}
 	g.blanks = 0
 	before := len(g.buffer)
-	g.buffer = spell(g.buffer, r, s.pictorial)
+	g.buffer = spell(g.buffer, r, s.isPictorial)
 	if len(g.buffer) > before {
 		g.open.glyphs++
 	}
-	g.before = x0
+	g.lastX = x0
 	g.open.x0, g.open.x1 = min(g.open.x0, x0), max(g.open.x1, x1)
-	if s.mono {
+	if s.isMono {
 		g.widest = x1 - x0
 	}
 	g.open.rightToLeft = g.open.rightToLeft || isRightToLeft(r)
 }
 
-// itemMark is all that stands before the text of an item of a list.
+// itemMark matches the text before a list item.
 var itemMark = regexp.MustCompile(`^(?:\(?\w{1,2}[.)]|[•◦▪–-])$`)
 
-// isWord tells whether a gap that pdfium takes for none is one between words: what stands before it is wider apart than
-// other glyphs are, most of all behind the number or the bullet of an item.
+// isWord reports whether a gap that pdfium ignores is one between words: it is wider than those between other glyphs,
+// or comes after the number or bullet of a list item.
 func (g *glyphReader) isWord(gap float64, r rune) bool {
 	size := g.style.size
 	if gap > 0.12*size && itemMark.Match(g.buffer) {
@@ -276,11 +276,11 @@ func (g *glyphReader) isWord(gap float64, r rune) bool {
 	return gap > 0.3*size && g.open.glyphs > 2 && gap > 3*g.gap && !isIdeographic(last)
 }
 
-// parted tells whether a glyph starts a new span.
-func (g *glyphReader) parted(x0, x1, base float64, r rune, midX, midY float64) bool {
+// startsSpan reports whether a glyph starts a new span.
+func (g *glyphReader) startsSpan(x0, x1, base float64, r rune, midX, midY float64) bool {
 	s, open := &g.style, &g.open
 	if open.turn != s.turn || math.Abs(open.base-base) > 0.1*s.size || math.Abs(open.size-s.size) > 0.05*s.size ||
-		open.bold != s.bold || open.mono != s.mono {
+		open.isBold != s.isBold || open.isMono != s.isMono {
 		return true
 	}
 	if (len(g.links) > 0 || open.link != 0) && linkAt(g.links, midX, midY) != open.link {
@@ -289,11 +289,11 @@ func (g *glyphReader) parted(x0, x1, base float64, r rune, midX, midY float64) b
 	gap := x0 - open.x1
 	if open.rightToLeft || isRightToLeft(r) {
 		gap = max(gap, open.x0-x1)
-	} else if gap < -0.6*s.size && x0 < g.before-0.1*s.size {
+	} else if gap < -0.6*s.size && x0 < g.lastX-0.1*s.size {
 		return true
 	}
 	limit := wideGap * s.size
-	if s.mono {
+	if s.isMono {
 		limit = 6 * s.size
 	}
 	if gap > limit {
@@ -323,7 +323,7 @@ func (g *glyphReader) origin(ctx context.Context, index uint64) (float64, float6
 	return g.double(0), g.double(8)
 }
 
-// restyle reads how the text object of a glyph is set.
+// restyle reads the style of the text object of a glyph.
 func (g *glyphReader) restyle(ctx context.Context, index, object uint64) {
 	size := math.Float64frombits(g.call(ctx, "FPDFText_GetFontSize", g.text, index))
 	var matrix [6]float64
@@ -342,7 +342,7 @@ func (g *glyphReader) restyle(ctx context.Context, index, object uint64) {
 	g.style = s
 }
 
-// font reads what kind of font a text object is set in.
+// font reads the style that follows from the font of a text object.
 func (g *glyphReader) font(ctx context.Context, object uint64) style {
 	if object == 0 {
 		return style{}
@@ -369,17 +369,17 @@ func (g *glyphReader) font(ctx context.Context, object uint64) style {
 		return false
 	}
 	s := style{
-		bold: flags&forceBold != 0 || has("bold", "black", "heavy", "demi", "cmbx", "sfbx", "ecbx") || has("nimbus") && has("-medi"),
-		mono: (flags&fixedPitch != 0 || g.isEven(ctx, handle)) && !has("gothic", "mincho", "ming", "song", "hei", "kai", "cjk") ||
+		isBold: flags&forceBold != 0 || has("bold", "black", "heavy", "demi", "cmbx", "sfbx", "ecbx") || has("nimbus") && has("-medi"),
+		isMono: (flags&fixedPitch != 0 || g.isEven(ctx, handle)) && !has("gothic", "mincho", "ming", "song", "hei", "kai", "cjk") ||
 			has("courier", "mono", "consol", "menlo", "typewriter", "nimbusmon", "cmtt", "sftt", "ectt", "lmtt", "codepro", "firacode",
 				"cascadiacode", "inconsolata") && !has("monotype"),
-		pictorial: flags&symbolic != 0 && has("wingding", "symbol", "dingbat", "webding", "awesome", "icon"),
+		isPictorial: flags&symbolic != 0 && has("wingding", "symbol", "dingbat", "webding", "awesome", "icon"),
 	}
 	g.fonts[handle] = s
 	return s
 }
 
-// isEven tells whether narrow and wide letters of a font are of the same width.
+// isEven reports whether narrow and wide letters of a font have the same width.
 func (g *glyphReader) isEven(ctx context.Context, font uint64) bool {
 	var first float64
 	for k, letter := range []uint64{'m', 'i', 'W', '.'} {

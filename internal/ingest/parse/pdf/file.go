@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// maxRestarts is how many times a document is opened again after pdfium failed at a page.
+	// maxRestarts is how often a document is opened again after pdfium failed at a page.
 	maxRestarts = 3
 	// maxLines is how many lines of text a document may have.
 	maxLines = 500_000
 )
 
-// content is what was read out of a file.
+// content is the content of a file.
 type content struct {
-	info    info
-	outline []bookmark
-	pages   []page // all, in order; what could not be read is empty and marked
-	bytes   []byte // the file as it was opened
-	cut     bool   // whether the end of the file is missing
-	lost    bool   // whether the list of its objects was
+	info        info
+	outline     []bookmark
+	pages       []page // all, in order; a damaged page is empty
+	opened      []byte // the file as it was opened
+	isTruncated bool   // the end of the file is missing
+	isListLost  bool   // the list of its objects is missing or damaged
 
-	recognised  int    // how many pages were read as pictures
+	recognized  int    // number of pages read by text recognition
 	withoutText string // why pages have no text
 }
 
-// file is a document that is open in an instance.
+// A file is a document that is open in an instance.
 type file struct {
 	*instance
 	document uint64
-	count    int // of its pages, at least 1
+	count    int // number of pages, at least 1
 	pageTime time.Duration
 }
 
-// readPages reads all that a file has without recognising pictures. It holds a slot while it does.
+// readPages reads a file without text recognition. It occupies a slot.
 func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, error) {
 	engine, err := r.started(ctx)
 	if err != nil {
@@ -58,10 +58,10 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 	if count > in.Limits.MaxPages {
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF has %d pages, the limit is %d", count, in.Limits.MaxPages)}
 	}
-	lost := len(opened) != len(in.Content)
+	isListLost := len(opened) != len(in.Content)
 	read := &content{info: f.info(ctx), outline: f.outline(ctx, count)}
-	read.bytes, read.lost = opened, lost
-	read.cut = !hasEnd(in.Content) && (lost || f.number(ctx, "FPDF_DocumentHasValidCrossReferenceTable", f.document) == 0)
+	read.opened, read.isListLost = opened, isListLost
+	read.isTruncated = !hasEnd(in.Content) && (isListLost || f.number(ctx, "FPDF_DocumentHasValidCrossReferenceTable", f.document) == 0)
 	if err := f.failure(ctx); err != nil && !isDamaged(err) {
 		return nil, err
 	}
@@ -72,21 +72,21 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 		p.number = number
 		if f.err != nil {
 			if restarts++; restarts > maxRestarts {
-				p.damaged = true
+				p.isDamaged = true
 				continue
 			}
 			f.discard()
-			again, err := r.open(ctx, engine, opened)
+			reopened, err := r.open(ctx, engine, opened)
 			if err != nil {
 				return nil, err
 			}
-			f = again
+			f = reopened
 		}
 		if err := f.page(ctx, p); err != nil {
 			if !isDamaged(err) {
 				return nil, err
 			}
-			*p = page{number: number, damaged: true}
+			*p = page{number: number, isDamaged: true}
 		}
 		for k := range p.lines {
 			text += p.lines[k].length()
@@ -101,19 +101,18 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 	return read, nil
 }
 
-// isDamaged tells the errors that are the fault of a file, or of one page, from those that end the reading of a document.
+// isDamaged reports whether an error only concerns the file or a page, and does not end the reading.
 func isDamaged(err error) bool {
 	var damaged *document.DamagedError
 	return errors.As(err, &damaged)
 }
 
-// hasEnd tells whether the mark at the end of a file is there.
+// hasEnd reports whether the file has its end mark.
 func hasEnd(content []byte) bool {
 	return bytes.Contains(content[max(0, len(content)-2048):], []byte("%%EOF"))
 }
 
-// openOrRepair opens a file, with a new list of its pages where the one in it is of no use. It returns the bytes that were
-// opened.
+// openOrRepair opens a file, with a new list of its pages if its own is unusable. It returns the bytes that it opened.
 func (r *Reader) openOrRepair(ctx context.Context, engine *engine, content []byte) (*file, []byte, error) {
 	f, err := r.open(ctx, engine, content)
 	if !isDamaged(err) {
@@ -131,7 +130,7 @@ func (r *Reader) openOrRepair(ctx context.Context, engine *engine, content []byt
 	return nil, nil, err
 }
 
-// open opens a file in an instance of its own.
+// open opens a file in a new instance.
 func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*file, error) {
 	i, err := engine.instance(ctx)
 	if err != nil {
@@ -162,7 +161,7 @@ func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*fil
 		return nil, &document.DamagedError{Format: formatName, Detail: "no pages are found in it"}
 	case address == 0:
 		return nil, &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", r.opt.MaxMemory>>20)}
-	case reason == 4 || reason == 5: // a password is missing; a way of encrypting that pdfium does not know
+	case reason == 4 || reason == 5: // a missing password; an encryption that pdfium does not support
 		return nil, &document.EncryptedError{Format: formatName}
 	case !bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-")):
 		return nil, &document.DamagedError{Format: formatName, Detail: "the mark of a PDF is missing at its start"}
@@ -170,8 +169,8 @@ func (r *Reader) open(ctx context.Context, engine *engine, content []byte) (*fil
 	return nil, &document.DamagedError{Format: formatName, Detail: "the list of its objects is missing or broken, and no pages are found without it"}
 }
 
-// page reads one page. A *document.DamagedError is a fault of this page alone; f.err then says whether the instance can
-// still be used.
+// page reads a page. A *document.DamagedError only concerns this page. The instance is usable afterwards if f.err is
+// nil.
 func (f *file) page(ctx context.Context, p *page) error {
 	limited, cancel := context.WithTimeout(ctx, f.pageTime)
 	defer cancel()

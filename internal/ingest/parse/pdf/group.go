@@ -7,39 +7,39 @@ import (
 	"unicode"
 )
 
-// group is lines that belong together: a paragraph, a heading, an item of a list, code, or a table.
+// A group is lines that belong together: a paragraph, a heading, a list item, code, or a table.
 type group struct {
-	page    int // number
-	column  int
-	lines   []line
-	length  int    // of its text, less that of the last line
-	marker  string // of an item of a list
-	code    bool
-	running bool
-	table   *table
-	heading int     // level, 0 for what is no heading
-	first   bool    // the first of its column
-	left    float64 // edges of its column
-	right   float64
-	gap     float64 // to what stands above it, in lines
+	page      int // its number
+	column    int
+	lines     []line
+	length    int    // of its text, without the last line
+	marker    string // of a list item
+	isCode    bool
+	isRunning bool
+	table     *table
+	heading   int     // level, 0 for no heading
+	isFirst   bool    // the first of its column
+	left      float64 // edges of its column
+	right     float64
+	gap       float64 // to the line above, in lines
 }
 
 const (
-	// maxParagraph and maxParagraphLines are how long a paragraph gets, in bytes and lines.
+	// maxParagraph and maxParagraphLines are the longest paragraph, in bytes and lines.
 	maxParagraph      = 64 << 10
 	maxParagraphLines = 1000
 )
 
-// measures are what is usual in a document.
+// measures are the typical values of a document.
 type measures struct {
-	body    float64 // size of the body, in points
-	leading float64 // from line to line, as a multiple of the size
-	mono    bool    // whether the body is monospaced
-	bold    bool    // whether much of the text is bold
-	slides  bool    // whether the pages are wider than high
+	body     float64 // font size of the body, in points
+	leading  float64 // distance of lines, as a multiple of the font size
+	isMono   bool    // the body is monospaced
+	isBold   bool    // much of the text is bold
+	isSlides bool    // pages are wider than high
 }
 
-// measure finds what is usual: the size in which most characters are set, the distance in which most lines follow.
+// measure returns the measures of pages: the font size of most characters, the distance of most lines.
 func measure(pages []page) measures {
 	sizes, leadings := make(map[float64]int), make(map[float64]int)
 	all, mono, bold := 0, 0, 0
@@ -53,10 +53,10 @@ func measure(pages []page) measures {
 				continue
 			}
 			all += length
-			if l.mono {
+			if l.isMono {
 				mono += length
 			}
-			if l.bold {
+			if l.isBold {
 				bold += length
 			}
 			if k > 0 && lines[k-1].column == l.column && math.Abs(lines[k-1].size-l.size) < 0.5 && lines[k-1].table == nil {
@@ -73,8 +73,8 @@ func measure(pages []page) measures {
 			wide++
 		}
 	}
-	m.slides = 2*wide > len(pages)
-	m.mono, m.bold = 10*mono > 6*all, 10*bold > 3*all
+	m.isSlides = 2*wide > len(pages)
+	m.isMono, m.isBold = 10*mono > 6*all, 10*bold > 3*all
 	return m
 }
 
@@ -89,7 +89,7 @@ func mode(counts map[float64]int, otherwise float64) float64 {
 	return best
 }
 
-// grouper puts the lines of a page together.
+// A grouper groups the lines of a page.
 type grouper struct {
 	measures
 	page   *page
@@ -114,25 +114,25 @@ func groupPage(p *page, m measures) []group {
 }
 
 func (g *grouper) add(l, last, next *line) {
-	code := l.mono && !g.mono && l.table == nil && g.isCode(l, last, next)
+	code := l.isMono && !g.isMono && l.table == nil && g.isCode(l, last, next)
 	marker := ""
 	if l.table == nil && !code {
 		marker, _ = listMarker(l.text)
 	}
-	if n := len(g.groups); n > 0 && last != nil && g.goesOn(&g.groups[n-1], l, last, next, code, marker) {
+	if n := len(g.groups); n > 0 && last != nil && g.continues(&g.groups[n-1], l, last, next, code, marker) {
 		g.groups[n-1].lines = append(g.groups[n-1].lines, *l)
 		return
 	}
-	made := group{page: g.page.number, column: l.column, lines: []line{*l}, marker: marker, code: code, running: l.running, table: l.table, first: last == nil, left: g.page.columns[l.column].x0, right: g.page.columns[l.column].x1}
+	made := group{page: g.page.number, column: l.column, lines: []line{*l}, marker: marker, isCode: code, isRunning: l.isRunning, table: l.table, isFirst: last == nil, left: g.page.columns[l.column].x0, right: g.page.columns[l.column].x1}
 	if last != nil {
 		made.gap = (l.base - last.base) / max(l.size, 1)
 	}
 	g.groups = append(g.groups, made)
 }
 
-// isCode tells code from a long name in the middle of a paragraph.
+// isCode reports whether a monospaced line is code, and not a long name in a paragraph.
 func (g *grouper) isCode(l, last, next *line) bool {
-	if last != nil && last.mono || next != nil && next.mono {
+	if last != nil && last.isMono || next != nil && next.isMono {
 		return true
 	}
 	bounds := g.page.columns[l.column]
@@ -143,9 +143,9 @@ func (g *grouper) isCode(l, last, next *line) bool {
 	return l.base-last.base > 1.25*g.leading*l.size || fits || strings.HasSuffix(last.text, ":")
 }
 
-// goesOn tells whether a line belongs to the group of the line above it.
-func (g *grouper) goesOn(open *group, l, last, next *line, code bool, marker string) bool {
-	if open.table != nil || l.table != nil || open.code != code || open.running || l.running || l.turn != last.turn {
+// continues reports whether a line belongs to the group of the line above.
+func (g *grouper) continues(open *group, l, last, next *line, code bool, marker string) bool {
+	if open.table != nil || l.table != nil || open.isCode != code || open.isRunning || l.isRunning || l.turn != last.turn {
 		return false
 	}
 	if open.length += len(last.text); open.length > maxParagraph || len(open.lines) >= maxParagraphLines {
@@ -158,14 +158,14 @@ func (g *grouper) goesOn(open *group, l, last, next *line, code bool, marker str
 	if code {
 		return distance < 3.2*l.size
 	}
-	if marker != "" || distance > g.reach(open, l) {
+	if marker != "" || distance > g.maxDistance(open, l) {
 		return false
 	}
 	bounds := g.page.columns[l.column]
 	width := bounds.x1 - bounds.x0
 	room := bounds.x1 - last.x1
-	fits := room > wordWidth(l)+0.3*l.size // the first word would have had room on the line above
-	if l.bold != last.bold && fits && room > 0.15*width {
+	fits := room > wordWidth(l)+0.3*l.size // the first word would fit on the line above
+	if l.isBold != last.isBold && fits && room > 0.15*width {
 		return false
 	}
 	if isHyphen(lastRune(last.text)) {
@@ -174,7 +174,7 @@ func (g *grouper) goesOn(open *group, l, last, next *line, code bool, marker str
 	indent := l.x0 - last.x0
 	step := 0.8 * l.size
 	if open.marker != "" {
-		return g.itemGoesOn(open, l, fits)
+		return g.continuesItem(open, l, fits)
 	}
 	if indent > step && len(open.lines) >= 1 && (next == nil || next.x0 < l.x0-0.5*l.size || next.base-l.base > 1.5*distance) &&
 		l.x0 < bounds.x0+0.4*width && !isCentred(l, last) && (fits || endsSentence(last.text)) {
@@ -191,19 +191,19 @@ func (g *grouper) goesOn(open *group, l, last, next *line, code bool, marker str
 
 var numbered = regexp.MustCompile(`^§*\s*\d{1,4}(?:\.\d{1,4})+\.?\s`)
 
-// startsNumbered tells whether a line begins with the number of a section: lines that all do are no paragraph.
+// startsNumbered reports whether a line starts with a section number. Such lines are no paragraph.
 func startsNumbered(text string) bool { return numbered.MatchString(text) }
 
-// reach is how far below the line above a line of the same group may stand.
-func (g *grouper) reach(open *group, l *line) float64 {
+// maxDistance returns the highest distance of a line from the line above in the same group.
+func (g *grouper) maxDistance(open *group, l *line) float64 {
 	if n := len(open.lines); n > 1 {
 		return 1.22*(open.lines[n-1].base-open.lines[n-2].base) + 0.1*l.size
 	}
 	return 1.3 * g.leading * l.size
 }
 
-// itemGoesOn tells whether a line belongs to the item of a list above it.
-func (g *grouper) itemGoesOn(open *group, l *line, fits bool) bool {
+// continuesItem reports whether a line belongs to the list item above.
+func (g *grouper) continuesItem(open *group, l *line, fits bool) bool {
 	step := 0.4 * l.size
 	first := open.lines[0].x0
 	if len(open.lines) > 1 {
@@ -216,7 +216,7 @@ func isCentred(a, b *line) bool {
 	return math.Abs((a.x0+a.x1)-(b.x0+b.x1)) < a.size
 }
 
-// wordWidth estimates how wide the first word of a line is.
+// wordWidth estimates the width of the first word of a line.
 func wordWidth(l *line) float64 {
 	word, _, _ := strings.Cut(l.text, " ")
 	switch {
@@ -228,22 +228,22 @@ func wordWidth(l *line) float64 {
 	return (l.x1 - l.x0) * float64(len(word)) / float64(len(l.text))
 }
 
-// endsSentence tells whether a text ends as a sentence does.
+// endsSentence reports whether a text ends like a sentence.
 func endsSentence(text string) bool {
 	text = strings.TrimRight(text, " \"'”’»)]")
 	return strings.ContainsRune(".!?:…。！？：", lastRune(text))
 }
 
-// flows tells whether a group goes on with another at the beginning of the next column or page.
+// flows reports whether a group continues in another at the start of the next column or page.
 func (g *group) flows(next *group) bool {
-	if g.code || next.code || g.table != nil || next.table != nil || g.heading > 0 || next.heading > 0 || next.marker != "" || next.running {
+	if g.isCode || next.isCode || g.table != nil || next.table != nil || g.heading > 0 || next.heading > 0 || next.marker != "" || next.isRunning {
 		return false
 	}
 	if len(g.lines)+len(next.lines) > maxParagraphLines || g.length+next.length > maxParagraph {
 		return false
 	}
 	last, first := &g.lines[len(g.lines)-1], &next.lines[0]
-	if last.turn != first.turn || math.Abs(last.size-first.size) > 0.08*first.size || last.bold != first.bold {
+	if last.turn != first.turn || math.Abs(last.size-first.size) > 0.08*first.size || last.isBold != first.isBold {
 		return false
 	}
 	if isHyphen(lastRune(last.text)) && unicode.IsLetter(firstRune(first.text)) {
@@ -252,7 +252,7 @@ func (g *group) flows(next *group) bool {
 	return !endsSentence(last.text) && unicode.IsLower(firstRune(first.text))
 }
 
-// text returns the lines of a group as one text without marks.
+// text returns the lines of a group as text without markup.
 func (g *group) text(words vocabulary) string {
 	text := ""
 	for i := range g.lines {

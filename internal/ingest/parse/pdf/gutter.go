@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// gutter is an upright empty stretch between two columns of text.
+// A gutter is an upright empty area between two columns of text.
 type gutter struct{ left, top, right, bottom float64 }
 
-// cells is a part of a page as a grid, to look for empty rectangles in.
+// cells is a part of a page as a grid, to find empty rectangles.
 type cells struct {
 	left, top     float64
-	width, height float64 // of one cell
+	width, height float64 // of a cell
 	columns, rows int
-	taken         []bool
+	isTaken       []bool
 }
 
 const (
 	maxGridColumns = 500
 	maxGridRows    = 1000
-	// maxGutters is how many empty stretches are looked at.
+	// maxGutters is how many empty areas are tested.
 	maxGutters = 48
 )
 
-// findGutter looks for the highest empty stretch that has columns of text on both sides.
+// findGutter returns the highest empty area with columns of text on both sides.
 func findGutter(segments []segment) (gutter, bool) {
 	size := usualSize(segments)
 	grid := gridOf(segments, size)
@@ -34,16 +34,16 @@ func findGutter(segments []segment) (gutter, bool) {
 	heights := make([]int, grid.columns+1)
 	type rising struct{ start, height int }
 	var stack []rising
-	free := make([]int, grid.columns+1) // how many cells of the row below are taken, before a column
+	free := make([]int, grid.columns+1) // number of occupied cells before each column of the row below
 	for row := range grid.rows {
 		for c := range grid.columns {
-			if grid.taken[row*grid.columns+c] {
+			if grid.isTaken[row*grid.columns+c] {
 				heights[c] = 0
 			} else {
 				heights[c]++
 			}
 			free[c+1] = free[c]
-			if row+1 < grid.rows && grid.taken[(row+1)*grid.columns+c] {
+			if row+1 < grid.rows && grid.isTaken[(row+1)*grid.columns+c] {
 				free[c+1]++
 			}
 		}
@@ -58,9 +58,9 @@ func findGutter(segments []segment) (gutter, bool) {
 				top := stack[len(stack)-1]
 				stack = stack[:len(stack)-1]
 				start = top.start
-				widest := top.start > 0 && c < grid.columns // stretches at the edge part nothing
-				grows := row+1 < grid.rows && free[c] == free[top.start]
-				if widest && !grows && top.height >= low && c-top.start >= narrow && len(candidates) < 20_000 {
+				isInner := top.start > 0 && c < grid.columns // areas at the edge separate nothing
+				isGrowing := row+1 < grid.rows && free[c] == free[top.start]
+				if isInner && !isGrowing && top.height >= low && c-top.start >= narrow && len(candidates) < 20_000 {
 					candidates = append(candidates, candidate{top.start, c, row + 1 - top.height, row + 1})
 				}
 			}
@@ -80,7 +80,7 @@ func findGutter(segments []segment) (gutter, bool) {
 			left: grid.left + float64(c.left)*grid.width, right: grid.left + float64(c.right)*grid.width,
 			top: grid.top + float64(c.top)*grid.height, bottom: grid.top + float64(c.bottom)*grid.height,
 		}
-		if g.parts(segments) {
+		if g.separates(segments) {
 			return g, true
 		}
 	}
@@ -110,20 +110,20 @@ func gridOf(segments []segment, size float64) cells {
 	g := cells{left: left, top: top, width: max(size/4, (right-left)/maxGridColumns), height: max(size/2, (bottom-top)/maxGridRows)}
 	g.columns = int((right-left)/g.width) + 1
 	g.rows = int((bottom-top)/g.height) + 1
-	g.taken = make([]bool, g.columns*g.rows)
+	g.isTaken = make([]bool, g.columns*g.rows)
 	for i := range segments {
 		s := &segments[i]
 		from, to := int((s.x0-left)/g.width), int((s.x1-left)/g.width)
 		for row := int((s.top + 0.1*s.size - top) / g.height); row <= int((s.bottom-0.1*s.size-top)/g.height) && row < g.rows; row++ {
 			for c := max(from, 0); c <= to && c < g.columns; c++ {
-				g.taken[max(row, 0)*g.columns+c] = true
+				g.isTaken[max(row, 0)*g.columns+c] = true
 			}
 		}
 	}
 	return g
 }
 
-// side is what stands on one side of a gutter.
+// side is the text on one side of a gutter.
 type side struct {
 	lines, glyphs     int
 	base, top, bottom float64
@@ -141,9 +141,9 @@ func (s *side) add(g *segment) {
 	s.glyphs += g.glyphs
 }
 
-// parts tells whether what stands on the two sides of a stretch, or of a part of it, are columns of text, and not the cells
-// of rows. The stretch is then as high as the columns are.
-func (g *gutter) parts(segments []segment) bool {
+// separates reports whether the texts on both sides of the gutter, or of a part of it, are columns, not cells of rows.
+// The gutter then gets the height of the columns.
+func (g *gutter) separates(segments []segment) bool {
 	inside := make([]*segment, 0, len(segments))
 	for i := range segments {
 		if middle := (segments[i].top + segments[i].bottom) / 2; middle >= g.top && middle <= g.bottom {
@@ -151,10 +151,10 @@ func (g *gutter) parts(segments []segment) bool {
 		}
 	}
 	whole := *g
-	if g.judge(inside) {
+	if g.hasColumns(inside) {
 		return true
 	}
-	// Columns may stand above or below rows that leave the same stretch free.
+	// There may be columns above or below rows that leave the same area free.
 	part := g.columnsWithin(inside)
 	if len(part) < 4 || len(part) == len(inside) {
 		return false
@@ -170,18 +170,18 @@ func (g *gutter) parts(segments []segment) bool {
 			within++
 		}
 	}
-	return within == len(part) && g.judge(part)
+	return within == len(part) && g.hasColumns(part)
 }
 
 func (g *gutter) isLeft(s *segment) bool { return (s.x0+s.x1)/2 < (g.left+g.right)/2 }
 
-// columnsWithin returns what was written one after the other on one side and then on the other: of all such pairs the one
-// whose smaller half has the most text.
+// columnsWithin returns the segments that are written on one side and then on the other. Of all such pairs it is the
+// one whose smaller half has the most text.
 func (g *gutter) columnsWithin(inside []*segment) []*segment {
 	written := slices.Clone(inside)
 	slices.SortStableFunc(written, func(a, b *segment) int { return cmp.Compare(a.order, b.order) })
 	var best []*segment
-	most, before, start, last := 0, 0, 0, 0 // last is where the run before the one at hand starts
+	most, before, start, last := 0, 0, 0, 0 // last is the start of the previous run
 	glyphs := 0
 	for i, s := range written {
 		if i > 0 && g.isLeft(s) != g.isLeft(written[i-1]) {
@@ -198,8 +198,9 @@ func (g *gutter) columnsWithin(inside []*segment) []*segment {
 	return best
 }
 
-// judge tells columns of text from the cells of rows. Text of columns is wide, or is written one column after the other.
-func (g *gutter) judge(inside []*segment) bool {
+// hasColumns reports whether segments are columns of text, not cells of rows. The lines of columns are long, or one
+// column is written after the other.
+func (g *gutter) hasColumns(inside []*segment) bool {
 	tables := slices.ContainsFunc(inside, func(s *segment) bool { return s.table != nil })
 	byBase := slices.Clone(inside)
 	slices.SortStableFunc(byBase, func(a, b *segment) int { return cmp.Compare(a.base, b.base) })
@@ -231,7 +232,7 @@ func (g *gutter) judge(inside []*segment) bool {
 	case wide < 4 || changes > 2:
 		return false
 	}
-	// Short lines side by side are columns only for as long as there are some on both sides.
+	// Short lines on both sides are columns only as far as there are some on each side.
 	top, bottom := max(left.top, right.top), min(left.bottom, right.bottom)
 	left, right = side{}, side{}
 	for _, s := range byBase {
@@ -248,8 +249,8 @@ func (g *gutter) judge(inside []*segment) bool {
 	return left.lines > 0 && right.lines > 0 && (left.lines > 1 || right.lines > 1)
 }
 
-// endAt ends a stretch where both columns do. What stands further down on one side only belongs to that column, unless it
-// is set apart from it just where the other column ends: then it comes after both.
+// endAt ends the gutter where both columns end. Text further down on one side belongs to its column, unless there is a
+// gap where the other column ends. It then comes after both.
 func (g *gutter) endAt(byBase []*segment, left, right *side) {
 	end := min(left.bottom, right.bottom)
 	longer := left.bottom > right.bottom

@@ -13,22 +13,22 @@ import (
 const (
 	// maxHeading is the longest heading, in bytes.
 	maxHeading = 300
-	// maxHeadingLines is on how many lines a heading may stand.
+	// maxHeadingLines is the highest number of lines of a heading.
 	maxHeadingLines = 4
-	// larger is by how much the type of a heading is larger than that of the body.
+	// larger is the least ratio of the font sizes of a heading and of the body.
 	larger = 1.13
 )
 
-// class is a way in which headings are set.
+// A class is a style of headings.
 type class struct {
-	size  float64
-	bold  bool // of the size of the body
-	votes [7]int
-	level int
-	count int
-	later bool // whether it occurs after the first page
-	first int  // the groups with its first and last heading
-	last  int
+	size    float64
+	isBold  bool // in the font size of the body
+	votes   [7]int
+	level   int
+	count   int
+	isLater bool // it occurs after the first page
+	first   int  // groups with its first and last heading
+	last    int
 }
 
 // headings finds the headings of a document and their levels.
@@ -38,7 +38,7 @@ type headings struct {
 	classes []class
 }
 
-// mark gives each group that is a heading its level, beside those that have one from the outline.
+// mark sets the levels of headings. Some have one from the outline already.
 func (h *headings) mark() {
 	bold := h.boldHeadings()
 	largest := h.largest()
@@ -46,7 +46,7 @@ func (h *headings) mark() {
 	classOf := make(map[int]int)
 	for i := range h.groups {
 		g := &h.groups[i]
-		large := h.isLarge(g) && (!h.slides || g.lines[0].size > 0.95*largest[g.page])
+		large := h.isLarge(g) && (!h.isSlides || g.lines[0].size > 0.95*largest[g.page])
 		if !large && !bold[i] && g.heading == 0 {
 			continue
 		}
@@ -61,7 +61,7 @@ func (h *headings) mark() {
 		}
 		c.last = i
 		c.count++
-		c.later = c.later || g.page > h.groups[0].page
+		c.isLater = c.isLater || g.page > h.groups[0].page
 		if g.heading > 0 {
 			c.votes[min(g.heading, 6)]++
 			continue
@@ -73,15 +73,15 @@ func (h *headings) mark() {
 	for _, i := range candidates {
 		g := &h.groups[i]
 		g.heading = h.classes[classOf[i]].level
-		if h.classes[classOf[i]].bold {
+		if h.classes[classOf[i]].isBold {
 			g.heading += max(depthOf(g.text(nil))-1, 0)
 		}
 		g.heading = min(max(g.heading, 1), 6)
 	}
 }
 
-// largest returns the size of the largest text of each page. On a slide only that is a heading: what is smaller is of many
-// sizes.
+// largest returns the size of the largest text of each page. On a slide only that is a heading, since slides have texts
+// in many sizes.
 func (h *headings) largest() map[int]float64 {
 	sizes := make(map[int]float64)
 	for i := range h.groups {
@@ -92,28 +92,28 @@ func (h *headings) largest() map[int]float64 {
 	return sizes
 }
 
-// classAt returns the index of the class of headings of a size.
+// classAt returns the index of the class of headings in a font size.
 func (h *headings) classAt(size float64, bold bool) int {
 	for k := range h.classes {
-		if c := &h.classes[k]; c.bold == bold && math.Abs(c.size-size) <= 0.04*size {
+		if c := &h.classes[k]; c.isBold == bold && math.Abs(c.size-size) <= 0.04*size {
 			return k
 		}
 	}
-	h.classes = append(h.classes, class{size: size, bold: bold})
+	h.classes = append(h.classes, class{size: size, isBold: bold})
 	return len(h.classes) - 1
 }
 
-// levels gives the classes their levels: that of the outline where it says it, else by their size. A title on the first
-// page is above all others, and what else occurs there only is no level of its own.
+// levels sets the levels of the classes: that of the outline if there is one, else by font size. A title on the first
+// page is above all others. Other classes that only occur there have no level of their own.
 func (h *headings) levels() {
 	order := make([]*class, 0, len(h.classes))
 	for k := range h.classes {
 		order = append(order, &h.classes[k])
 	}
 	slices.SortFunc(order, func(a, b *class) int { return cmp.Compare(b.size, a.size) })
-	start := len(h.groups) // where the headings begin that are not those of the title page
+	start := len(h.groups) // the first heading after the title page
 	for _, c := range order {
-		if c.later {
+		if c.isLater {
 			start = min(start, c.first)
 		}
 	}
@@ -129,7 +129,7 @@ func (h *headings) levels() {
 		case most > 0:
 			c.level = most
 			next = max(next, most+1)
-		case c.last < start && start < len(h.groups) && c.count <= 2 && !c.bold:
+		case c.last < start && start < len(h.groups) && c.count <= 2 && !c.isBold:
 			c.level = min(titles+1, 2)
 			titles++
 			next = max(next, 2)
@@ -141,9 +141,9 @@ func (h *headings) levels() {
 	}
 }
 
-// isLarge recognises a heading by its size.
+// isLarge reports whether a group is a heading by its font size.
 func (h *headings) isLarge(g *group) bool {
-	if g.running || g.table != nil || g.code || len(g.lines) > maxHeadingLines || g.marker == "-" {
+	if g.isRunning || g.table != nil || g.isCode || len(g.lines) > maxHeadingLines || g.marker == "-" {
 		return false
 	}
 	size := g.lines[0].size
@@ -162,17 +162,17 @@ func (h *headings) isLarge(g *group) bool {
 	return true
 }
 
-// isBold tells whether all of a group is bold.
+// isBold reports whether all of a group is bold.
 func (g *group) isBold() bool {
 	for i := range g.lines {
-		if !g.lines[i].bold {
+		if !g.lines[i].isBold {
 			return false
 		}
 	}
 	return true
 }
 
-// isWordy tells whether a text has a word in it.
+// isWordy reports whether a text contains a word.
 func isWordy(text string) bool {
 	letters := 0
 	for _, r := range text {
@@ -185,19 +185,19 @@ func isWordy(text string) bool {
 	return false
 }
 
-// boldHeadings finds the headings that differ from the text below them by their weight only. A document in which they are
-// many has none: it is a form.
+// boldHeadings returns the groups that are headings only because they are bold. A document with many of them is a form
+// and has none.
 func (h *headings) boldHeadings() map[int]bool {
 	found := make(map[int]bool)
-	if h.bold || h.slides {
+	if h.isBold || h.isSlides {
 		return found
 	}
 	pages := make(map[int]bool)
 	for i := range h.groups {
 		g := &h.groups[i]
 		pages[g.page] = true
-		if g.heading > 0 || g.running || g.table != nil || g.code || g.marker == "-" || len(g.lines) > 2 || !g.isBold() ||
-			g.lines[0].apart && depthOf(g.text(nil)) == 0 || g.lines[0].size < 0.95*h.body || h.isLarge(g) {
+		if g.heading > 0 || g.isRunning || g.table != nil || g.isCode || g.marker == "-" || len(g.lines) > 2 || !g.isBold() ||
+			g.lines[0].hasGaps && depthOf(g.text(nil)) == 0 || g.lines[0].size < 0.95*h.body || h.isLarge(g) {
 			continue
 		}
 		text := g.text(nil)
@@ -206,8 +206,8 @@ func (h *headings) boldHeadings() map[int]bool {
 			!unicode.IsLetter(first) && !unicode.IsDigit(first) {
 			continue
 		}
-		if !g.first && g.gap < 1.05*h.leading {
-			continue // not set apart from the text above
+		if !g.isFirst && g.gap < 1.05*h.leading {
+			continue // no gap to the text above
 		}
 		if i+1 == len(h.groups) || h.groups[i+1].page > g.page+1 || h.groups[i+1].table == nil && h.groups[i+1].isBold() && h.groups[i+1].lines[0].size <= h.body*larger {
 			continue
@@ -222,7 +222,7 @@ func (h *headings) boldHeadings() map[int]bool {
 
 var numbering = regexp.MustCompile(`^(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3}){0,5}\.?\s+\S`)
 
-// depthOf returns of how many parts the number is that a heading begins with: 2 for "3.1 Tools", 0 without a number.
+// depthOf returns the number of parts of a heading's number: 2 for "3.1 Tools", 0 without a number.
 func depthOf(text string) int {
 	found := numbering.FindString(text)
 	if found == "" {
@@ -231,7 +231,7 @@ func depthOf(text string) int {
 	return strings.Count(strings.TrimRight(strings.Fields(found)[0], "."), ".") + 1
 }
 
-// letters returns the letters and digits of a text in lower case, to compare texts by.
+// letters returns the letters and digits of a text in lower case, for comparisons.
 func letters(text string) string {
 	var b strings.Builder
 	for _, r := range text {

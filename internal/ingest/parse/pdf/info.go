@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-// info is what a file says about itself.
+// info holds the metadata of a file.
 type info struct {
 	title, author, subject, keywords, producer, language string
 	created, modified                                    time.Time
 }
 
-// info reads the information dictionary (ISO 32000-1, 14.3.3) and the language of the catalogue.
+// info reads the information dictionary (ISO 32000-1, 14.3.3) and the language of the catalog.
 func (f *file) info(ctx context.Context) info {
 	text := func(tag string) string {
 		return strings.Join(strings.Fields(f.wide(ctx, "FPDF_GetMetaText", f.document, f.name(ctx, tag))), " ")
@@ -28,7 +28,7 @@ func (f *file) info(ctx context.Context) info {
 	}
 }
 
-// meta returns the facts by the keys of a draft.
+// meta returns the metadata by the keys of a draft.
 func (i info) meta(fileName string) map[string]any {
 	meta := make(map[string]any)
 	for key, value := range map[string]string{
@@ -48,10 +48,10 @@ func (i info) meta(fileName string) map[string]any {
 	return meta
 }
 
-// dateForm is a date of ISO 32000-1, 7.9.4, whose parts after the year may be missing.
+// dateForm is a date of ISO 32000-1, 7.9.4. Its parts after the year are optional.
 var dateForm = regexp.MustCompile(`^(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([Zz+-])(?:(\d\d)'?(\d\d)?'?)?)?`)
 
-// parseDate reads a date as PDF writes it, zero when it is none.
+// parseDate parses a date of PDF. It is zero for an invalid one.
 func parseDate(text string) time.Time {
 	parts := dateForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -77,11 +77,10 @@ func parseDate(text string) time.Time {
 	return time.Date(number(1, 0), time.Month(month), day, number(4, 0), number(5, 0), number(6, 0), 0, zone)
 }
 
-// program is what word processors put in front of the name of the file that they take for its title.
+// program matches what word processors put before the file name that they use as title.
 var program = regexp.MustCompile(`(?i)^(?:microsoft|ms) (?:office )?(?:word|powerpoint|excel|visio|publisher|outlook|project)\s*-\s*`)
 
-// cleanTitle returns a title without what programs add to it, "" when the rest is no title but the name of a file or what
-// a program calls every file.
+// cleanTitle returns a title without the additions of programs. It is "" for a file name and for default titles.
 func cleanTitle(title, fileName string) string {
 	fromProgram := program.MatchString(title)
 	title = strings.TrimSpace(program.ReplaceAllString(title, ""))
@@ -119,8 +118,8 @@ func cleanTitle(title, fileName string) string {
 	return title
 }
 
-// languageOf returns the language that the file names, unless the text is in a script in which that is not written: programs
-// name the language of their user when nobody chose one.
+// languageOf returns the language that the file declares. It is "" if the text is in another script: programs declare
+// the language of their user by default.
 func (c *content) languageOf() string {
 	latin, other := 0, 0
 	for i := range c.pages {

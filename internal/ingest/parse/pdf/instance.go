@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// scratchSize is how many bytes the results of calls may take.
+	// scratchSize is the size of the memory for results of calls.
 	scratchSize = 16 << 10
-	// maxString is the longest text, in bytes, that is taken out of pdfium in one piece: titles, targets of links, values.
+	// maxString is the longest string that is read from pdfium, in bytes: titles, targets of links, values.
 	maxString = 1 << 20
 )
 
-// instance is pdfium at work on one document. It is for one goroutine. After a call failed, all others return 0 at once,
-// and err says why: so callers need to look only where it matters.
+// An instance is pdfium with one document. It is not safe for concurrent use. After a call has failed, all others
+// return 0, and err has the reason, so callers only need to check it where it matters.
 type instance struct {
 	pdfium    pdfium.Pdfium
 	module    api.Module
 	functions map[string]api.Function
 	names     map[string]uint64 // addresses
-	used      *memory
+	memory    *memory
 	stack     [10]uint64
 	scratch   uint64 // address of scratchSize bytes
 	err       error
 }
 
-// discard throws the instance away.
+// discard closes the instance.
 func (i *instance) discard() {
-	// What an instance that is thrown away has to say about it changes nothing.
+	// An error of closing has no consequences.
 	_ = i.pdfium.Kill()
 }
 
-// call calls a function of pdfium. Numbers that are not whole are passed and returned by their bits.
+// call calls a function of pdfium. Floating-point numbers are passed and returned as bits.
 func (i *instance) call(ctx context.Context, name string, arguments ...uint64) uint64 {
 	if i.err != nil {
 		return 0
@@ -65,20 +65,21 @@ func (i *instance) number(ctx context.Context, name string, arguments ...uint64)
 	return int(int32(uint32(i.call(ctx, name, arguments...)))) //nolint:gosec // the upper half is no part of the result
 }
 
-// failure says what became of an instance whose call failed, in the terms of a reader. It is nil when none failed.
+// failure returns the error of a failed call in the terms of a reader, or nil.
 func (i *instance) failure(ctx context.Context) error {
 	switch {
 	case i.err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("read PDF: %w", ctx.Err())
-	case i.used.refused:
-		return &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", i.used.limit>>20)}
+	case i.memory.isRefused:
+		return &document.LimitError{Detail: fmt.Sprintf("the PDF takes more than %d MiB of memory to read", i.memory.limit>>20)}
 	}
 	return &document.DamagedError{Format: formatName, Detail: "the content of a page cannot be processed", Cause: i.err}
 }
 
-// put copies bytes into the memory of the instance and returns their address, 0 when they do not fit. It is never freed.
+// put copies bytes into the memory of the instance and returns their address, 0 if they do not fit. They are never
+// freed.
 func (i *instance) put(ctx context.Context, content []byte) uint64 {
 	address := i.call(ctx, "malloc", uint64(len(content))+1)
 	if address == 0 || !i.module.Memory().Write(uint32(address), content) || //nolint:gosec // an address has 32 bits
@@ -88,7 +89,7 @@ func (i *instance) put(ctx context.Context, content []byte) uint64 {
 	return address
 }
 
-// bytes returns n bytes at an offset of the scratch space. They hold until the next call.
+// bytes returns n bytes at an offset of the scratch memory. They are valid until the next call.
 func (i *instance) bytes(offset, n uint64) []byte {
 	content, found := i.module.Memory().Read(uint32(i.scratch+offset), uint32(n)) //nolint:gosec // an address has 32 bits
 	if !found {
@@ -97,7 +98,7 @@ func (i *instance) bytes(offset, n uint64) []byte {
 	return content
 }
 
-// floats reads n numbers of 32 bits at the start of the scratch space.
+// floats reads numbers of 32 bits at the start of the scratch memory.
 func (i *instance) floats(to []float64) {
 	content := i.bytes(0, uint64(len(to))*4)
 	for k := range to {
@@ -105,17 +106,18 @@ func (i *instance) floats(to []float64) {
 	}
 }
 
-// double reads a number of 64 bits in the scratch space.
+// double reads a number of 64 bits in the scratch memory.
 func (i *instance) double(offset uint64) float64 {
 	return finite(math.Float64frombits(binary.LittleEndian.Uint64(i.bytes(offset, 8))))
 }
 
-// word reads an unsigned number of 32 bits in the scratch space.
+// word reads an unsigned number of 32 bits in the scratch memory.
 func (i *instance) word(offset uint64) uint64 {
 	return uint64(binary.LittleEndian.Uint32(i.bytes(offset, 4)))
 }
 
-// raw calls a function whose last arguments are a buffer and its length and that returns the length in bytes.
+// raw calls a function that writes to a buffer. The last arguments of the function are the buffer and its size, its
+// result is the length.
 func (i *instance) raw(ctx context.Context, name string, arguments ...uint64) []byte {
 	size := i.call(ctx, name, append(arguments, i.scratch, scratchSize)...)
 	switch {
@@ -138,7 +140,7 @@ func (i *instance) raw(ctx context.Context, name string, arguments ...uint64) []
 	return content
 }
 
-// wide is raw for text in UTF-16 with a zero at its end.
+// wide is raw for zero-terminated UTF-16.
 func (i *instance) wide(ctx context.Context, name string, arguments ...uint64) string {
 	content := i.raw(ctx, name, arguments...)
 	units := make([]uint16, 0, len(content)/2)
@@ -152,7 +154,7 @@ func (i *instance) wide(ctx context.Context, name string, arguments ...uint64) s
 	return tidy(string(utf16.Decode(units)))
 }
 
-// narrow is raw for text in bytes with a zero at its end.
+// narrow is raw for a zero-terminated byte string.
 func (i *instance) narrow(ctx context.Context, name string, arguments ...uint64) string {
 	content := i.raw(ctx, name, arguments...)
 	for k, b := range content {
@@ -164,7 +166,7 @@ func (i *instance) narrow(ctx context.Context, name string, arguments ...uint64)
 	return tidy(string(content))
 }
 
-// name returns the address of the name of an entry in the memory of the instance.
+// name returns the address of a string in the memory of the instance.
 func (i *instance) name(ctx context.Context, text string) uint64 {
 	address, known := i.names[text]
 	if !known {
@@ -174,7 +176,7 @@ func (i *instance) name(ctx context.Context, text string) uint64 {
 	return address
 }
 
-// finite takes what is no number, or too large to reckon with, as 0.
+// finite returns 0 for a value that is not a number or is too large.
 func finite(value float64) float64 {
 	if math.IsNaN(value) || math.Abs(value) > 1e7 {
 		return 0

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// vocabulary tells how a document writes words that it also breaks at the end of lines.
-type vocabulary map[string]bool // whether a word of a broken one's spellings occurs
+// A vocabulary has the spellings, with and without hyphen, of words that are broken at the ends of lines.
+type vocabulary map[string]bool // whether the document contains the spelling
 
-// vocabularyOf looks for the words that are broken at the end of lines elsewhere in the document.
+// vocabularyOf returns the vocabulary of pages.
 func vocabularyOf(pages []page) vocabulary {
 	words := make(vocabulary)
 	for i := range pages {
@@ -39,7 +39,7 @@ func vocabularyOf(pages []page) vocabulary {
 		for k := range pages[i].lines {
 			for _, word := range strings.Fields(pages[i].lines[k].text) {
 				word = strings.ToLower(strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }))
-				if _, asked := words[word]; asked {
+				if _, isBroken := words[word]; isBroken {
 					words[word] = true
 				}
 			}
@@ -74,8 +74,8 @@ func fragments(a, b string) (before, after string) {
 	return a[from:], b[:to]
 }
 
-// joinLines puts two lines of a paragraph together; what comes second stays as it is. A word that was broken at the end of
-// the first is made whole, unless the document writes it with its hyphen elsewhere or it is a compound of names.
+// joinLines joins two lines of a paragraph. The second is not changed. A broken word is joined, unless it occurs with
+// its hyphen elsewhere in the document or is a compound of names.
 func joinLines(a, b string, words vocabulary) string {
 	switch {
 	case a == "":
@@ -116,8 +116,8 @@ func joinBroken(a, b string, words vocabulary) string {
 			return stem + "- " + b
 		}
 	}
-	whole, parted := words[strings.ToLower(left+right)], words[strings.ToLower(left+"-"+right)]
-	if parted && !whole || strings.ContainsAny(left, "-") || strings.Contains(lastWord(stem), "://") {
+	whole, hyphenated := words[strings.ToLower(left+right)], words[strings.ToLower(left+"-"+right)]
+	if hyphenated && !whole || strings.ContainsAny(left, "-") || strings.Contains(lastWord(stem), "://") {
 		return stem + "-" + b
 	}
 	return stem + b
@@ -125,7 +125,7 @@ func joinBroken(a, b string, words vocabulary) string {
 
 func lastWord(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
 
-// smooth takes the marks of hyphens out of a finished text.
+// smooth removes soft hyphens from a finished text.
 func smooth(text string) string {
 	if !strings.ContainsRune(text, softHyphen) {
 		return text

@@ -10,39 +10,39 @@ import (
 	"unicode/utf8"
 )
 
-// line is one line of text, or a table, in reading order.
+// A line is a line of text, or a table, in reading order.
 type line struct {
-	text         string // on one line; blanks of monospaced text are kept
-	links        []linked
-	x0, x1, base float64
-	size         float64
-	column       int // in the columns of the page
-	turn         turn
-	bold, mono   bool     // all of it
-	running      bool     // a running header or footer, or a page number
-	apart        bool     // its parts stand far apart
-	pieces       []string // the parts of a line that stand far apart
-	table        *table
-	parts        []part // where more than one stands on the line; only while a page is arranged, as are the words
-	words        []part
+	text           string // on one line; with all blanks if it is monospaced
+	links          []linked
+	x0, x1, base   float64
+	size           float64
+	column         int // index of the page's column
+	turn           turn
+	isBold, isMono bool     // all of it
+	isRunning      bool     // a running header or footer, or a page number
+	hasGaps        bool     // there are wide gaps between its parts
+	pieces         []string // the parts of a line with wide gaps
+	table          *table
+	parts          []part // parts are set if there are several. parts and words are only used while a page is arranged.
+	words          []part
 }
 
-// leaders are the dots that lead the eye to the number of a page.
+// leaders matches the dots between an entry of a table of contents and its page number.
 var leaders = regexp.MustCompile(`\s*(?:\.\s?){4,}\s*`)
 
-// part is a piece of a line, and where it stands.
+// A part is a piece of a line with its position.
 type part struct {
 	text   string
 	x0, x1 float64
 }
 
-// linked is a part of the text of a line that is a link.
+// linked is a link in the text of a line.
 type linked struct {
 	from, to int // bytes
 	target   string
 }
 
-// length is how much text a line has.
+// length returns the length of the text.
 func (l *line) length() int {
 	if l.table == nil {
 		return len(l.text)
@@ -74,10 +74,10 @@ func (a *arranger) line(row []segment) line {
 		for k := range segment.spans {
 			s := &segment.spans[k]
 			all += s.glyphs
-			if s.bold {
+			if s.isBold {
 				bold += s.glyphs
 			}
-			if s.mono {
+			if s.isMono {
 				mono += s.glyphs
 			}
 			sizes[s.size] += s.glyphs
@@ -89,8 +89,8 @@ func (a *arranger) line(row []segment) line {
 			made.size, most = size, glyphs
 		}
 	}
-	made.bold, made.mono = bold == all, 10*mono >= 9*all
-	w := lineWriter{links: a.links, mono: made.mono}
+	made.isBold, made.isMono = bold == all, 10*mono >= 9*all
+	w := lineWriter{links: a.links, mono: made.isMono}
 	for i, segment := range row {
 		from := w.text.Len()
 		for k, s := range readingOrder(segment.spans) {
@@ -99,16 +99,16 @@ func (a *arranger) line(row []segment) line {
 		made.parts = append(made.parts, part{text: strings.TrimSpace(w.text.String()[from:]), x0: segment.x0, x1: segment.x1})
 	}
 	made.text, made.links, made.words = w.text.String(), w.ranges, w.words
-	if len(made.links) == 0 && !made.mono {
+	if len(made.links) == 0 && !made.isMono {
 		made.text = leaders.ReplaceAllString(made.text, " … ")
 	}
 	if len(made.parts) == 1 {
 		made.parts = nil
 	}
 	for i := 1; i < len(row); i++ {
-		made.apart = made.apart || row[i].x0-row[i-1].x1 > 2*made.size
+		made.hasGaps = made.hasGaps || row[i].x0-row[i-1].x1 > 2*made.size
 	}
-	if made.apart {
+	if made.hasGaps {
 		made.pieces = make([]string, len(made.parts))
 		for i := range made.parts {
 			made.pieces[i] = made.parts[i].text
@@ -117,7 +117,7 @@ func (a *arranger) line(row []segment) line {
 	return made
 }
 
-// readingOrder returns the spans of a segment in the order in which they are read.
+// readingOrder returns the spans of a segment in reading order.
 func readingOrder(spans []span) []*span {
 	list := make([]*span, len(spans))
 	for i := range spans {
@@ -129,7 +129,7 @@ func readingOrder(spans []span) []*span {
 	return list
 }
 
-// lineWriter puts spans together to the text of a line.
+// A lineWriter joins spans to the text of a line.
 type lineWriter struct {
 	links  []link
 	mono   bool
@@ -139,16 +139,16 @@ type lineWriter struct {
 	last   *span
 }
 
-func (w *lineWriter) span(s *span, apart bool) {
+func (w *lineWriter) span(s *span, hasGap bool) {
 	before := w.text.Len()
-	w.blanks(s, apart)
+	w.blanks(s, hasGap)
 	w.addWords(s, w.last != nil && w.text.Len() == before)
 	text := s.text
 	if !w.mono {
 		text = squeeze(text)
 	}
 	from := w.text.Len()
-	if mark := strings.TrimSpace(text); s.raised && isNoteMark(mark) && w.takesNote() {
+	if mark := strings.TrimSpace(text); s.isRaised && isNoteMark(mark) && w.takesNote() {
 		text = "[" + mark + "]"
 		if w.last == nil {
 			text += " "
@@ -161,18 +161,18 @@ func (w *lineWriter) span(s *span, apart bool) {
 	w.last = s
 }
 
-// addWords adds the words of a span. The first may go on the last one before it.
-func (w *lineWriter) addWords(s *span, glued bool) {
+// addWords adds the words of a span. The first may continue the last word before it.
+func (w *lineWriter) addWords(s *span, isGlued bool) {
 	from, x := 0, s.x0
 	add := func(to int, x1 float64) {
 		text := strings.TrimSpace(s.text[from:to])
-		if n := len(w.words); glued && n > 0 {
+		if n := len(w.words); isGlued && n > 0 {
 			w.words[n-1].text += text
 			w.words[n-1].x1 = max(w.words[n-1].x1, x1)
 		} else if text != "" {
 			w.words = append(w.words, part{text: text, x0: x, x1: x1})
 		}
-		glued = false
+		isGlued = false
 	}
 	for _, b := range s.breaks {
 		if b.at < from || b.at > len(s.text) {
@@ -184,8 +184,8 @@ func (w *lineWriter) addWords(s *span, glued bool) {
 	add(len(s.text), s.x1)
 }
 
-// blanks writes what stands between a span and the one before it.
-func (w *lineWriter) blanks(s *span, apart bool) {
+// blanks writes the white space before a span.
+func (w *lineWriter) blanks(s *span, hasGap bool) {
 	if w.last == nil {
 		return
 	}
@@ -195,8 +195,8 @@ func (w *lineWriter) blanks(s *span, apart bool) {
 	case w.mono && s.glyphs > 0 && gap > 0.3*size:
 		pitch := (s.x1 - s.x0) / float64(max(utf8.RuneCountInString(s.text), 1))
 		w.text.WriteString(strings.Repeat(" ", min(max(int(math.Round(gap/max(pitch, 1))), 1), 80)))
-	case s.raised && gap < 0.25*size && isNoteMark(s.text):
-	case apart, s.spaced, gap > 0.15*size && !s.raised && !w.last.raised:
+	case s.isRaised && gap < 0.25*size && isNoteMark(s.text):
+	case hasGap, s.afterBlank, gap > 0.15*size && !s.isRaised && !w.last.isRaised:
 		if isIdeographic(lastRune(w.last.text)) && isIdeographic(firstRune(s.text)) && gap < 0.5*size {
 			return
 		}
@@ -204,7 +204,7 @@ func (w *lineWriter) blanks(s *span, apart bool) {
 	}
 }
 
-// takesNote tells whether a raised number here is a reference to a note, or starts one, and is no exponent.
+// takesNote reports whether a superscript number refers to a note or starts one, and is no exponent.
 func (w *lineWriter) takesNote() bool {
 	if w.last == nil {
 		return true
@@ -226,7 +226,7 @@ func (w *lineWriter) takesNote() bool {
 	return letters >= 3
 }
 
-// isNoteMark recognises what refers to a note: a number of up to three digits.
+// isNoteMark reports whether a text is a number of up to three digits.
 func isNoteMark(text string) bool {
 	if text == "" || len(text) > 3 {
 		return false
@@ -247,7 +247,7 @@ func (w *lineWriter) link(from, to int, target string) {
 	w.ranges = append(w.ranges, linked{from, to, target})
 }
 
-// squeeze makes each run of blanks one blank.
+// squeeze replaces each run of white space by a blank.
 func squeeze(text string) string {
 	if !strings.Contains(text, "  ") {
 		return text

@@ -9,12 +9,12 @@ import (
 var (
 	bullet = regexp.MustCompile(`^[•◦▪▫‣⁃∙●○■□◆◇➢➤►▶▸✓✔❖➔→–*\-·]\s+`)
 	number = regexp.MustCompile(`^(?:(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]|\((?:\d{1,3}|[a-z]|[ivx]{2,5}|[A-Z])\)|[A-Z]\))\s+`)
-	// glued is a bullet of a kind that starts nothing else, without a blank after it.
+	// glued matches a bullet without a blank after it. Such bullets start nothing else.
 	glued = regexp.MustCompile(`^[•◦▪‣●■➢➤❖]`)
 )
 
-// listMarker returns the mark with which an item of a list begins, and the text after it, or two empty texts where there
-// is no item. Marks that Markdown knows are as it writes them: "-", "3.".
+// listMarker returns the marker of a list item and the text after it, or "" if there is none. Markers are in the form
+// of Markdown if it has one: "-", "3.".
 func listMarker(text string) (marker, rest string) {
 	if found := bullet.FindString(text); found != "" && len(text) > len(found) {
 		return "-", text[len(found):]
@@ -32,14 +32,14 @@ func listMarker(text string) (marker, rest string) {
 	return "", ""
 }
 
-// listWriter puts items of a list together.
+// A listWriter collects list items.
 type listWriter struct {
 	text    strings.Builder
-	indents []float64 // where the markers of the levels stand
+	indents []float64 // positions of the markers of each level
 	items   int
 }
 
-// item adds an item whose marker stands at a distance from the left.
+// item adds an item with a marker at a distance from the left.
 func (w *listWriter) item(marker string, x, size float64, text string) {
 	for len(w.indents) > 0 && x < w.indents[len(w.indents)-1]-0.6*size {
 		w.indents = w.indents[:len(w.indents)-1]
@@ -56,11 +56,11 @@ func (w *listWriter) item(marker string, x, size float64, text string) {
 		w.text.WriteString(indent + marker + " " + text)
 		return
 	}
-	// Markdown knows neither letters nor numbers in parentheses.
+	// Markdown has no letters and no numbers in parentheses.
 	w.text.WriteString(indent + "- " + marker + " " + text)
 }
 
-// more adds a further paragraph to the last item.
+// more adds a paragraph to the last item.
 func (w *listWriter) more(text string) {
 	w.text.WriteString("\n" + strings.Repeat("  ", len(w.indents)) + text)
 }

@@ -1,17 +1,16 @@
 package pdf
 
-// memory is the memory of one instance. Its buffer is memory of Go, so that it lives for as long as machine code may still
-// look at it.
+// memory is the memory of an instance. Its buffer is Go memory, so that it exists as long as machine code may use it.
 type memory struct {
-	buffer  []byte
-	limit   uint64
-	refused bool // whether more was asked for than the limit
+	buffer    []byte
+	limit     uint64
+	isRefused bool // a request exceeded the limit
 }
 
-// Reallocate makes the memory size bytes long, nil when that is too much.
+// Reallocate sets the size of the memory. It returns nil if the size exceeds the limit.
 func (m *memory) Reallocate(size uint64) []byte {
 	if size > m.limit {
-		m.refused = true
+		m.isRefused = true
 		return nil
 	}
 	if size > uint64(cap(m.buffer)) {
@@ -23,5 +22,5 @@ func (m *memory) Reallocate(size uint64) []byte {
 	return m.buffer
 }
 
-// Free does nothing: the garbage collector knows when nobody looks at the buffer any more.
+// Free does nothing: the garbage collector frees the buffer.
 func (m *memory) Free() {}

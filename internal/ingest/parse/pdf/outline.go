@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// maxBookmarks and maxOutlineDepth bound what is read of an outline.
+	// maxBookmarks and maxOutlineDepth limit the outline.
 	maxBookmarks    = 20_000
 	maxOutlineDepth = 32
-	// maxPageMarks is how many bookmarks that lead to one page are looked for on it.
+	// maxPageMarks is how many bookmarks of a page are searched for in its text.
 	maxPageMarks = 300
 )
 
-// slideName is what programs call the slides and pages that have no title.
+// slideName matches default names of slides and pages.
 var slideName = regexp.MustCompile(`(?i)^(?:slide|folie|diapositive|dia|diapositiva|page|seite)\s*\d+$`)
 
-// bookmark is an entry of the outline.
+// A bookmark is an entry of the outline.
 type bookmark struct {
-	title string
-	level int     // from 1
-	page  int     // from 1
-	y     float64 // height on the page it leads to, in the space of the page
-	high  bool    // whether y is known
-	used  bool    // whether a heading was found for it
+	title  string
+	level  int     // from 1
+	page   int     // from 1
+	y      float64 // height on its page, in page space
+	hasY   bool    // y is known
+	isUsed bool    // it has a heading
 }
 
 // outline reads the bookmarks that lead to a page of the document, in order.
 func (f *file) outline(ctx context.Context, pages int) []bookmark {
 	var marks []bookmark
-	seen := make(map[uint64]bool) // an outline that leads back to itself must end
+	seen := make(map[uint64]bool) // an outline may contain a cycle
 	type entry struct {
 		handle uint64
 		level  int
@@ -55,15 +55,15 @@ func (f *file) outline(ctx context.Context, pages int) []bookmark {
 		if mark.title == "" || len(mark.title) > maxHeading || slideName.MatchString(mark.title) {
 			continue
 		}
-		if f.lead(ctx, at.handle, &mark); mark.page > 0 && mark.page <= pages {
+		if f.destination(ctx, at.handle, &mark); mark.page > 0 && mark.page <= pages {
 			marks = append(marks, mark)
 		}
 	}
 	return marks
 }
 
-// lead fills in where a bookmark leads to.
-func (f *file) lead(ctx context.Context, handle uint64, mark *bookmark) {
+// destination reads the page and height to which a bookmark leads.
+func (f *file) destination(ctx context.Context, handle uint64, mark *bookmark) {
 	target := f.call(ctx, "FPDFBookmark_GetDest", f.document, handle)
 	if target == 0 {
 		if action := f.call(ctx, "FPDFBookmark_GetAction", handle); action != 0 {
@@ -75,15 +75,15 @@ func (f *file) lead(ctx context.Context, handle uint64, mark *bookmark) {
 	}
 	mark.page = f.number(ctx, "FPDFDest_GetDestPageIndex", f.document, target) + 1
 	at := f.scratch
-	// Three flags and three numbers: whether x, y and the zoom are given, and what they are.
+	// Three flags and three numbers: x, y and zoom.
 	if f.number(ctx, "FPDFDest_GetLocationInPage", target, at+16, at+20, at+24, at, at+4, at+8) != 0 && f.word(20) != 0 {
 		place := make([]float64, 2)
 		f.floats(place)
-		mark.y, mark.high = place[1], true
+		mark.y, mark.hasY = place[1], true
 	}
 }
 
-// marksByPage returns the indexes of the bookmarks that lead to each page.
+// marksByPage returns the indexes of the bookmarks of each page.
 func marksByPage(outline []bookmark) map[int][]int {
 	pages := make(map[int][]int)
 	for b := range outline {
@@ -94,7 +94,7 @@ func marksByPage(outline []bookmark) map[int][]int {
 	return pages
 }
 
-// matchOutline makes headings of the lines of a page that the bookmarks name which lead to it.
+// matchOutline turns the lines of a page that its bookmarks name into headings.
 func matchOutline(groups []group, outline []bookmark, marks []int, words vocabulary) []group {
 	if len(marks) == 0 {
 		return groups
@@ -105,12 +105,12 @@ func matchOutline(groups []group, outline []bookmark, marks []int, words vocabul
 	}
 	for _, b := range marks {
 		mark := &outline[b]
-		wanted := letters(mark.title)
-		if wanted == "" {
+		title := letters(mark.title)
+		if title == "" {
 			continue
 		}
 		for i := range groups {
-			count := named(names[i], wanted)
+			count := matchingLines(names[i], title)
 			if count == 0 || groups[i].heading > 0 {
 				continue
 			}
@@ -119,14 +119,14 @@ func matchOutline(groups []group, outline []bookmark, marks []int, words vocabul
 			if len(groups) > len(names) {
 				names = slices.Insert(names, i+1, groups[i+1].names(words))
 			}
-			mark.used = true
+			mark.isUsed = true
 			break
 		}
 	}
 	return groups
 }
 
-// names returns the letters of the first line of a group, of the first two, and so on, for as many as a heading may have.
+// names returns the letters of the first line of a group, of its first two lines, and so on.
 func (g *group) names(words vocabulary) []string {
 	if g.table != nil {
 		return nil
@@ -143,9 +143,9 @@ func (g *group) names(words vocabulary) []string {
 	return names
 }
 
-// named returns how many lines of a group the title of a bookmark is, 0 when it is none. One of them may have a number
-// that the other has not.
-func named(names []string, wanted string) int {
+// matchingLines returns how many lines of a group are the title of a bookmark, 0 if they are not. Only one of them may
+// have a number.
+func matchingLines(names []string, wanted string) int {
 	const digits = "0123456789"
 	for k, have := range names {
 		if have == wanted || len(have) > 2 && strings.TrimLeft(have, digits) == strings.TrimLeft(wanted, digits) {
@@ -155,38 +155,38 @@ func named(names []string, wanted string) int {
 	return 0
 }
 
-// split makes a heading of the first lines of a group. Other lines are a group of their own.
+// split turns the first lines of a group into a heading, and the other lines into a group of their own.
 func split(groups []group, i, count, level int) []group {
 	g := &groups[i]
 	rest := *g
 	rest.lines = slices.Clone(g.lines[count:])
-	rest.marker, rest.first = "", false
-	g.lines, g.heading, g.running, g.marker, g.code = g.lines[:count:count], level, false, "", false
+	rest.marker, rest.isFirst = "", false
+	g.lines, g.heading, g.isRunning, g.marker, g.isCode = g.lines[:count:count], level, false, "", false
 	if len(rest.lines) == 0 {
 		return groups
 	}
 	return slices.Insert(groups, i+1, rest)
 }
 
-// insertMarks adds a heading for each bookmark that leads to a page and that no line of it names. The blocks of the page
-// begin at start.
+// insertMarks adds a heading for each bookmark of a page that its text does not contain. The blocks of the page begin
+// at start.
 func (a *assembler) insertMarks(p *page, start int, outline []bookmark, marks []int) {
-	said := ""
+	text := ""
 	for _, b := range marks {
 		mark := &outline[b]
-		if mark.used {
+		if mark.isUsed {
 			continue
 		}
-		mark.used = true
-		if said == "" {
-			said = lettersOf(a.blocks[start:])
+		mark.isUsed = true
+		if text == "" {
+			text = lettersOf(a.blocks[start:])
 		}
-		wanted := letters(mark.title)
-		if wanted == "" || strings.Contains(said, "\n"+wanted) || len(wanted) >= 8 && strings.Contains(said, wanted) {
+		title := letters(mark.title)
+		if title == "" || strings.Contains(text, "\n"+title) || len(title) >= 8 && strings.Contains(text, title) {
 			continue
 		}
 		at := start
-		if mark.high {
+		if mark.hasY {
 			_, y := p.turn.apply(0, mark.y)
 			for at < len(a.blocks) && a.blocks[at].y < y-1 {
 				at++
@@ -207,7 +207,7 @@ func (a *assembler) insertMarks(p *page, start int, outline []bookmark, marks []
 	}
 }
 
-// lettersOf returns the letters of blocks, each after a line end.
+// lettersOf returns the letters of blocks, each after a line break.
 func lettersOf(blocks []placed) string {
 	var b strings.Builder
 	for i := range blocks {

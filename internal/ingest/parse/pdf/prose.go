@@ -4,14 +4,15 @@ import (
 	"strings"
 )
 
-// prose returns the lines of a group as a paragraph in Markdown: links are marked, and lines that end early stay lines.
+// prose returns the lines of a group as a paragraph in Markdown. Links are marked, and lines that end early remain
+// lines.
 func (a *assembler) prose(g *group) string {
 	text := ""
 	var ranges []linked
 	for i := range g.lines {
 		l := &g.lines[i]
 		next := strings.TrimRight(l.text, " ")
-		if len(l.links) == 0 && !l.mono {
+		if len(l.links) == 0 && !l.isMono {
 			next = squeeze(strings.TrimSpace(next))
 		}
 		joined := joinLines(text, next, a.words)
@@ -41,7 +42,7 @@ func (a *assembler) prose(g *group) string {
 	return strings.TrimSpace(smooth(markLinks(text, ranges)))
 }
 
-// endsEarly tells whether a line ends where the next one could have gone on: an address, a verse.
+// endsEarly reports whether a line ends although the next word would fit, as in addresses and verses.
 func (g *group) endsEarly(i int) bool {
 	l, next := &g.lines[i], &g.lines[i+1]
 	if l.column != next.column || l.base >= next.base {
@@ -59,12 +60,12 @@ func (g *group) endsEarly(i int) bool {
 		}
 	}
 	if level < 2 && l.column == g.column && !isCentred(l, next) {
-		right = max(right, g.right) // no lines end below one another: the edge is that of the column
+		right = max(right, g.right) // no common right edge: the edge is that of the column
 	}
-	return l.apart || right-l.x1 > wordWidth(next)+0.2*(right-left)+l.size
+	return l.hasGaps || right-l.x1 > wordWidth(next)+0.2*(right-left)+l.size
 }
 
-// markLinks writes the links in a text as Markdown. The text of a link that is its target stays as it is.
+// markLinks returns a text with its links as Markdown. A link whose text is its target remains text.
 func markLinks(text string, ranges []linked) string {
 	if len(ranges) == 0 {
 		return text

@@ -11,52 +11,51 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 )
 
-// formatName is what errors call the format.
+// formatName is the name of the format in errors.
 const formatName = "PDF"
 
-// Recogniser reads the text in a picture.
-type Recogniser interface {
-	// Text returns the text in an image (PNG), paragraphs parted by empty lines, "" where there is none. Languages are
-	// ISO 639-1 codes and may be empty: then the recogniser chooses.
+// A Recognizer recognizes text in images.
+type Recognizer interface {
+	// Text returns the text in an image (PNG): paragraphs separated by empty lines, "" if there is none. Languages are
+	// ISO 639-1 codes. Without any, the recognizer chooses them.
 	Text(ctx context.Context, image []byte, languages []string) (string, error)
 }
 
-// Options sets a reader up. The zero value is useful.
+// Options configures a reader. The zero value is useful.
 type Options struct {
-	// CacheDir is a folder, made when missing, where the machine code is kept that compiling pdfium gives: then a start
-	// takes 0.1 s instead of 5 s. Nobody else may write there. With "" it is kept in memory only.
+	// CacheDir is a folder for compiled pdfium. It is created if it is missing. With it, a start takes 0.1 s instead of
+	// 5 s. No one else may have write access. With "", the code is only in memory.
 	CacheDir string
-	// Instances is how many documents are read at the same time, the number of processors by default.
+	// Instances is how many documents are read at the same time. The default is the number of processors.
 	Instances int
-	// MaxMemory is how much memory, in bytes, one document may take in pdfium; 512 MiB by default. A document that takes more
-	// is refused.
+	// MaxMemory is how much memory, in bytes, a document may use in pdfium. The default is 512 MiB. A document that
+	// needs more is refused.
 	MaxMemory int
-	// PageTime is the longest that one page may take, whatever time the document has; 30 seconds by default. A page that
-	// takes longer is left out.
+	// PageTime is how long a page may take. The default is 30 seconds. A page that takes longer is left out.
 	PageTime time.Duration
-	// OCR reads pages without text; nil when there is none.
-	OCR Recogniser
+	// OCR reads pages without text. It may be nil.
+	OCR Recognizer
 }
 
-// Reader reads PDF files. It is safe for concurrent use.
+// A Reader reads PDF files. It is safe for concurrent use.
 type Reader struct {
 	opt   Options
-	slots chan struct{} // holds one value for each instance at work
+	slots chan struct{} // one value for each running instance
 
 	mu       sync.Mutex
-	starting *start // under way or done; nil before the first use and after a failure
-	closed   bool
-	work     sync.WaitGroup // documents that are read, and the start
+	start    *start // running or done; nil before the first use and after a failure
+	isClosed bool
+	work     sync.WaitGroup // open documents and the start
 }
 
-// start is one attempt at starting pdfium.
+// start is an attempt to start pdfium.
 type start struct {
 	done   chan struct{} // closed when engine and err are set
 	engine *engine
 	err    error
 }
 
-// New makes a reader. It starts nothing: pdfium is started at the first use. Close it when it is no longer used.
+// New returns a reader. It starts pdfium at its first use. The caller must close it.
 func New(opt Options) *Reader {
 	if opt.Instances <= 0 {
 		opt.Instances = runtime.NumCPU()
@@ -72,29 +71,29 @@ func New(opt Options) *Reader {
 
 var errClosed = errors.New("read PDF: the reader is closed")
 
-// Close waits for the documents that are still being read and gives back what pdfium takes. Reading after it fails.
+// Close waits for open documents and frees pdfium. Read then fails.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	r.closed = true
+	r.isClosed = true
 	r.mu.Unlock()
 	r.work.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.starting == nil {
+	if r.start == nil {
 		return nil
 	}
-	engine := r.starting.engine
-	r.starting = nil
+	engine := r.start.engine
+	r.start = nil
 	return engine.close()
 }
 
-// Read reads one file. The error is *document.EncryptedError for a file that needs a password, *document.DamagedError for
-// a file of which nothing can be read, *document.LimitError for too many pages, too much text or a file that takes too
-// much memory, *document.UnsupportedError for a file of pictures when there is no recogniser, and wraps the context's
-// error when its time is up. Pages that cannot be read are left out and named in Extra["damaged"].
+// Read reads a file. The error is a *document.EncryptedError for a file that needs a password, a *document.DamagedError
+// for one without a readable page, a *document.LimitError for too many pages, too much text or too much memory, a
+// *document.UnsupportedError for images without a recognizer, or that of the context. Extra["damaged"] names unreadable
+// pages.
 func (r *Reader) Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	r.mu.Lock()
-	if r.closed {
+	if r.isClosed {
 		r.mu.Unlock()
 		return nil, errClosed
 	}
@@ -106,24 +105,24 @@ func (r *Reader) Read(ctx context.Context, in document.Source) (*document.Draft,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.recognise(ctx, in, read); err != nil {
+	if err := r.recognize(ctx, in, read); err != nil {
 		return nil, err
 	}
 	return assemble(ctx, in, read)
 }
 
-// started returns pdfium ready for use. Whoever comes while it is started waits for the same start.
+// started returns pdfium. Concurrent calls wait for the same start.
 func (r *Reader) started(ctx context.Context) (*engine, error) {
 	r.mu.Lock()
-	attempt := r.starting
+	attempt := r.start
 	if attempt == nil {
 		attempt = &start{done: make(chan struct{})}
-		r.starting = attempt
+		r.start = attempt
 		r.work.Go(func() {
 			attempt.engine, attempt.err = newEngine(context.WithoutCancel(ctx), r.opt)
 			if attempt.err != nil {
 				r.mu.Lock()
-				r.starting = nil
+				r.start = nil
 				r.mu.Unlock()
 			}
 			close(attempt.done)
@@ -138,7 +137,7 @@ func (r *Reader) started(ctx context.Context) (*engine, error) {
 	}
 }
 
-// acquire waits for the right to run an instance. The function returned gives it back.
+// acquire waits for a slot to run an instance. The returned function releases it.
 func (r *Reader) acquire(ctx context.Context) (func(), error) {
 	select {
 	case r.slots <- struct{}{}:

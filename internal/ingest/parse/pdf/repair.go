@@ -7,23 +7,23 @@ import (
 	"strconv"
 )
 
-// maxRepaired is how many pages of a broken file are looked for.
+// maxRepaired is how many pages of a damaged file are found.
 const maxRepaired = 20_000
 
 var (
-	// pageMark is what the dictionary of a page has and that of the tree of pages has not.
+	// pageMark matches the type of a page, not of the page tree.
 	pageMark = regexp.MustCompile(`/Type\s*/Page[^s\w]`)
-	// objectHead begins an object.
+	// objectHead matches the start of an object.
 	objectHead = regexp.MustCompile(`(\d{1,8})\s+(\d{1,5})\s+obj\s*<<[^>]*$`)
 )
 
-// repaired returns a file whose list of objects is lost, such as one whose end is missing, with a new list of the pages
-// that are still in it; nil when there are none. Pages whose dictionaries are compressed are not found.
+// repaired returns a file whose list of objects is missing, with a new list of the pages that it contains, or nil if
+// there are none. Pages in compressed objects are not found.
 func repaired(content []byte) []byte {
 	var pages []string
 	highest := 0
 	for _, at := range pageMark.FindAllIndex(content, maxRepaired) {
-		// What comes before the mark in the dictionary is short; an array or a dictionary in it may end with ">".
+		// The dictionary before the mark is short. An array or dictionary in it may end with ">".
 		window := content[max(0, at[0]-2048):at[0]]
 		if end := bytes.LastIndex(window, []byte("endobj")); end >= 0 {
 			window = window[end:]
@@ -43,7 +43,7 @@ func repaired(content []byte) []byte {
 	if len(pages) == 0 {
 		return nil
 	}
-	// Numbers beyond those of the file, which pdfium does not take too far.
+	// Numbers above those of the file, up to the highest that pdfium accepts.
 	catalog := min(highest+100_000, 4_000_000)
 	var b bytes.Buffer
 	b.Grow(len(content) + 16*len(pages) + 512)

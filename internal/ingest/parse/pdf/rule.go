@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// maxRules is how many lines a page may have to be looked through for tables: maps and plots have more.
+	// maxRules is how many lines a page may have to be searched for tables. Maps and plots have more.
 	maxRules = 3000
-	// maxPathCalls bounds how much of the drawing of a page is looked at.
+	// maxPathCalls limits the calls for the drawing of a page.
 	maxPathCalls = 20_000
-	// maxForms is how deep drawings in drawings are looked at.
+	// maxForms is how deep form objects are read.
 	maxForms = 3
-	// thin is how thick a filled shape may be to be taken for a line, in points.
+	// thin is the highest thickness, in points, of a filled shape that is a line.
 	thin = 2.6
 )
 
-// rule is a straight line that runs along or across the page, at a height or a distance from the left.
+// rule is a straight horizontal or vertical line, at a y or x position.
 type rule struct{ at, from, to float64 }
 
-// rules are the straight lines drawn on a page, in its space, and the dots, which may be the bullets of lists.
+// rules are the straight lines on a page, in page space, and the dots, which may be bullets.
 type rules struct {
 	level, upright []rule
 	dots           []dot
 }
 
-// dot is the middle of a small shape.
+// dot is the center of a small shape.
 type dot struct{ x, y float64 }
 
 func (r rules) uprights() []rule { return r.upright }
 
-// crosses tells whether an upright line stands between two points of a line of text.
+// crosses reports whether a vertical line is between two points of a line of text.
 func crosses(upright []rule, left, right, height float64) bool {
 	for i := range upright {
 		if u := &upright[i]; u.at >= left-0.5 && u.at <= right+0.5 && height >= u.from && height <= u.to {
@@ -42,14 +42,14 @@ func crosses(upright []rule, left, right, height float64) bool {
 	return false
 }
 
-// matrix is a transformation of points.
+// matrix is an affine transformation.
 type matrix [6]float64
 
 func (m matrix) apply(x, y float64) (float64, float64) {
 	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
 }
 
-// after returns the transformation that does inner first.
+// after returns the transformation that applies inner first.
 func (m matrix) after(inner matrix) matrix {
 	return matrix{
 		m[0]*inner[0] + m[2]*inner[1], m[1]*inner[0] + m[3]*inner[1],
@@ -58,14 +58,14 @@ func (m matrix) after(inner matrix) matrix {
 	}
 }
 
-// ruleReader collects the lines drawn on a page.
+// A ruleReader collects the lines of a page.
 type ruleReader struct {
 	*file
 	found rules
 	calls int
 }
 
-// rules reads the straight lines of a page, none where there are too many to be those of tables.
+// rules reads the straight lines of a page. It returns none if there are too many for tables.
 func (f *file) rules(ctx context.Context, handle uint64, objects int) rules {
 	reader := ruleReader{file: f}
 	for k := range objects {
@@ -112,7 +112,7 @@ func (r *ruleReader) matrix(ctx context.Context, object uint64) matrix {
 	return m
 }
 
-// path takes the lines of one path: a thin shape is one, the edges of a shape that is stroked are others.
+// path adds the lines of a path: a thin shape is a line, a stroked shape has edges.
 func (r *ruleReader) path(ctx context.Context, object uint64, within matrix) {
 	at := r.scratch
 	r.calls += 2
@@ -143,7 +143,7 @@ func (r *ruleReader) path(ctx context.Context, object uint64, within matrix) {
 	}
 }
 
-// edges takes the straight edges of a path.
+// edges adds the straight edges of a path.
 func (r *ruleReader) edges(ctx context.Context, object uint64, within matrix) {
 	const lineTo, curveTo, moveTo = 0, 1, 2
 	count := r.number(ctx, "FPDFPath_CountSegments", object)
@@ -186,7 +186,7 @@ func (r *ruleReader) edges(ctx context.Context, object uint64, within matrix) {
 	}
 }
 
-// mergeRules joins the lines that continue one another.
+// mergeRules joins lines that continue each other.
 func mergeRules(list []rule) []rule {
 	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
 	var merged []rule
@@ -210,7 +210,7 @@ func mergeRules(list []rule) []rule {
 	return merged
 }
 
-// turned returns the lines in the space of text that runs in a direction, none for text that is slanted.
+// turned returns the lines in the space of text in a direction, none for slanted text.
 func (r rules) turned(t turn) rules {
 	if t%90 != 0 {
 		return rules{}
@@ -237,7 +237,7 @@ func (r rules) turned(t turn) rules {
 	return result
 }
 
-// bullets puts a bullet before the text to the left of which a dot is drawn.
+// bullets adds bullets to spans with a dot on their left.
 func (r rules) bullets(spans []span) {
 	if len(r.dots) == 0 {
 		return

@@ -13,24 +13,24 @@ import (
 const (
 	// edgeLines is how many lines at each edge of a page may be running.
 	edgeLines = 3
-	// edgeShare is how much of the height of a page its edges are. A single line beyond them is at the edge as well when it
-	// is set apart from the others.
+	// edgeShare is the share of a page's height that belongs to its edges. A single line further inside, with a gap to
+	// the others, is at the edge too.
 	edgeShare = 0.085
 )
 
-// edge is what tells whether a line at the edge of a page runs from page to page: what it says, and where it stands.
+// edge identifies a line at the edge of pages by text and position.
 type edge struct {
 	text   string
-	offset int // of the number in the text to the number of the page
-	place  int // from the upper edge of the page, in steps of 4 points
+	offset int // of the number in the text from the page number
+	place  int // from the upper edge, in steps of 4 points
 }
 
-// markRunning marks the headers, footers and page numbers that repeat from page to page. All but the first of them, and
-// all page numbers, are taken away; what stays is left out of the flow of the text.
+// markRunning marks headers, footers and page numbers that repeat on pages. It removes page numbers, and all but the
+// first of the others.
 func markRunning(pages []page, m measures) {
-	least := 3
+	minPages := 3
 	if len(pages) < 4 {
-		least = 2
+		minPages = 2
 	}
 	if len(pages) < 2 {
 		return
@@ -54,13 +54,13 @@ func markRunning(pages []page, m measures) {
 		drop := make(map[int]bool)
 		for _, k := range p.edgeLines(m) {
 			l := &p.lines[k]
-			said, found := p.runs(l, counts, least, max(3, len(pages)/4), m.body)
+			text, found := p.runs(l, counts, minPages, max(3, len(pages)/4), m.body)
 			if !found {
 				continue
 			}
-			l.running = true
-			drop[k] = kept[said] || !strings.ContainsFunc(said, unicode.IsLetter)
-			kept[said] = true
+			l.isRunning = true
+			drop[k] = kept[text] || !strings.ContainsFunc(text, unicode.IsLetter)
+			kept[text] = true
 		}
 		if len(drop) > 0 {
 			at := -1
@@ -69,10 +69,10 @@ func markRunning(pages []page, m measures) {
 	}
 }
 
-// runs tells whether a line runs from page to page, and what it says without the number of the page. A line that is set
-// larger than the body may be a heading: it has to be the same on many pages.
-func (p *page) runs(l *line, counts map[edge]int, least, many int, body float64) (string, bool) {
-	large := l.size > 1.1*body
+// runs reports whether a line repeats on pages, and returns its text without the page number. A line in a large font
+// may be a heading, so its text must be on many pages.
+func (p *page) runs(l *line, counts map[edge]int, minPages, manyPages int, body float64) (string, bool) {
+	isLarge := l.size > 1.1*body
 	if l.size > 1.6*body {
 		return "", false
 	}
@@ -84,7 +84,7 @@ func (p *page) runs(l *line, counts map[edge]int, least, many int, body float64)
 			pages += counts[beside]
 		}
 		switch {
-		case pages < least, e.text == anyText && pages < 3, large && e.text != "#" && (pages < many || e.offset != math.MinInt):
+		case pages < minPages, e.text == anyText && pages < 3, isLarge && e.text != "#" && (pages < manyPages || e.offset != math.MinInt):
 		case e.text == anyText:
 			return strings.Trim(strings.Join(strings.Fields(l.text), " "), "0123456789ivxlc -–|"), true
 		default:
@@ -106,7 +106,7 @@ func (p *page) edgeLines(m measures) []int {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.lines[a].base, p.lines[b].base) })
-	var rows [][]int // what stands side by side
+	var rows [][]int // lines at the same height
 	for i, k := range order {
 		if l := &p.lines[k]; i == 0 || l.base-p.lines[order[i-1]].base > 0.5*l.size {
 			rows = append(rows, nil)
@@ -115,7 +115,7 @@ func (p *page) edgeLines(m measures) []int {
 	}
 	high, low := p.top+edgeShare*(p.bottom-p.top), p.bottom-edgeShare*(p.bottom-p.top)
 	last := len(rows) - 1
-	apart := func(i, other int) bool {
+	hasGap := func(i, other int) bool {
 		l, o := &p.lines[rows[i][0]], &p.lines[rows[other][0]]
 		return math.Abs(o.base-l.base) > 1.6*m.leading*max(o.size, l.size)
 	}
@@ -123,9 +123,9 @@ func (p *page) edgeLines(m measures) []int {
 	for i, row := range rows {
 		switch base := p.lines[row[0]].base; {
 		case base < high && i < edgeLines, base > low && i > last-edgeLines:
-		case i == 0 && last > 0 && apart(0, 1), i == last && last > 0 && apart(last, last-1):
+		case i == 0 && last > 0 && hasGap(0, 1), i == last && last > 0 && hasGap(last, last-1):
 		case i < edgeLines || i > last-edgeLines:
-			for _, k := range row { // the number of a page may stand further in than other lines
+			for _, k := range row { // a page number may be further inside than other lines
 				if slices.ContainsFunc(p.edges(&p.lines[k]), func(e edge) bool { return e.text == "#" }) {
 					chosen = append(chosen, k)
 				}
@@ -139,7 +139,7 @@ func (p *page) edgeLines(m measures) []int {
 	return chosen
 }
 
-// edges returns as what a line may run: with one of its numbers as that of the page, or as it is.
+// edges returns the edges that a line may be: with one of its numbers as the page number, or with its text.
 func (p *page) edges(l *line) []edge {
 	const longest = 200
 	if len(l.text) > longest {
@@ -162,13 +162,13 @@ func (p *page) edges(l *line) []edge {
 		text := strings.Join(words, " ")
 		words[i] = before
 		if i == 0 || i == len(words)-1 {
-			// A header that changes with the chapter, but for the number of the page.
+			// A header that changes, except for the page number.
 			found = append(found, edge{text: anyText, offset: number - p.number, place: place})
 		}
 		if isPageWord(text) {
 			text = "#"
 		}
-		// The number may stand left on one page and right on the next.
+		// The number may be on the left and right in turn.
 		found = append(found, edge{text: text, offset: number - p.number, place: place})
 	}
 	for _, piece := range l.pieces {
@@ -179,16 +179,16 @@ func (p *page) edges(l *line) []edge {
 	return append(found, edge{text: strings.Join(words, " "), place: place, offset: math.MinInt})
 }
 
-// anyText stands for the text beside the number of a page.
+// anyText stands for any text beside a page number.
 const anyText = "\x00"
 
-// pageWord is a line that says nothing but which page it is.
+// pageWord matches a line with only a page number, in which # stands for the number.
 var pageWord = regexp.MustCompile(`(?i)^\W*(?:page|pages|seite|blatt|p\.|s\.|página|pagina|strona|sida|side|sivu|pág\.)?\s*#\s*(?:(?:of|von|de|di|sur|van|av|af|/|\|)\s*\d+)?\s*(?:页|ページ|頁|page)?\W*$`)
 
-// isPageWord recognises such lines, in which # stands for the number.
+// isPageWord reports whether a line is only a page number.
 func isPageWord(text string) bool { return pageWord.MatchString(text) }
 
-// roman reads a small number in Roman figures, 0 when it is none.
+// roman parses a small Roman numeral. It returns 0 for an invalid one.
 func roman(text string) int {
 	if text == "" || len(text) > 8 {
 		return 0

@@ -41,7 +41,7 @@ func (r *reciter) Text(_ context.Context, image []byte, languages []string) (str
 }
 
 // readWith reads with a recogniser.
-func readWith(t *testing.T, recogniser pdf.Recogniser, content []byte) (*document.Draft, error) {
+func readWith(t *testing.T, recogniser pdf.Recognizer, content []byte) (*document.Draft, error) {
 	t.Helper()
 	reader := pdf.New(pdf.Options{CacheDir: cacheDir, OCR: recogniser})
 	t.Cleanup(func() {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tidy takes away what does not belong into text: control characters, private characters, marks of byte order.
+// tidy removes control characters, private characters and byte order marks.
 func tidy(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -27,15 +27,14 @@ func tidy(text string) string {
 	}, text)
 }
 
-// softHyphen marks a hyphen that may stand there only because the line ended.
+// softHyphen marks a hyphen that may only be there because of a line break.
 const softHyphen = '\u00ad'
 
-// spell appends what a glyph is written as, nothing for what is no text. Pictorial tells that its font is made of signs,
-// not letters.
-func spell(text []byte, r rune, pictorial bool) []byte {
+// spell appends the text of a glyph. isPictorial is set for a font of symbols.
+func spell(text []byte, r rune, isPictorial bool) []byte {
 	switch {
 	case r == 2, r == 0xFFFE:
-		// What pdfium gives for a hyphen at the end of a line.
+		// pdfium's character for a hyphen at the end of a line.
 		return utf8.AppendRune(text, softHyphen)
 	case r >= 0x20 && r < 0x7f:
 		return append(text, byte(r))
@@ -44,7 +43,7 @@ func spell(text []byte, r rune, pictorial bool) []byte {
 	case r >= 0xFB00 && r <= 0xFB06:
 		return append(text, ligatures[r-0xFB00]...)
 	case r >= 0xF000 && r <= 0xF0FF:
-		return private(text, r, pictorial)
+		return private(text, r, isPictorial)
 	case unicode.Is(unicode.Co, r), r == utf8.RuneError, r == 0xFEFF, r == 0x200B, r == 0x2060, r >= 0xFFF0 && r <= 0xFFFF:
 		return text
 	}
@@ -53,20 +52,20 @@ func spell(text []byte, r rune, pictorial bool) []byte {
 
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
 
-// private spells the private characters that fonts of signs use: their code is that of the font. The bullets among them
-// are those of Symbol and Wingdings; in any other font the code is that of a letter.
-func private(text []byte, r rune, pictorial bool) []byte {
+// private appends the text of a private character of a symbol font, which has the code of the font. Bullets are those
+// of Symbol and Wingdings. In other fonts the code is that of a letter.
+func private(text []byte, r rune, isPictorial bool) []byte {
 	switch r {
 	case 0xF0B7, 0xF0A7, 0xF0A8, 0xF076, 0xF0D8, 0xF0FC, 0xF06E, 0xF06C, 0xF071, 0xF0E0, 0xF0F0, 0xF02D, 0xF0BE, 0xF09F, 0xF09E, 0xF077:
 		return append(text, "•"...)
 	}
-	if code := r - 0xF000; !pictorial && code > 0x20 && code < 0x7f {
+	if code := r - 0xF000; !isPictorial && code > 0x20 && code < 0x7f {
 		return append(text, byte(code))
 	}
 	return text
 }
 
-// compose joins letters and the marks that follow them, which some programs write apart.
+// compose joins letters with combining marks after them.
 func compose(text string) string {
 	if norm.NFC.IsNormalString(text) {
 		return text
@@ -74,13 +73,13 @@ func compose(text string) string {
 	return norm.NFC.String(text)
 }
 
-// isRightToLeft reports letters of scripts that are written from right to left.
+// isRightToLeft reports whether a letter belongs to a script that is written from right to left.
 func isRightToLeft(r rune) bool {
 	return r >= 0x590 && r <= 0x8FF || r >= 0xFB1D && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFC || r >= 0x10800 && r <= 0x10FFF ||
 		r >= 0x1E800 && r <= 0x1EFFF
 }
 
-// isIdeographic reports characters of scripts that put no blanks between words.
+// isIdeographic reports whether a character belongs to a script without blanks between words.
 func isIdeographic(r rune) bool {
 	return r >= 0x2E80 && r <= 0x9FFF && r != 0x3000 || r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFF9F || r >= 0x20000 && r <= 0x3FFFF
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// table is a table that was found on a page.
+// A table is a table on a page.
 type table struct {
-	above, below   []string // what stands in rows of its own before and after the cells: a caption
+	above, below   []string // rows of a single cell before and after the table: a caption
 	rows           [][]string
 	x0, y0, x1, y1 float64
 	edges          []float64 // between the columns
@@ -19,24 +19,24 @@ type table struct {
 }
 
 const (
-	// maxCells is how many cells a table of drawn lines may have.
+	// maxCells is how many cells a table with drawn lines may have.
 	maxCells = 20_000
-	// maxCellText is how long the text of a cell may be: longer text stands in a box that arranges the page.
+	// maxCellText is the longest text of a cell. Longer text is in a box that arranges the page.
 	maxCellText = 1200
 )
 
-// segment returns the table as a part of a page.
+// segment returns the table as a segment of a page.
 func (t *table) segment() segment {
 	return segment{x0: t.x0, x1: t.x1, top: t.y0, bottom: t.y1, base: t.y0 + t.size, size: t.size, order: t.order, glyphs: t.glyphs, table: t}
 }
 
-// grid is a net of drawn lines.
+// A grid is drawn lines that touch.
 type grid struct {
-	xs, ys         []float64 // the places of its lines
+	xs, ys         []float64 // positions of its lines
 	level, upright []rule
 }
 
-// ruledTables finds the tables whose cells are drawn, and returns the spans that stand in none.
+// ruledTables returns the tables with drawn cells, and the spans outside of them.
 func ruledTables(drawn rules, spans []span) ([]*table, []span) {
 	var tables []*table
 	for _, net := range gridsOf(drawn) {
@@ -49,7 +49,7 @@ func ruledTables(drawn rules, spans []span) ([]*table, []span) {
 	return tables, spans
 }
 
-// gridsOf returns the nets of lines that touch.
+// gridsOf returns the grids of lines.
 func gridsOf(drawn rules) []grid {
 	const near = 3
 	levels, uprights := drawn.level, drawn.upright
@@ -98,7 +98,7 @@ func gridsOf(drawn rules) []grid {
 		if len(net.level) < 2 || len(net.upright) == 0 {
 			continue
 		}
-		net.places()
+		net.setPositions()
 		if rows, columns := len(net.ys)-1, len(net.xs)-1; rows >= 1 && columns >= 2 && rows*columns <= maxCells {
 			grids = append(grids, *net)
 		}
@@ -106,8 +106,8 @@ func gridsOf(drawn rules) []grid {
 	return grids
 }
 
-// places finds where the lines of a net stand. A net may be open at its edges: then the ends of its lines are the edges.
-func (g *grid) places() {
+// setPositions sets the positions of the lines. If the grid is open at an edge, the ends of its lines are the edge.
+func (g *grid) setPositions() {
 	for _, u := range g.upright {
 		g.xs = append(g.xs, u.at)
 	}
@@ -140,7 +140,7 @@ func ends(low, high float64, places []float64, open float64) []float64 {
 	return more
 }
 
-// distinct sorts places and makes those that are nearly the same one.
+// distinct sorts positions and joins those that are nearly equal.
 func distinct(places []float64) []float64 {
 	slices.Sort(places)
 	kept := places[:0]
@@ -152,10 +152,10 @@ func distinct(places []float64) []float64 {
 	return kept
 }
 
-// walls tells which sides of cells are drawn.
+// walls are the drawn sides of cells.
 type walls struct {
 	columns     int
-	left, above []bool // whether a line stands left of a cell, above it
+	left, above []bool // whether there is a line on the left of a cell, above it
 }
 
 func (g *grid) walls() walls {
@@ -194,7 +194,7 @@ func nearest(places []float64, at float64) int {
 	return i
 }
 
-// table puts the spans in a net into its cells. It returns nil when the net is no table, and the spans that stand outside.
+// table puts the spans inside of a grid into its cells. It returns nil if the grid is no table, and the spans outside.
 func (g *grid) table(spans []span) (*table, []span) {
 	rows, columns := len(g.ys)-1, len(g.xs)-1
 	t := &table{x0: g.xs[0], x1: g.xs[columns], y0: g.ys[0], y1: g.ys[rows], order: math.MaxInt, edges: g.xs}
@@ -222,26 +222,25 @@ func (g *grid) table(spans []span) (*table, []span) {
 		t.addRow(boxes[r*columns : (r+1)*columns])
 	}
 	t.trim()
-	if !t.plausible() {
+	if !t.isPlausible() {
 		return nil, spans
 	}
 	return t, rest
 }
 
-// cellAt returns between which two places a value lies.
+// cellAt returns the index of the interval that contains a value.
 func cellAt(places []float64, value float64) int {
 	i, _ := slices.BinarySearch(places, value)
 	return min(max(i-1, 0), len(places)-2)
 }
 
-// cellLine is what stands on one base line of a cell.
+// A cellLine is the text on a base line of a cell.
 type cellLine struct {
 	base, size float64
 	text       string
 }
 
-// addRow adds a row of cells. Where only the columns are drawn, what stands side by side in them on the same base lines are
-// rows.
+// addRow adds a row of cells. If only the columns are drawn, texts on the same base line are rows.
 func (t *table) addRow(boxes [][]span) {
 	lines := make([][]cellLine, len(boxes))
 	var bases []float64
@@ -253,7 +252,7 @@ func (t *table) addRow(boxes [][]span) {
 	}
 	bases = distinct(bases)
 	full, first := 0, 0
-	counts := make([]int, len(bases)) // in how many cells something stands on a base line
+	counts := make([]int, len(bases)) // in how many cells a base line has text
 	for c := range lines {
 		last := -1
 		for _, l := range lines[c] {
@@ -326,8 +325,8 @@ func joinCell(lines []cellLine) string {
 	return cellOf(text)
 }
 
-// joinCells puts two lines of a cell together. A text that is too long for a cell grows no further: what it stands in will
-// be no table.
+// joinCells joins two lines of a cell. A text that is too long for a cell does not grow further, since the grid is no
+// table.
 func joinCells(a, b string) string {
 	if len(a) > 2*maxCellText {
 		return a
@@ -335,8 +334,8 @@ func joinCells(a, b string) string {
 	return joinLines(a, b, nil)
 }
 
-// trim takes away the rows and columns in which nothing stands, and makes rows of a single cell at the beginning and the
-// end of the table text before and after it.
+// trim removes empty rows and columns. Rows of a single cell at the start and end become text before and after the
+// table.
 func (t *table) trim() {
 	used := func(row []string) int {
 		n := 0
@@ -375,8 +374,8 @@ func (t *table) trim() {
 	}
 }
 
-// plausible tells a table from a frame and from boxes that arrange a page.
-func (t *table) plausible() bool {
+// isPlausible reports whether the cells are a table, and not a frame or boxes that arrange a page.
+func (t *table) isPlausible() bool {
 	if len(t.rows) < 2 || len(t.rows[0]) < 2 {
 		return false
 	}

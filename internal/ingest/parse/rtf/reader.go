@@ -21,6 +21,7 @@ const maxGroups = 10_000
 // links, footnotes at the end of their section, comments after their paragraph, and headers and footers once at the
 // end. Deleted and hidden text is left out. Blocks have pages only if the file has as many page breaks as it declares.
 // Extra["damaged"] names the damage of a broken file.
+//
 // The error is a *document.DamagedError if there is no text, a *document.LimitError, or that of the context.
 func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	content, found := trimStart(in.Content)

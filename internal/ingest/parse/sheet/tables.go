@@ -19,14 +19,17 @@ const (
 
 // Tables collects the rows of sheets. It turns them into blocks: a heading for each sheet that has text, its tables,
 // and lines of a single cell above or below a table as paragraphs.
+//
 // Empty rows separate tables. A table continues after one or two empty rows if the next rows have the same columns, and
 // numbers, dates and codes where the table has them, or if they are a total in its last columns. A table of several
 // rows of texts continues after one empty row. A row that repeats the header starts a new table. Adjacent tables are
 // one, unless the file defines them: an empty column usually is space within a table.
+//
 // The header of a table is its first row of texts above rows with numbers. Rows of groups above it ("Sales" over "Q1"
 // and "Q2") and a row of units below it are joined with it: "Sales / Q1". A header may contain years, dates and
 // consecutive numbers. If the first row is like all others, the letters of the columns are the header. Columns without
 // text are left out.
+//
 // Tables is not safe for concurrent use.
 type Tables struct {
 	blocks  []document.Block
