@@ -64,7 +64,7 @@ func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 		return local.Run{}, err
 	}
 	if !found || told.Demo {
-		r.console.Note("Magpie runs in %s already (process %d).", folder.Path(), pid)
+		r.console.Note("Magpie already runs in %s (process %d).", folder.Path(), pid)
 	}
 	run, err := folder.AwaitDemo(r)
 	if busy := (*local.BusyError)(nil); errors.As(err, &busy) {

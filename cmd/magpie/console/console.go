@@ -15,28 +15,28 @@ import (
 	"github.com/magpie-search/magpie/internal/humanize"
 )
 
-// Console is where a command writes. Results go to the output, everything else
-// to the error output, so that a pipe gets results only.
+// Console writes the results of a command to the output and everything else to the
+// error output, so that a pipe receives results only.
 type Console struct {
 	out, err           io.Writer
-	outWidth, errWidth int // columns; 0 when it is no terminal
+	outWidth, errWidth int // columns; 0 if not a terminal
 	color              bool
 	json               bool
 	now                func() time.Time
 }
 
-// Options of a console.
+// Options configures a Console.
 type Options struct {
 	Out, Err io.Writer
-	// JSON makes results JSON and silences the narration.
+	// JSON prints results as JSON and suppresses notes and progress.
 	JSON bool
-	// Plain turns colours and moving lines off.
+	// Plain disables colours and progress bars.
 	Plain bool
-	// Now is the clock; nil is the system's.
+	// Now is the clock; default time.Now.
 	Now func() time.Time
 }
 
-// New makes a console. A writer that is a terminal gets colours and progress bars.
+// New returns a console. Terminals get colours and progress bars.
 func New(o Options) *Console {
 	c := &Console{out: o.Out, err: o.Err, json: o.JSON, now: o.Now}
 	if c.now == nil {
@@ -49,7 +49,7 @@ func New(o Options) *Console {
 	return c
 }
 
-// width is the number of columns of a terminal, 0 for everything else.
+// width returns the number of columns of a terminal, or 0 for other writers.
 func width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -65,10 +65,10 @@ func width(w io.Writer) int {
 	return int(size.Col)
 }
 
-// JSON reports whether results are to be JSON.
+// JSON reports whether results are printed as JSON.
 func (c *Console) JSON() bool { return c.json }
 
-// Result prints value as JSON where JSON is wanted and calls plain otherwise.
+// Result prints value as JSON if Options.JSON is set, and calls plain otherwise.
 func (c *Console) Result(value any, plain func()) error {
 	if !c.json {
 		plain()
@@ -78,35 +78,35 @@ func (c *Console) Result(value any, plain func()) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+		return fmt.Errorf("write result: %w", err)
 	}
 	return nil
 }
 
 // Printf writes to the output.
 func (c *Console) Printf(format string, arguments ...any) {
-	_, _ = fmt.Fprintf(c.out, format, arguments...) // nothing can be done about a closed pipe
+	_, _ = fmt.Fprintf(c.out, format, arguments...) // the pipe may be closed
 }
 
-// Note writes a line of narration to the error output; nothing with JSON.
+// Note writes a line to the error output unless Options.JSON is set.
 func (c *Console) Note(format string, arguments ...any) {
 	if !c.json {
 		_, _ = fmt.Fprintf(c.err, format+"\n", arguments...)
 	}
 }
 
-// Warn writes a line to the error output, with JSON too.
+// Warn writes a line to the error output, also if Options.JSON is set.
 func (c *Console) Warn(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.err, format+"\n", arguments...)
 }
 
-// Step runs one step of a longer story and says afterwards how long it took.
-func (c *Console) Step(what string, do func() error) error {
-	began := c.now()
+// Step runs a step and then prints its name and duration.
+func (c *Console) Step(name string, do func() error) error {
+	start := c.now()
 	if err := do(); err != nil {
 		return err
 	}
-	c.Note("%s  %s", pad(what, 58), humanize.Duration(c.now().Sub(began)))
+	c.Note("%s  %s", pad(name, 58), humanize.Duration(c.now().Sub(start)))
 	return nil
 }
 
@@ -117,10 +117,10 @@ func pad(text string, columns int) string {
 	return text
 }
 
-// Table prints rows in aligned columns; an empty one prints what none says.
-func (c *Console) Table(header []string, rows [][]string, none string) {
+// Table prints rows in aligned columns. Without rows it prints the text empty.
+func (c *Console) Table(header []string, rows [][]string, empty string) {
 	if len(rows) == 0 {
-		c.Note("%s", none)
+		c.Note("%s", empty)
 		return
 	}
 	table := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
@@ -131,10 +131,10 @@ func (c *Console) Table(header []string, rows [][]string, none string) {
 		}
 		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
-	_ = table.Flush() // a closed pipe again
+	_ = table.Flush() // the pipe may be closed
 }
 
-// Pairs prints names and values below each other.
+// Pairs prints names and values in aligned columns.
 func (c *Console) Pairs(pairs ...[2]string) {
 	longest := 0
 	for _, pair := range pairs {
@@ -145,11 +145,12 @@ func (c *Console) Pairs(pairs ...[2]string) {
 	}
 }
 
-// oneLine keeps what others wrote from moving the cursor or breaking a table.
+// oneLine removes line breaks and control characters, so that a text cannot move the
+// cursor or break a table.
 func oneLine(text string) string { return clean(text, false) }
 
-// Text takes control characters, with which a document could rewrite the
-// screen, out of a text and keeps its lines.
+// Text removes control characters except line breaks, so that a text cannot
+// manipulate the terminal.
 func Text(text string) string { return clean(text, true) }
 
 func clean(text string, lines bool) string {

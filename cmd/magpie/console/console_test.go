@@ -20,7 +20,7 @@ func consoleOf(json bool) (*console.Console, *bytes.Buffer, *bytes.Buffer, *cloc
 	return console.New(console.Options{Out: &out, Err: &err, JSON: json, Now: tick.now}), &out, &err, tick
 }
 
-func TestResultsAndNarrationAreKeptApart(t *testing.T) {
+func TestResultsAndNotesAreSeparate(t *testing.T) {
 	t.Parallel()
 	c, out, err, _ := consoleOf(false)
 	c.Note("a note")
@@ -40,7 +40,7 @@ func TestResultsAndNarrationAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestSnippetsAreReadableAndHarmless(t *testing.T) {
+func TestSnippetsAreReadableAndSafe(t *testing.T) {
 	t.Parallel()
 	c, _, _, _ := consoleOf(false)
 	for snippet, want := range map[string]string{
@@ -56,7 +56,7 @@ func TestSnippetsAreReadableAndHarmless(t *testing.T) {
 	}
 }
 
-func TestTablesKeepTheirRows(t *testing.T) {
+func TestTableRows(t *testing.T) {
 	t.Parallel()
 	c, out, err, _ := consoleOf(false)
 	c.Table([]string{"ID", "NAME"}, [][]string{{"1", "two\nlines"}, {"22", "x\x1b[31m"}}, "nothing")
@@ -69,7 +69,7 @@ func TestTablesKeepTheirRows(t *testing.T) {
 	}
 }
 
-func TestProgressWritesLinesWhereNothingMoves(t *testing.T) {
+func TestProgressPrintsLinesWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	c, _, err, tick := consoleOf(false)
 	p := c.Progress("sync")
@@ -84,7 +84,7 @@ func TestProgressWritesLinesWhereNothingMoves(t *testing.T) {
 	}
 }
 
-func TestStepsTellTheirTimeOrTheirError(t *testing.T) {
+func TestStepPrintsItsDurationOrReturnsTheError(t *testing.T) {
 	t.Parallel()
 	c, _, err, tick := consoleOf(false)
 	if e := c.Step("work", func() error { tick.at = tick.at.Add(1500 * time.Millisecond); return nil }); e != nil {

@@ -8,40 +8,40 @@ import (
 
 const (
 	barCells = 24
-	// plainEvery is how often a progress is written where lines cannot move.
-	plainEvery = 3 * time.Second
-	// drawEvery is how often a moving line is drawn anew.
-	drawEvery = 80 * time.Millisecond
+	// lineInterval is the time between two progress lines without a terminal.
+	lineInterval = 3 * time.Second
+	// drawInterval is the time between two updates of the progress bar.
+	drawInterval = 80 * time.Millisecond
 )
 
-// Progress shows how far a long work is: a moving bar on a terminal, a line
-// from time to time elsewhere, nothing with JSON.
+// Progress displays the progress of an operation: a bar on a terminal, and a line
+// every few seconds elsewhere. It displays nothing if Options.JSON is set.
 type Progress struct {
 	console *Console
 	label   string
-	began   time.Time
+	start   time.Time
 	last    time.Time
 	drawn   bool
 }
 
-// Progress begins the display of a work.
+// Progress returns the display of an operation that starts now.
 func (c *Console) Progress(label string) *Progress {
-	p := &Progress{console: c, label: oneLine(label), began: c.now()}
+	p := &Progress{console: c, label: oneLine(label), start: c.now()}
 	if c.errWidth == 0 {
-		p.last = p.began // a short work needs no line of its own
+		p.last = p.start // no line for short operations
 	}
 	return p
 }
 
-// Show displays that done of total pieces are done; a total of 0 is not known
-// yet. note stands behind it.
+// Show displays the number of finished parts, the total, which is 0 if unknown, and a
+// note.
 func (p *Progress) Show(done, total int, note string) {
 	now := p.console.now()
-	pause := plainEvery
+	interval := lineInterval
 	if p.console.errWidth > 0 {
-		pause = drawEvery
+		interval = drawInterval
 	}
-	if p.console.json || !p.last.IsZero() && now.Sub(p.last) < pause {
+	if p.console.json || !p.last.IsZero() && now.Sub(p.last) < interval {
 		return
 	}
 	p.last = now
@@ -50,11 +50,11 @@ func (p *Progress) Show(done, total int, note string) {
 
 func (p *Progress) draw(done, total int, note string, now time.Time) {
 	rate := ""
-	if passed := now.Sub(p.began).Seconds(); passed > 0.2 && done > 0 {
-		rate = fmt.Sprintf(" · %.0f/s", float64(done)/passed)
+	if elapsed := now.Sub(p.start).Seconds(); elapsed > 0.2 && done > 0 {
+		rate = fmt.Sprintf(" · %.0f/s", float64(done)/elapsed)
 	}
 	if p.console.errWidth == 0 {
-		p.console.Note("%s: %d of %d%s%s", p.label, done, total, rate, behind(note))
+		p.console.Note("%s: %d of %d%s%s", p.label, done, total, rate, suffix(note))
 		return
 	}
 	filled := 0
@@ -62,12 +62,12 @@ func (p *Progress) draw(done, total int, note string, now time.Time) {
 		filled = min(barCells, barCells*done/total)
 	}
 	line := fmt.Sprintf("%s [%s%s] %d/%d%s%s", p.label, strings.Repeat("█", filled), strings.Repeat("░", barCells-filled),
-		done, total, rate, behind(note))
+		done, total, rate, suffix(note))
 	_, _ = fmt.Fprint(p.console.err, "\r\x1b[K"+clip(line, p.console.errWidth-1))
 	p.drawn = true
 }
 
-// Done removes the moving line and writes what is said last.
+// Done removes the bar and prints a final note, if any.
 func (p *Progress) Done(format string, arguments ...any) {
 	if p.drawn {
 		_, _ = fmt.Fprint(p.console.err, "\r\x1b[K")
@@ -78,7 +78,7 @@ func (p *Progress) Done(format string, arguments ...any) {
 	}
 }
 
-func behind(note string) string {
+func suffix(note string) string {
 	if note == "" {
 		return ""
 	}

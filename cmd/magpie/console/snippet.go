@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The sequences that a terminal reads as styles.
+// Escape sequences of styles.
 const (
 	styleMark  = "\x1b[1;33m"
 	styleBold  = "\x1b[1m"
@@ -13,10 +13,10 @@ const (
 	styleReset = "\x1b[0m"
 )
 
-// Bold makes text bold where the output shows colours.
+// Bold returns text in bold if the output has colours.
 func (c *Console) Bold(text string) string { return c.style(styleBold, text) }
 
-// Faint makes text faint where the output shows colours.
+// Faint returns faint text if the output has colours.
 func (c *Console) Faint(text string) string { return c.style(styleFaint, text) }
 
 func (c *Console) style(code, text string) string {
@@ -27,8 +27,8 @@ func (c *Console) style(code, text string) string {
 	return code + text + styleReset
 }
 
-// Snippet turns a snippet of HTML-escaped text with <mark> into a line for the
-// output: marked words stand out, in colour or between asterisks.
+// Snippet converts a snippet, which is HTML-escaped text with <mark>, to a line.
+// Marked words are coloured or between asterisks.
 func (c *Console) Snippet(snippet string) string {
 	open, closing := "*", "*"
 	if c.color {
@@ -36,19 +36,19 @@ func (c *Console) Snippet(snippet string) string {
 	}
 	var line strings.Builder
 	for {
-		before, rest, found := strings.Cut(snippet, "<mark>")
+		before, after, found := strings.Cut(snippet, "<mark>")
 		line.WriteString(collapse(before))
 		if !found {
 			return strings.TrimSpace(line.String())
 		}
-		marked, after, _ := strings.Cut(rest, "</mark>")
+		marked, after, _ := strings.Cut(after, "</mark>")
 		line.WriteString(open + collapse(marked) + closing)
 		snippet = after
 	}
 }
 
-// collapse unescapes and makes one line; spaces at both ends, which part words
-// from marks, stay as one.
+// collapse unescapes a text and collapses white space. One space at either end stays,
+// since it separates words from marks.
 func collapse(text string) string {
 	text = oneLine(html.UnescapeString(text))
 	words := strings.Join(strings.Fields(text), " ")
@@ -67,8 +67,8 @@ func collapse(text string) string {
 	return words
 }
 
-// Wrap breaks a line into lines of at most the output's width, or 100 columns,
-// each behind indent. Styles are not counted exactly: a line may end early.
+// Wrap wraps a line at the width of the output, or at 100 columns, and indents each
+// line. Escape sequences count as characters, so lines with styles may be shorter.
 func (c *Console) Wrap(line, indent string) string {
 	columns := 100
 	if c.outWidth > 0 {

@@ -12,44 +12,44 @@ import (
 )
 
 const (
-	pollEvery = 50 * time.Millisecond
-	// stopPatience is what a process gets to end before it is killed.
-	stopPatience = 45 * time.Second
-	logTail      = 4096
+	pollInterval = 50 * time.Millisecond
+	// stopTimeout is the time between SIGTERM and SIGKILL.
+	stopTimeout = 45 * time.Second
+	logTail     = 4096
 )
 
-// Background starts program with arguments in a session of its own, its output
-// going to the folder's log, and returns when it runs in the folder and is
-// ready. A process that ends before is an error that has its last words.
+// Background starts a program in a new session, with its output in the folder's log,
+// and waits until it is ready. The error of a process that exits earlier has the last
+// line of the log.
 func (f *Folder) Background(ctx context.Context, program string, arguments ...string) (Run, error) {
 	log, err := os.OpenFile(f.Log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, privateMode)
 	if err != nil {
-		return Run{}, fmt.Errorf("open the log: %w", err)
+		return Run{}, fmt.Errorf("open log: %w", err)
 	}
-	defer func() { _ = log.Close() }() // the process has its own
-	// The process outlives this one, and its context with it.
-	command := exec.CommandContext(context.WithoutCancel(ctx), program, arguments...) //nolint:gosec // this very program
+	defer func() { _ = log.Close() }() // the process has its own copy
+	// The process outlives this one, so the context must not stop it.
+	command := exec.CommandContext(context.WithoutCancel(ctx), program, arguments...) //nolint:gosec // the path of this program
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
-		return Run{}, fmt.Errorf("start the background process: %w", err)
+		return Run{}, fmt.Errorf("start background process: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }() // ends with the process, or with this one
-	run, err := f.await(ctx, ended, func(run Run) bool { return run.Ready })
+	exited := make(chan error, 1)
+	go func() { exited <- command.Wait() }() // ends with either process
+	run, err := f.await(ctx, exited, func(run Run) bool { return run.Ready })
 	if err != nil && ctx.Err() != nil {
 		err = errors.Join(err, command.Process.Signal(syscall.SIGTERM))
 	}
 	return run, err
 }
 
-// Await returns once the process that runs in the folder is ready.
+// Await waits until the running process is ready.
 func (f *Folder) Await(ctx context.Context) (Run, error) {
 	return f.await(ctx, nil, func(run Run) bool { return run.Ready })
 }
 
-// AwaitDemo is Await for a process that keeps the demo documents. For one that
-// does not it returns a *BusyError as soon as the process tells.
+// AwaitDemo waits until a process with the demo documents is ready. For another
+// process it returns a *BusyError.
 func (f *Folder) AwaitDemo(ctx context.Context) (Run, error) {
 	run, err := f.await(ctx, nil, func(run Run) bool { return run.Ready || !run.Demo })
 	if err == nil && !run.Demo {
@@ -58,34 +58,34 @@ func (f *Folder) AwaitDemo(ctx context.Context) (Run, error) {
 	return run, err
 }
 
-func (f *Folder) await(ctx context.Context, ended <-chan error, enough func(Run) bool) (Run, error) {
-	ticker := time.NewTicker(pollEvery)
+func (f *Folder) await(ctx context.Context, exited <-chan error, done func(Run) bool) (Run, error) {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		run, found, err := f.Running()
 		if err != nil {
 			return Run{}, err
 		}
-		if found && enough(run) {
+		if found && done(run) {
 			return run, nil
 		}
-		if ended == nil {
+		if exited == nil {
 			if _, held, err := f.Holder(); err != nil || !held {
-				return Run{}, errors.Join(err, fmt.Errorf("it ended before it was ready; %s says why", f.Log()))
+				return Run{}, errors.Join(err, fmt.Errorf("the process exited before it was ready; see %s", f.Log()))
 			}
 		}
 		select {
 		case <-ticker.C:
-		case <-ended:
-			return Run{}, fmt.Errorf("it ended before it was ready: %s (all of it is in %s)", f.lastWords(), f.Log())
+		case <-exited:
+			return Run{}, fmt.Errorf("the process exited before it was ready: %s (see %s)", f.lastLine(), f.Log())
 		case <-ctx.Done():
 			return Run{}, fmt.Errorf("wait for Magpie: %w", ctx.Err())
 		}
 	}
 }
 
-// lastWords is the last line of the log.
-func (f *Folder) lastWords() string {
+// lastLine returns the last line of the log.
+func (f *Folder) lastLine() string {
 	content, err := os.ReadFile(f.Log())
 	if err != nil {
 		return "no log"
@@ -97,8 +97,8 @@ func (f *Folder) lastWords() string {
 	return lines[len(lines)-1]
 }
 
-// End asks the process that runs in the folder to stop and waits until it has;
-// stopped is false when none runs. One that does not stop is killed.
+// End stops the running process, and reports whether there was one. A process that
+// does not stop is killed.
 func (f *Folder) End(ctx context.Context) (stopped bool, err error) {
 	pid, held, err := f.awaitHolder(ctx)
 	if err != nil || !held {
@@ -108,20 +108,20 @@ func (f *Folder) End(ctx context.Context) (stopped bool, err error) {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return false, fmt.Errorf("stop process %d: %w", pid, err)
 		}
-		gone, err := f.gone(ctx)
-		if err != nil || gone {
-			return gone, err
+		exited, err := f.waitExit(ctx)
+		if err != nil || exited {
+			return exited, err
 		}
 	}
-	return false, fmt.Errorf("process %d does not end; end it by hand", pid)
+	return false, fmt.Errorf("process %d does not exit; end it by hand", pid)
 }
 
-// awaitHolder gives a process that has just claimed the folder the moment it
-// takes to write its id down.
+// awaitHolder waits until a process that has just claimed the folder has written its
+// process ID.
 func (f *Folder) awaitHolder(ctx context.Context) (pid int, held bool, err error) {
 	limit, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	ticker := time.NewTicker(pollEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		pid, held, err := f.Holder()
@@ -131,15 +131,17 @@ func (f *Folder) awaitHolder(ctx context.Context) (pid int, held bool, err error
 		select {
 		case <-ticker.C:
 		case <-limit.Done():
-			return 0, false, errors.New("a process holds the data folder and does not say its id; end it by hand")
+			return 0, false, errors.New("a process without a recorded ID holds the data folder; end it by hand")
 		}
 	}
 }
 
-func (f *Folder) gone(ctx context.Context) (bool, error) {
-	limit, cancel := context.WithTimeout(ctx, stopPatience)
+// waitExit waits until no process holds the folder, and reports whether that happened
+// in time.
+func (f *Folder) waitExit(ctx context.Context) (bool, error) {
+	limit, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	ticker := time.NewTicker(pollEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		_, held, err := f.Holder()
@@ -150,7 +152,7 @@ func (f *Folder) gone(ctx context.Context) (bool, error) {
 		case <-ticker.C:
 		case <-limit.Done():
 			if ctx.Err() != nil {
-				return false, fmt.Errorf("wait for the process to end: %w", ctx.Err())
+				return false, fmt.Errorf("wait for the exit of the process: %w", ctx.Err())
 			}
 			return false, nil
 		}

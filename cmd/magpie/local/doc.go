@@ -1,6 +1,6 @@
-// Package local keeps the data folder of a Magpie that runs on one machine
-// with services of its own: its keys and passwords, who runs in it, and the
-// background process that `magpie up` starts.
+// Package local manages the data folder of a Magpie on one machine with private
+// services: keys and passwords, the record of the running process, and the
+// background process of `magpie up`.
 //
 // Allowed imports: the standard library and internal packages.
 package local

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// DefaultName is the data folder's name where none is given.
+// DefaultName is the default name of the data folder.
 const DefaultName = ".magpie"
 
 // Files of a data folder.
@@ -25,7 +25,7 @@ const privateMode = 0o600
 // Folder is a data folder.
 type Folder struct{ path string }
 
-// Make opens the data folder at path and makes it when it is missing. An empty
+// Make opens the data folder at path, and creates it when it is missing. The default
 // path is .magpie in the working directory.
 func Make(path string) (*Folder, error) {
 	if path == "" {
@@ -35,19 +35,19 @@ func Make(path string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", path, err)
 	}
-	// The private services, which may run as another user, live below; whatever
-	// is secret has its own permissions.
+	// The private services may run as another user, who must be able to enter.
+	// Secret files have their own permissions.
 	if err := os.MkdirAll(absolute, 0o755); err != nil { //nolint:gosec // see above
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, fmt.Errorf("create data folder: %w", err)
 	}
 	return &Folder{path: absolute}, nil
 }
 
-// ErrNone is returned by Find when there is no data folder.
-var ErrNone = errors.New("there is no data folder here")
+// ErrNone is the error of Find without a data folder.
+var ErrNone = errors.New("no data folder")
 
-// Find opens an existing data folder: the one at path, or with an empty path
-// .magpie in the working directory or a folder above it.
+// Find opens an existing data folder: the one at path or, with an empty path, .magpie
+// in the working directory or a folder above.
 func Find(path string) (*Folder, error) {
 	if path != "" {
 		absolute, err := filepath.Abs(path)
@@ -61,7 +61,7 @@ func Find(path string) (*Folder, error) {
 	}
 	directory, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("find the data folder: %w", err)
+		return nil, fmt.Errorf("find data folder: %w", err)
 	}
 	for {
 		if candidate := filepath.Join(directory, DefaultName); isFolder(candidate) {
@@ -80,50 +80,50 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Path is the folder's absolute path.
+// Path returns the absolute path of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// Services is where the private PostgreSQL and Redis keep their data.
+// Services returns the folder of the private PostgreSQL and Redis.
 func (f *Folder) Services() string { return filepath.Join(f.path, "services") }
 
-// Blobs is where uploaded files are kept.
+// Blobs returns the folder of uploaded files.
 func (f *Folder) Blobs() string { return filepath.Join(f.path, "blobs") }
 
-// S3 is where the demo's S3 server keeps its objects.
+// S3 returns the folder of the demo's S3 server.
 func (f *Folder) S3() string { return filepath.Join(f.path, "s3") }
 
-// Log is where a background process writes.
+// Log returns the log file of a background process.
 func (f *Folder) Log() string { return filepath.Join(f.path, logFile) }
 
-// DevPath is where the description of a running stack is.
+// DevPath returns the path of dev.json.
 func (f *Folder) DevPath() string { return filepath.Join(f.path, devFile) }
 
 func (f *Folder) file(name string) string { return filepath.Join(f.path, name) }
 
-// read fills into from a JSON file; found is false when there is none.
+// read decodes a JSON file, and reports whether it exists.
 func (f *Folder) read(name string, into any) (found bool, err error) {
 	content, err := os.ReadFile(f.file(name))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the data folder: %w", err)
+		return false, fmt.Errorf("read data folder: %w", err)
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return false, fmt.Errorf("%s cannot be read (%w); remove it if the data folder holds nothing of value", f.file(name), err)
+		return false, fmt.Errorf("%s is damaged (%w); remove it if the data folder has no valuable data", f.file(name), err)
 	}
 	return true, nil
 }
 
-// write replaces a JSON file at once: a reader never sees half of it.
+// write replaces a JSON file atomically.
 func (f *Folder) write(name string, value any) error {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write the data folder: %w", err)
+		return fmt.Errorf("write data folder: %w", err)
 	}
 	temporary, err := os.CreateTemp(f.path, name+".*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("write the data folder: %w", err)
+		return fmt.Errorf("write data folder: %w", err)
 	}
 	_, err = temporary.Write(append(content, '\n'))
 	err = errors.Join(err, temporary.Close())
@@ -131,23 +131,23 @@ func (f *Folder) write(name string, value any) error {
 		err = os.Rename(temporary.Name(), f.file(name))
 	}
 	if err != nil {
-		return fmt.Errorf("write the data folder: %w", errors.Join(err, os.Remove(temporary.Name())))
+		return fmt.Errorf("write data folder: %w", errors.Join(err, os.Remove(temporary.Name())))
 	}
 	return nil
 }
 
 func (f *Folder) remove(name string) error {
 	if err := os.Remove(f.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("clean the data folder: %w", err)
+		return fmt.Errorf("clean data folder: %w", err)
 	}
 	return nil
 }
 
-// Purge deletes what Magpie keeps in the folder; files of others stay.
+// Purge deletes Magpie's files in the folder. Other files stay.
 func (f *Folder) Purge() error {
 	for _, path := range []string{f.Services(), f.Blobs(), f.S3(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.file(lockFile)} {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("delete the data folder: %w", err)
+			return fmt.Errorf("delete data folder: %w", err)
 		}
 	}
 	return nil

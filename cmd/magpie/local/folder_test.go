@@ -24,7 +24,7 @@ func folder(t *testing.T) *local.Folder {
 	return f
 }
 
-func TestSecretsAreMadeOnceAndArePrivate(t *testing.T) {
+func TestSecretsAreCreatedOnceAndPrivate(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	first, err := f.Secrets()
@@ -36,18 +36,18 @@ func TestSecretsAreMadeOnceAndArePrivate(t *testing.T) {
 		t.Errorf("the secrets changed: %v", err)
 	}
 	if len(first.AdminPassword) < 16 || first.AdminEmail != local.AdminEmail || !strings.HasPrefix(first.SealingKeys, "local:") {
-		t.Error("the secrets are not complete")
+		t.Error("the secrets are incomplete")
 	}
 	info, err := os.Stat(filepath.Join(f.Path(), "secrets.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if other, err := folder(t).Secrets(); err != nil || other.AdminPassword == first.AdminPassword {
-		t.Errorf("two folders share a password: %v", err)
+		t.Errorf("two folders have the same password: %v", err)
 	}
 }
 
-func TestDamagedSecretsAreReportedAndKept(t *testing.T) {
+func TestDamagedSecretsAreReportedAndNotReplaced(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	path := filepath.Join(f.Path(), "secrets.json")
@@ -62,7 +62,7 @@ func TestDamagedSecretsAreReportedAndKept(t *testing.T) {
 	}
 }
 
-func TestDevHasTheAgreedFields(t *testing.T) {
+func TestDevFields(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	if _, found, err := f.Dev(); found || err != nil {
@@ -97,14 +97,14 @@ func TestOneProcessRunsInAFolder(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	if _, found, err := f.Running(); found || err != nil {
-		t.Fatalf("nobody runs: found %v, %v", found, err)
+		t.Fatalf("without a process: found %v, %v", found, err)
 	}
 	claim, err := f.Claim(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, found, err := f.Running(); found || err != nil {
-		t.Errorf("a process that has not told about itself was found: %v", err)
+		t.Errorf("a process without a record was found: %v", err)
 	}
 	if pid, held, err := f.Holder(); !held || pid != os.Getpid() || err != nil {
 		t.Errorf("holder %d, %v, %v", pid, held, err)
@@ -120,20 +120,20 @@ func TestOneProcessRunsInAFolder(t *testing.T) {
 		t.Errorf("a second claim: %v", err)
 	}
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) || !strings.Contains(err.Error(), "http://127.0.0.1:1)") ||
-		!strings.Contains(err.Error(), "`magpie dev` runs in "+f.Path()) || !strings.Contains(err.Error(), "--data") {
-		t.Errorf("a second claim says %v", err)
+		!strings.Contains(err.Error(), "`magpie dev` already runs in "+f.Path()) || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("error of a second claim: %v", err)
 	}
-	if _, err := f.AwaitDemo(t.Context()); err == nil || !strings.Contains(err.Error(), "`magpie dev` runs in "+f.Path()) {
-		t.Errorf("a wait for the demo documents: %v", err)
+	if _, err := f.AwaitDemo(t.Context()); err == nil || !strings.Contains(err.Error(), "`magpie dev` already runs in "+f.Path()) {
+		t.Errorf("AwaitDemo: %v", err)
 	}
 	if run, found, err := f.Running(); !found || err != nil || !run.Ready {
-		t.Errorf("the second claim harmed the first: %+v, %v, %v", run, found, err)
+		t.Errorf("after the second claim: %+v, %v, %v", run, found, err)
 	}
 	if err := claim.Publish(local.Run{BaseURL: "http://127.0.0.1:1", Demo: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = f.Claim(t.Context()); err == nil || !strings.Contains(err.Error(), "magpie up") || !strings.Contains(err.Error(), "magpie down") {
-		t.Errorf("beside up: %v", err)
+		t.Errorf("a claim during up: %v", err)
 	}
 	if err := claim.Release(); err != nil {
 		t.Fatal(err)
@@ -150,8 +150,7 @@ func TestOneProcessRunsInAFolder(t *testing.T) {
 	}
 }
 
-// What a killed process left behind describes nobody.
-func TestARecordWithoutItsProcessIsIgnored(t *testing.T) {
+func TestTheRecordOfAKilledProcessIsIgnored(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	if err := os.WriteFile(filepath.Join(f.Path(), "run.json"), []byte(`{"pid": 1, "ready": true}`), 0o600); err != nil {
@@ -168,7 +167,7 @@ func TestARecordWithoutItsProcessIsIgnored(t *testing.T) {
 	}
 }
 
-func TestLookingDoesNotDisturbAClaim(t *testing.T) {
+func TestHolderDoesNotPreventAClaim(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	var watchers sync.WaitGroup
@@ -202,7 +201,7 @@ func TestLookingDoesNotDisturbAClaim(t *testing.T) {
 	watchers.Wait()
 }
 
-func TestAFolderIsFoundFromBelow(t *testing.T) {
+func TestAFolderIsFoundFromASubfolder(t *testing.T) {
 	root := t.TempDir()
 	below := filepath.Join(root, "a", "b")
 	if err := os.MkdirAll(below, 0o700); err != nil {
@@ -221,7 +220,7 @@ func TestAFolderIsFoundFromBelow(t *testing.T) {
 	}
 }
 
-func TestABackgroundProcessThatEndsAtOnceIsReported(t *testing.T) {
+func TestABackgroundProcessThatExitsIsReported(t *testing.T) {
 	t.Parallel()
 	f := folder(t)
 	_, err := f.Background(t.Context(), "/bin/sh", "-c", "echo starting; echo 'the port is taken' >&2; exit 1")

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// claimPatience is how long a claim waits for those who only look.
-const claimPatience = 400 * time.Millisecond
+// claimTimeout is the time that a claim waits for calls of Holder.
+const claimTimeout = 400 * time.Millisecond
 
-// Run describes the process that runs in a folder.
+// Run describes the running process of a folder.
 type Run struct {
 	PID         int    `json:"pid"`
 	BaseURL     string `json:"base_url"`
@@ -23,28 +23,29 @@ type Run struct {
 	OwnerURL    string `json:"owner_url"`
 	RedisURL    string `json:"redis_url"`
 	BlobURL     string `json:"blob_url"`
-	// Demo says that the process keeps the demo collection.
+	// Demo reports whether the process serves the demo documents.
 	Demo bool `json:"demo"`
-	// Ready says that it serves, and with Demo that the collection is synced.
+	// Ready reports whether the process serves requests and, with Demo, whether the
+	// documents are synced.
 	Ready bool `json:"ready"`
 }
 
-// Claim is the right to run in a folder. It ends with the process at the latest.
+// Claim is the exclusive right of a process to run in a folder.
 type Claim struct {
 	folder *Folder
 	lock   *os.File
 }
 
-// BusyError says that another process runs in a folder.
+// BusyError is the error when another process runs in a folder.
 type BusyError struct {
 	Path string
-	// PID is 0 in the moment before the process has written it down.
+	// PID is 0 before the process has written it.
 	PID int
-	// Run is what the process told of itself; the zero value while it starts.
+	// Run describes the process; the zero value while it starts.
 	Run Run
 }
 
-// Error implements error. It says what runs, where it is reached, and what to do.
+// Error returns the command, its process ID and URL, and what to do.
 func (e *BusyError) Error() string {
 	command, stop := "Magpie", "stop it with `magpie down`"
 	switch {
@@ -54,30 +55,31 @@ func (e *BusyError) Error() string {
 	default:
 		command, stop = "`magpie dev`", "stop it with Ctrl+C in its terminal or `magpie down` here"
 	}
-	var about []string
+	var details []string
 	if e.PID > 0 {
-		about = append(about, fmt.Sprintf("process %d", e.PID))
+		details = append(details, fmt.Sprintf("process %d", e.PID))
 	}
 	if e.Run.BaseURL != "" {
-		about = append(about, e.Run.BaseURL)
+		details = append(details, e.Run.BaseURL)
 	} else {
-		about = append(about, "still starting")
+		details = append(details, "still starting")
 	}
-	return fmt.Sprintf("%s runs in %s already (%s); use that one, %s, or give another folder with --data", command, e.Path, strings.Join(about, ", "), stop)
+	return fmt.Sprintf("%s already runs in %s (%s); use that one, %s, or choose another folder with --data", command, e.Path, strings.Join(details, ", "), stop)
 }
 
-// Claim takes the folder for this process; *BusyError when another has it.
+// Claim claims the folder for this process. It returns a *BusyError when another
+// process has claimed it.
 func (f *Folder) Claim(ctx context.Context) (*Claim, error) {
 	lock, err := os.OpenFile(f.file(lockFile), os.O_CREATE|os.O_RDWR, privateMode)
 	if err != nil {
-		return nil, fmt.Errorf("claim the data folder: %w", err)
+		return nil, fmt.Errorf("claim data folder: %w", err)
 	}
-	if err := exclusive(ctx, lock); err != nil {
+	if err := lockExclusive(ctx, lock); err != nil {
 		defer func() { _ = lock.Close() }()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, f.busy(holder(lock))
+			return nil, f.busy(readHolder(lock))
 		}
-		return nil, fmt.Errorf("claim the data folder: %w", err)
+		return nil, fmt.Errorf("claim data folder: %w", err)
 	}
 	c := &Claim{folder: f, lock: lock}
 	err = errors.Join(lock.Truncate(0), f.remove(runFile), f.remove(devFile))
@@ -85,15 +87,15 @@ func (f *Folder) Claim(ctx context.Context) (*Claim, error) {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("claim the data folder: %w", errors.Join(err, c.Release()))
+		return nil, fmt.Errorf("claim data folder: %w", errors.Join(err, c.Release()))
 	}
 	return c, nil
 }
 
-// busy is the error for a folder that a process holds.
+// busy returns the error of a folder that a process has claimed.
 func (f *Folder) busy(pid int) *BusyError {
 	e := &BusyError{Path: f.path, PID: pid}
-	// What cannot be read, or is another process's, tells nothing of this one.
+	// An unreadable record or that of another process is ignored.
 	var run Run
 	if found, err := f.read(runFile, &run); err == nil && found && run.PID == pid {
 		e.Run = run
@@ -101,12 +103,12 @@ func (f *Folder) busy(pid int) *BusyError {
 	return e
 }
 
-// exclusive takes the lock. Those who only look (Holder) hold it for an
-// instant, so one that is taken is tried a few times more.
-func exclusive(ctx context.Context, lock *os.File) error {
-	limit, cancel := context.WithTimeout(ctx, claimPatience)
+// lockExclusive acquires the lock. It retries for a short time, since Holder acquires
+// the shared lock for a moment.
+func lockExclusive(ctx context.Context, lock *os.File) error {
+	limit, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	ticker := time.NewTicker(claimPatience / 20)
+	ticker := time.NewTicker(claimTimeout / 20)
 	defer ticker.Stop()
 	for {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -121,9 +123,10 @@ func exclusive(ctx context.Context, lock *os.File) error {
 	}
 }
 
-func holder(lock io.ReaderAt) int {
+// readHolder returns the process ID in the lock file, or 0.
+func readHolder(lock io.ReaderAt) int {
 	content := make([]byte, 32)
-	n, _ := lock.ReadAt(content, 0) // what cannot be read is no number either
+	n, _ := lock.ReadAt(content, 0) // after an error there is no number
 	pid, err := strconv.Atoi(strings.TrimSpace(string(content[:n])))
 	if err != nil {
 		return 0
@@ -131,40 +134,39 @@ func holder(lock io.ReaderAt) int {
 	return pid
 }
 
-// Publish tells others about this process.
+// Publish records the properties of this process.
 func (c *Claim) Publish(r Run) error {
 	r.PID = os.Getpid()
 	return c.folder.write(runFile, r)
 }
 
-// Release gives the folder back; nothing in it says any more that someone runs.
+// Release releases the folder and removes the record of the process.
 func (c *Claim) Release() error {
 	err := errors.Join(c.folder.remove(runFile), c.folder.remove(devFile), c.lock.Truncate(0))
 	return errors.Join(err, c.lock.Close())
 }
 
-// Holder returns the id of the process that has claimed the folder, 0 when
-// nobody has or it has not said its id yet, which held tells apart.
+// Holder reports whether a process has claimed the folder, and returns its process
+// ID, which is 0 before the process has written it.
 func (f *Folder) Holder() (pid int, held bool, err error) {
 	lock, err := os.OpenFile(f.file(lockFile), os.O_RDWR, privateMode)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("see who runs in the data folder: %w", err)
+		return 0, false, fmt.Errorf("lock data folder: %w", err)
 	}
-	defer func() { _ = lock.Close() }() // gives up the lock, too
+	defer func() { _ = lock.Close() }() // releases the lock, too
 	switch err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		return holder(lock), true, nil
+		return readHolder(lock), true, nil
 	case err != nil:
-		return 0, false, fmt.Errorf("see who runs in the data folder: %w", err)
+		return 0, false, fmt.Errorf("lock data folder: %w", err)
 	}
 	return 0, false, nil
 }
 
-// Running returns the process that runs in the folder; found is false when
-// there is none, or none that has told about itself yet.
+// Running returns the record of the running process, and whether there is one.
 func (f *Folder) Running() (r Run, found bool, err error) {
 	pid, held, err := f.Holder()
 	if err != nil || !held {

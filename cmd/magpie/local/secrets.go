@@ -7,24 +7,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// AdminEmail is the sign-in of the first owner of a local Magpie.
+// AdminEmail is the email address of the first owner of a local Magpie.
 const AdminEmail = "admin@magpie.local"
 
-// Secrets are the keys and passwords that a data folder keeps, readable by its
-// owner only.
+// Secrets has the keys and passwords of a data folder. Only the owner can read the
+// file.
 type Secrets struct {
-	SessionKey    string `json:"session_key"` // as SESSION_KEY
-	SealingKeys   string `json:"secret_keys"` // as SECRET_KEYS
+	SessionKey    string `json:"session_key"` // the value of SESSION_KEY
+	SealingKeys   string `json:"secret_keys"` // the value of SECRET_KEYS
 	AdminEmail    string `json:"admin_email"`
 	AdminPassword string `json:"admin_password"`
-	// PublishableKey and SecretKey are the pair that was made for the demo
-	// collection; empty before.
+	// PublishableKey and SecretKey are the pair of keys of the demo collection.
 	PublishableKey string    `json:"publishable_key,omitempty"`
 	SecretKey      string    `json:"secret_key,omitempty"`
 	KeyCollection  uuid.UUID `json:"key_collection,omitzero"`
 }
 
-// Secrets reads the folder's secrets and makes them where they are missing.
+// Secrets returns the secrets of the folder, and creates them when they are missing.
 func (f *Folder) Secrets() (Secrets, error) {
 	var s Secrets
 	found, err := f.read(secretsFile, &s)
@@ -40,7 +39,7 @@ func (f *Folder) Secrets() (Secrets, error) {
 	return s, f.write(secretsFile, s)
 }
 
-// SaveSecrets keeps changed secrets.
+// SaveSecrets replaces the secrets.
 func (f *Folder) SaveSecrets(s Secrets) error { return f.write(secretsFile, s) }
 
 func random32() string {
@@ -49,7 +48,8 @@ func random32() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// Dev describes a running stack to people and scripts.
+// Dev is the content of dev.json, which describes a running stack to users and
+// scripts.
 type Dev struct {
 	BaseURL        string    `json:"base_url"`
 	GraphQLURL     string    `json:"graphql_url"`
@@ -63,11 +63,11 @@ type Dev struct {
 // SaveDev writes dev.json.
 func (f *Folder) SaveDev(d Dev) error { return f.write(devFile, d) }
 
-// Dev reads dev.json; found is false when there is none.
+// Dev reads dev.json, and reports whether it exists.
 func (f *Folder) Dev() (d Dev, found bool, err error) {
 	found, err = f.read(devFile, &d)
 	return d, found, err
 }
 
-// RemoveDev removes dev.json, which describes nothing any more.
+// RemoveDev removes dev.json.
 func (f *Folder) RemoveDev() error { return f.remove(devFile) }

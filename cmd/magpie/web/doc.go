@@ -1,6 +1,6 @@
 // Package web serves Magpie over HTTP: GraphQL with its transports, the REST
-// routes (which are a transport of the same server), the scripts for websites,
-// health, metrics, and in development pages to try GraphQL and the widget on.
+// interface (a transport of the same server), the scripts for websites, health,
+// metrics, and in development a playground for GraphQL and the widget.
 //
 // Allowed imports: gqlgen's handler packages, prometheus, websocket,
 // and the leaves internal/apierr, viewer, ratelimit, requestid, config and widget.

@@ -5,23 +5,21 @@ import (
 	"sync/atomic"
 )
 
-// Drain says whether a process is about to stop. Before it does, it goes on to
-// serve for a while and sends its clients elsewhere: /readyz is 503, and every
-// answer ends its connection. The zero value does not drain. It is safe for
-// concurrent use.
-type Drain struct{ begun atomic.Bool }
+// Drain is the draining state of a process. A draining process still serves, but
+// /readyz answers 503 and every response closes its connection, so that clients use
+// other processes. The zero value does not drain. It is safe for concurrent use.
+type Drain struct{ draining atomic.Bool }
 
-// Begin begins to drain. It may be called again.
-func (d *Drain) Begin() { d.begun.Store(true) }
+// Begin starts draining. It may be called again.
+func (d *Drain) Begin() { d.draining.Store(true) }
 
-// Begun reports whether Begin was called; never for a nil Drain.
-func (d *Drain) Begun() bool { return d != nil && d.begun.Load() }
+// Draining reports whether Begin was called. It is false for a nil Drain.
+func (d *Drain) Draining() bool { return d != nil && d.draining.Load() }
 
-// dismiss lets the connection end with an answer of HTTP/1 that is about to be
-// written: a client that was told so does not send its next request there. An
-// upgrade has a header of that name for itself.
-func (d *Drain) dismiss(h http.Header) {
-	if d.Begun() {
+// closeConnection makes a response close the connection while draining, so that the
+// client opens another one for its next request.
+func (d *Drain) closeConnection(h http.Header) {
+	if d.Draining() {
 		h.Set("Connection", "close")
 	}
 }

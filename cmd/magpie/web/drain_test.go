@@ -15,9 +15,9 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
-// An answer that is begun after the draining says that its connection ends, also
-// where the request came before.
-func TestAnAnswerWhileDrainingEndsItsConnection(t *testing.T) {
+// A response that starts while draining closes its connection, even if the request
+// started before.
+func TestAResponseWhileDrainingClosesItsConnection(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Drain = &web.Drain{}
@@ -63,7 +63,7 @@ func TestAnAnswerWhileDrainingEndsItsConnection(t *testing.T) {
 	}
 }
 
-func TestReadinessLeavesOutWhatIsExcluded(t *testing.T) {
+func TestReadinessDoesNotCheckExcludedParts(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Ready["redis"] = func(context.Context) error { return errors.New("away") }
@@ -80,14 +80,14 @@ func TestReadinessLeavesOutWhatIsExcluded(t *testing.T) {
 	}
 }
 
-// try gives the status and the body of an answer.
+// try returns the status and body of a response.
 func try(h http.Handler, method, path string) string {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(method, path, http.NoBody))
 	return strings.TrimSpace(w.Result().Status[:4] + w.Body.String())
 }
 
-func TestAGateAnswersHealthAndHoldsTheRest(t *testing.T) {
+func TestAGateAnswersHealthAndDelaysOtherRequests(t *testing.T) {
 	t.Parallel()
 	g := web.NewGate(slog.New(slog.DiscardHandler))
 	if a := try(g, http.MethodGet, "/healthz"); a != `200 {"status":"ok"}` {
@@ -100,7 +100,7 @@ func TestAGateAnswersHealthAndHoldsTheRest(t *testing.T) {
 	go func() { held <- try(g, http.MethodGet, "/v1/docs/search") }()
 	select {
 	case a := <-held:
-		t.Errorf("a request was not held: %s", a)
+		t.Errorf("a request was answered: %s", a)
 	case <-time.After(50 * time.Millisecond):
 	}
 	g.Open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }))
@@ -112,7 +112,7 @@ func TestAGateAnswersHealthAndHoldsTheRest(t *testing.T) {
 	}
 }
 
-func TestAGateRefusesWhileAPartIsMissing(t *testing.T) {
+func TestAGateRejectsRequestsWithoutAPart(t *testing.T) {
 	t.Parallel()
 	g := web.NewGate(slog.New(slog.DiscardHandler))
 	g.Misses("database")

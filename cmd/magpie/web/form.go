@@ -13,13 +13,13 @@ import (
 	"github.com/magpie-search/magpie/internal/request/body"
 )
 
-// maxPlaces is how many places of an operation's variables the files of a form
-// may take. The transport opens a file for each.
-const maxPlaces = 1000
+// maxFileVariables is the maximum number of variables that the map of a form assigns
+// files to. The transport opens a file for each.
+const maxFileVariables = 1000
 
-// checkForm reads the parts of a form that are JSON, which come before its
-// files, and puts them back: the transport would take in as much of them as an
-// upload may have. What else is wrong with a form is the transport's to say.
+// checkForm checks the size and depth of the JSON parts of a form, which precede its
+// files, and restores the body. The transport would accept JSON of any size up to the
+// limit of uploads. It reports all other errors of a form.
 func checkForm(r *http.Request) error {
 	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || parameters["boundary"] == "" {
@@ -32,9 +32,9 @@ func checkForm(r *http.Request) error {
 			io.Closer
 		}{io.MultiReader(&read, r.Body), r.Body}
 	}()
-	// The bound is for what stands around the parts; each has its own.
-	const around = 64 << 10
-	limited := &io.LimitedReader{R: r.Body, N: 2*body.MaxBytes + around}
+	// The limit is for the headers; each part has another limit.
+	const headers = 64 << 10
+	limited := &io.LimitedReader{R: r.Body, N: 2*body.MaxBytes + headers}
 	parts := multipart.NewReader(io.TeeReader(limited, &read), parameters["boundary"])
 	for _, name := range []string{"operations", "map"} {
 		part, err := parts.NextPart()
@@ -49,28 +49,28 @@ func checkForm(r *http.Request) error {
 		case len(text) > body.MaxBytes:
 			return apierr.New(apierr.TooLarge, fmt.Sprintf("The part %s is larger than %s", name, body.FormatLimit(body.MaxBytes)))
 		case err != nil:
-			return nil // the transport says so
+			return nil // the transport reports it
 		case body.CheckDepth(text) != nil:
 			return tooDeep()
 		case name == "map":
-			return checkPlaces(text)
+			return checkMap(text)
 		}
 	}
 	return nil
 }
 
-// checkPlaces bounds the places that a form's map names.
-func checkPlaces(text []byte) error {
-	var places map[string][]string
-	if json.Unmarshal(text, &places) != nil {
-		return nil // the transport says so
+// checkMap checks the number of variables in the map of a form.
+func checkMap(text []byte) error {
+	var variables map[string][]string
+	if json.Unmarshal(text, &variables) != nil {
+		return nil // the transport reports it
 	}
 	n := 0
-	for _, list := range places {
+	for _, list := range variables {
 		n += len(list)
 	}
-	if n > maxPlaces {
-		return apierr.New(apierr.InvalidRequest, fmt.Sprintf("map: names more than %d places", maxPlaces))
+	if n > maxFileVariables {
+		return apierr.New(apierr.InvalidRequest, fmt.Sprintf("map: has more than %d variables", maxFileVariables))
 	}
 	return nil
 }

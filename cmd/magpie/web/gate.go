@@ -12,32 +12,31 @@ import (
 )
 
 const (
-	// gatePatience is how long a request waits for a process that starts and
-	// misses nothing.
-	gatePatience = 10 * time.Second
-	// gateRetry is when a client may come back that was refused.
+	// gateTimeout is the time that a request waits for the start of the process.
+	gateTimeout = 10 * time.Second
+	// gateRetry is the Retry-After of rejected requests.
 	gateRetry = 5 * time.Second
 )
 
-// Gate serves a process that is starting. Health is answered at once. Other
-// requests wait a moment for the handler that Open gives; once Misses has said
-// that a part of the service cannot be reached they are refused with 503.
+// Gate is the handler of a starting process. It answers health checks immediately.
+// Other requests wait for a short time until Open sets the handler. After Misses has
+// reported an unavailable part, they are rejected with 503.
 type Gate struct {
 	log     *slog.Logger
 	handler atomic.Pointer[http.Handler]
 
 	mu      sync.Mutex
 	parts   map[string]string
-	changed chan struct{} // closed when requests need not wait any longer
+	changed chan struct{} // closed when requests must not wait any more
 	settled bool
 }
 
-// NewGate makes a closed Gate.
+// NewGate returns a closed Gate.
 func NewGate(log *slog.Logger) *Gate {
 	return &Gate{log: log, parts: map[string]string{}, changed: make(chan struct{})}
 }
 
-// Misses says that the process waits for the named part.
+// Misses reports that the process waits for a part.
 func (g *Gate) Misses(part string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -45,7 +44,7 @@ func (g *Gate) Misses(part string) {
 	g.settle()
 }
 
-// Open lets all requests through to the handler.
+// Open passes all requests to a handler.
 func (g *Gate) Open(handler http.Handler) {
 	g.handler.Store(&handler)
 	g.mu.Lock()
@@ -60,16 +59,16 @@ func (g *Gate) settle() {
 	}
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements [http.Handler].
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler := g.handler.Load()
 	health := r.URL.Path == alivePath || r.URL.Path == livePath || r.URL.Path == readyPath
 	if handler == nil && !health {
-		late := time.NewTimer(gatePatience)
-		defer late.Stop()
+		timeout := time.NewTimer(gateTimeout)
+		defer timeout.Stop()
 		select {
 		case <-g.changed:
-		case <-late.C:
+		case <-timeout.C:
 		case <-r.Context().Done():
 		}
 		handler = g.handler.Load()
@@ -78,21 +77,21 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*handler).ServeHTTP(w, r)
 		return
 	}
-	identified(g.log, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
+	withRequestID(g.log, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
 }
 
-// closed answers while there is no handler.
+// closed serves requests without a handler.
 func (g *Gate) closed(w http.ResponseWriter, r *http.Request) {
-	refused := &apierr.Error{Code: apierr.Unavailable, Message: "The server is starting; try again in a moment.", RetryAfter: gateRetry}
+	err := &apierr.Error{Code: apierr.Unavailable, Message: "The server is starting; try again in a moment.", RetryAfter: gateRetry}
 	switch r.URL.Path {
 	case alivePath, livePath:
-		read(w, r, http.HandlerFunc(alive))
+		readOnly(w, r, http.HandlerFunc(alive))
 	case readyPath:
-		read(w, r, http.HandlerFunc(g.unready))
+		readOnly(w, r, http.HandlerFunc(g.unready))
 	case graphqlPath:
-		writeGraphQLError(w, refused)
+		writeGraphQLError(w, err)
 	default:
-		writeError(w, refused)
+		writeError(w, err)
 	}
 }
 

@@ -27,22 +27,22 @@ import (
 
 const (
 	keyHeader = "X-Service-Key"
-	// uploadMemory is how much of a multipart body is held in memory.
+	// uploadMemory is the maximum size of a multipart body in memory.
 	uploadMemory = 8 << 20
-	// formOverhead is what a multipart body may have beside the file.
+	// formOverhead is the size of a multipart body without the file.
 	formOverhead = 1 << 20
 )
 
-// AddTransports makes a server speak GraphQL over WebSocket (the
-// graphql-transport-ws protocol), server-sent events, multipart forms and
-// plain POST. Transports for other paths must have been added before.
+// AddTransports adds the GraphQL transports to a server: WebSocket (protocol
+// graphql-transport-ws), server-sent events, multipart forms and POST. Transports for
+// other paths must be added before.
 func AddTransports(s *handler.Server, streams *connection.Server, uploadLimit int64) {
 	s.AddTransport(streams.WebSocket(ratelimit.ClientOf))
 	s.AddTransport(operations{streams})
 	s.AddTransport(forms{transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory}})
 }
 
-// hosts turns origins into what the WebSocket library compares.
+// hosts converts origins to the host patterns of the WebSocket library.
 func hosts(origins []string) []string {
 	patterns := make([]string, 0, len(origins))
 	for _, origin := range origins {
@@ -55,14 +55,14 @@ func hosts(origins []string) []string {
 	return patterns
 }
 
-// tooDeep is the error of JSON that body.Check does not let through.
+// tooDeep returns the error of JSON that is nested too deeply.
 func tooDeep() error {
 	return apierr.New(apierr.InvalidRequest, fmt.Sprintf("The body is nested more than %d levels deep", body.MaxDepth))
 }
 
-const keysRefused = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
+const keyRejected = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
 
-// bearer makes a viewer of an Authorization header.
+// bearer returns the viewer of an Authorization header.
 func bearer(ctx context.Context, accounts Accounts, authorization string) (viewer.Viewer, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(authorization), " ")
 	token = strings.TrimSpace(token)
@@ -70,22 +70,22 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, "Session required")
 	}
 	if strings.HasPrefix(token, "svc_") {
-		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, keysRefused)
+		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, keyRejected)
 	}
 	who, err := accounts.Authenticate(ctx, token)
 	who.Surface = viewer.SurfaceDashboard
 	return who, err
 }
 
-// graphqlGuard says who asks and lets only well-formed operations on: the
-// transports behind it would log a body that they cannot read.
+// graphqlGuard authenticates requests and rejects malformed operations, whose bodies
+// the transports would log.
 func graphqlGuard(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
 		client := ratelimit.Client(r, o.TrustedProxies)
 		r = r.WithContext(authn.WithClient(r.Context(), authn.ClientInfo{Address: client, UserAgent: r.UserAgent()}))
 		if r.Header.Get(keyHeader) != "" {
-			writeGraphQLError(w, apierr.New(apierr.Unauthorized, keysRefused))
+			writeGraphQLError(w, apierr.New(apierr.Unauthorized, keyRejected))
 			return
 		}
 		if authorization := r.Header.Get("Authorization"); authorization != "" {
@@ -99,11 +99,11 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 			}
 		}
 		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), client))
-		if upgrades(r) {
+		if isWebSocket(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		r.Header.Del("Upgrade") // to anything else, which may be ignored; a transport would take it for its own
+		r.Header.Del("Upgrade") // other upgrades may be ignored, but a transport would handle them
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", "POST")
 			writeGraphQLError(w, apierr.New(apierr.MethodNotAllowed, "Send operations by POST, or subscriptions over WebSocket"))
@@ -117,43 +117,42 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 	})
 }
 
-func upgrades(r *http.Request) bool {
+func isWebSocket(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(value string) bool {
 		return strings.Contains(strings.ToLower(value), "websocket")
 	})
 }
 
 func isTooLarge(err error) bool {
-	_, is := errors.AsType[*http.MaxBytesError](err)
-	return is
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	return ok
 }
 
-// checkBody reads a JSON body whole and puts it back, and so the JSON of a form,
-// whose files are read by its transport piece by piece.
+// checkBody checks a JSON body, or the JSON parts of a form, and restores the body.
 func checkBody(w http.ResponseWriter, r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "multipart/form-data":
 		if who, _ := viewer.From(r.Context()); who.Kind == viewer.KindAnonymous {
-			return apierr.New(apierr.Unauthorized, "Session required") // before any of it is taken in
+			return apierr.New(apierr.Unauthorized, "Session required") // before the body is read
 		}
 		return checkForm(r)
 	case err != nil || kind != "application/json":
 		return apierr.New(apierr.UnsupportedMediaType, "Send the operation as application/json or multipart/form-data")
 	}
 	who, _ := viewer.From(r.Context())
-	most := body.Limit(who)
-	given := http.MaxBytesReader(w, r.Body, body.MaxBytes)
-	text, err := io.ReadAll(io.LimitReader(given, most+1))
-	if err == nil && int64(len(text)) > most {
-		_, _ = io.Copy(io.Discard, given) // a client that still sends might not read the answer
-		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(most))
+	limit := body.Limit(who)
+	limited := http.MaxBytesReader(w, r.Body, body.MaxBytes)
+	text, err := io.ReadAll(io.LimitReader(limited, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		_, _ = io.Copy(io.Discard, limited) // a client that is still sending may not read the response
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(limit))
 	}
 	if isTooLarge(err) {
-		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(most))
+		return apierr.New(apierr.TooLarge, "The operation is larger than "+body.FormatLimit(limit))
 	}
 	if err != nil {
-		return apierr.New(apierr.InvalidRequest, "The body could not be read whole")
+		return apierr.New(apierr.InvalidRequest, "The body is incomplete")
 	}
 	if body.CheckDepth(text) != nil {
 		return tooDeep()
@@ -166,7 +165,7 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = json.Unmarshal(text, &operation)
 	if err == nil && operation.Query == "" && operation.Extensions["persistedQuery"] != nil {
-		return apierr.New(apierr.InvalidRequest, "PersistedQueryNotSupported") // the clients that try know this word, and send the query next
+		return apierr.New(apierr.InvalidRequest, "PersistedQueryNotSupported") // clients know this message and then send the query
 	}
 	if err != nil || operation.Query == "" {
 		return apierr.New(apierr.InvalidRequest, `The body must be a JSON object such as {"query": "{ me { role } }", "variables": {}}`)

@@ -16,8 +16,7 @@ import (
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
-// Paths that are answered, partly, before all the others can be. alivePath and
-// livePath are the same.
+// Paths that the Gate handles, too. alivePath and livePath are equivalent.
 const (
 	graphqlPath = "/graphql"
 	alivePath   = "/healthz"
@@ -25,52 +24,52 @@ const (
 	readyPath   = "/readyz"
 )
 
-// Accounts recognises session tokens, and knows which sessions go on.
+// Accounts authenticates session tokens and knows active sessions.
 type Accounts interface {
 	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
-	// Roles returns the roles of those of the sessions that have not ended.
+	// Roles returns the roles of the active ones of the sessions.
 	Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
 
-// Options of a Handler. All but Page and Version are needed.
+// Options configures the handler. All fields except Drain, Page and Version are
+// required.
 type Options struct {
-	// GraphQL answers GraphQL operations.
+	// GraphQL serves GraphQL operations.
 	GraphQL http.Handler
-	// REST answers /v1 and /api/v1.
+	// REST serves /v1 and /api/v1.
 	REST http.Handler
-	// Webhooks answers /webhooks/connectors.
+	// Webhooks serves /webhooks/connectors.
 	Webhooks http.Handler
-	// OpenAPI answers /openapi.json, the description of both, with a policy for
-	// pages of other origins of its own.
+	// OpenAPI serves /openapi.json, with its own CORS policy.
 	OpenAPI http.Handler
-	// Widget answers the scripts for websites.
+	// Widget serves the scripts for websites.
 	Widget *widget.Handler
-	// Accounts recognise who calls /graphql.
+	// Accounts authenticates the callers of /graphql.
 	Accounts Accounts
-	// CrossOrigin is the policy for pages of other origins that call /graphql.
+	// CrossOrigin is the CORS policy of /graphql.
 	CrossOrigin func(http.Handler) http.Handler
-	// Ready checks what a request needs; the names say what is missing.
+	// Ready has the readiness checks by the name of the checked part.
 	Ready map[string]func(context.Context) error
-	// Drain says whether the process is about to stop; nil: it never is.
+	// Drain is the draining state; nil never drains.
 	Drain *Drain
-	// Metrics are shown to callers from MetricsNetworks.
+	// Metrics are available to MetricsNetworks.
 	Metrics         *Metrics
 	MetricsNetworks config.Networks
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Page serves the pages to try GraphQL and the widget on.
+	// Page enables the playground.
 	Page bool
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
 	Log     *slog.Logger
 }
 
-// New makes the handler of everything that Magpie serves.
+// New returns the handler of all paths.
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
 	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
 	ready := readiness(o.Ready, o.Drain, o.Log)
-	root := entrance(o)
+	root := rootHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case path == graphqlPath:
@@ -80,34 +79,34 @@ func New(o Options) http.Handler {
 		case below(path, "/webhooks"):
 			o.Webhooks.ServeHTTP(w, r)
 		case path == "/openapi.json":
-			describe(w, r, o.OpenAPI)
+			serveOpenAPI(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):
-			read(w, r, o.Widget)
+			readOnly(w, r, o.Widget)
 		case path == alivePath, path == livePath:
-			read(w, r, http.HandlerFunc(alive))
+			readOnly(w, r, http.HandlerFunc(alive))
 		case path == readyPath:
-			read(w, r, ready)
+			readOnly(w, r, ready)
 		case path == "/metrics":
-			read(w, r, metrics)
+			readOnly(w, r, metrics)
 		case path == "/":
-			read(w, r, root)
+			readOnly(w, r, root)
 		case o.Page && below(path, "/playground"):
-			read(w, r, http.HandlerFunc(servePage))
+			readOnly(w, r, http.HandlerFunc(servePage))
 		default:
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
-	return identified(o.Log, o.Drain, o.Metrics.measured(recovered(o.Log, routes)))
+	return withRequestID(o.Log, o.Drain, o.Metrics.measure(recoverPanics(o.Log, routes)))
 }
 
-// below reports whether path is prefix or lies under it.
+// below reports whether path is equal to prefix or below it.
 func below(path, prefix string) bool {
-	rest, ok := strings.CutPrefix(path, prefix)
-	return ok && (rest == "" || rest[0] == '/')
+	suffix, ok := strings.CutPrefix(path, prefix)
+	return ok && (suffix == "" || suffix[0] == '/')
 }
 
-// read lets only GET and HEAD through.
-func read(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// readOnly passes GET and HEAD to the next handler and rejects other methods.
+func readOnly(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		writeError(w, apierr.New(apierr.MethodNotAllowed, "Use GET here"))
@@ -116,22 +115,23 @@ func read(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// describe lets a page's question whether it may read through, too.
-func describe(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// serveOpenAPI is readOnly with preflight requests.
+func serveOpenAPI(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	read(w, r, next)
+	readOnly(w, r, next)
 }
 
-func entrance(o Options) http.Handler {
-	places := map[string]string{
+// rootHandler serves the list of paths.
+func rootHandler(o Options) http.Handler {
+	paths := map[string]string{
 		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "openapi": "/openapi.json",
 		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": alivePath, "ready": readyPath, "metrics": "/metrics",
 	}
 	if o.Page {
-		places["playground"] = "/playground"
+		paths["playground"] = "/playground"
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, places) })
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, paths) })
 }

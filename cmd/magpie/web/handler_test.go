@@ -22,7 +22,7 @@ import (
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
-// accounts know one token.
+// accounts is an Accounts with one valid token.
 type accounts struct{}
 
 func (accounts) Authenticate(_ context.Context, token string) (viewer.Viewer, error) {
@@ -40,7 +40,7 @@ func (accounts) Roles(_ context.Context, sessions []uuid.UUID) (map[uuid.UUID]vi
 	return roles, nil
 }
 
-// whoami answers with the kind and surface of the viewer, and panics on wish.
+// whoami sends the kind and surface of the viewer. It can panic.
 func whoami(w http.ResponseWriter, r *http.Request) {
 	switch r.Header.Get("X-Panic") {
 	case "early":
@@ -98,7 +98,7 @@ func ask(t *testing.T, h http.Handler, method, path, body string, headers ...str
 
 const operation = `{"query": "{ me { role } }"}`
 
-func TestGraphQLIsForSessions(t *testing.T) {
+func TestGraphQLAuthentication(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestGraphQLIsForSessions(t *testing.T) {
 	}
 }
 
-func TestOperationsMustBeWellFormed(t *testing.T) {
+func TestMalformedOperationsAreRejected(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	for name, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestOperationsMustBeWellFormed(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestPaths(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	for path, want := range map[string]int{
@@ -183,7 +183,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("POST /openapi.json: %d", got.status)
 	}
 	if got := ask(t, h, http.MethodOptions, "/openapi.json", "", "Access-Control-Request-Method", "GET"); got.status != http.StatusOK {
-		t.Errorf("a page that asks whether it may read the description is answered %d", got.status)
+		t.Errorf("preflight of the OpenAPI document: %d", got.status)
 	}
 	if got := ask(t, h, http.MethodPost, "/widget.js", ""); got.status != http.StatusMethodNotAllowed || got.code() != "method_not_allowed" {
 		t.Errorf("POST /widget.js: %d", got.status)
@@ -191,18 +191,17 @@ func TestPlaces(t *testing.T) {
 	without := options()
 	without.Page = false
 	if got := ask(t, web.New(without), http.MethodGet, "/playground/", ""); got.status != http.StatusNotFound {
-		t.Errorf("the page is served where it should not be: %d", got.status)
+		t.Errorf("the playground is served without Page: %d", got.status)
 	}
 }
 
-// The page must work without any other site.
-func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
+func TestThePlaygroundUsesNoOtherHost(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	for _, path := range []string{"/playground/", "/playground/app.js", "/playground/style.css", "/playground/widget.html", "/playground/widget-demo.js"} {
 		got := ask(t, h, http.MethodGet, path, "")
 		if strings.Contains(got.body, "https://") || strings.Contains(got.body, "http://") || strings.Contains(got.body, `src="//`) {
-			t.Errorf("%s names another site", path)
+			t.Errorf("%s contains another host", path)
 		}
 		if policy := got.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") {
 			t.Errorf("%s: policy %q", path, policy)
@@ -210,7 +209,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-func TestReadinessNamesWhatIsMissing(t *testing.T) {
+func TestReadinessReportsFailedParts(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Ready["redis"] = func(context.Context) error { return errors.New("dial 10.1.2.3: refused") }
@@ -221,15 +220,15 @@ func TestReadinessNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// told is an error with a reason that everybody may read.
-type told struct{ error }
+// publicError is an error with a public reason.
+type publicError struct{ error }
 
-func (told) Reason() string { return "the schema is older than this program" }
+func (publicError) Reason() string { return "the schema is older than this program" }
 
-func TestReadinessTellsReasonsThatEverybodyMayRead(t *testing.T) {
+func TestReadinessReportsPublicReasons(t *testing.T) {
 	t.Parallel()
 	o := options()
-	o.Ready["schema"] = func(context.Context) error { return fmt.Errorf("at 10.1.2.3: %w", told{errors.New("hidden")}) }
+	o.Ready["schema"] = func(context.Context) error { return fmt.Errorf("at 10.1.2.3: %w", publicError{errors.New("hidden")}) }
 	got := ask(t, web.New(o), http.MethodGet, "/readyz", "")
 	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"reasons":{"schema":"the schema is older than this program"}`) ||
 		strings.Contains(got.body, "10.1.2.3") || strings.Contains(got.body, "hidden") {
@@ -241,7 +240,7 @@ func TestReadinessTellsReasonsThatEverybodyMayRead(t *testing.T) {
 	}
 }
 
-func TestMetricsAreForTheirNetworks(t *testing.T) {
+func TestMetricsAreAvailableToTheirNetworks(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	ask(t, h, http.MethodGet, "/v1/docs/search?query=secret", "")
@@ -258,11 +257,11 @@ func TestMetricsAreForTheirNetworks(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
-		t.Errorf("from elsewhere: %d", w.Code)
+		t.Errorf("from another network: %d", w.Code)
 	}
 }
 
-func TestEveryAnswerHasARequestID(t *testing.T) {
+func TestEveryResponseHasARequestID(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	for _, path := range []string{"/", "/nope", "/graphql", "/v1/x"} {
@@ -271,21 +270,21 @@ func TestEveryAnswerHasARequestID(t *testing.T) {
 		}
 	}
 	if got := ask(t, h, http.MethodGet, "/", "", "X-Request-Id", "mine-1"); got.header.Get("X-Request-Id") != "mine-1" {
-		t.Error("a harmless id was not kept")
+		t.Error("a safe ID was replaced")
 	}
 	if got := ask(t, h, http.MethodGet, "/", "", "X-Request-Id", "two words"); got.header.Get("X-Request-Id") == "two words" {
-		t.Error("a harmful id was kept")
+		t.Error("an unsafe ID was not replaced")
 	}
 }
 
-func TestPanicsGiveNothingAway(t *testing.T) {
+func TestPanicsHaveNoDetails(t *testing.T) {
 	t.Parallel()
 	h := web.New(options())
 	got := ask(t, h, http.MethodGet, "/v1/x", "", "X-Panic", "early")
 	if got.status != http.StatusInternalServerError || got.code() != "internal" || strings.Contains(got.body, "secret detail") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	// Half an answer must not pass for a whole one.
+	// An incomplete response must not look complete.
 	server := httptest.NewServer(h)
 	defer server.Close()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/x", nil)
@@ -301,6 +300,6 @@ func TestPanicsGiveNothingAway(t *testing.T) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	if body, err := io.ReadAll(response.Body); err == nil {
-		t.Errorf("half an answer was taken for whole: %q", body)
+		t.Errorf("an incomplete response ended normally: %q", body)
 	}
 }

@@ -15,44 +15,44 @@ import (
 	"github.com/magpie-search/magpie/internal/config"
 )
 
-// checkTime bounds each readiness check.
-const checkTime = 2 * time.Second
+// checkTimeout is the timeout of each readiness check.
+const checkTimeout = 2 * time.Second
 
-// alive says that the process answers; what it depends on is not asked.
+// alive answers 200 without checking dependencies.
 func alive(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"status": wellSaid})
+	writeJSON(w, http.StatusOK, map[string]string{"status": available})
 }
 
-// What a part that is asked is, and all of them together.
+// Values of the status and of its parts.
 const (
-	wellSaid    = "ok"
+	available   = "ok"
 	unavailable = "unavailable"
 )
 
-// readiness asks everything that requests need, all at once: 503 names what does
-// not answer, and why where that may be told. A part that ?exclude= names is not asked. While the process drains
-// nothing is asked: it is not ready.
+// readiness runs all checks concurrently. It answers 503 with the failed parts and
+// their public reasons if a check fails. Parts in ?exclude= are not checked. A
+// draining process is not ready.
 func readiness(checks map[string]func(context.Context) error, drain *Drain, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if drain.Begun() {
+		if drain.Draining() {
 			writeReadiness(w, "draining", map[string]string{}, nil)
 			return
 		}
 		var mu sync.Mutex
-		var asked sync.WaitGroup
-		overall, parts, reasons := wellSaid, map[string]string{}, map[string]string{}
+		var running sync.WaitGroup
+		overall, parts, reasons := available, map[string]string{}, map[string]string{}
 		excluded := r.URL.Query()["exclude"]
 		for name, check := range checks {
 			if slices.Contains(excluded, name) {
 				continue
 			}
-			asked.Go(func() {
-				ctx, cancel := context.WithTimeout(r.Context(), checkTime)
+			running.Go(func() {
+				ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
 				defer cancel()
 				err := check(ctx)
 				mu.Lock()
 				defer mu.Unlock()
-				parts[name] = wellSaid
+				parts[name] = available
 				if err != nil {
 					log.WarnContext(r.Context(), "not ready", slog.String("part", name), slog.Any("error", err))
 					overall, parts[name] = unavailable, unavailable
@@ -60,24 +60,24 @@ func readiness(checks map[string]func(context.Context) error, drain *Drain, log 
 				}
 			})
 		}
-		asked.Wait()
+		running.Wait()
 		writeReadiness(w, overall, parts, reasons)
 	})
 }
 
-// addReason notes why a part is not ready, if its error has a reason that
-// everybody may read. Others may name addresses, and only the log has them.
+// addReason adds the public reason of an error, if it has one. Other errors may
+// contain addresses and are only logged.
 func addReason(reasons map[string]string, part string, err error) {
-	var open interface{ Reason() string }
-	if errors.As(err, &open) {
-		reasons[part] = open.Reason()
+	var public interface{ Reason() string }
+	if errors.As(err, &public) {
+		reasons[part] = public.Reason()
 	}
 }
 
-// writeReadiness answers 200 where all is well, else 503.
+// writeReadiness answers 200 if the status is ok, or 503.
 func writeReadiness(w http.ResponseWriter, overall string, parts, reasons map[string]string) {
 	status := http.StatusOK
-	if overall != wellSaid {
+	if overall != available {
 		status = http.StatusServiceUnavailable
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -88,9 +88,9 @@ func writeReadiness(w http.ResponseWriter, overall string, parts, reasons map[st
 	writeJSON(w, status, answer)
 }
 
-// onlyFrom answers callers of the given networks. The address is that of the
-// connection: a forwarding header could be anybody's. What a proxy passes on is
-// refused, since a proxy on this machine would let everybody in.
+// onlyFrom allows callers of the networks only, by the address of the connection.
+// Forwarded requests are rejected, since a proxy on this machine would make all
+// callers local.
 func onlyFrom(networks config.Networks, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics are what a process tells a Prometheus server, in a registry of its own.
+// Metrics is a Prometheus registry with the metrics of a process.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -17,19 +17,19 @@ type Metrics struct {
 	running  prometheus.Gauge
 }
 
-// NewMetrics makes the metrics of a process.
+// NewMetrics returns the metrics of a process.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "magpie", Subsystem: "http", Name: "requests_total", Help: "Answered requests.",
+			Namespace: "magpie", Subsystem: "http", Name: "requests_total", Help: "Finished requests.",
 		}, []string{"surface", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "magpie", Subsystem: "http", Name: "request_seconds", Help: "Time until a request was answered whole.",
+			Namespace: "magpie", Subsystem: "http", Name: "request_seconds", Help: "Time until the end of a response.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
 		}, []string{"surface"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "magpie", Subsystem: "http", Name: "requests_running", Help: "Requests being answered, streams among them.",
+			Namespace: "magpie", Subsystem: "http", Name: "requests_running", Help: "Running requests, including streams.",
 		}),
 	}
 	m.registry.MustRegister(m.requests, m.duration, m.running, collectors.NewGoCollector(),
@@ -37,32 +37,32 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Gauge adds a value that is read when metrics are asked for.
+// Gauge adds a gauge whose value is read when metrics are collected.
 func (m *Metrics) Gauge(subsystem, name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "magpie", Subsystem: subsystem, Name: name, Help: help,
 	}, read))
 }
 
-// Counter adds a value that only rises and is read when metrics are asked for.
+// Counter adds a counter whose value is read when metrics are collected.
 func (m *Metrics) Counter(subsystem, name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "magpie", Subsystem: subsystem, Name: name, Help: help,
 	}, read))
 }
 
-// measured counts and times requests. Paths hold ids and would make endless
-// series: they are told apart by surface only.
-func (m *Metrics) measured(next http.Handler) http.Handler {
+// measure counts and times requests by surface. Paths are no label, since they
+// contain IDs.
+func (m *Metrics) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		surface, began := surfaceOf(r.URL.Path), time.Now()
+		surface, start := surfaceOf(r.URL.Path), time.Now()
 		m.running.Inc()
 		defer func() {
 			m.running.Dec()
-			m.duration.WithLabelValues(surface).Observe(time.Since(began).Seconds())
+			m.duration.WithLabelValues(surface).Observe(time.Since(start).Seconds())
 			status := http.StatusOK
-			if seen, ok := w.(*recorder); ok {
-				status = seen.status()
+			if r, ok := w.(*recorder); ok {
+				status = r.status()
 			}
 			m.requests.WithLabelValues(surface, methodOf(r.Method), strconv.Itoa(status)).Inc()
 		}()

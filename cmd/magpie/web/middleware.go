@@ -12,28 +12,28 @@ import (
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
-// identified gives every request an id, its own where that is harmless, and
-// logs how it ended.
-func identified(log *slog.Logger, drain *Drain, next http.Handler) http.Handler {
+// withRequestID sets the request ID, which is that of the client if it is acceptable,
+// and logs the request.
+func withRequestID(log *slog.Logger, drain *Drain, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestid.Header)
 		if !requestid.Acceptable(id) {
 			id = rand.Text()
-			// The REST transport reads the header, too, and must not make another.
+			// The REST transport also reads the header and must not create another ID.
 			r.Header.Set(requestid.Header, id)
 		}
 		w.Header().Set(requestid.Header, id)
-		began := time.Now()
-		seen := &recorder{ResponseWriter: w, connection: connectionOf(r), drain: drain}
-		drain.dismiss(w.Header())
-		next.ServeHTTP(seen, r.WithContext(requestid.With(r.Context(), id)))
+		start := time.Now()
+		recorded := &recorder{ResponseWriter: w, connection: connectionOf(r), drain: drain}
+		drain.closeConnection(w.Header())
+		next.ServeHTTP(recorded, r.WithContext(requestid.With(r.Context(), id)))
 		log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
-			slog.String("path", r.URL.Path), slog.Int("status", seen.status()), slog.Duration("took", time.Since(began)))
+			slog.String("path", r.URL.Path), slog.Int("status", recorded.status()), slog.Duration("took", time.Since(start)))
 	})
 }
 
-// recovered turns a panic into a 500 that gives nothing away.
-func recovered(log *slog.Logger, next http.Handler) http.Handler {
+// recoverPanics converts panics to internal errors without details.
+func recoverPanics(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			cause := recover()
@@ -43,10 +43,10 @@ func recovered(log *slog.Logger, next http.Handler) http.Handler {
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
 			}
-			log.ErrorContext(r.Context(), "panic while answering", slog.String(requestid.LogKey, requestid.From(r.Context())),
+			log.ErrorContext(r.Context(), "request panicked", slog.String(requestid.LogKey, requestid.From(r.Context())),
 				slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
-			if seen, ok := w.(*recorder); ok && seen.code != 0 {
-				panic(http.ErrAbortHandler) // the answer has begun: only breaking it off tells the client
+			if recorded, ok := w.(*recorder); ok && recorded.code != 0 {
+				panic(http.ErrAbortHandler) // abort the started response, so that the client sees an error
 			}
 			writeError(w, apierr.From(errors.New("panic")))
 		}()
@@ -54,10 +54,10 @@ func recovered(log *slog.Logger, next http.Handler) http.Handler {
 	})
 }
 
-// recorder remembers the status of an answer.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
-	connection *refusing // nil where it is not known
+	connection *serverConn // nil if unknown
 	drain      *Drain
 	code       int
 	wrote      bool
@@ -67,37 +67,37 @@ func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 || r.code < 200 {
 		r.code = code
 		if code >= 200 {
-			r.drain.dismiss(r.Header())
+			r.drain.closeConnection(r.Header())
 		}
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.begin()
-	if r.whole(b) {
+	r.start()
+	if r.isWholeBody(b) {
 		r.wrote = true
-		return r.writeWhole(b)
+		return r.writeWithHeader(b)
 	}
 	r.wrote = true
 	return r.ResponseWriter.Write(b)
 }
 
-// begin is an answer's beginning without a status.
-func (r *recorder) begin() {
+// start sets the default status.
+func (r *recorder) start() {
 	if r.code == 0 {
 		r.code = http.StatusOK
-		r.drain.dismiss(r.Header())
+		r.drain.closeConnection(r.Header())
 	}
 }
 
-// Flush is asked for by type where streams are written.
+// Flush implements [http.Flusher], which streams require.
 func (r *recorder) Flush() {
-	r.begin()
-	_ = http.NewResponseController(r.ResponseWriter).Flush() // a server's writer can
+	r.start()
+	_ = http.NewResponseController(r.ResponseWriter).Flush() // the writer of a server supports it
 }
 
-// Unwrap lets http.ResponseController reach what the server's writer can do.
+// Unwrap returns the writer of the server for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (r *recorder) status() int {

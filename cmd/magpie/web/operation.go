@@ -20,41 +20,41 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// operations is POST with a JSON body, after the GraphQL-over-HTTP
-// specification (github.com/graphql/graphql-over-http): queries and mutations
-// are answered as JSON, subscriptions as server-sent events.
+// operations is the transport for POST with a JSON body by the GraphQL-over-HTTP
+// specification (github.com/graphql/graphql-over-http). The result is JSON for queries
+// and mutations, and server-sent events for subscriptions.
 type operations struct{ live *connection.Server }
 
-// The media types of answers.
+// Media types of responses.
 const (
 	typeJSON     = "application/json"
 	typeResponse = "application/graphql-response+json"
 	typeEvents   = "text/event-stream"
 )
 
-// Supports takes every POST of JSON.
+// Supports reports whether a request is a POST with a JSON body.
 func (operations) Supports(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == typeJSON && r.Method == http.MethodPost
 }
 
-// Do answers one operation. The guard has looked at the body already.
+// Do runs an operation. The guard has checked the body.
 func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	ctx := r.Context()
 	params := &graphql.RawParams{Headers: r.Header}
 	params.ReadTime.Start = graphql.Now()
 	decoder := json.NewDecoder(r.Body)
-	decoder.UseNumber() // an id or a large count must not become a float
+	decoder.UseNumber() // keep large numbers exact
 	if err := decoder.Decode(params); err != nil {
 		writeGraphQLError(w, apierr.New(apierr.InvalidRequest, "The body is not an operation in JSON"))
 		return
 	}
 	params.ReadTime.End = graphql.Now()
 	answer, events := accepted(r.Header.Values("Accept"))
-	rc, wrong := exec.CreateOperationContext(ctx, params)
-	goesOn := len(wrong) == 0 && rc.Operation.Operation == ast.Subscription
-	if events && (goesOn || answer == "") {
-		if err := t.live.Events(ctx, w, exec, rc, wrong, ratelimit.ClientOf(ctx)); err != nil {
+	rc, errs := exec.CreateOperationContext(ctx, params)
+	isStream := len(errs) == 0 && rc.Operation.Operation == ast.Subscription
+	if events && (isStream || answer == "") {
+		if err := t.live.Events(ctx, w, exec, rc, errs, ratelimit.ClientOf(ctx)); err != nil {
 			writeGraphQLError(w, err)
 		}
 		return
@@ -62,15 +62,15 @@ func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	if answer == "" {
 		answer = typeJSON
 	}
-	if goesOn {
-		wrong = gqlerror.List{refusedHere()}
+	if isStream {
+		errs = gqlerror.List{subscriptionRejected()}
 	}
 	var response *graphql.Response
 	status := http.StatusOK
-	if len(wrong) > 0 {
-		response = exec.DispatchError(graphql.WithOperationContext(ctx, rc), wrong)
-		// application/json says with 200 that the answer is GraphQL's: a client cannot
-		// tell it from one of something in between otherwise.
+	if len(errs) > 0 {
+		response = exec.DispatchError(graphql.WithOperationContext(ctx, rc), errs)
+		// With application/json, status 200 means that the response is from the GraphQL
+		// server and not from an intermediary.
 		if answer == typeResponse {
 			status = http.StatusBadRequest
 		}
@@ -81,34 +81,34 @@ func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	}
 	var body []byte
 	var err error
-	if len(wrong) > 0 { // nothing was executed: there is no data, not even null
+	if len(errs) > 0 { // without an execution, there must be no data, not even null
 		body, err = json.Marshal(map[string]any{"errors": response.Errors})
 	} else {
 		body, err = json.Marshal(response)
 	}
 	if err != nil {
-		panic(fmt.Errorf("encode an answer: %w", err)) // is answered and logged
+		panic(fmt.Errorf("encode response: %w", err)) // recoverPanics handles it
 	}
 	h := w.Header()
 	h.Set("Content-Type", answer+"; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Add("Vary", "Accept")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // nothing can be done when the client has left
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// refusedHere is for a subscription whose client can read one answer only: its
-// first event would come and nothing more.
-func refusedHere() *gqlerror.Error {
+// subscriptionRejected returns the error of a subscription whose client accepts only
+// one result.
+func subscriptionRejected() *gqlerror.Error {
 	return &gqlerror.Error{
-		Message:    "subscriptions come over WebSocket, or as server-sent events to Accept: text/event-stream",
+		Message:    "subscriptions need WebSocket, or server-sent events with Accept: text/event-stream",
 		Extensions: map[string]any{"code": string(apierr.InvalidRequest)},
 	}
 }
 
-// accepted reads Accept: the media type of an answer in JSON, "" when none is
-// wanted, and whether a stream of events is. What nothing fits is disregarded, as the
-// specification allows.
+// accepted returns the media type of a JSON response by Accept, or "" if none is
+// accepted, and whether an event stream is accepted. If nothing matches, Accept is
+// ignored, as the specification allows.
 func accepted(header []string) (answer string, events bool) {
 	accept := strings.Join(header, ",")
 	if strings.TrimSpace(accept) == "" {
@@ -121,8 +121,8 @@ func accepted(header []string) (answer string, events bool) {
 			continue
 		}
 		q := 1.0
-		if given, ok := parameters["q"]; ok {
-			if q, err = strconv.ParseFloat(given, 64); err != nil {
+		if text, ok := parameters["q"]; ok {
+			if q, err = strconv.ParseFloat(text, 64); err != nil {
 				continue
 			}
 		}
@@ -140,8 +140,8 @@ func accepted(header []string) (answer string, events bool) {
 	}
 	plain, _ := of(typeJSON)
 	response, named := of(typeResponse)
-	stream, asked := of(typeEvents)
-	events = asked && stream > 0
+	stream, explicit := of(typeEvents)
+	events = explicit && stream > 0
 	switch {
 	case named && response > 0 && response >= plain:
 		return typeResponse, events
@@ -156,8 +156,8 @@ func accepted(header []string) (answer string, events bool) {
 	}
 }
 
-// initiate says who opens a WebSocket. A browser cannot send the session token
-// as a header: it stands in the payload of the first message.
+// initiate authenticates a WebSocket connection. Browsers send the session token in
+// the payload of the first message, since they cannot set headers.
 func initiate(accounts Accounts) connection.Init {
 	return func(ctx context.Context, payload map[string]any) (who viewer.Viewer, err error) {
 		authorization := ""
@@ -166,19 +166,18 @@ func initiate(accounts Accounts) connection.Init {
 				authorization = text
 			}
 			if strings.EqualFold(name, keyHeader) {
-				return who, apierr.New(apierr.Unauthorized, keysRefused)
+				return who, apierr.New(apierr.Unauthorized, keyRejected)
 			}
 		}
 		if authorization == "" {
-			who, _ = viewer.From(ctx) // whoever the headers said; signing in needs nobody
+			who, _ = viewer.From(ctx) // the viewer of the headers
 			return who, nil
 		}
 		return bearer(ctx, accounts, authorization)
 	}
 }
 
-// NewLive makes the server of what goes on: subscriptions, for the people that
-// accounts know. Close it once.
+// NewLive returns the server of subscriptions. The caller must close it.
 func NewLive(ctx context.Context, accounts Accounts, origins []string, limits connection.Limits, log *slog.Logger) *connection.Server {
 	return connection.New(ctx, connection.Options{
 		Init: initiate(accounts), Sessions: accounts, Origins: hosts(origins), Limits: limits, Log: log,

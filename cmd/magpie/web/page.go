@@ -11,12 +11,11 @@ import (
 //go:embed page
 var page embed.FS
 
-// servePage serves the pages to try GraphQL and the widget on. They load nothing
-// from elsewhere and their browser is told to keep them from doing so.
+// servePage serves the playground. Its content security policy allows no other host.
 func servePage(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/playground"), "/")
 	if r.URL.Path == "/playground" {
-		// The page names its files relative to the folder.
+		// The paths of its files are relative.
 		http.Redirect(w, r, "/playground/", http.StatusMovedPermanently)
 		return
 	}
@@ -44,5 +43,5 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-cache")
-	_, _ = w.Write(content) //nolint:gosec // a page of the program; nothing can be done when the client has left
+	_, _ = w.Write(content) //nolint:gosec // an embedded page; the client may have disconnected
 }

@@ -18,15 +18,15 @@ const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
-	// closing is what connections get to end once they were told to.
-	closing = 3 * time.Second
+	// closeTimeout is the time that canceled requests have to end.
+	closeTimeout = 3 * time.Second
 )
 
-// ErrInUse says that another program listens at an address.
+// ErrInUse is the error when another program listens at an address.
 var ErrInUse = errors.New("is in use by another program")
 
-// Listen takes an address for a Server. The error of one that cannot be had
-// says what to do, and is ErrInUse where another program has it.
+// Listen listens at an address. Its errors say what to do, and are ErrInUse if another
+// program uses the address.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -34,23 +34,23 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return listener, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s %w; give another one with --listen or LISTEN_ADDR", address, ErrInUse)
+		return nil, fmt.Errorf("the address %s %w; choose another one with --listen or LISTEN_ADDR", address, ErrInUse)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("the address %s may not be used by this user; give a port over 1023 with --listen or LISTEN_ADDR", address)
+		return nil, fmt.Errorf("this user may not listen at the address %s; choose a port above 1023 with --listen or LISTEN_ADDR", address)
 	default:
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
 }
 
-// Server serves a handler until it is shut down.
+// Server is an HTTP server.
 type Server struct {
 	http    http.Server
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup // requests, those that left net/http among them
+	running sync.WaitGroup // requests, including hijacked ones
 	served  chan error
 }
 
-// Serve starts to serve. The listener belongs to the server then.
+// Serve starts a server, which owns the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) *Server {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &Server{cancel: cancel, served: make(chan error, 1)}
@@ -60,8 +60,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 			defer s.running.Done()
 			handler.ServeHTTP(w, r)
 		}),
-		// There is no time limit on writing: answers are streamed. The streams
-		// set one for each write.
+		// There is no write timeout, since responses are streamed. Streams set a
+		// deadline for each write.
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -70,7 +70,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {
-		err := s.http.Serve(outspoken{listener})
+		err := s.http.Serve(jsonErrorListener{listener})
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}
@@ -79,52 +79,50 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	return s
 }
 
-// Failed gives the error of a server that stopped by itself.
+// Failed returns a channel with the error of a server that has stopped unexpectedly.
 func (s *Server) Failed() <-chan error { return s.served }
 
-// Settle takes no new connections and reports whether all requests ended within
-// the patience. Connections that are quiet are closed. It may be called before
-// Shutdown, which ends what is left.
-func (s *Server) Settle(ctx context.Context, patience time.Duration) bool {
-	grace, cancel := context.WithTimeout(ctx, patience)
+// Settle closes the listener and idle connections, and reports whether all requests
+// ended within the timeout. Shutdown may follow.
+func (s *Server) Settle(ctx context.Context, timeout time.Duration) bool {
+	grace, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return s.http.Shutdown(grace) == nil
 }
 
-// stopping is the cause with which the contexts of requests end that are not
-// waited for: streams tell it to their clients.
+// stopping returns the cause of canceled request contexts, which streams send to their
+// clients.
 func stopping() error {
 	return &apierr.Error{Code: apierr.Unavailable, Message: "The server is stopping; try again.", RetryAfter: time.Second}
 }
 
-// Shutdown takes no new requests, lets those that run end for as long as
-// patience, and ends the rest. WebSockets, which never end by themselves, are
-// closed once the requests are done.
-func (s *Server) Shutdown(ctx context.Context, patience time.Duration) error {
-	grace, cancel := context.WithTimeout(ctx, patience)
+// Shutdown closes the listener, waits for the running requests until the timeout, and
+// then cancels the remaining requests and closes WebSocket connections.
+func (s *Server) Shutdown(ctx context.Context, timeout time.Duration) error {
+	grace, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := s.http.Shutdown(grace)
 	s.cancel(stopping())
-	if !s.wait(closing) || err != nil {
+	if !s.wait(closeTimeout) || err != nil {
 		err = s.http.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("shut the HTTP server down: %w", err)
+		return fmt.Errorf("shut down HTTP server: %w", err)
 	}
 	return nil
 }
 
-// wait reports whether all requests have ended within the time.
-func (s *Server) wait(patience time.Duration) bool {
-	ended := make(chan struct{})
-	go func() { // ends with the requests, which have been cancelled
+// wait reports whether all requests end within a timeout.
+func (s *Server) wait(timeout time.Duration) bool {
+	done := make(chan struct{})
+	go func() { // ends with the canceled requests
 		s.running.Wait()
-		close(ended)
+		close(done)
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
-	case <-ended:
+	case <-done:
 		return true
 	case <-timer.C:
 		return false

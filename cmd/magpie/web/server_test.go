@@ -22,7 +22,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*web.Server, string) {
 	return web.Serve(t.Context(), listener, h, slog.New(slog.DiscardHandler)), "http://" + listener.Addr().String()
 }
 
-// begin starts a request and returns what gives its body once it has ended.
+// begin starts a request and returns a function that waits for its body.
 func begin(t *testing.T, address string) func() (string, error) {
 	t.Helper()
 	type ended struct {
@@ -46,7 +46,7 @@ func begin(t *testing.T, address string) func() (string, error) {
 	return func() (string, error) { e := <-done; return e.body, e.err }
 }
 
-func TestRunningRequestsEndBeforeTheServerDoes(t *testing.T) {
+func TestShutdownWaitsForRunningRequests(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	server, address := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,7 @@ func TestRunningRequestsEndBeforeTheServerDoes(t *testing.T) {
 	go func() { stopped <- server.Shutdown(context.Background(), time.Minute) }()
 	select {
 	case err := <-stopped:
-		t.Fatalf("the server stopped under a request: %v", err)
+		t.Fatalf("the server stopped during a request: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(release)
@@ -75,7 +75,7 @@ func TestRunningRequestsEndBeforeTheServerDoes(t *testing.T) {
 	}
 }
 
-func TestStreamsThatDoNotEndAreEnded(t *testing.T) {
+func TestShutdownCancelsEndlessStreams(t *testing.T) {
 	t.Parallel()
 	server, address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begun")
@@ -94,7 +94,7 @@ func TestStreamsThatDoNotEndAreEnded(t *testing.T) {
 	}
 }
 
-func TestAnAddressInUseIsSaidSo(t *testing.T) {
+func TestListenReportsAnAddressInUse(t *testing.T) {
 	t.Parallel()
 	listener, err := web.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {

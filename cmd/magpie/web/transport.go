@@ -14,76 +14,74 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// once lets queries and mutations through, and remembers that it was reached.
-type once struct {
+// formExecutor rejects subscriptions and records whether an operation was started.
+type formExecutor struct {
 	graphql.GraphExecutor
-	reached bool
+	started bool
 }
 
-// CreateOperationContext refuses subscriptions.
-func (o *once) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	o.reached = true
-	operation, wrong := o.GraphExecutor.CreateOperationContext(ctx, params)
-	if len(wrong) == 0 && operation.Operation.Operation == ast.Subscription {
-		return operation, gqlerror.List{refusedHere()}
+// CreateOperationContext rejects subscriptions.
+func (o *formExecutor) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
+	o.started = true
+	operation, errs := o.GraphExecutor.CreateOperationContext(ctx, params)
+	if len(errs) == 0 && operation.Operation.Operation == ast.Subscription {
+		return operation, gqlerror.List{subscriptionRejected()}
 	}
-	return operation, wrong
+	return operation, errs
 }
 
-// forms is the multipart transport. What is wrong with a form is the client's
-// mistake and gets the interface's error, also where the library panics: it
-// takes a file's place in a list on trust.
+// forms is the multipart transport. It converts the library's errors of malformed forms
+// to client errors, also panics: the library does not check list indexes of variables.
 type forms struct{ transport.MultipartForm }
 
-// Do answers one form.
+// Do runs the operation of a form.
 func (t forms) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	gate := &once{GraphExecutor: exec}
-	held := &heldAnswer{ResponseWriter: w, gate: gate}
+	executor := &formExecutor{GraphExecutor: exec}
+	buffered := &errorBuffer{ResponseWriter: w, executor: executor}
 	defer func() {
 		switch cause := recover(); {
-		case gate.reached && cause != nil:
+		case executor.started && cause != nil:
 			panic(cause)
-		case gate.reached:
+		case executor.started:
 		case cause != nil:
-			writeGraphQLError(w, apierr.New(apierr.InvalidRequest, "map: names a place that the operation's variables do not have"))
+			writeGraphQLError(w, apierr.New(apierr.InvalidRequest, "map: has a path that the variables do not have"))
 		default:
-			writeGraphQLError(w, held.mistake(r))
+			writeGraphQLError(w, buffered.formError(r))
 		}
 	}()
-	t.MultipartForm.Do(held, r, gate)
+	t.MultipartForm.Do(buffered, r, executor)
 }
 
-// heldAnswer keeps back what is answered before the operation was reached.
-type heldAnswer struct {
+// errorBuffer buffers the response before an operation was started, which is an error.
+type errorBuffer struct {
 	http.ResponseWriter
-	gate *once
-	body bytes.Buffer
+	executor *formExecutor
+	body     bytes.Buffer
 }
 
-// WriteHeader passes the status of an operation's answer on.
-func (h *heldAnswer) WriteHeader(code int) {
-	if h.gate.reached {
+// WriteHeader writes the status of an operation's response.
+func (h *errorBuffer) WriteHeader(code int) {
+	if h.executor.started {
 		h.ResponseWriter.WriteHeader(code)
 	}
 }
 
-// Write passes an operation's answer on.
-func (h *heldAnswer) Write(b []byte) (int, error) {
-	if h.gate.reached {
+// Write writes or buffers a part of the response.
+func (h *errorBuffer) Write(b []byte) (int, error) {
+	if h.executor.started {
 		return h.ResponseWriter.Write(b)
 	}
 	return h.body.Write(b)
 }
 
-// mistake is the error of the interface for what was held back.
-func (h *heldAnswer) mistake(r *http.Request) error {
-	var said struct{ Errors []struct{ Message string } }
-	message := "the form cannot be read"
-	if err := json.Unmarshal(h.body.Bytes(), &said); err == nil && len(said.Errors) > 0 {
-		message = said.Errors[0].Message
+// formError returns the error for the buffered response.
+func (h *errorBuffer) formError(r *http.Request) error {
+	var response struct{ Errors []struct{ Message string } }
+	message := "the form is malformed"
+	if err := json.Unmarshal(h.body.Bytes(), &response); err == nil && len(response.Errors) > 0 {
+		message = response.Errors[0].Message
 	}
-	// The library says so of a declared length only; a body that turns out to
-	// be too long just cannot be read any further.
+	// The library only detects a declared length that is too large.
 	if _, err := r.Body.Read(make([]byte, 1)); isTooLarge(err) || bytes.Contains(h.body.Bytes(), []byte("too large")) {
 		return apierr.New(apierr.TooLarge, "The form is too large")
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/magpie-search/magpie/internal/live/connection"
 )
 
-// spoken is the handler over a small schema with the transports that are served.
-func spoken(t *testing.T) http.Handler {
+// graphQLHandler returns a handler with a small schema and all transports.
+func graphQLHandler(t *testing.T) http.Handler {
 	t.Helper()
 	server := testserver.New()
 	streams := web.NewLive(t.Context(), accounts{}, nil, connection.Limits{}, slog.New(slog.DiscardHandler))
@@ -28,16 +28,16 @@ func spoken(t *testing.T) http.Handler {
 	return web.New(o)
 }
 
-func TestASubscriptionIsNotAnsweredToPlainPOST(t *testing.T) {
+func TestASubscriptionByPlainPOSTIsRejected(t *testing.T) {
 	t.Parallel()
-	got := ask(t, spoken(t), http.MethodPost, "/graphql", `{"query": "subscription { name }"}`,
+	got := ask(t, graphQLHandler(t), http.MethodPost, "/graphql", `{"query": "subscription { name }"}`,
 		"Content-Type", "application/json", "Authorization", "Bearer good")
 	if !strings.Contains(got.body, "text/event-stream") || !strings.Contains(got.body, `"invalid_request"`) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
-// form writes a multipart body; a part's name is everything before its colon.
+// form returns a multipart body. The name of a part is the text before its colon.
 func form(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -51,9 +51,9 @@ func form(parts ...string) string {
 	return b.String() + "--BB--\r\n"
 }
 
-func TestABadFormIsTheClientsMistake(t *testing.T) {
+func TestAMalformedFormIsAClientError(t *testing.T) {
 	t.Parallel()
-	h := spoken(t)
+	h := graphQLHandler(t)
 	const operations = `operations:{"query": "{ name }", "variables": {"f": [null]}}`
 	for name, c := range map[string]struct {
 		body   string
@@ -84,11 +84,11 @@ func TestABadFormIsTheClientsMistake(t *testing.T) {
 	}
 	got := ask(t, h, http.MethodPost, "/graphql", form(operations, `map:{}`), "Content-Type", "multipart/form-data; boundary=BB")
 	if got.status != http.StatusUnauthorized || got.code() != "unauthorized" {
-		t.Errorf("nobody's form: %d %s", got.status, got.body)
+		t.Errorf("a form without a session: %d %s", got.status, got.body)
 	}
 }
 
-func TestAnUpgradeToSomethingElseIsIgnored(t *testing.T) {
+func TestOtherUpgradesAreIgnored(t *testing.T) {
 	t.Parallel()
 	got := ask(t, web.New(options()), http.MethodPost, "/graphql", operation, "Content-Type", "application/json", "Upgrade", "h2c")
 	if got.status != http.StatusOK || !strings.HasSuffix(got.body, operation) {
@@ -96,9 +96,9 @@ func TestAnUpgradeToSomethingElseIsIgnored(t *testing.T) {
 	}
 }
 
-func TestARefusedWebSocketSaysSo(t *testing.T) {
+func TestARejectedWebSocketHasAReason(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(spoken(t))
+	server := httptest.NewServer(graphQLHandler(t))
 	defer server.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()

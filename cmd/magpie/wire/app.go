@@ -63,21 +63,20 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
-// App is the parts of a process, connected with each other and the stores.
+// App has the connected parts of a process.
 type App struct {
-	Config   *config.Config
-	Log      *slog.Logger
-	DB       *store.DB
-	Redis    redis.UniversalClient
-	Accounts *authn.Accounts
-	People   *people.People
-	Keys     *authn.Keys
-	Quota    *quota.Quota
-	Secrets  *secret.Box
-	Kinds    *connectors.Registry
-	Files    *sourcefile.Files
-	// Principals are who belongs to which group at the sources.
-	Principals *principal.Store
+	Config     *config.Config
+	Log        *slog.Logger
+	DB         *store.DB
+	Redis      redis.UniversalClient
+	Accounts   *authn.Accounts
+	People     *people.People
+	Keys       *authn.Keys
+	Quota      *quota.Quota
+	Secrets    *secret.Box
+	Kinds      *connectors.Registry
+	Files      *sourcefile.Files
+	Principals *principal.Store // the group memberships of the sources
 	Index      *index.Store
 	Parser     *parse.Parser
 	Models     *embed.Registry
@@ -98,13 +97,14 @@ type App struct {
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
-	clock     *store.Clock // the database's
+	clock     *store.Clock // the clock of the database
 	closers   []func() error
 }
 
-// Open connects to the stores that the settings name and builds everything
-// over them. A schema that does not fit this program is a *store.Mismatch. Redis
-// may be away: what needs it is made up for or fails until it is back. Close it once.
+// Open connects to the stores of the settings and creates all parts. The error of
+// an unsupported schema is a *store.Mismatch. Redis may be unavailable: some parts
+// have a fallback, others fail until Redis is available. The caller must close the
+// App.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
 	a := &App{Config: c, Log: log}
 	if err := a.open(ctx); err != nil {
@@ -114,10 +114,10 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error)
 }
 
 func (a *App) open(ctx context.Context) error {
-	if err := a.stores(ctx); err != nil {
+	if err := a.openStores(ctx); err != nil {
 		return err
 	}
-	if err := a.access(); err != nil {
+	if err := a.openAccess(); err != nil {
 		return err
 	}
 	analyzer := analysis.New()
@@ -130,14 +130,14 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.Parser = parser
 	a.closers = append(a.closers, a.Parser.Close)
-	blobs, err := a.blobs(ctx)
+	blobs, err := a.openBlobs(ctx)
 	if err != nil {
 		return err
 	}
 	a.Files = sourcefile.New(a.DB.Ent, blobs, a.deleteDocuments, sourcefile.Options{MaxBytes: int64(a.Config.UploadLimit), Log: a.Log})
 	guard := httpx.NewGuard(a.Config.AllowedPrivateNetworks)
 	if a.Kinds, err = all.Registry(all.Deps{Files: a.Files, Dial: guard.DialContext}); err != nil {
-		return fmt.Errorf("list the connectors: %w", err)
+		return fmt.Errorf("register connectors: %w", err)
 	}
 	models, err := a.models()
 	if err != nil {
@@ -147,18 +147,18 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Keys.Close(); return nil })
 	a.Quota = quota.New(ctx, a.DB.Pool, quota.Options{Limit: a.Config.QueryLimit, Now: a.now, Log: a.Log})
 	a.closers = append(a.closers, func() error { a.Quota.Close(); return nil })
-	reranker, err := a.reranker()
-	if err != nil {
-		return err
-	}
 	budget := int64(a.Config.SearchMemory)
 	if budget == 0 {
 		budget = -1
 	}
-	a.queryLog(ctx) // is closed after what still writes to it
-	a.Search = search.New(a.DB.Pool, analyzer, a.Models, search.Options{
-		Log: a.Log, Memory: budget, Reranker: reranker, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout},
-	})
+	a.openQueryLog(ctx) // closed after its writers
+	options := search.Options{Log: a.Log, Memory: budget, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout}}
+	if a.Config.RerankBaseURL != "" {
+		if options.Reranker, err = a.newReranker(); err != nil {
+			return err
+		}
+	}
+	a.Search = search.New(a.DB.Pool, analyzer, a.Models, options)
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer, Now: a.now})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
@@ -190,7 +190,7 @@ func (a *App) open(ctx context.Context) error {
 		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
 		Attempts: a.limiter, Uploads: a.Files, SignIns: a.failures, Now: a.now, Log: a.Log,
 	})
-	a.connect()
+	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	a.Pacer = pace.New(pace.Options{Redis: a.Redis, Salt: a.paceSalt(), Log: a.Log})
 	sources := connector.New(connector.Options{
@@ -212,7 +212,7 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// databases are those that connectors attach for agents.
+// databases returns the databases that connectors attach for agents.
 func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 	builtin := embed.NewBuiltin()
 	return attached.New(attached.Options{
@@ -227,54 +227,53 @@ func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 	})
 }
 
-// Warm reads the collections that were asked lately into memory, those asked last
-// first, as far as SEARCH_MEMORY goes. A failure is only logged: searches read
-// what they need.
+// Warm loads the recently searched collections into memory, the latest first, up to
+// SEARCH_MEMORY. Failures are only logged, since searches load their collections.
 func (a *App) Warm(ctx context.Context) {
 	scopes, err := a.analytics.Lately(ctx)
 	if err == nil {
 		err = a.Search.Warm(ctx, scopes)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.Log.WarnContext(ctx, "collections were not read into memory ahead", slog.Any("error", err))
+		a.Log.WarnContext(ctx, "preloading collections failed", slog.Any("error", err))
 	}
 }
 
-// queryLog starts what keeps and counts questions.
-func (a *App) queryLog(ctx context.Context) {
+// openQueryLog starts the query log and its statistics.
+func (a *App) openQueryLog(ctx context.Context) {
 	mode := analytics.Mode(a.Config.QueryLog)
 	a.analytics = analytics.New(a.DB.Pool, analytics.StoreOptions{Mode: mode, Retention: a.Config.QueryLogRetention.Duration(), Now: a.now})
 	a.Queries = analytics.NewLog(ctx, a.DB.Pool, analytics.LogOptions{Mode: mode, Log: a.Log})
 	a.closers = append(a.closers, func() error { a.Queries.Close(); return nil })
 }
 
-func (a *App) stores(ctx context.Context) (err error) {
-	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // bounded by the settings
-		return unopened{err}
+func (a *App) openStores(ctx context.Context) (err error) {
+	if a.DB, err = store.Open(ctx, a.Config.DatabaseURL.Reveal(), int32(a.Config.DatabaseMaxConnections)); err != nil { //nolint:gosec // the settings limit it
+		return databaseError{err}
 	}
 	a.closers = append(a.closers, func() error { a.DB.Close(); return nil })
 	if err := a.DB.CheckSchema(ctx); err != nil {
-		return unopened{fmt.Errorf("check the schema: %w", err)}
+		return databaseError{fmt.Errorf("check the schema: %w", err)}
 	}
 	if a.clock, err = store.NewClock(ctx, a.DB.Pool, store.ClockOptions{Log: a.Log}); err != nil {
-		return unopened{err}
+		return databaseError{err}
 	}
 	a.closers = append(a.closers, func() error { a.clock.Close(); return nil })
 	if a.Redis, err = Redis(a.Config.RedisURL.Reveal()); err != nil {
 		return err
 	}
 	a.closers = append(a.closers, a.Redis.Close)
-	return a.reachRedis(ctx)
+	return a.checkRedis(ctx)
 }
 
-// now is the time of the database, as exact as it keeps times.
+// now returns the time of the database's clock with the precision of its columns.
 func (a *App) now() time.Time { return a.clock.Now().Truncate(time.Microsecond) }
 
-// access builds what recognises people and keeps secrets.
-func (a *App) access() (err error) {
+// openAccess creates authentication and encryption of secrets.
+func (a *App) openAccess() (err error) {
 	key := a.Config.SigningKey()
 	if key == nil {
-		// A process that serves nobody signs no session: nothing fits this key.
+		// A process without a server signs no sessions.
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
@@ -292,17 +291,17 @@ func (a *App) access() (err error) {
 	return nil
 }
 
-// paceSalt is the same in all processes that have the same keys.
+// paceSalt returns a salt that is equal in all processes with the same keys.
 func (a *App) paceSalt() []byte {
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
-		return nil // access has said so
+		return nil // openAccess has returned the error
 	}
 	salt := sha256.Sum256(append([]byte("magpie pace "), keys[current]...))
 	return salt[:]
 }
 
-func (a *App) blobs(ctx context.Context) (blob.Store, error) {
+func (a *App) openBlobs(ctx context.Context) (blob.Store, error) {
 	blobs, err := blob.Open(ctx, a.Config.BlobURL, blob.Credentials{
 		AccessKeyID: a.Config.BlobAccessKeyID, SecretAccessKey: a.Config.BlobSecretAccessKey.Reveal(),
 	})
@@ -319,12 +318,12 @@ func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents
 	return a.Index.SoftDeleteIn(ctx, transaction.Client(ctx, a.DB.Ent), scope, documents)
 }
 
-// GraphQL makes a server of the schema without transports; the caller adds them.
+// GraphQL returns a server of the schema. The caller must add transports.
 func (a *App) GraphQL() *handler.Server {
 	return graph.NewServer(a.resolver, a.schema, graph.Options{})
 }
 
-// REST are the options of the REST transport of a server that GraphQL made.
+// REST returns the options of the REST transport.
 func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
@@ -337,10 +336,10 @@ func (a *App) REST() rest.Options {
 	}
 }
 
-// Webhooks are the options of the handler of deliveries.
+// Webhooks returns the options of the webhook handler.
 func (a *App) Webhooks() rest.WebhookOptions { return rest.WebhookOptions{Inbox: a.Inbox, Log: a.Log} }
 
-// unlimitedWhenZero turns the settings' way of saying "no limit" into rest's.
+// unlimitedWhenZero converts "no limit" from 0 in settings to -1 in rest.Limits.
 func unlimitedWhenZero(perMinute int) int {
 	if perMinute == 0 {
 		return -1
@@ -348,7 +347,7 @@ func unlimitedWhenZero(perMinute int) int {
 	return perMinute
 }
 
-// Close closes everything, the latest first.
+// Close closes all parts in reverse order.
 func (a *App) Close() error {
 	var failures []error
 	for i := len(a.closers) - 1; i >= 0; i-- {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// dialTime bounds the making of a connection to Redis where its address says nothing of it.
-	dialTime = 2 * time.Second
-	// dialRest is how long a server is left alone that could not be connected to.
-	dialRest = 500 * time.Millisecond
+	// dialTimeout is the default timeout of connecting to Redis.
+	dialTimeout = 2 * time.Second
+	// dialPause is the time after a failed connection during which no other is tried.
+	dialPause = 500 * time.Millisecond
 )
 
-// dialer connects to servers of Redis. For a moment after a server could not be
-// connected to, it answers with the same error at once: the requests of that
-// time, of which each would try again several times, do not wait for it.
+// dialer connects to Redis servers. For a short time after a failure it returns the
+// same error immediately, so that requests, each of which retries several times, do
+// not wait for an unavailable server.
 type dialer struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -32,14 +32,14 @@ type failure struct {
 	until time.Time
 }
 
-func newDialer(secure *tls.Config, patience time.Duration) *dialer {
-	if patience <= 0 {
-		patience = dialTime
+func newDialer(secure *tls.Config, timeout time.Duration) *dialer {
+	if timeout <= 0 {
+		timeout = dialTimeout
 	}
-	return &dialer{dial: redis.NewDialer(&redis.Options{DialTimeout: patience, TLSConfig: secure}), failed: map[string]failure{}}
+	return &dialer{dial: redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: secure}), failed: map[string]failure{}}
 }
 
-// Dial connects, in the form that the client wants.
+// Dial connects to an address.
 func (d *dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	last, known := d.failed[address]
@@ -54,7 +54,7 @@ func (d *dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	case err == nil:
 		delete(d.failed, address)
 	case ctx.Err() == nil:
-		d.failed[address] = failure{err, time.Now().Add(dialRest)}
+		d.failed[address] = failure{err, time.Now().Add(dialPause)}
 	}
 	return connection, err
 }

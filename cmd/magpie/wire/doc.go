@@ -1,7 +1,7 @@
-// Package wire connects the parts of a process by hand, from its settings: the
-// stores, the domain packages, the GraphQL schema over them, and the runner of
-// operations inside the process.
+// Package wire creates and connects the parts of a process from its settings: the
+// stores, the domain packages, the GraphQL schema and the executor of operations
+// in process.
 //
-// Allowed imports: everything under internal, connectors, graph, rest and
-// worker; nothing but cmd and tests imports it.
+// Allowed imports: everything below internal, connectors, graph, rest and worker.
+// Only cmd and tests import it.
 package wire

@@ -18,51 +18,51 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Local runs operations inside the process, as the system viewer of one
-// workspace, through the same schema, transactions and errors as requests from
-// outside. Operations come from the binary and are bound by no limits.
+// Local executes operations in process as the system viewer of a workspace. Schema,
+// transactions and errors are the same as for requests. The operations are part of
+// the binary, so no limits apply.
 type Local struct {
 	server    *handler.Server
 	document  string
 	workspace uuid.UUID
 }
 
-// NewLocal runs the named operations of document on server for a workspace.
+// NewLocal returns an executor of the named operations of a document.
 func NewLocal(server *handler.Server, document string, workspace uuid.UUID) *Local {
-	server.AddTransport(inside{})
+	server.AddTransport(localTransport{})
 	return &Local{server: server, document: document, workspace: workspace}
 }
 
-// Do runs a query or mutation and decodes its data into into, which may be nil.
+// Do runs a query or mutation and decodes its data into a value, which may be nil.
 // The error of a failed operation is an *apierr.Error.
 func (l *Local) Do(ctx context.Context, operation string, variables map[string]any, into any) error {
-	answered := false
+	hasResult := false
 	err := l.Subscribe(ctx, operation, variables, func(data json.RawMessage) error {
-		answered = true
+		hasResult = true
 		if into == nil {
 			return nil
 		}
 		if err := json.Unmarshal(data, into); err != nil {
-			return fmt.Errorf("read the answer of %s: %w", operation, err)
+			return fmt.Errorf("decode the result of %s: %w", operation, err)
 		}
 		return nil
 	})
-	if err == nil && !answered {
-		return fmt.Errorf("%s gave no answer", operation)
+	if err == nil && !hasResult {
+		return fmt.Errorf("%s has no result", operation)
 	}
 	return err
 }
 
-// Subscribe runs an operation and calls each with the data of every answer. An
-// error of each ends the operation and is returned.
+// Subscribe runs an operation and calls each with the data of every result. It
+// stops at an error of each and returns it.
 func (l *Local) Subscribe(ctx context.Context, operation string, variables map[string]any, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancel(storedop.With(viewer.With(ctx, viewer.System(l.workspace))))
 	defer cancel()
 	plain := make(map[string]any, len(variables))
 	for name, value := range variables {
 		var err error
-		if plain[name], err = asWire(value); err != nil {
-			return fmt.Errorf("the variable %s of %s: %w", name, operation, err)
+		if plain[name], err = toVariable(value); err != nil {
+			return fmt.Errorf("variable %s of %s: %w", name, operation, err)
 		}
 	}
 	call := &call{params: &graphql.RawParams{Query: l.document, OperationName: operation, Variables: plain}, each: each}
@@ -70,19 +70,19 @@ func (l *Local) Subscribe(ctx context.Context, operation string, variables map[s
 	if err != nil {
 		return fmt.Errorf("run %s: %w", operation, err)
 	}
-	l.server.ServeHTTP(nowhere{}, request)
+	l.server.ServeHTTP(discardWriter{}, request)
 	if call.err != nil {
 		return call.err
 	}
 	if !call.ended {
-		return apierr.From(fmt.Errorf("run %s: it panicked", operation))
+		return apierr.From(fmt.Errorf("run %s: panic", operation))
 	}
 	return context.Cause(ctx)
 }
 
-// asWire gives a variable the form that it would have come in from outside;
-// uploads are passed as they are.
-func asWire(value any) (any, error) {
+// toVariable converts a value to the form of a decoded JSON variable. Uploads are
+// passed unchanged.
+func toVariable(value any) (any, error) {
 	if list, ok := value.([]client.Upload); ok {
 		uploads := make([]any, len(list))
 		for i, u := range list {
@@ -92,20 +92,20 @@ func asWire(value any) (any, error) {
 	}
 	content, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
+		return nil, fmt.Errorf("encode JSON: %w", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	var plain any
 	if err := decoder.Decode(&plain); err != nil {
-		return nil, fmt.Errorf("cannot be read as JSON: %w", err)
+		return nil, fmt.Errorf("decode JSON: %w", err)
 	}
 	return plain, nil
 }
 
 type callKey struct{}
 
-// call is one operation on its way through the server.
+// call is an operation that the server executes.
 type call struct {
 	params *graphql.RawParams
 	each   func(json.RawMessage) error
@@ -113,24 +113,24 @@ type call struct {
 	ended  bool
 }
 
-// inside is the transport of calls.
-type inside struct{}
+// localTransport is the transport of calls.
+type localTransport struct{}
 
-// Supports recognises requests that NewLocal's users made.
-func (inside) Supports(r *http.Request) bool {
+// Supports reports whether a request comes from a Local.
+func (localTransport) Supports(r *http.Request) bool {
 	_, ok := r.Context().Value(callKey{}).(*call)
 	return ok
 }
 
 // Do runs the operation of a call.
-func (inside) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (localTransport) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	ctx := r.Context()
 	c, _ := ctx.Value(callKey{}).(*call)
 	now := graphql.Now()
 	c.params.ReadTime = graphql.TraceTiming{Start: now, End: now}
-	operation, wrong := exec.CreateOperationContext(ctx, c.params)
-	if len(wrong) > 0 {
-		c.err = edgeError(exec.DispatchError(graphql.WithOperationContext(ctx, operation), wrong).Errors)
+	operation, errs := exec.CreateOperationContext(ctx, c.params)
+	if len(errs) > 0 {
+		c.err = apiError(exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs).Errors)
 		return
 	}
 	responses, ctx := exec.DispatchOperation(ctx, operation)
@@ -141,7 +141,7 @@ func (inside) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 			c.ended = true
 			return
 		case len(response.Errors) > 0:
-			c.err = edgeError(response.Errors)
+			c.err = apiError(response.Errors)
 			return
 		}
 		if c.err = c.each(response.Data); c.err != nil {
@@ -154,9 +154,9 @@ func (inside) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 	}
 }
 
-func edgeError(list gqlerror.List) error {
+func apiError(list gqlerror.List) error {
 	if len(list) == 0 {
-		return apierr.From(fmt.Errorf("the operation failed without an error"))
+		return apierr.From(fmt.Errorf("the operation failed without a message"))
 	}
 	e := &apierr.Error{Code: apierr.Internal, Message: list[0].Message, Cause: list[0]}
 	if code, ok := list[0].Extensions["code"]; ok {
@@ -165,9 +165,9 @@ func edgeError(list gqlerror.List) error {
 	return e
 }
 
-// nowhere is the writer of answers that are taken elsewhere.
-type nowhere struct{}
+// discardWriter discards the response, which the call receives.
+type discardWriter struct{}
 
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (nowhere) WriteHeader(int)             {}
+func (discardWriter) Header() http.Header         { return http.Header{} }
+func (discardWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (discardWriter) WriteHeader(int)             {}

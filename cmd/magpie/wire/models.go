@@ -9,8 +9,8 @@ import (
 	"github.com/magpie-search/magpie/internal/model/rerank"
 )
 
-// Embedders connects to the configured embedding models, the default first. The
-// builtin one is always there. close ends the connections.
+// Embedders returns the configured embedding models, the default first, and the
+// builtin model. The caller must call closeAll.
 func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err error) {
 	embedders := []embed.Embedder{}
 	closeAll = func() {}
@@ -32,8 +32,7 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 	return models, closeAll, nil
 }
 
-// models connects to the configured models: those that embed, which become
-// a.Models, and those that chat.
+// models sets a.Models to the configured embedding models and returns the chat models.
 func (a *App) models() (*llm.Models, error) {
 	embedders, closeAll, err := Embedders(a.Config)
 	if err != nil {
@@ -44,26 +43,25 @@ func (a *App) models() (*llm.Models, error) {
 	return a.chatModels()
 }
 
-// chatModels connects to the chat models, guards each and puts those that stand
-// in for it behind it.
+// chatModels returns the chat models, each with a guard and its fallbacks.
 func (a *App) chatModels() (*llm.Models, error) {
 	tokens := llm.NewTokenCounter()
 	guarded := map[string]llm.ChatModel{}
-	for _, described := range a.Config.ChatModels {
-		model, closeIdle, err := chatModel(described, tokens)
+	for _, settings := range a.Config.ChatModels {
+		model, closeIdle, err := chatModel(settings, tokens)
 		if err != nil {
-			return nil, fmt.Errorf("model %q: %w", described.Name, err)
+			return nil, fmt.Errorf("model %q: %w", settings.Name, err)
 		}
 		a.closers = append(a.closers, func() error { closeIdle(); return nil })
-		guarded[described.Name] = llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
+		guarded[settings.Name] = llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
 	}
 	chains := []llm.ChatModel{}
-	for _, described := range a.Config.ChatModels {
-		standIns := []llm.ChatModel{}
-		for _, name := range described.Fallback {
-			standIns = append(standIns, guarded[name])
+	for _, settings := range a.Config.ChatModels {
+		fallbacks := []llm.ChatModel{}
+		for _, name := range settings.Fallback {
+			fallbacks = append(fallbacks, guarded[name])
 		}
-		chains = append(chains, llm.NewChain(a.Log, guarded[described.Name], standIns...))
+		chains = append(chains, llm.NewChain(a.Log, guarded[settings.Name], fallbacks...))
 	}
 	models, err := llm.NewModels(chains...)
 	if err != nil {
@@ -92,13 +90,9 @@ func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model llm.ChatMode
 	return m, m.Close, nil
 }
 
-// reranker connects to the configured reranking service; without one it
-// returns nil, an interface without a value.
-func (a *App) reranker() (rerank.Reranker, error) {
+// newReranker returns a client of the configured reranking service.
+func (a *App) newReranker() (rerank.Reranker, error) {
 	c := a.Config
-	if c.RerankBaseURL == "" {
-		return nil, nil //nolint:nilnil // reranking is an option, and off by default
-	}
 	client, err := rerank.New(rerank.Config{BaseURL: c.RerankBaseURL, Key: c.RerankAPIKey.Reveal(), Model: c.RerankModel, Timeout: c.RerankTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)

@@ -10,11 +10,11 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/ocr"
 )
 
-// Parser makes the parser of documents that the settings ask for. The caller closes it.
+// Parser returns the parser of documents. The caller must close it.
 func Parser(c *config.Config) (*parse.Parser, error) {
 	opt := parse.Options{CacheDir: c.CacheDir}
 	if opt.CacheDir == "" {
-		// Without a home there is no such folder, and code is compiled anew by each process.
+		// Without a cache folder each process compiles the WebAssembly code.
 		if folder, err := os.UserCacheDir(); err == nil {
 			opt.CacheDir = filepath.Join(folder, "magpie")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/config"
 )
 
-func TestTheProgramForImagesIsTheOneThatIsNamed(t *testing.T) {
+func TestTheConfiguredOCRProgramIsUsed(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "tesseract")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -29,6 +29,6 @@ func TestTheProgramForImagesIsTheOneThatIsNamed(t *testing.T) {
 		}
 	}
 	if _, err := wire.Parser(&config.Config{Tesseract: "/nowhere/tesseract"}); err == nil || !strings.HasPrefix(err.Error(), "TESSERACT: ") {
-		t.Errorf("a program that is not there: %v", err)
+		t.Errorf("a missing program: %v", err)
 	}
 }

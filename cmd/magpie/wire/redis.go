@@ -14,30 +14,30 @@ import (
 	"github.com/magpie-search/magpie/internal/store/driverlog"
 )
 
-// LogRedis sends what the Redis clients of this process say to a log. The library
-// has one logger for all of them: only a program's main calls it, once.
+// LogRedis sets the log of all Redis clients. The library has one global logger, so
+// only main calls it.
 func LogRedis(log *slog.Logger) {
 	redis.SetLogger(driverlog.New(driverlog.Options{Driver: "redis", Log: log}))
 }
 
-// Redis makes a client of an address in one of the forms of REDIS_URL: redis://,
-// rediss://, unix://, redis+sentinel://…?master=name, redis+cluster://, and the
-// last two over TLS. It connects to nothing yet. Errors do not repeat the address.
+// Redis returns a client for an address in a form of REDIS_URL: redis://, rediss://,
+// unix://, redis+sentinel://…?master=name or redis+cluster://, the last two also as
+// rediss+. It does not connect yet. Errors do not contain the address.
 func Redis(address string) (redis.UniversalClient, error) {
-	kind, rest, found := strings.Cut(address, "://")
+	kind, location, found := strings.Cut(address, "://")
 	scheme, form, _ := strings.Cut(kind, "+")
 	known := scheme == "redis" || scheme == "rediss" || scheme == "unix" && form == ""
 	switch {
 	case found && known && form == "":
 		options, err := redis.ParseURL(address)
 		if err != nil {
-			return nil, fmt.Errorf("REDIS_URL: cannot be read as the address of one server (%s)", scheme)
+			return nil, fmt.Errorf("REDIS_URL: malformed address of a server (%s)", scheme)
 		}
-		options.ContextTimeoutEnabled = true // a Redis that has stopped answering must not outlast a request's patience
+		options.ContextTimeoutEnabled = true // an unresponsive Redis must not delay requests beyond their deadline
 		options.Dialer, options.DialerRetries = newDialer(options.TLSConfig, options.DialTimeout).Dial, max(options.DialerRetries, 1)
 		return redis.NewClient(options), nil
 	case found && known && (form == "sentinel" || form == "cluster"):
-		options, err := many(rest, scheme == "rediss", form == "sentinel")
+		options, err := parseServers(location, scheme == "rediss", form == "sentinel")
 		if err != nil {
 			return nil, fmt.Errorf("REDIS_URL: %w", err)
 		}
@@ -48,21 +48,21 @@ func Redis(address string) (redis.UniversalClient, error) {
 	}
 }
 
-// many reads the address of several servers.
-func many(rest string, secure, sentinel bool) (*redis.UniversalOptions, error) {
+// parseServers parses the addresses of several servers.
+func parseServers(location string, secure, sentinel bool) (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{IsClusterMode: !sentinel, ContextTimeoutEnabled: true}
-	// A URL has one host: the list is taken out before the rest is read as one.
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority = rest[:end]
+	// Replace the list of hosts by one, since a URL has one host.
+	authority := location
+	if end := strings.IndexAny(location, "/?#"); end >= 0 {
+		authority = location[:end]
 	}
 	user, hosts := "", authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		user, hosts = authority[:at+1], authority[at+1:]
 	}
-	address, err := url.Parse("redis://" + user + "host" + rest[len(authority):])
+	address, err := url.Parse("redis://" + user + "host" + location[len(authority):])
 	if err != nil {
-		return nil, errors.New("cannot be read; write redis+cluster://user:password@host1:port,host2:port")
+		return nil, errors.New("malformed; write redis+cluster://user:password@host1:port,host2:port")
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		if host == "" {
@@ -83,14 +83,14 @@ func many(rest string, secure, sentinel bool) (*redis.UniversalOptions, error) {
 	query := address.Query()
 	if sentinel {
 		if o.MasterName = query.Get("master"); o.MasterName == "" {
-			return nil, errors.New("needs the name of the Sentinels' master: ?master=name")
+			return nil, errors.New("requires the name of the master: ?master=name")
 		}
 		o.SentinelUsername, o.SentinelPassword = query.Get("sentinel_username"), query.Get("sentinel_password")
 	}
 	if path := strings.Trim(address.Path, "/"); path != "" {
 		number, err := strconv.Atoi(path)
 		if err != nil || number < 0 || !sentinel && number != 0 {
-			return nil, errors.New("has a database that cannot be: a number with Sentinel, none with Cluster")
+			return nil, errors.New("has an invalid database: use a number with Sentinel and none with Cluster")
 		}
 		o.DB = number
 	}

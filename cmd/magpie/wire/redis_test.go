@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-func TestRedisFormsMakeTheirClients(t *testing.T) {
+func TestRedisAddressForms(t *testing.T) {
 	t.Parallel()
 	for address, check := range map[string]func(redis.UniversalClient) bool{
 		"redis://user:pass@host:6379/2": func(c redis.UniversalClient) bool {
@@ -50,7 +50,7 @@ func TestRedisFormsMakeTheirClients(t *testing.T) {
 	}
 }
 
-func TestWrongRedisAddressesAreNamedWithoutTheirPassword(t *testing.T) {
+func TestErrorsOfRedisAddressesHaveNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"redis://:hunter2@host/notanumber", "redis+sentinel://:hunter2@host", "redis+sentinel://:hunter2@host,,x?master=m",
@@ -64,7 +64,7 @@ func TestWrongRedisAddressesAreNamedWithoutTheirPassword(t *testing.T) {
 	}
 }
 
-func TestTheClientOfAUnixSocketTalks(t *testing.T) {
+func TestAClientConnectsToAUnixSocket(t *testing.T) {
 	t.Parallel()
 	client, err := wire.Redis(testkit.Redis(t))
 	if err != nil {
@@ -76,9 +76,9 @@ func TestTheClientOfAUnixSocketTalks(t *testing.T) {
 	}
 }
 
-// A client tries again several times by itself; of a server that is not there
-// each command would make its request wait for seconds.
-func TestAMissingRedisIsNotWaitedFor(t *testing.T) {
+// A client retries several times. Without the pause of the dialer, each command would
+// wait for seconds.
+func TestCommandsDoNotWaitForAMissingRedis(t *testing.T) {
 	t.Parallel()
 	client, err := wire.Redis("unix://" + filepath.Join(t.TempDir(), "redis.sock"))
 	if err != nil {

@@ -14,59 +14,58 @@ import (
 	"github.com/magpie-search/magpie/internal/config"
 )
 
-// The parts that a process waits for, as logs and /readyz name them.
+// Names of the services that a process waits for, in logs and /readyz.
 const (
 	Database = "database"
 	Queue    = "redis"
 )
 
 const (
-	// waitEvery is how often a part that is away is asked for.
-	waitEvery = 500 * time.Millisecond
-	// waitSay is how often the log says that it still is.
-	waitSay = 10 * time.Second
-	// redisTime bounds what Redis gets to answer in at the start.
-	redisTime = 2 * time.Second
+	// retryInterval is the time between two attempts to reach a service.
+	retryInterval = 500 * time.Millisecond
+	// logInterval is the time between two log messages about it.
+	logInterval = 10 * time.Second
+	// pingTimeout is the timeout of a ping of Redis.
+	pingTimeout = 2 * time.Second
 )
 
-// Await is Open for a process that waits for PostgreSQL as long as it cannot be
-// reached, until ctx ends; missed is called with the part each time it was not.
-// What waiting does not mend is an error at once: a login that is refused, a
-// database that does not exist, a schema that does not fit.
+// Await is like Open, but waits for an unavailable PostgreSQL until ctx ends. It
+// calls missed with the service after each failed attempt. Permanent errors are
+// returned immediately: a rejected login, a missing database, an unsupported schema.
 func Await(ctx context.Context, c *config.Config, log *slog.Logger, missed func(part string)) (*App, error) {
-	began, said := time.Now(), time.Time{}
+	start, logged := time.Now(), time.Time{}
 	for {
 		app, err := Open(ctx, c, log)
 		if err == nil {
-			if !said.IsZero() {
-				log.InfoContext(ctx, "PostgreSQL answers", slog.Duration("waited", time.Since(began)))
+			if !logged.IsZero() {
+				log.InfoContext(ctx, "PostgreSQL is available", slog.Duration("waited", time.Since(start)))
 			}
 			return app, nil
 		}
-		if ctx.Err() != nil || !comesBack(err) {
+		if ctx.Err() != nil || !isTransient(err) {
 			return nil, err
 		}
 		missed(Database)
-		if time.Since(said) >= waitSay {
-			said = time.Now()
-			log.WarnContext(ctx, "waiting for PostgreSQL", slog.Duration("waited", time.Since(began)), slog.Any("error", err))
+		if time.Since(logged) >= logInterval {
+			logged = time.Now()
+			log.WarnContext(ctx, "waiting for PostgreSQL", slog.Duration("waited", time.Since(start)), slog.Any("error", err))
 		}
-		if !pause(ctx, waitEvery) {
+		if !pause(ctx, retryInterval) {
 			return nil, fmt.Errorf("wait for PostgreSQL: %w", ctx.Err())
 		}
 	}
 }
 
-// unopened is the error of a database that could not be opened.
-type unopened struct{ error }
+// databaseError is an error of opening the database.
+type databaseError struct{ error }
 
-// Unwrap gives the error itself.
-func (u unopened) Unwrap() error { return u.error }
+// Unwrap returns the wrapped error.
+func (e databaseError) Unwrap() error { return e.error }
 
-// comesBack reports whether an error of Open is of a database that is away, and
-// not of a wrong setting.
-func comesBack(err error) bool {
-	if !errors.As(err, new(unopened)) {
+// isTransient reports whether an error of Open means that the database is
+// unavailable, and not that a setting is wrong.
+func isTransient(err error) bool {
+	if !errors.As(err, new(databaseError)) {
 		return false
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -76,7 +75,7 @@ func comesBack(err error) bool {
 	return connecting || errors.Is(err, context.DeadlineExceeded)
 }
 
-// pause waits; false when ctx ended before.
+// pause waits and reports whether the time has passed before ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -88,58 +87,58 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reachRedis asks Redis whether it is there. A login that it refuses is an
-// error. While it is away, a goroutine of the application's says so.
-func (a *App) reachRedis(ctx context.Context) error {
+// checkRedis pings Redis. A rejected login is an error. While Redis is unavailable,
+// a goroutine logs it.
+func (a *App) checkRedis(ctx context.Context) error {
 	err := a.pingRedis(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("reach Redis: %w", ctx.Err())
-	case refusedByRedis(err):
-		return fmt.Errorf("REDIS_URL: Redis refuses it: %w", err)
+		return fmt.Errorf("connect to Redis: %w", ctx.Err())
+	case isRedisRejection(err):
+		return fmt.Errorf("REDIS_URL: rejected by Redis: %w", err)
 	}
-	a.Log.WarnContext(ctx, "waiting for Redis; what needs it does without", slog.Any("error", err))
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
+	a.Log.WarnContext(ctx, "waiting for Redis", slog.Any("error", err))
+	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
-		a.waitForRedis(life)
+		defer close(done)
+		a.waitForRedis(lifetime)
 	}()
 	a.closers = append(a.closers, func() error {
 		stop()
-		<-ended
+		<-done
 		return nil
 	})
 	return nil
 }
 
-// waitForRedis says again and again that Redis is away, until it is not.
+// waitForRedis logs that Redis is unavailable until it is available.
 func (a *App) waitForRedis(ctx context.Context) {
-	began := time.Now()
-	for said := began; pause(ctx, waitEvery); {
+	start := time.Now()
+	for logged := start; pause(ctx, retryInterval); {
 		err := a.pingRedis(ctx)
 		switch {
 		case err == nil:
-			a.Log.InfoContext(ctx, "Redis answers", slog.Duration("waited", time.Since(began)))
+			a.Log.InfoContext(ctx, "Redis is available", slog.Duration("waited", time.Since(start)))
 			return
-		case ctx.Err() == nil && time.Since(said) >= waitSay:
-			said = time.Now()
-			a.Log.WarnContext(ctx, "waiting for Redis", slog.Duration("waited", time.Since(began)), slog.Any("error", err))
+		case ctx.Err() == nil && time.Since(logged) >= logInterval:
+			logged = time.Now()
+			a.Log.WarnContext(ctx, "waiting for Redis", slog.Duration("waited", time.Since(start)), slog.Any("error", err))
 		}
 	}
 }
 
 func (a *App) pingRedis(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, redisTime)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	return a.Redis.Ping(ctx).Err()
 }
 
-// refusedByRedis reports whether an error is Redis's word on the address that
-// it was reached by: waiting does not mend the login or the database's number.
-func refusedByRedis(err error) bool {
+// isRedisRejection reports whether Redis has rejected the login or the database of
+// the address, which is a permanent error.
+func isRedisRejection(err error) bool {
 	for _, prefix := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "invalid password", "AUTH", "Client sent AUTH", "DB index"} {
 		if redis.HasErrorPrefix(err, prefix) {
 			return true

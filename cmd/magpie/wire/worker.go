@@ -26,7 +26,7 @@ import (
 	"github.com/magpie-search/magpie/worker/syncer"
 )
 
-// Concurrency is how many tasks a worker of this process runs at once.
+// Concurrency returns the number of tasks that a worker runs at once.
 func (a *App) Concurrency() int {
 	if a.Config.WorkerConcurrency > 0 {
 		return a.Config.WorkerConcurrency
@@ -34,11 +34,11 @@ func (a *App) Concurrency() int {
 	return max(2, runtime.GOMAXPROCS(0))
 }
 
-// Worker makes the worker side of the application; its Run may be called once.
+// Worker returns the worker of the application. Its Run may be called once.
 func (a *App) Worker() *worker.Worker {
 	window := a.Config.IdempotencyWindow
 	if window == 0 {
-		window = -1 // to the engine 0 is its default
+		window = -1 // 0 would be the default of the engine
 	}
 	dispatcher := inbound.NewDispatcher(a.DB.Pool, a.Jobs, inbound.Options{Now: a.now, Log: a.Log})
 	engine := syncer.New(a.DB.Ent, a.Jobs, a.Kinds, a.Secrets, a.Models, a.Index, a.Parser, syncer.Options{
@@ -55,74 +55,74 @@ func (a *App) Worker() *worker.Worker {
 	})
 }
 
-// maintain forgets what the query log, the audit log, conversations, the history of
-// syncs and deleted documents have kept long enough, and looks after the search indexes.
+// maintain removes expired rows of the query log, the audit log, conversations, the
+// history of syncs and deleted documents, and builds missing search indexes.
 func (a *App) maintain(ctx context.Context) error {
-	swept, err := a.analytics.Sweep(ctx)
-	if swept > 0 {
-		a.Log.InfoContext(ctx, "old rows of the query log were removed", "rows", swept)
+	removed, err := a.analytics.Sweep(ctx)
+	if removed > 0 {
+		a.Log.InfoContext(ctx, "expired query log removed", "rows", removed)
 	}
-	forgotten, failed := a.Chat.Forget(ctx, a.Config.ConversationRetention.Duration())
-	if forgotten > 0 {
-		a.Log.InfoContext(ctx, "old conversations were removed", "conversations", forgotten)
+	conversations, failed := a.Chat.Forget(ctx, a.Config.ConversationRetention.Duration())
+	if conversations > 0 {
+		a.Log.InfoContext(ctx, "expired conversations removed", "conversations", conversations)
 	}
 	if kept := a.Config.AuditRetention.Duration(); kept > 0 {
-		trimmed, failed := audit.Sweep(ctx, a.DB.Ent, a.now().Add(-kept))
-		if trimmed > 0 {
-			a.Log.InfoContext(ctx, "old entries of the audit log were removed", "entries", trimmed)
+		entries, failed := audit.Sweep(ctx, a.DB.Ent, a.now().Add(-kept))
+		if entries > 0 {
+			a.Log.InfoContext(ctx, "expired audit log removed", "entries", entries)
 		}
 		err = errors.Join(err, failed)
 	}
 	indexes := a.BuildIndexes(ctx)
 	if errors.Is(indexes, index.ErrBuilding) {
-		indexes = nil // another worker is at it
+		indexes = nil // another worker builds them
 	}
-	return errors.Join(err, failed, a.trim(ctx), indexes)
+	return errors.Join(err, failed, a.removeExpired(ctx), indexes)
 }
 
-// purgeAtOnce bounds what one round of upkeep takes of deleted documents.
+// Limits of the deleted documents that one call of removeExpired purges.
 const (
-	purgeAtOnce = 200
-	purgeRounds = 50
+	purgeBatch   = 200
+	purgeBatches = 50
 )
 
-// trim ends what can be restored no longer, and forgets old jobs and plans.
-func (a *App) trim(ctx context.Context) error {
+// removeExpired removes old jobs and plans, and purges deleted documents that can no
+// longer be restored.
+func (a *App) removeExpired(ctx context.Context) error {
 	jobs, err := a.Jobs.Trim(viewer.With(ctx, viewer.System(uuid.Nil)), a.Config.SyncHistoryRetention.Duration())
 	if jobs > 0 {
-		a.Log.InfoContext(ctx, "old plans and sync jobs were removed", "jobs", jobs)
+		a.Log.InfoContext(ctx, "expired sync jobs removed", "jobs", jobs)
 	}
 	kept := a.Config.DeletedRetention.Duration()
 	if kept <= 0 || err != nil {
 		return err
 	}
 	purged := 0
-	for range purgeRounds {
-		n, err := a.Index.PurgeDeleted(ctx, a.now().Add(-kept), purgeAtOnce)
+	for range purgeBatches {
+		n, err := a.Index.PurgeDeleted(ctx, a.now().Add(-kept), purgeBatch)
 		if purged += n; err != nil || n == 0 {
 			if purged > 0 {
-				a.Log.InfoContext(ctx, "documents that were deleted long ago were removed", "documents", purged)
+				a.Log.InfoContext(ctx, "deleted documents purged", "documents", purged)
 			}
 			return err
 		}
 	}
-	return nil // the next round goes on
+	return nil // the next call continues
 }
 
-// BuildIndexes builds the indexes of large collections by which PostgreSQL
-// searches them, one after the other. It needs the owner's login, and only
-// connects with it when there is something to build. index.ErrBuilding is
-// returned while another process is at it.
+// BuildIndexes builds the missing search indexes of large collections, one after the
+// other. It connects as the owner when there is an index to build. It returns
+// index.ErrBuilding while another process builds them.
 //
-// Indexes are most of what storing a passage costs. So collections of up to an
-// eighth of SEARCH_MEMORY have none while all together take no more than three
-// quarters of it: they are searched in memory, which they fill in seconds.
+// Indexes are most of the cost of storing a passage. Therefore collections of up to
+// an eighth of SEARCH_MEMORY have none while all of them together need at most three
+// quarters of it: they are searched in memory, into which they are loaded in seconds.
 func (a *App) BuildIndexes(ctx context.Context) error {
 	fit := int64(a.Config.SearchMemory) / resident.UsualPassage
 	var owner *pgx.Conn
 	for last := uuid.Nil; ; {
-		collection, wanted, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
-		if err != nil || !wanted || collection == last {
+		collection, found, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
+		if err != nil || !found || collection == last {
 			return err
 		}
 		last = collection
@@ -136,6 +136,6 @@ func (a *App) BuildIndexes(ctx context.Context) error {
 		if err := index.BuildIndexes(ctx, owner, collection); err != nil {
 			return err
 		}
-		a.Log.InfoContext(ctx, "the search indexes of a large collection were built", "collection", collection, "took", time.Since(start))
+		a.Log.InfoContext(ctx, "search indexes built", "collection", collection, "took", time.Since(start))
 	}
 }

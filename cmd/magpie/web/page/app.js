@@ -12,8 +12,8 @@ const examples = {
   "Chat": ["subscription Chat($input: ChatInput!) {\n  chat(input: $input) {\n    ... on ChatStart { conversationId }\n    ... on ChatContent { delta }\n    ... on ChatSources { sources { title url } }\n    ... on ChatFollowUp { questions }\n    ... on ChatDone { usage { totalTokens } }\n    ... on StreamError { code message }\n  }\n}", { input: { message: "How do I rotate the signing key?" } }],
 };
 
-let tokens = null; // kept in memory only: a reload signs out
-let running = null; // ends what runs
+let tokens = null; // in memory only, so a reload signs out
+let running = null; // stops the running operation
 
 function status(text, bad) {
   $("status").textContent = text;
@@ -31,7 +31,7 @@ async function post(body, signal) {
   return { code: response.status, body: await response.json() };
 }
 
-// An access token lives for minutes: it is exchanged shortly before its end.
+// Refreshes the access token shortly before it expires.
 async function fresh() {
   if (!tokens || Date.parse(tokens.expiresAt) - Date.now() > 30000) return;
   const refreshToken = tokens.refreshToken;
@@ -87,7 +87,7 @@ async function run() {
   try {
     body = { query: $("query").value, variables: variables() };
   } catch (error) {
-    status("The variables are no JSON: " + error.message, true);
+    status("The variables are not valid JSON: " + error.message, true);
     return;
   }
   $("stop").disabled = false;

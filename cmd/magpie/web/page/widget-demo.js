@@ -1,6 +1,6 @@
 "use strict";
 
-// The settings stand behind the address's #, which no server gets to see.
+// The settings are in the fragment of the URL, which is not sent to the server.
 const form = document.querySelector("#settings");
 const given = new URLSearchParams(location.hash.slice(1));
 for (const [name, value] of given) if (form.elements[name]) form.elements[name].value = value;
@@ -19,5 +19,5 @@ if (form.elements.key.value !== "") document.head.append(script);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   location.hash = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== "")).toString();
-  location.reload(); // a widget is made once for a page
+  location.reload(); // a page can create the widget once
 });

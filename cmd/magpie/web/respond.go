@@ -18,29 +18,28 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // nothing can be done when the client has left
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
-// writeError answers with the interface's error.
+// writeError sends an error.
 func writeError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
-	retryLater(w, e)
+	setRetryAfter(w, e)
 	writeJSON(w, e.Code.Status(), map[string]any{"error": errorBody{e.Code, e.Message}})
 }
 
-// writeGraphQLError answers with the interface's error and, beside it, in the
-// form in which GraphQL clients look for one.
+// writeGraphQLError sends an error, also in the format of GraphQL.
 func writeGraphQLError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
-	retryLater(w, e)
+	setRetryAfter(w, e)
 	writeJSON(w, e.Code.Status(), map[string]any{
 		"error":  errorBody{e.Code, e.Message},
 		"errors": []any{map[string]any{"message": e.Message, "extensions": map[string]any{"code": e.Code}}},
 	})
 }
 
-// retryLater says when to come back, where the error does.
-func retryLater(w http.ResponseWriter, e *apierr.Error) {
+// setRetryAfter sets Retry-After if the error has it.
+func setRetryAfter(w http.ResponseWriter, e *apierr.Error) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}

@@ -16,35 +16,35 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
-// noting is a listener whose connections note what is written to them.
-type noting struct {
+// recordingListener is a listener whose connections record their writes.
+type recordingListener struct {
 	net.Listener
 	mutex  sync.Mutex
 	writes [][]byte
 }
 
-type noted struct {
+type recordingConn struct {
 	net.Conn
-	by *noting
+	by *recordingListener
 }
 
-func (l *noting) Accept() (net.Conn, error) {
+func (l *recordingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return noted{c, l}, nil
+	return recordingConn{c, l}, nil
 }
 
-func (c noted) Write(b []byte) (int, error) {
+func (c recordingConn) Write(b []byte) (int, error) {
 	c.by.mutex.Lock()
 	c.by.writes = append(c.by.writes, bytes.Clone(b))
 	c.by.mutex.Unlock()
 	return c.Conn.Write(b)
 }
 
-// taken are the writes since the last call.
-func (l *noting) taken() [][]byte {
+// take returns the writes since the last call.
+func (l *recordingListener) take() [][]byte {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	writes := l.writes
@@ -52,8 +52,8 @@ func (l *noting) taken() [][]byte {
 	return writes
 }
 
-// answering writes a body of as many bytes as the query says, in as many pieces.
-func answering(w http.ResponseWriter, r *http.Request) {
+// writeParts writes a body whose size and number of parts the query sets.
+func writeParts(w http.ResponseWriter, r *http.Request) {
 	size, _ := strconv.Atoi(r.URL.Query().Get("size"))
 	pieces, _ := strconv.Atoi(r.URL.Query().Get("pieces"))
 	w.Header().Set("Content-Type", "text/plain")
@@ -69,24 +69,24 @@ func answering(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestAnswersWithALengthGoOutInOnePiece(t *testing.T) {
+func TestResponsesWithALengthAreWrittenAtOnce(t *testing.T) {
 	t.Parallel()
 	inner, err := web.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := &noting{Listener: inner}
+	listener := &recordingListener{Listener: inner}
 	o := options()
-	o.REST = http.HandlerFunc(answering)
+	o.REST = http.HandlerFunc(writeParts)
 	server := web.Serve(t.Context(), listener, web.New(o), slog.New(slog.DiscardHandler))
 	plainInner, err := web.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plainListener := &noting{Listener: plainInner}
-	plain := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // as net/http sends it
+	plainListener := &recordingListener{Listener: plainInner}
+	plain := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // the writes of net/http
 		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
-		answering(w, r)
+		writeParts(w, r)
 	})}
 	go func() { _ = plain.Serve(plainListener) }()
 	t.Cleanup(func() {
@@ -122,7 +122,7 @@ func TestAnswersWithALengthGoOutInOnePiece(t *testing.T) {
 	}
 	for _, c := range []struct {
 		method, query string
-		writes        int // 0: as many as it takes
+		writes        int // 0: any number
 	}{
 		{"GET", "size=0&pieces=1", 1}, {"GET", "size=100&pieces=1", 1}, {"GET", "size=2048&pieces=1", 1}, {"GET", "size=2049&pieces=1", 1},
 		{"GET", "size=8000&pieces=1", 1}, {"GET", "size=32768&pieces=1", 1}, {"GET", "size=100&pieces=1", 1}, {"POST", "size=20000&pieces=1", 1},
@@ -131,7 +131,7 @@ func TestAnswersWithALengthGoOutInOnePiece(t *testing.T) {
 	} {
 		ask(connection, answers, c.method, c.query)
 		ask(plainConnection, plainAnswers, c.method, c.query)
-		got, want := listener.taken(), plainListener.taken()
+		got, want := listener.take(), plainListener.take()
 		if c.writes > 0 && len(got) != c.writes {
 			t.Errorf("%s %s: %d writes", c.method, c.query, len(got))
 		}
