@@ -61,7 +61,7 @@ func (r *Resolver) agentTemplates(ctx context.Context, category *string, after c
 	if after != nil {
 		from = after.ID
 	}
-	page, err := r.Templates.List(ctx, orEmpty(category), from, *first)
+	page, err := r.Templates.List(ctx, orZero(category), from, *first)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,7 @@ func (r *Resolver) agentMemories(ctx context.Context, agent uuid.UUID, kind *age
 }
 
 func (r *Resolver) searchMemories(ctx context.Context, agent uuid.UUID, query string, kind *agentmemory.Kind, limit *int) ([]*model.FoundAgentMemory, error) {
-	most := defaultLimit
-	if limit != nil {
-		most = *limit
-	}
-	hits, err := r.Memories.Search(ctx, agent, query, memory.Kind(orZero(kind)), most)
+	hits, err := r.Memories.Search(ctx, agent, query, memory.Kind(orZero(kind)), orDefault(limit, memory.DefaultResults))
 	if err != nil {
 		return nil, err
 	}

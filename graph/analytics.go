@@ -52,7 +52,7 @@ func analyticsEvent(in *model.EventInput) analytics.Event {
 	return analytics.Event{
 		Type: strings.ToLower(string(in.Type)), Request: in.RequestID, Result: orZero(in.ResultID), Document: orZero(in.DocumentID),
 		Position: in.Position, Rating: strings.ToLower(string(orZero(in.Rating))), Reason: strings.ToLower(string(orZero(in.Reason))),
-		Comment: orEmpty(in.Comment), OccurredAt: orZero(in.OccurredAt), ID: orEmpty(in.EventID),
+		Comment: orZero(in.Comment), OccurredAt: orZero(in.OccurredAt), ID: orZero(in.EventID),
 	}
 }
 

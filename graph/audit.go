@@ -22,8 +22,8 @@ func (r *Resolver) auditLog(ctx context.Context, in *model.AuditFilter, after cu
 
 func auditFilter(in model.AuditFilter) audit.Filter {
 	return audit.Filter{
-		Actor: orEmpty(in.Actor), Action: orEmpty(in.Action), TargetKind: orEmpty(in.TargetKind), TargetID: in.TargetID,
-		From: in.From, To: in.To, Text: orEmpty(in.Matching),
+		Actor: orZero(in.Actor), Action: orZero(in.Action), TargetKind: orZero(in.TargetKind), TargetID: in.TargetID,
+		From: in.From, To: in.To, Text: orZero(in.Matching),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -104,8 +105,7 @@ func (r *Resolver) refuseZeroIDs(ctx context.Context, in model.ChatInput) error 
 		return apierr.NotFound("Conversation")
 	}
 	if namesNothing(in.Collection) {
-		_, err := r.searchScope(ctx, in.Collection)
-		return err
+		return searchError(ctx, search.ErrNoCollection)
 	}
 	return nil
 }

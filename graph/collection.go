@@ -10,7 +10,7 @@ import (
 )
 
 func collectionDraft(in model.CreateCollectionInput) collection.Draft {
-	return collection.Draft{Name: in.Name, Description: in.Description, EmbeddingModel: orEmpty(in.EmbeddingModel)}
+	return collection.Draft{Name: in.Name, Description: in.Description, EmbeddingModel: orZero(in.EmbeddingModel)}
 }
 
 func collectionChange(in model.UpdateCollectionInput) collection.Change {

@@ -43,7 +43,7 @@ func (r *mutationResolver) RefreshCollectionStats(ctx context.Context, id uuid.U
 }
 
 func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error) {
-	return r.Resolver.Collections.Query(ctx, orEmpty(matching)).Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
+	return r.Resolver.Collections.Query(ctx, orZero(matching)).Paginate(ctx, after, first, before, last, ent.WithCollectionOrder(orderBy))
 }
 
 func (r *queryResolver) Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error) {

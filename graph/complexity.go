@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/search"
 )
 
 // summaryCost is what a summary counts for: an operation may ask for 99.
@@ -46,10 +47,7 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.SearchAgentMemories = func(child int, _ uuid.UUID, _ string, _ *agentmemory.Kind, limit *int) int {
-		n := defaultLimit
-		if limit != nil {
-			n = min(max(*limit, 1), memory.MaxResults)
-		}
+		n := min(max(orDefault(limit, memory.DefaultResults), 1), memory.MaxResults)
 		return times(n, child) + 1
 	}
 	c.Query.Conversations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConversationOrder, _ *string, _ *uuid.UUID, _ *model.ConversationKind) int {
@@ -103,19 +101,13 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Document.Summary = func(child int) int { return child + summaryCost }
 	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
-		n := defaultLimit
-		if in.Limit != nil {
-			n = min(max(*in.Limit, 1), maxLimit)
-		}
+		n := min(max(orDefault(in.Limit, search.DefaultLimit), 1), search.MaxLimit)
 		return times(n, child) + 1
 	}
 	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int { return times(len(model.AllSearchField), child) + 1 }
-	c.SearchFacet.Values = func(child int) int { return times(20, child) + 1 }
+	c.SearchFacet.Values = func(child int) int { return times(search.DefaultFacetValues, child) + 1 }
 	c.Query.SearchSuggestions = func(child int, _ string, limit *int, _ *uuid.UUID) int {
-		n := suggestionsUsual
-		if limit != nil {
-			n = min(max(*limit, 1), suggestionsMost)
-		}
+		n := min(max(orDefault(limit, search.DefaultSuggestions), 1), search.MaxSuggestions)
 		return times(n, child) + 1
 	}
 }

@@ -79,7 +79,7 @@ func (r *mutationResolver) DeleteFiles(ctx context.Context, connectorID uuid.UUI
 }
 
 func (r *queryResolver) Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error) {
-	query, err := r.Resolver.Connectors.Query(ctx, domain.Filter{Collection: collectionID, Status: status, Kind: typeArg, Text: orEmpty(matching)})
+	query, err := r.Resolver.Connectors.Query(ctx, domain.Filter{Collection: collectionID, Status: status, Kind: typeArg, Text: orZero(matching)})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *queryResolver) ConnectorKinds(ctx context.Context) ([]*model.ConnectorK
 }
 
 func (r *queryResolver) SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error) {
-	query, err := r.Resolver.Connectors.FilesQuery(ctx, connectorID, orEmpty(matching))
+	query, err := r.Resolver.Connectors.FilesQuery(ctx, connectorID, orZero(matching))
 	if err != nil {
 		return nil, err
 	}

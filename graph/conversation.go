@@ -13,7 +13,7 @@ import (
 )
 
 func conversationFilter(matching *string, agentID *uuid.UUID, kind *model.ConversationKind) conversation.Filter {
-	return conversation.Filter{Text: orEmpty(matching), Agent: agentID, Kind: conversation.Kind(orZero(kind))}
+	return conversation.Filter{Text: orZero(matching), Agent: agentID, Kind: conversation.Kind(orZero(kind))}
 }
 
 // newestFirst returns order, or the default order of conversations if it is empty.
@@ -37,7 +37,7 @@ func (r *Resolver) exportConversation(ctx context.Context, id uuid.UUID, format 
 }
 
 func rating(in model.FeedbackInput) conversation.Rating {
-	return conversation.Rating{Rating: feedback.Rating(in.Rating), Reason: (*feedback.Reason)(in.Reason), Comment: orEmpty(in.Comment)}
+	return conversation.Rating{Rating: feedback.Rating(in.Rating), Reason: (*feedback.Reason)(in.Reason), Comment: orZero(in.Comment)}
 }
 
 func messageFeedback(row *ent.Feedback) *model.MessageFeedback {

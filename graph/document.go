@@ -15,7 +15,7 @@ func documentContent(ctx context.Context, row *ent.Document) (string, error) {
 	if err == nil && text == nil {
 		err = apierr.NotFound("Document")
 	}
-	return orEmpty(text), err
+	return orZero(text), err
 }
 
 // documentSummary returns the stored summary of a document. A document without one

@@ -40,7 +40,7 @@ func (r *mutationResolver) DeleteDocument(ctx context.Context, id uuid.UUID, con
 }
 
 func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error) {
-	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orEmpty(matching)}).
+	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orZero(matching)}).
 		Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
 }
 

@@ -56,7 +56,7 @@ func (r *queryResolver) SyncPlan(ctx context.Context, jobID uuid.UUID, connector
 }
 
 func (r *queryResolver) QuarantinedDocuments(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) (*ent.DocumentConnection, error) {
-	query, err := r.Resolver.Documents.Quarantined(ctx, connectorID, orEmpty(matching))
+	query, err := r.Resolver.Documents.Quarantined(ctx, connectorID, orZero(matching))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (r *syncJobResolver) Duration(ctx context.Context, obj *ent.SyncJob) (*floa
 }
 
 func (r *syncPlanResolver) Items(ctx context.Context, obj *model.SyncPlan, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) (*ent.PlanItemConnection, error) {
-	return r.Jobs.PlanItems(ctx, obj.Job, action, orEmpty(matching)).Paginate(ctx, after, first, before, last, ent.WithPlanItemOrder(orderBy))
+	return r.Jobs.PlanItems(ctx, obj.Job, action, orZero(matching)).Paginate(ctx, after, first, before, last, ent.WithPlanItemOrder(orderBy))
 }
 
 func (r *Resolver) SyncPlan() generated.SyncPlanResolver { return &syncPlanResolver{r} }

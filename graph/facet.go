@@ -15,8 +15,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// dashboardOnly refuses what the public surface has no words for.
-func dashboardOnly(ctx context.Context, in *model.SearchInput) error {
+// checkSurface refuses the inputs of a search that the public surface does not have.
+func checkSurface(ctx context.Context, in *model.SearchInput) error {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Surface != viewer.SurfacePublic {
 		return nil
@@ -30,67 +30,34 @@ func dashboardOnly(ctx context.Context, in *model.SearchInput) error {
 	return nil
 }
 
-// chosenCollections checks the collections that filters select.
-func (r *Resolver) chosenCollections(ctx context.Context, in *model.SearchFilters) error {
-	if in == nil {
-		return nil
-	}
-	for _, id := range in.Collections {
-		if _, err := r.searchScope(ctx, &id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (r *Resolver) searchFacets(ctx context.Context, in model.SearchFacetsInput) ([]*model.SearchFacet, error) {
-	query := search.Query{MinScore: r.MinScore, AsYouType: in.Prefix != nil && *in.Prefix}
-	if in.Query != nil {
-		if query.Text = *in.Query; strings.TrimSpace(query.Text) == "" {
-			return nil, apierr.Invalid("query", "must not be blank")
-		}
+	query, err := r.searchQuery(model.SearchInput{Query: orZero(in.Query), MinScore: in.MinScore, Prefix: in.Prefix, Filters: in.Filters, Facets: in.Facets})
+	if err != nil {
+		return nil, err
 	}
-	if in.MinScore != nil {
-		query.MinScore = *in.MinScore
-	}
-	var err error
-	if in.Filters != nil {
-		if query.Filters, err = searchFilters(*in.Filters); err != nil {
+	if query.Facets == nil {
+		if query.Facets, err = facetQuery(model.FacetsInput{}); err != nil {
 			return nil, err
 		}
 	}
-	facets := in.Facets
-	if facets == nil {
-		facets = &model.FacetsInput{}
-	}
-	if query.Facets, err = facetQuery(facets); err != nil {
-		return nil, err
-	}
-	reach, err := r.searchScope(ctx, in.Collection)
+	scope, err := searchScope(ctx, in.Collection, &query)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.chosenCollections(ctx, in.Filters); err != nil {
-		return nil, err
+	count := r.Search.Facets
+	if in.Query == nil {
+		count = r.Search.DocumentFacets
 	}
-	counted, err := r.Search.Facets(ctx, reach, query)
+	facets, err := count(ctx, scope, query)
 	if err != nil {
-		return nil, err
+		return nil, searchError(ctx, err)
 	}
-	return r.labelled(ctx, counted)
+	return r.searchFacetModels(ctx, facets)
 }
 
-// facetQuery is what an input asks for.
-func facetQuery(in *model.FacetsInput) (*search.FacetQuery, error) {
-	if in == nil {
-		return nil, nil //nolint:nilnil // nothing is asked for
-	}
-	out := &search.FacetQuery{Values: 20}
-	if in.First != nil {
-		if out.Values = *in.First; out.Values < 1 || out.Values > search.MaxFacetValues {
-			return nil, apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", search.MaxFacetValues))
-		}
-	}
+// facetQuery translates an input. All fields are counted if it names none.
+func facetQuery(in model.FacetsInput) (*search.FacetQuery, error) {
+	out := &search.FacetQuery{Values: orDefault(in.First, search.DefaultFacetValues)}
 	fields := in.Fields
 	if fields == nil {
 		fields = model.AllSearchField
@@ -103,18 +70,18 @@ func facetQuery(in *model.FacetsInput) (*search.FacetQuery, error) {
 		}
 	}
 	for i, text := range in.Ranges {
-		one, ok := dateRange(text)
+		parsed, ok := parseRange(text)
 		if !ok {
 			return nil, apierr.Invalid(fmt.Sprintf("ranges[%d]", i), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01")
 		}
-		out.Ranges = append(out.Ranges, one)
+		out.Ranges = append(out.Ranges, parsed)
 	}
 	return out, nil
 }
 
-// dateRange reads two days or moments with a slash between them, of which one
-// may be two dots, in the manner of ISO 8601-2.
-func dateRange(text string) (search.Range, bool) {
+// parseRange parses an interval of two days or times with a slash between them. One of the
+// two may be two dots for an open end (ISO 8601-2).
+func parseRange(text string) (search.Range, bool) {
 	from, until, ok := strings.Cut(text, "/")
 	if !ok {
 		return search.Range{}, false
@@ -135,28 +102,28 @@ func dateRange(text string) (search.Range, bool) {
 		}
 		*end.to = at.UTC()
 	}
-	return out, (!out.From.IsZero() || !out.Until.IsZero()) && (out.Until.IsZero() || out.From.Before(out.Until))
+	return out, out.Valid()
 }
 
-// labelled are facets with the names of collections and connectors, which are
-// read with the caller's rights.
-func (r *Resolver) labelled(ctx context.Context, facets []search.Facet) ([]*model.SearchFacet, error) {
+// searchFacetModels translates facets. Collections and connectors are labelled by their
+// names, which are read with the viewer's rights.
+func (r *Resolver) searchFacetModels(ctx context.Context, facets []search.Facet) ([]*model.SearchFacet, error) {
 	out := make([]*model.SearchFacet, len(facets))
 	for i, f := range facets {
-		names, err := r.namesOf(ctx, f)
+		names, err := r.facetNames(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		values := make([]*model.SearchFacetValue, len(f.Values))
 		for j, v := range f.Values {
-			one := &model.SearchFacetValue{Value: v.Value, Label: v.Value, Count: v.Count, Selected: v.Selected}
+			value := &model.SearchFacetValue{Value: v.Value, Label: v.Value, Count: v.Count, Selected: v.Selected}
 			if name := names[v.Value]; name != "" {
-				one.Label = name
+				value.Label = name
 			}
 			if f.Field == search.FieldDate {
-				one.From, one.Until = momentOrNil(v.Range.From), momentOrNil(v.Range.Until)
+				value.From, value.Until = moment(v.Range.From), moment(v.Range.Until)
 			}
-			values[j] = one
+			values[j] = value
 		}
 		out[i] = &model.SearchFacet{
 			Name: model.SearchField(strings.ToUpper(string(f.Field))), Documents: f.Documents, Missing: f.Missing,
@@ -166,17 +133,12 @@ func (r *Resolver) labelled(ctx context.Context, facets []search.Facet) ([]*mode
 	return out, nil
 }
 
-func momentOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// namesOf are the names of a facet's values that are ids, by id.
-func (r *Resolver) namesOf(ctx context.Context, f search.Facet) (map[string]string, error) {
+// facetNames returns the names of the collections or connectors that are the values of a
+// facet, by id. It is empty for other facets.
+func (r *Resolver) facetNames(ctx context.Context, f search.Facet) (map[string]string, error) {
+	names := make(map[string]string)
 	if f.Field != search.FieldCollection && f.Field != search.FieldConnector {
-		return nil, nil //nolint:nilnil // reading a nil map finds nothing
+		return names, nil
 	}
 	ids := make([]uuid.UUID, 0, len(f.Values))
 	for _, v := range f.Values {
@@ -184,7 +146,6 @@ func (r *Resolver) namesOf(ctx context.Context, f search.Facet) (map[string]stri
 			ids = append(ids, id)
 		}
 	}
-	names := make(map[string]string, len(ids))
 	if f.Field == search.FieldCollection {
 		found, err := r.loadCollectionNames(ctx, ids)
 		for id, name := range found {
@@ -199,33 +160,18 @@ func (r *Resolver) namesOf(ctx context.Context, f search.Facet) (map[string]stri
 	return names, err
 }
 
-// The bounds of suggestions.
-const (
-	suggestionsUsual = 8
-	suggestionsMost  = 20
-)
-
 func (r *Resolver) searchSuggestions(ctx context.Context, prefix string, limit *int, named *uuid.UUID) ([]*model.SearchSuggestion, error) {
-	n := suggestionsUsual
-	if limit != nil {
-		n = *limit
-	}
-	if n < 1 || n > suggestionsMost {
-		return nil, apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", suggestionsMost))
-	}
-	if strings.TrimSpace(prefix) == "" {
-		return nil, apierr.Invalid("prefix", "must not be blank")
-	}
-	reach, err := r.searchScope(ctx, named)
+	query := search.Query{Text: prefix, Limit: orDefault(limit, search.DefaultSuggestions)}
+	scope, err := searchScope(ctx, named, &query)
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.Search.Suggest(ctx, reach, prefix, n, search.Filters{})
+	suggestions, err := r.Search.Suggest(ctx, scope, query)
 	if err != nil {
-		return nil, err
+		return nil, searchError(ctx, err)
 	}
-	out := make([]*model.SearchSuggestion, len(found))
-	for i, s := range found {
+	out := make([]*model.SearchSuggestion, len(suggestions))
+	for i, s := range suggestions {
 		out[i] = &model.SearchSuggestion{Text: s.Title, DocumentID: s.Document, CollectionID: s.Collection}
 	}
 	return out, nil

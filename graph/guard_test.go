@@ -133,7 +133,7 @@ func (f faulty) PeekIn(context.Context, string, int, time.Duration) (ratelimit.R
 }
 
 func (faulty) RefundIn(context.Context, string, int, time.Duration) {}
-func (faulty) Reset(context.Context, string)                       {}
+func (faulty) Reset(context.Context, string)                        {}
 
 func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
 	t.Parallel()

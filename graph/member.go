@@ -7,7 +7,7 @@ import (
 )
 
 func memberFilter(text *string, role *model.Role) people.MemberFilter {
-	return people.MemberFilter{Text: orEmpty(text), Role: (*membership.Role)(role)}
+	return people.MemberFilter{Text: orZero(text), Role: (*membership.Role)(role)}
 }
 
 func createdInvitation(made *people.Invited, err error) (*model.CreatedInvitation, error) {
@@ -18,7 +18,7 @@ func createdInvitation(made *people.Invited, err error) (*model.CreatedInvitatio
 }
 
 func acceptance(in model.AcceptInvitationInput) people.Acceptance {
-	return people.Acceptance{Token: in.Token, Name: orEmpty(in.Name), Password: orEmpty(in.Password)}
+	return people.Acceptance{Token: in.Token, Name: orZero(in.Name), Password: orZero(in.Password)}
 }
 
 func invitationOffer(offer *people.Offer, err error) (*model.InvitationOffer, error) {

@@ -25,7 +25,7 @@ func oauthStart(begun oauth.Begun, err error) (*model.OAuthStart, error) {
 
 func oauthReturn(in model.FinishOAuthInput) oauth.Return {
 	return oauth.Return{
-		Provider: in.Provider, State: in.State, Binding: orEmpty(in.Binding), Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription),
+		Provider: in.Provider, State: in.State, Binding: orZero(in.Binding), Code: orZero(in.Code), Error: orZero(in.Error), Description: orZero(in.ErrorDescription),
 	}
 }
 
@@ -55,7 +55,7 @@ func oidcStart(begun signon.Started, err error) (*model.OIDCStart, error) {
 
 func oidcReturn(in model.OIDCAnswerInput) signon.Return {
 	return signon.Return{
-		State: in.State, Code: orEmpty(in.Code), Error: orEmpty(in.Error), Description: orEmpty(in.ErrorDescription), Issuer: orEmpty(in.Issuer),
+		State: in.State, Code: orZero(in.Code), Error: orZero(in.Error), Description: orZero(in.ErrorDescription), Issuer: orZero(in.Issuer),
 	}
 }
 

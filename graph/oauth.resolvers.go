@@ -16,7 +16,7 @@ import (
 )
 
 func (r *mutationResolver) StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error) {
-	return oauthStart(r.Grants.Begin(ctx, oauth.Start{Provider: input.Provider, Connector: input.ConnectorID, Place: orEmpty(input.RedirectURL)}))
+	return oauthStart(r.Grants.Begin(ctx, oauth.Start{Provider: input.Provider, Connector: input.ConnectorID, Place: orZero(input.RedirectURL)}))
 }
 
 func (r *mutationResolver) FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error) {
@@ -32,5 +32,5 @@ func (r *queryResolver) OauthProviders(ctx context.Context) ([]*model.OAuthProvi
 }
 
 func (r *queryResolver) OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error) {
-	return r.Grants.Query(ctx, orEmpty(provider)).Paginate(ctx, after, first, before, last, ent.WithOAuthGrantOrder(orderBy))
+	return r.Grants.Query(ctx, orZero(provider)).Paginate(ctx, after, first, before, last, ent.WithOAuthGrantOrder(orderBy))
 }

@@ -37,7 +37,7 @@ func (r *Resolver) loggedQuery(ctx context.Context, kind analytics.Kind, text st
 }
 
 // noteSearch logs a search that was answered.
-func (r *Resolver) noteSearch(ctx context.Context, reach viewer.Scope, query search.Query, found *search.Results) {
+func (r *Resolver) noteSearch(ctx context.Context, query search.Query, found *search.Results) {
 	if query.AsYouType {
 		return // the question is incomplete
 	}
@@ -45,9 +45,7 @@ func (r *Resolver) noteSearch(ctx context.Context, reach viewer.Scope, query sea
 	if !ok {
 		return
 	}
-	if ids, all := reach.Collections(); !all && len(ids) == 1 {
-		q.Collection = ids[0]
-	}
+	q.Collection = found.Collection
 	q.Language, q.Filters = query.Filters.Language, filterNames(&query.Filters)
 	q.Results, q.NextPage, q.Took = found.Total, query.Offset > 0, found.Took
 	if len(found.Hits) > 0 && !q.NextPage {
@@ -107,14 +105,20 @@ func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UU
 		return *named
 	case v.Kind != viewer.KindKey:
 		return uuid.Nil
-	case v.DefaultCollection == uuid.Nil && !v.AllCollections && len(v.Collections) == 1:
+	case v.DefaultCollection != uuid.Nil:
+		return v.DefaultCollection
+	case !v.AllCollections && len(v.Collections) == 1:
 		return v.Collections[0]
 	}
-	id, err := r.defaultCollection(ctx, v)
+	scope, err := v.Scope()
 	if err != nil {
 		return uuid.Nil
 	}
-	return id
+	state, err := r.Index.OldestState(ctx, scope)
+	if err != nil {
+		return uuid.Nil
+	}
+	return state.Collection
 }
 
 // event completes the record from an event of the answer, and returns the event.

@@ -65,8 +65,6 @@ type Resolver struct {
 	// MinScore is the min_score of a search that has none.
 	MinScore float64
 	Now      func() time.Time
-
-	defaults *defaults // NewServer makes it; nil remembers none
 }
 
 // client returns the client of the mutation's transaction or, outside of one, the

@@ -50,9 +50,6 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		o.QueryCache = parsedBytes
 	}
 	r.Ent.Intercept(ent.InterceptFunc(observeRows), r.Jobs.HidePaths())
-	if r.defaults == nil {
-		r.defaults = &defaults{}
-	}
 	s := handler.New(schema)
 	documents := newIntake(schema.Schema(), o.QueryCache)
 	s.SetQueryCache(documents)

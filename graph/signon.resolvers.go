@@ -12,7 +12,7 @@ import (
 )
 
 func (r *mutationResolver) StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error) {
-	return oidcStart(r.SignOn.Start(ctx, orEmpty(redirectURL)))
+	return oidcStart(r.SignOn.Start(ctx, orZero(redirectURL)))
 }
 
 func (r *mutationResolver) AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error) {

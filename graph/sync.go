@@ -15,7 +15,7 @@ func syncOptions(in *model.StartSyncInput) (syncjob.StartOptions, error) {
 	if in == nil {
 		return syncjob.StartOptions{}, nil
 	}
-	mode, err := syncjob.ParseMode(orEmpty(in.SyncMode))
+	mode, err := syncjob.ParseMode(orZero(in.SyncMode))
 	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err //nolint:staticcheck // deprecated in the schema, still accepted
 }
 

@@ -39,7 +39,7 @@ func (r *queryResolver) SyncJobs(ctx context.Context, connectorID uuid.UUID, sta
 }
 
 func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error) {
-	query, err := r.Jobs.Items(ctx, connectorID, domain.ItemFilter{Job: jobID, Status: status, Suppressed: suppressed, Text: orEmpty(matching)})
+	query, err := r.Jobs.Items(ctx, connectorID, domain.ItemFilter{Job: jobID, Status: status, Suppressed: suppressed, Text: orZero(matching)})
 	if err != nil {
 		return nil, err
 	}

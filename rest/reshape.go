@@ -20,6 +20,9 @@ const bodyPrefix = `{"data":`
 // reshape converts the result of an operation to the body {"data": …}. A page also
 // has next_cursor, which is null on the last page.
 func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
+	if body, ok := r.verbatim(s, data); ok {
+		return body, nil
+	}
 	raw, target := data, s
 	if r.answer != "." {
 		var err error
@@ -27,13 +30,6 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 			return nil, err
 		}
 		target = s.lookup(r.answer)
-	}
-	if kept, ok := target.withoutEmpty(raw); ok {
-		body := append(make([]byte, 0, len(raw)+len(bodyPrefix)), bodyPrefix...)
-		return append(append(body, kept...), "}}"...), nil
-	}
-	if body := withoutCopy(target, data, raw); body != nil && r.pages == "" {
-		return body, nil
 	}
 	body := make([]byte, 0, len(raw)+64)
 	body = append(body, bodyPrefix...)
@@ -51,12 +47,18 @@ func (r *route) reshape(s *shape, data json.RawMessage) ([]byte, error) {
 	return append(body, '}'), nil
 }
 
-// withoutCopy returns data if it is equal to the body, or nil.
-func withoutCopy(s *shape, data, raw json.RawMessage) []byte {
-	if s.verbatim && len(data) == len(bodyPrefix)+len(raw)+len("}") && bytes.HasPrefix(data, []byte(bodyPrefix)) {
-		return data
+// verbatim returns data as the body if nothing in it has to be converted: the result
+// is the only field, is called data, and is copied. The results of searches are
+// therefore not parsed. The executor writes data without white space.
+func (r *route) verbatim(s *shape, data json.RawMessage) (body []byte, ok bool) {
+	if r.answer != "data" || r.pages != "" || len(s.members) != 1 || s.hidden || s.abstract || !bytes.HasPrefix(data, []byte(bodyPrefix)) {
+		return nil, false
 	}
-	return nil
+	target := s.members[0].shape
+	if kept, ok := target.withoutEmpty(data[:len(data)-1]); ok {
+		return append(kept[:len(kept):len(kept)], "}}"...), true
+	}
+	return data, target.verbatim
 }
 
 func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
@@ -83,13 +85,15 @@ func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {
 // valueAt returns the value at a dotted path of keys.
 func valueAt(raw json.RawMessage, path string) (json.RawMessage, error) {
 	for key := range strings.SplitSeq(path, ".") {
-		fields, err := parts(raw, 1)
-		if err != nil {
+		var fields jsonObject
+		if err := json.Unmarshal(raw, &fields); err != nil {
 			return nil, fmt.Errorf("read %s of the result: %w", path, err)
 		}
-		if raw = valueOf(fields, key); raw == nil {
+		value, ok := fields[key]
+		if !ok {
 			return nil, fmt.Errorf("the result has no %s", path)
 		}
+		raw = value
 	}
 	return raw, nil
 }

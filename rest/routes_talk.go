@@ -4,20 +4,18 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Limits of searches on the dashboard, of conversations and of API keys.
+// Limits of conversations and API keys. Those of searches are in internal/search.
 const (
-	maxFacetValues = 100
-	maxRanges      = 20
-	maxSuggestions = 20
-	maxTitle       = 300 // characters
-	maxMatching    = 200 // characters
-	maxContext     = 8000
-	maxOverlap     = 43200 // minutes
-	maxPerMinute   = 1_000_000
-	maxTop         = 100
+	maxTitle     = 300 // characters
+	maxMatching  = 200 // characters
+	maxContext   = 8000
+	maxOverlap   = 43200 // minutes
+	maxPerMinute = 1_000_000
+	maxTop       = 100
 )
 
 // talkRoutes returns the routes of searches with facets, conversations, analytics and
@@ -35,7 +33,7 @@ func talkRoutes() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/search/suggestions", "SearchSuggestions", dashboard, false, 200},
 			from: query, scopeVariable: "collection", fields: []field{
 				{name: "prefix", variable: "prefix", required: true, nonEmpty: true, maxLength: maxMatching, description: "The beginning of a query."},
-				{name: "limit", variable: "limit", kind: integer, bounds: between(1, maxSuggestions)},
+				{name: "limit", variable: "limit", kind: integer, bounds: between(1, search.MaxSuggestions)},
 				{name: "collection", variable: "collection", kind: uid},
 			}},
 
@@ -111,10 +109,10 @@ func dashboardSearch(paged bool) []field {
 func facetFields(about string) []field {
 	const end = `(\.\.|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}))?)`
 	return []field{
-		{name: "facets", variable: "input.facets.fields", kind: textList, enum: true, commas: true, maxItems: maxRanges, description: "The facets. " + about,
+		{name: "facets", variable: "input.facets.fields", kind: textList, enum: true, commas: true, maxItems: search.MaxFacetRanges, description: "The facets. " + about,
 			allowed: []string{"section", "version", "tags", "doc_type", "language", "collection", "source", "connector", "date"}},
-		{name: "facet_limit", variable: "input.facets.first", kind: integer, bounds: between(1, maxFacetValues)},
-		{name: "ranges", variable: "input.facets.ranges", kind: textList, maxItems: maxRanges,
+		{name: "facet_limit", variable: "input.facets.first", kind: integer, bounds: between(1, search.MaxFacetValues)},
+		{name: "ranges", variable: "input.facets.ranges", kind: textList, maxItems: search.MaxFacetRanges,
 			format: &format{regexp.MustCompile("^" + end + "/" + end + "$"), "must be a span such as 2026-01-01/2026-02-01 or ../2025-01-01"}},
 	}
 }

@@ -172,6 +172,9 @@ func (s *shape) lookup(path string) *shape {
 // write appends the converted JSON of a result of this shape.
 func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 	if s.verbatim || isNull(raw) {
+		if kept, ok := s.withoutEmpty(raw); ok {
+			return append(append(to, kept...), '}'), nil
+		}
 		if len(raw) == 0 {
 			return append(to, "null"...), nil
 		}
@@ -180,8 +183,8 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 	if !s.list {
 		return s.writeOne(to, raw)
 	}
-	items, err := parts(raw, 16)
-	if err != nil {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, fmt.Errorf("convert list: %w", err)
 	}
 	to = append(to, '[')
@@ -189,9 +192,12 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		if isNull(item.value) {
+		if isNull(item) {
 			to = append(to, "null"...)
-		} else if to, err = s.writeOne(to, item.value); err != nil {
+			continue
+		}
+		var err error
+		if to, err = s.writeOne(to, item); err != nil {
 			return nil, err
 		}
 	}
@@ -205,12 +211,11 @@ func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 	case connection:
 		return s.writeConnection(to, raw)
 	case object:
-		fields, err := parts(raw, len(s.members)+1)
-		if err != nil {
+		var fields jsonObject
+		if err := json.Unmarshal(raw, &fields); err != nil {
 			return nil, fmt.Errorf("convert object: %w", err)
 		}
-		to = append(to, '{')
-		to, _, err = s.writeMembers(to, fields, typeOf(fields), true)
+		to, _, err := s.writeMembers(append(to, '{'), fields, true)
 		return append(to, '}'), err
 	default:
 		return append(to, raw...), nil
@@ -219,27 +224,28 @@ func (s *shape) writeOne(to []byte, raw json.RawMessage) ([]byte, error) {
 
 // writeMembers appends the fields of an object and of its inline objects. With
 // first, no comma precedes the next field.
-func (s *shape) writeMembers(to []byte, fields []part, name string, first bool) ([]byte, bool, error) {
+func (s *shape) writeMembers(to []byte, fields jsonObject, first bool) ([]byte, bool, error) {
+	name := fields.typename()
 	for _, m := range s.members {
 		if m.on != nil && !slices.Contains(m.on, name) {
 			continue
 		}
 		var err error
 		if m.key == inlineAlias {
-			var inner []part
-			if value := valueOf(fields, m.key); !isNull(value) {
-				if inner, err = parts(value, len(m.shape.members)+1); err != nil {
+			var inner jsonObject
+			if value := fields[m.key]; !isNull(value) {
+				if err := json.Unmarshal(value, &inner); err != nil {
 					return nil, false, fmt.Errorf("convert inline object: %w", err)
 				}
 			}
-			to, first, err = m.shape.writeMembers(to, inner, typeOf(inner), first)
+			to, first, err = m.shape.writeMembers(to, inner, first)
 		} else {
 			if !first {
 				to = append(to, ',')
 			}
 			first = false
 			to = append(append(append(to, '"'), m.key...), `":`...)
-			to, err = m.shape.write(to, valueOf(fields, m.key))
+			to, err = m.shape.write(to, fields[m.key])
 		}
 		if err != nil {
 			return nil, false, err
@@ -249,33 +255,30 @@ func (s *shape) writeMembers(to []byte, fields []part, name string, first bool) 
 }
 
 func (s *shape) writeConnection(to []byte, raw json.RawMessage) ([]byte, error) {
-	page, err := parts(raw, len(s.members)+1)
-	if err != nil {
-		return nil, fmt.Errorf("convert connection: %w", err)
+	var page struct {
+		Edges []struct{ Node json.RawMessage }
 	}
-	edges, err := parts(valueOf(page, "edges"), 64)
-	if err != nil {
+	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, fmt.Errorf("convert connection: %w", err)
 	}
 	node := s.lookup("edges.node")
 	to = append(to, '[')
-	for i, edge := range edges {
+	for i, edge := range page.Edges {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		fields, err := parts(edge.value, 2)
-		if err != nil {
-			return nil, fmt.Errorf("convert connection: %w", err)
-		}
-		if to, err = node.write(to, valueOf(fields, "node")); err != nil {
+		var err error
+		if to, err = node.write(to, edge.Node); err != nil {
 			return nil, err
 		}
 	}
 	return append(to, ']'), nil
 }
 
-func typeOf(fields []part) string {
-	return strings.Trim(string(valueOf(fields, "__typename")), `"`)
-}
+// jsonObject is an object of a result whose values are not decoded.
+type jsonObject map[string]json.RawMessage
+
+// typename returns the value of __typename, or "" if it was not selected.
+func (o jsonObject) typename() string { return strings.Trim(string(o["__typename"]), `"`) }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

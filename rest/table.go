@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -64,7 +65,7 @@ type route struct {
 // Limits of fields.
 const (
 	maxPage    = 200
-	maxResults = 100
+	maxResults = 100  // of a search of memories
 	maxMessage = 4000 // characters of a chat message or a description
 	maxName    = 200  // characters of a name
 	maxEvents  = 100
@@ -182,7 +183,7 @@ func searchFields() []field {
 	return []field{
 		{name: "query", variable: "input.query", required: true, nonEmpty: true},
 		{name: "collection", variable: "input.collection", kind: uid},
-		{name: "limit", variable: "input.limit", kind: integer, bounds: between(1, maxResults)},
+		{name: "limit", variable: "input.limit", kind: integer, bounds: between(1, search.MaxLimit)},
 		{name: "offset", variable: "input.offset", kind: integer, bounds: between(0, math.MaxInt32)},
 		{name: "min_score", variable: "input.minScore", kind: number, bounds: between(0, 1)},
 		{name: "highlight", variable: "input.highlight", kind: boolean},

@@ -39,6 +39,9 @@ type Hit struct {
 	Score  float64 // 0 to 1
 }
 
+// DefaultResults is the number of results of a search without a limit.
+const DefaultResults = 10
+
 // Search returns the shared memories of an agent and the viewer's own that are
 // nearest to a text in meaning and words, the best first. If kind is not empty,
 // only memories of that kind are searched. The limit is 1 to MaxResults. If the

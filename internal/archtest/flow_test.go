@@ -96,7 +96,7 @@ func flow() map[string][]string {
 		"internal/tools/trainembed":     {"internal/model/embed", "internal/analysis"},
 		"internal/store/transaction":    {"ent"},
 		"internal/viewer":               {},
-		"rest":                          with("rest/openapi", "internal/identity/authn", "internal/ratelimit"),
+		"rest":                          with("rest/openapi", "internal/identity/authn", "internal/ratelimit", "internal/search"),
 		"rest/openapi":                  {},
 		"rest/widget":                   {},
 		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),

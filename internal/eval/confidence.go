@@ -7,58 +7,57 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Levels are the least scores that interfaces speak of: lenient, balanced, strict.
-func Levels() []float64 { return []float64{0.3, 0.5, 0.7} }
+// MinScores returns the minimum scores that are measured: lenient, balanced, strict.
+func MinScores() []float64 { return []float64{0.3, 0.5, 0.7} }
 
-// Confidence says what least scores do to a set.
+// Confidence is the effect of each of MinScores on the results of a set's questions.
 type Confidence struct {
-	// Kept is the share of questions, by level, that keep a relevant document,
-	// of those that find one among the first Depth documents at all; Silent the
-	// share of questions that find nothing.
+	// Kept is the share of questions that keep a relevant document, of those with one among
+	// the first Depth documents. Silent is the share of questions without a result.
 	Kept, Silent []float64
 	Questions    int
 }
 
-// Own puts the judged questions of the set to it.
-func (v *Evaluator) Own(ctx context.Context) (Confidence, error) {
+// Answerable measures the confidence in answers to the judged questions of the set.
+func (v *Evaluator) Answerable(ctx context.Context) (Confidence, error) {
 	return v.confidence(ctx, v.set, true)
 }
 
-// Foreign puts the questions of another set, which this one cannot answer.
-func (v *Evaluator) Foreign(ctx context.Context, other *Set) (Confidence, error) {
+// Unanswerable measures the confidence in answers to the questions of another set, which
+// this set cannot answer.
+func (v *Evaluator) Unanswerable(ctx context.Context, other *Set) (Confidence, error) {
 	return v.confidence(ctx, other, false)
 }
 
-func (v *Evaluator) confidence(ctx context.Context, questions *Set, own bool) (Confidence, error) {
-	levels := Levels()
+func (v *Evaluator) confidence(ctx context.Context, questions *Set, answerable bool) (Confidence, error) {
+	levels := MinScores()
 	c := Confidence{Kept: make([]float64, len(levels)), Silent: make([]float64, len(levels))}
 	for i := range questions.Questions {
-		q := &questions.Questions[i]
+		q := questions.Questions[i]
 		grades := questions.Judged[q.ID]
 		if grades == nil {
 			continue
 		}
-		asked := *q
-		if !own {
-			asked.Metadata = nil // a filter that belongs to the other set
+		if !answerable {
+			q.Metadata = nil // it filters documents of the other set
 		}
-		found, err := v.Ask(ctx, rank.Hybrid, &asked, 0)
+		ranking, err := v.Search(ctx, rank.Hybrid, &q, 0)
 		if err != nil {
 			return c, fmt.Errorf("question %s: %w", q.ID, err)
 		}
-		best, answer, depth := 0.0, -1.0, make(map[string]bool)
-		for j := range found.Ranked {
-			r := &found.Ranked[j]
+		best, answer, documents := 0.0, -1.0, make(map[string]bool)
+		for j := range ranking.Results {
+			r := &ranking.Results[j]
 			best = max(best, r.Score)
 			id := v.Document(r)
-			if depth[id] = true; len(depth) > Depth {
+			if documents[id] = true; len(documents) > Depth {
 				break
 			}
-			if own && grades[id] > 0 {
+			if answerable && grades[id] > 0 {
 				answer = max(answer, r.Score)
 			}
 		}
-		if own && answer < 0 {
+		if answerable && answer < 0 {
 			continue
 		}
 		c.Questions++

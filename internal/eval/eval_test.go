@@ -14,14 +14,15 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const (
-	own    = "../../testdata/judged"
-	shared = "../../../shared/retrieval"
+	ownSet     = "../../testdata/judged"
+	sharedSets = "../../../shared/retrieval"
 )
 
-func lines(t *testing.T, folder string) (string, map[string]eval.Figures) {
+// measure returns the figures of a set by mode, and the lines that print them.
+func measure(t *testing.T, folder string) (string, map[string]eval.Figures) {
 	t.Helper()
 	set, err := eval.Load(folder)
 	if err != nil {
@@ -45,14 +46,13 @@ func lines(t *testing.T, folder string) (string, map[string]eval.Figures) {
 	return b.String(), figures
 }
 
-// TestQualityOfTheJudgedSet keeps the figures as a file that is reviewed when
-// it changes.
+// The figures of the golden file are reviewed when they change.
 func TestQualityOfTheJudgedSet(t *testing.T) {
 	t.Parallel()
-	got, figures := lines(t, own)
+	got, figures := measure(t, ownSet)
 	t.Log("\n" + got)
 	if figures["hybrid"].NDCG10 < figures["lexical"].NDCG10 {
-		t.Error("hybrid ranks worse than words alone")
+		t.Error("hybrid ranking is worse than words alone")
 	}
 	const golden = "testdata/judged.txt"
 	if *update {
@@ -72,40 +72,39 @@ func TestQualityOfTheJudgedSet(t *testing.T) {
 	}
 }
 
-// TestQualityOfTheSharedSets holds the ranking to the figures that plain BM25
-// reaches, and the whole to its words alone.
+// Words alone must reach the figures of plain BM25, and hybrid ranking those of words alone.
 func TestQualityOfTheSharedSets(t *testing.T) {
 	t.Parallel()
-	for name, least := range map[string]eval.Figures{
+	for name, bm25 := range map[string]eval.Figures{
 		"cranfield":      {NDCG10: 0.374, Recall100: 0.747},
 		"xquad-en-es-zh": {NDCG10: 0.954, Recall100: 0.996},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := filepath.Join(shared, name)
+			folder := filepath.Join(sharedSets, name)
 			if _, err := os.Stat(folder); err != nil {
-				t.Skipf("the judged set is not at %s, so its quality is not measured", folder)
+				t.Skipf("the judged set %s is missing, so its quality is not measured", folder)
 			}
-			got, figures := lines(t, folder)
+			got, figures := measure(t, folder)
 			t.Log("\n" + got)
-			words, whole := figures["lexical"], figures["hybrid"]
-			if words.NDCG10 < least.NDCG10-0.0005 || words.Recall100 < least.Recall100-0.0005 {
-				t.Errorf("words alone reach %.4f and %.4f, plain BM25 %.3f and %.3f", words.NDCG10, words.Recall100, least.NDCG10, least.Recall100)
+			words, hybrid := figures["lexical"], figures["hybrid"]
+			if words.NDCG10 < bm25.NDCG10-0.0005 || words.Recall100 < bm25.Recall100-0.0005 {
+				t.Errorf("words alone reach %.4f and %.4f, plain BM25 %.3f and %.3f", words.NDCG10, words.Recall100, bm25.NDCG10, bm25.Recall100)
 			}
-			if whole.NDCG10 < words.NDCG10 {
-				t.Errorf("hybrid reaches %.4f, words alone %.4f", whole.NDCG10, words.NDCG10)
+			if hybrid.NDCG10 < words.NDCG10 {
+				t.Errorf("hybrid ranking reaches %.4f, words alone %.4f", hybrid.NDCG10, words.NDCG10)
 			}
 		})
 	}
 }
 
-func TestMeasure(t *testing.T) {
+func TestMeasureEqualsTheDefinitions(t *testing.T) {
 	t.Parallel()
 	judged := map[string]map[string]int{
 		"a": {"x": 2, "y": 1, "z": 0},
 		"b": {"x": 1},
-		"c": {"x": 0, "y": -1}, // nothing relevant: not scored
-		"d": {"x": 1},          // not answered
+		"c": {"x": 0, "y": -1}, // nothing relevant: not measured
+		"d": {"x": 1},          // without a ranking
 	}
 	f := eval.Measure(judged, map[string][]string{"a": {"y", "z", "x"}, "b": {"x"}, "c": {"x"}})
 	gain := (1/math.Log2(2) + 2/math.Log2(4)) / (2/math.Log2(2) + 1/math.Log2(3))
@@ -119,11 +118,11 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 	if f.Questions != 3 {
-		t.Errorf("%d questions were scored", f.Questions)
+		t.Errorf("%d questions were measured, want 3", f.Questions)
 	}
 }
 
-func TestSetsThatCannotBeReadSayWhere(t *testing.T) {
+func TestLoadErrorsNameThePlace(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"corpus.jsonl":  `{"_id":"1","title":"T","text":"otters"}` + "\n",
@@ -153,7 +152,7 @@ func TestSetsThatCannotBeReadSayWhere(t *testing.T) {
 				}
 			}
 			if _, err := eval.Load(folder); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, it should name %q", err, c.want)
+				t.Errorf("Load error = %v, want one with %q", err, c.want)
 			}
 		})
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-// Index is a collection in memory, made of documents as the service makes it of
-// files: cut, embedded and analyzed by the same code.
+// An Index is a collection in memory. Its documents are split, embedded and analyzed by
+// the code of the service.
 type Index struct {
 	analyzer *analysis.Analyzer
 	embedder embed.Embedder
@@ -32,18 +33,17 @@ type Index struct {
 	passages int
 }
 
-// NewIndex makes an empty Index. Documents are added, then it is searched.
+// NewIndex returns an empty Index. All documents must be added before the first search.
 func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
 	x := &Index{analyzer: a, embedder: e, ranker: rank.New(a), ids: make(map[uuid.UUID]string)}
 	x.change = resident.New(resident.Options{}).Change()
 	if err := x.change.Begin(index.Position{Generation: 1, Change: 1}, e.Model(), true); err != nil {
-		return nil, fmt.Errorf("make an index: %w", err)
+		return nil, fmt.Errorf("create an index: %w", err)
 	}
 	return x, nil
 }
 
-// Add indexes a document under an id of the caller's. A document without text
-// is left out.
+// Add indexes a document under an id. It ignores a document without text.
 func (x *Index) Add(ctx context.Context, id string, d *document.Document) error {
 	text, spans := d.Render()
 	passages := passage.SplitText(d, text, spans, passage.Options{})
@@ -60,7 +60,7 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	}
 	r := &index.Record{
 		Connector: gid.New(gid.Connector), Collection: gid.New(gid.Collection), Document: gid.New(gid.Document),
-		SourceID: "-" + shorten(id), Path: shorten(id), Title: d.Title, Section: d.Section, Version: d.Version,
+		SourceID: "-" + safetext.TruncateBytes(id, maxID), Path: safetext.TruncateBytes(id, maxID), Title: d.Title, Section: d.Section, Version: d.Version,
 		Language: d.Language, DocType: d.DocType, Tags: d.Tags, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
 		Text: text, Passages: passages, Vectors: vectors, Model: x.embedder.Model(),
 	}
@@ -68,8 +68,8 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	if err != nil {
 		return fmt.Errorf("index %s: %w", id, err)
 	}
-	// Ids decide between equals and which passages stand for chance: with these,
-	// the same set always gives the same figures.
+	// Ids order equal scores and select the sample of the background. Deterministic ids
+	// give a set the same figures each time.
 	entry.Document = uuid.NewSHA1(uuid.Nil, []byte(id))
 	for i := range entry.Passages {
 		entry.Passages[i].ID = uuid.NewSHA1(entry.Document, []byte(strconv.Itoa(i)))
@@ -82,15 +82,15 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	return nil
 }
 
-// shorten keeps ids within what a source id may have.
-func shorten(id string) string { return id[:min(len(id), 1000)] }
+// maxID is the length of ids in bytes that fits in a source id.
+const maxID = 1000
 
-// Passages is how many passages have been added.
+// Passages returns the number of passages.
 func (x *Index) Passages() int { return x.passages }
 
-// Search ranks the passages for a question. The language narrows to documents
-// in it; "" does not.
-func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language string, least float64) (*rank.Result, error) {
+// Search ranks the passages for a question. The language narrows to documents in it; ""
+// does not.
+func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language string, minScore float64) (*rank.Ranking, error) {
 	if x.snapshot == nil {
 		var err error
 		if x.snapshot, err = x.change.Commit(); err != nil {
@@ -111,15 +111,15 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 	}
 	question.Restrict(filter)
 	parts := []rank.Part{{Source: x.snapshot.View(filter), Vector: vectors[0]}}
-	return x.ranker.Search(ctx, parts, question, rank.Options{Mode: mode, Least: least})
+	return x.ranker.Search(ctx, parts, question, rank.Options{Mode: mode, MinScore: minScore})
 }
 
-// Document is the id under which a result's document was added.
-func (x *Index) Document(r *rank.Ranked) string { return x.ids[r.Document] }
+// Document returns the id under which a result's document was added.
+func (x *Index) Document(r *rank.Result) string { return x.ids[r.Document] }
 
-// plain makes a document of a title and a text whose paragraphs are parted by
+// plainText returns a document with a title and a text whose paragraphs are separated by
 // empty lines.
-func plain(title, text, language string) *document.Document {
+func plainText(title, text, language string) *document.Document {
 	d := &document.Document{Title: title, Language: language, Format: "text", DocType: "text"}
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		if strings.TrimSpace(paragraph) != "" {

@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// Figures are means over the scored questions of a set.
+// Figures are means over the judged questions of a set.
 type Figures struct {
 	NDCG10, Recall100, MRR10 float64
 	Questions                int
 }
 
-// Measure scores rankings of documents, best first, by question. As trec_eval
-// has it: the gain of nDCG is the grade itself (linear), the discount is
-// 1/log2(rank+1); a document is relevant when its grade is over 0. Questions
-// that have judgements but no ranking count as 0.
+// Measure scores the ranked documents of each question, best first, as trec_eval does. The
+// gain of nDCG is the grade (linear), the discount 1/log2(rank+1). A document is relevant if
+// its grade is above 0. A question with judgements but no ranking scores 0.
 func Measure(judged map[string]map[string]int, ranked map[string][]string) Figures {
 	var f Figures
 	for _, question := range slices.Sorted(maps.Keys(judged)) {

@@ -14,52 +14,52 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Mode is a way to rank that is measured.
+// A Mode of ranking with its name.
 type Mode struct {
 	Name string
 	Rank rank.Mode
 }
 
-// Modes are the ways to rank: by words alone, by vectors alone, and as the
-// service does.
+// Modes returns the modes that are measured: words alone, vectors alone, and the mode of the
+// service.
 func Modes() []Mode {
 	return []Mode{{"lexical", rank.Lexical}, {"dense", rank.Dense}, {"hybrid", rank.Hybrid}}
 }
 
-// Depth is how many documents of a ranking are kept.
+// Depth is the number of documents in a ranking.
 const Depth = 100
 
-// Answer is a document with its best score.
-type Answer struct {
+// A ScoredDocument is a document with its best score.
+type ScoredDocument struct {
 	Document string
 	Score    float64
 }
 
-// Run is the rankings of one mode by question.
-type Run map[string][]Answer
+// A Run is the ranked documents of each question, by question id.
+type Run map[string][]ScoredDocument
 
-// Evaluator answers the questions of one set.
+// An Evaluator searches one set.
 type Evaluator struct {
 	set   *Set
 	index *Index
-	// languages tells that every document says its language, so that a question
-	// which says its own is put to documents in it.
-	languages bool
+	// filterLanguage says that every document has a language, so that a question with a
+	// language is searched for in documents of that language.
+	filterLanguage bool
 }
 
-// NewEvaluator indexes the documents of a set. A document's language is what
-// its metadata says under "language", else found out from its text, as when a
-// file is indexed; "section" and "version" are read likewise.
+// NewEvaluator indexes the documents of a set. "language", "section" and "version" are read
+// from a document's metadata. A language that is not there is detected from the text, as for
+// a file.
 func NewEvaluator(ctx context.Context, set *Set, a *analysis.Analyzer, e embed.Embedder) (*Evaluator, error) {
 	x, err := NewIndex(a, e)
 	if err != nil {
 		return nil, err
 	}
-	v := &Evaluator{set: set, index: x, languages: true}
+	v := &Evaluator{set: set, index: x, filterLanguage: true}
 	for i := range set.Documents {
 		d := &set.Documents[i]
-		if word(d.Metadata, "language") == "" {
-			v.languages = false
+		if metadataText(d.Metadata, "language") == "" {
+			v.filterLanguage = false
 		}
 		if err := x.Add(ctx, d.ID, d.document()); err != nil {
 			return nil, err
@@ -68,41 +68,46 @@ func NewEvaluator(ctx context.Context, set *Set, a *analysis.Analyzer, e embed.E
 	return v, nil
 }
 
-// leastLetters is how much text must be there to tell its language.
-const leastLetters = 40
-
-// leastMargin is how much likelier a language must be than any other, in nats.
-const leastMargin = 8
+const (
+	// minLanguageBytes is the least text of which the language is detected.
+	minLanguageBytes = 40
+	// minMargin is the least margin of a detected language over any other, in nats, and
+	// maxSurprise its largest surprise.
+	minMargin   = 8
+	maxSurprise = 3
+)
 
 func (d *Document) document() *document.Document {
-	out := plain(d.Title, d.Text, word(d.Metadata, "language"))
-	out.Section, out.Version = word(d.Metadata, "section"), word(d.Metadata, "version")
-	if out.Language == "" && len(d.Text) >= leastLetters {
-		if l := letter.Language(d.Text); l.Margin > leastMargin && l.Surprise < 3 {
+	out := plainText(d.Title, d.Text, metadataText(d.Metadata, "language"))
+	out.Section, out.Version = metadataText(d.Metadata, "section"), metadataText(d.Metadata, "version")
+	if out.Language == "" && len(d.Text) >= minLanguageBytes {
+		if l := letter.Language(d.Text); l.Margin > minMargin && l.Surprise < maxSurprise {
 			out.Language = l.Code
 		}
 	}
 	return out
 }
 
-func word(metadata map[string]any, key string) string {
+// metadataText returns a text of the metadata; "" if there is none.
+func metadataText(metadata map[string]any, key string) string {
 	s, _ := metadata[key].(string)
 	return strings.TrimSpace(s)
 }
 
-// Ask ranks the set for one question.
-func (v *Evaluator) Ask(ctx context.Context, mode rank.Mode, q *Question, least float64) (*rank.Result, error) {
+// Search ranks the set for one question.
+func (v *Evaluator) Search(ctx context.Context, mode rank.Mode, q *Question, minScore float64) (*rank.Ranking, error) {
 	language := ""
-	if v.languages {
-		language = word(q.Metadata, "language")
+	if v.filterLanguage {
+		language = metadataText(q.Metadata, "language")
 	}
-	return v.index.Search(ctx, mode, q.Text, language, least)
+	return v.index.Search(ctx, mode, q.Text, language, minScore)
 }
 
-// Document is the set's id of a result's document.
-func (v *Evaluator) Document(r *rank.Ranked) string { return v.index.Document(r) }
+// Document returns the set's id of a result's document.
+func (v *Evaluator) Document(r *rank.Result) string { return v.index.Document(r) }
 
-// Run answers every judged question. A document's score is that of its best passage.
+// Run ranks the documents for every judged question. A document has the score of its best
+// passage.
 func (v *Evaluator) Run(ctx context.Context, mode rank.Mode) (Run, error) {
 	run := make(Run)
 	for i := range v.set.Questions {
@@ -110,16 +115,16 @@ func (v *Evaluator) Run(ctx context.Context, mode rank.Mode) (Run, error) {
 		if v.set.Judged[q.ID] == nil {
 			continue
 		}
-		found, err := v.Ask(ctx, mode, q, 0)
+		ranking, err := v.Search(ctx, mode, q, 0)
 		if err != nil {
 			return nil, fmt.Errorf("question %s: %w", q.ID, err)
 		}
 		seen := make(map[string]bool)
-		for j := range found.Ranked {
-			r := &found.Ranked[j]
+		for j := range ranking.Results {
+			r := &ranking.Results[j]
 			if id := v.Document(r); !seen[id] && len(run[q.ID]) < Depth {
 				seen[id] = true
-				run[q.ID] = append(run[q.ID], Answer{id, r.Score})
+				run[q.ID] = append(run[q.ID], ScoredDocument{id, r.Score})
 			}
 		}
 	}
@@ -129,23 +134,23 @@ func (v *Evaluator) Run(ctx context.Context, mode rank.Mode) (Run, error) {
 // Figures measures a run.
 func (v *Evaluator) Figures(run Run) Figures {
 	ranked := make(map[string][]string, len(run))
-	for question, answers := range run {
-		for _, a := range answers {
-			ranked[question] = append(ranked[question], a.Document)
+	for question, documents := range run {
+		for _, d := range documents {
+			ranked[question] = append(ranked[question], d.Document)
 		}
 	}
 	return Measure(v.set.Judged, ranked)
 }
 
-// Write writes a run as TREC has it: question, Q0, document, rank, score, tag.
-// Scores fall strictly, so that a scorer which orders by them keeps the order.
+// Write writes a run in TREC's format: question, Q0, document, rank, score, tag. Scores fall
+// strictly, so that sorting by score keeps the order.
 func (r Run) Write(w io.Writer, set *Set, tag string) error {
 	out := bufio.NewWriter(w)
 	for i := range set.Questions {
 		id := set.Questions[i].ID
-		for n, a := range r[id] {
-			// Equal scores are told apart by the rank, far below what a score means.
-			if _, err := fmt.Fprintf(out, "%s Q0 %s %d %.9f %s\n", id, a.Document, n+1, a.Score-float64(n)*1e-9, tag); err != nil {
+		for n, d := range r[id] {
+			// The rank separates equal scores by far less than a score means.
+			if _, err := fmt.Fprintf(out, "%s Q0 %s %d %.9f %s\n", id, d.Document, n+1, d.Score-float64(n)*1e-9, tag); err != nil {
 				return fmt.Errorf("write a run: %w", err)
 			}
 		}

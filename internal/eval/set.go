@@ -13,18 +13,17 @@ import (
 	"github.com/magpie-search/magpie/internal/config/namedfile"
 )
 
-// Set is a folder of corpus.jsonl, queries.jsonl and qrels.tsv.
+// A Set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv.
 type Set struct {
-	// Name is that of the folder.
-	Name      string
+	Name      string // of the folder
 	Documents []Document
 	Questions []Question
-	// Judged holds the grades of documents by question; grades of 0 and less
-	// are not relevant. Questions without a relevant document are not scored.
+	// Judged holds the grades of documents by question. A document with a grade above 0 is
+	// relevant. Questions without a relevant document are not measured.
 	Judged map[string]map[string]int
 }
 
-// Document is a line of corpus.jsonl.
+// A Document is a line of corpus.jsonl.
 type Document struct {
 	ID       string         `json:"_id"`
 	Title    string         `json:"title"`
@@ -32,14 +31,14 @@ type Document struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// Question is a line of queries.jsonl.
+// A Question is a line of queries.jsonl.
 type Question struct {
 	ID       string         `json:"_id"`
 	Text     string         `json:"text"`
 	Metadata map[string]any `json:"metadata"`
 }
 
-// Load reads a set. The error names the file and the line that is wrong.
+// Load reads a set. An error names the file and the line.
 func Load(folder string) (*Set, error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -65,7 +64,7 @@ func Load(folder string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := make(map[string]bool)
+	seen := make(map[string]bool)
 	err = eachLine(filepath.Join(folder, "queries.jsonl"), func(line []byte) error {
 		var q Question
 		if err := json.Unmarshal(line, &q); err != nil {
@@ -74,10 +73,10 @@ func Load(folder string) (*Set, error) {
 		switch {
 		case q.ID == "":
 			return errors.New("a question has no _id")
-		case asked[q.ID]:
+		case seen[q.ID]:
 			return fmt.Errorf("question %q is there twice", q.ID)
 		}
-		asked[q.ID] = true
+		seen[q.ID] = true
 		s.Questions = append(s.Questions, q)
 		return nil
 	})
@@ -92,7 +91,7 @@ func Load(folder string) (*Set, error) {
 		if header && fields[0] == "query-id" {
 			return nil
 		}
-		if len(fields) == 4 { // as TREC has it: question, iteration, document, grade
+		if len(fields) == 4 { // TREC's format: question, iteration, document, grade
 			fields = append(fields[:1], fields[2:]...)
 		}
 		if len(fields) != 3 {
@@ -100,7 +99,7 @@ func Load(folder string) (*Set, error) {
 		}
 		grade, err := strconv.Atoi(fields[2])
 		if err != nil {
-			return fmt.Errorf("the grade %q is no whole number", fields[2])
+			return fmt.Errorf("the grade %q is not a whole number", fields[2])
 		}
 		if s.Judged[fields[0]] == nil {
 			s.Judged[fields[0]] = make(map[string]int)
@@ -118,9 +117,10 @@ func Load(folder string) (*Set, error) {
 	return s, nil
 }
 
-// maxLine bounds a line of a set: a long book still fits.
+// maxLine bounds a line of a set; a long book fits.
 const maxLine = 64 << 20
 
+// eachLine calls do for every line that is not blank.
 func eachLine(path string, do func([]byte) error) error {
 	file, err := namedfile.Open(path)
 	if err != nil {

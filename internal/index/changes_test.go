@@ -360,7 +360,7 @@ func TestChangesStayWithinTheScope(t *testing.T) {
 	}
 }
 
-func TestTheOldestCollectionIsToldBesideTheStates(t *testing.T) {
+func TestOldestStateIsThatOfTheOldestCollectionInScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.tenant()
@@ -377,31 +377,34 @@ func TestTheOldestCollectionIsToldBesideTheStates(t *testing.T) {
 		}
 		return scope
 	}
-	oldest := func(name string, scope, among viewer.Scope, want uuid.UUID) {
+	check := func(name string, scope viewer.Scope, want uuid.UUID) {
 		t.Helper()
-		states, got, err := f.store.StatesAndOldest(t.Context(), scope, among)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		got, err := f.store.OldestState(t.Context(), scope)
+		if want == uuid.Nil {
+			if !errors.Is(err, index.ErrNoCollection) {
+				t.Errorf("%s: OldestState() = %+v, %v, want ErrNoCollection", name, got, err)
+			}
+			return
 		}
-		if plain, err := f.store.States(t.Context(), scope); err != nil || !reflect.DeepEqual(states, plain) {
-			t.Errorf("%s: the states %+v, %v; else %+v", name, states, err, plain)
+		if err != nil || got.Collection != want {
+			t.Errorf("%s: OldestState() = %+v, %v, want %v", name, got, err, want)
+		}
+		states, err := f.store.States(t.Context(), scope)
+		if i := slices.IndexFunc(states, func(s index.State) bool { return s.Collection == want }); err != nil || i < 0 || !reflect.DeepEqual(states[i], got) {
+			t.Errorf("%s: OldestState() = %+v, States() = %+v, %v", name, got, states, err)
 		}
 	}
-	oldest("of all, the lowest id of the oldest", first.scope, first.scope, twins[0])
-	oldest("beside one", narrow(first.collection), first.scope, twins[0])
-	oldest("of some", narrow(first.collection), narrow(first.collection, twins[1]), twins[1])
-	oldest("of itself", narrow(first.collection), narrow(first.collection), first.collection)
-	oldest("of none", first.scope, narrow(), uuid.Nil)
-	oldest("of another workspace's", first.scope, narrow(theirs.collection), uuid.Nil)
-	oldest("of another workspace", first.scope, theirs.scope, theirs.collection)
-	oldest("without a state", narrow(), first.scope, uuid.Nil)
+	check("all, with two oldest", first.scope, twins[0])
+	check("some", narrow(first.collection, twins[1]), twins[1])
+	check("one", narrow(first.collection), first.collection)
+	check("none", narrow(), uuid.Nil)
+	check("another workspace's", narrow(theirs.collection), uuid.Nil)
+	check("another workspace", theirs.scope, theirs.collection)
 	f.exec("update collections set deleting_at = now() where id = $1", twins[0])
-	oldest("without one that is being deleted", first.scope, first.scope, twins[1])
-	oldest("beside one that is being deleted", narrow(twins[0]), first.scope, uuid.Nil)
-	for _, scopes := range [][2]viewer.Scope{{first.scope, {}}, {{}, first.scope}} {
-		if _, _, err := f.store.StatesAndOldest(t.Context(), scopes[0], scopes[1]); !errors.Is(err, viewer.ErrNoScope) {
-			t.Errorf("without a scope: %v", err)
-		}
+	check("all, with one that is being deleted", first.scope, twins[1])
+	check("one that is being deleted", narrow(twins[0]), uuid.Nil)
+	if _, err := f.store.OldestState(t.Context(), viewer.Scope{}); !errors.Is(err, viewer.ErrNoScope) {
+		t.Errorf("the zero scope: error %v, want ErrNoScope", err)
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 
 const corpora = "../../../shared/corpora"
 
-// corpusFiles are the Markdown pages of all corpora by path.
+// corpusFiles returns the Markdown pages of the corpora by path.
 func corpusFiles(b *testing.B) map[string][]byte {
 	b.Helper()
 	files := make(map[string][]byte)
@@ -38,13 +38,13 @@ func corpusFiles(b *testing.B) map[string][]byte {
 		return err
 	})
 	if err != nil || len(files) == 0 {
-		b.Skipf("the documentation corpora are not at %s, so there is nothing to measure with: %v", corpora, err)
+		b.Skipf("the corpora at %s cannot be read: %v", corpora, err)
 	}
 	return files
 }
 
-// fill stores passages of the corpora until there are enough. Each round cuts
-// the pages differently, so that no two passages are the same.
+// fill stores passages of the corpora until there are enough, and returns queries. Each
+// round splits the pages differently, so that no two passages are equal.
 func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questions []string) {
 	f.Helper()
 	jobs := make(chan *index.Record)
@@ -66,7 +66,7 @@ func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questi
 	slices.Sort(names)
 	for round, stored := 0, 0; stored < passages; round++ {
 		target := 1000 - 90*round
-		p := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{Chunk: passage.Options{Min: target * 4 / 5, Target: target, Max: target * 6 / 5}})
+		p := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{Passages: passage.Options{Min: target * 4 / 5, Target: target, Max: target * 6 / 5}})
 		for _, name := range names {
 			result, err := p.Process(f.Context(), parse.Input{Name: name, Content: files[name]})
 			if err != nil || stored >= passages {
@@ -96,7 +96,7 @@ func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questi
 	return questions
 }
 
-// measure runs the questions one after another and reports latencies.
+// measure reports the latencies of queries.
 func (f *fixture) measure(b *testing.B, id tenant, questions []string, q search.Query) {
 	b.Helper()
 	f.measureAs(b.Context(), b, id, questions, q)
@@ -131,15 +131,15 @@ func BenchmarkSearchDemo(b *testing.B) {
 	f.measure(b, id, questions, search.Query{})
 }
 
-// BenchmarkFacets measures what counting adds to a search of 100,000 passages in
-// memory, and counting alone.
+// BenchmarkFacets measures searches of 100,000 resident passages with and without facets,
+// and facets alone.
 func BenchmarkFacets(b *testing.B) {
 	files := corpusFiles(b)
 	f := newFixture(b)
 	id := f.tenant()
 	questions := f.fill(id, files, 100_000)
 	f.exec("vacuum analyze passage_index")
-	for f.engine.Resident().Passages == 0 { // PostgreSQL answers until it is loaded
+	for f.engine.Resident().Passages == 0 { // stored until the collection is loaded
 		f.search(id, search.Query{Text: "warm"})
 	}
 	selected := search.Filters{Section: "7", DocTypes: []string{"type 1", "type 2", "type 3"}}
@@ -148,13 +148,13 @@ func BenchmarkFacets(b *testing.B) {
 		filters search.Filters
 	}{{"all", search.Filters{}}, {"two-selected", selected}} {
 		b.Run("search/"+c.name, func(b *testing.B) {
-			// In turns, so that what else runs on the machine is in both alike; the
-			// process's own time is hardly touched by it.
-			var without, with spent
+			// In turns, so that other load affects both alike. The processor time is almost
+			// independent of it.
+			var without, with durations
 			for i := 0; b.Loop(); i++ {
 				q := search.Query{Text: questions[i%len(questions)], Limit: 10, MinScore: 0.5, Filters: c.filters}
 				counted := q
-				counted.Facets = everyField()
+				counted.Facets = allFacets()
 				without.add(f, id, q)
 				with.add(f, id, counted)
 			}
@@ -166,7 +166,7 @@ func BenchmarkFacets(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				if _, err := f.engine.Facets(b.Context(), id.scope, search.Query{Filters: c.filters, Facets: everyField()}); err != nil {
+				if _, err := f.engine.DocumentFacets(b.Context(), id.scope, search.Query{Filters: c.filters, Facets: allFacets()}); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))
@@ -180,7 +180,7 @@ func BenchmarkFacets(b *testing.B) {
 		var took []time.Duration
 		for i := 0; b.Loop(); i++ {
 			start := time.Now()
-			if _, err := f.engine.Suggest(b.Context(), id.scope, questions[i%len(questions)][:6], 8, search.Filters{}); err != nil {
+			if _, err := f.engine.Suggest(b.Context(), id.scope, search.Query{Text: questions[i%len(questions)][:6], Limit: 8}); err != nil {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(start))
@@ -191,13 +191,13 @@ func BenchmarkFacets(b *testing.B) {
 	})
 }
 
-// spent gathers what searches take: by the clock, and of processors.
-type spent struct {
+// durations collects the wall and processor times of searches.
+type durations struct {
 	took      []time.Duration
 	processor time.Duration
 }
 
-func (s *spent) add(f *fixture, id tenant, q search.Query) {
+func (s *durations) add(f *fixture, id tenant, q search.Query) {
 	f.Helper()
 	before, start := processorTime(), time.Now()
 	f.search(id, q)
@@ -205,13 +205,13 @@ func (s *spent) add(f *fixture, id tenant, q search.Query) {
 	s.processor += processorTime() - before
 }
 
-func (s *spent) report(b *testing.B, name string) {
+func (s *durations) report(b *testing.B, name string) {
 	slices.Sort(s.took)
 	b.ReportMetric(float64(s.took[len(s.took)/2].Microseconds())/1000, name+"-p50-ms")
 	b.ReportMetric(float64(s.processor.Microseconds())/1000/float64(len(s.took)), name+"-cpu-ms")
 }
 
-// processorTime is what this process has had of processors.
+// processorTime returns the processor time of the process.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -227,9 +227,9 @@ func BenchmarkSearch(b *testing.B) {
 			f := newFixture(b)
 			id := f.tenant()
 			questions := f.fill(id, files, passages)
-			if _, wanted, err := f.index.NextIndexes(b.Context(), 0, 0); err != nil {
+			if _, ok, err := f.index.NextIndexes(b.Context(), 0, 0); err != nil {
 				b.Fatal(err)
-			} else if wanted {
+			} else if ok {
 				start := time.Now()
 				owner, err := pgx.Connect(b.Context(), f.urls.OwnerURL)
 				if err != nil {
@@ -239,15 +239,15 @@ func BenchmarkSearch(b *testing.B) {
 					b.Fatal(err)
 				}
 				_ = owner.Close(b.Context())
-				b.Logf("indexes of %d passages built in %s", passages, time.Since(start).Round(time.Second))
+				b.Logf("built the indexes of %d passages in %s", passages, time.Since(start).Round(time.Second))
 			}
 			f.exec("vacuum analyze passage_index")
 			b.Run("all", func(b *testing.B) { f.measure(b, id, questions, search.Query{}) })
 			b.Run("filtered-to-5-percent", func(b *testing.B) {
 				f.measure(b, id, questions, search.Query{Filters: search.Filters{Section: "7"}})
 			})
-			b.Run("all-as-somebody", func(b *testing.B) { f.measureAs(asking(b, []string{"user:ann"}), b, id, questions, search.Query{}) })
-			// Every document is for ten of a hundred groups; who asks has fifty principals.
+			b.Run("all-as-person", func(b *testing.B) { f.measureAs(viewerWith(b, []string{"user:ann"}), b, id, questions, search.Query{}) })
+			// Each document is readable by ten of a hundred groups, and the viewer has fifty.
 			f.exec(`update documents set readers = array(select 'group:' || ((hashtext(id::text || n) & 1023) % 100) from generate_series(1, 10) n)
 				where collection_id = $1`, id.collection)
 			f.exec("update collection_state set generation = generation + 1 where collection_id = $1", id.collection)
@@ -255,8 +255,8 @@ func BenchmarkSearch(b *testing.B) {
 			for i := range groups {
 				groups[i] = fmt.Sprint("group:", i*2)
 			}
-			b.Run("readable-by-Magpie", func(b *testing.B) { f.measureAs(asking(b, nil), b, id, questions, search.Query{}) })
-			b.Run("readable-by-groups", func(b *testing.B) { f.measureAs(asking(b, groups), b, id, questions, search.Query{}) })
+			b.Run("readable-by-Magpie", func(b *testing.B) { f.measureAs(viewerWith(b, nil), b, id, questions, search.Query{}) })
+			b.Run("readable-by-groups", func(b *testing.B) { f.measureAs(viewerWith(b, groups), b, id, questions, search.Query{}) })
 			b.Run("filtered-to-half", func(b *testing.B) {
 				f.measure(b, id, questions, search.Query{Filters: search.Filters{Language: "en"}})
 			})

@@ -1,9 +1,8 @@
-// Package search answers searches. For each collection in reach it asks the
-// tier that has it: the index in memory (internal/search/resident), or
-// PostgreSQL (internal/search/postgres) for a collection that is too large or
-// still being loaded. The order of results is made by internal/search/rank, the
-// same for both. Filters and tenancy are applied before anything is scored or
-// cut off.
+// Package search answers queries over the collections in a scope. Each collection is
+// searched in one of two tiers: in memory (internal/search/resident), or in PostgreSQL
+// (internal/search/postgres) if the collection is too large or still being loaded.
+// internal/search/rank orders the results of both tiers alike. Filters and tenancy apply
+// before anything is scored or truncated.
 //
 // The package may import pgx, internal/search/..., internal/model/embed,
 // internal/index, internal/model/rerank, internal/viewer and internal/apierr.

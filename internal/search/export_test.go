@@ -10,80 +10,61 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Kept is a cache of hits of its own, for tests.
-type Kept struct{ cache hitCache }
+// HitCache is a cache of hits for tests.
+type HitCache struct{ cache hitCache }
 
-// NewKept makes a cache with room for some bytes.
-func NewKept(budget int64) *Kept { return &Kept{hitCache{budget: budget}} }
+// NewHitCache returns a cache with a budget in bytes.
+func NewHitCache(budget int64) *HitCache { return &HitCache{hitCache{budget: budget}} }
 
-// Put remembers a hit as read at a state of its collection.
-func (k *Kept) Put(workspace uuid.UUID, state index.State, h Hit) {
-	k.cache.put(workspace, []index.State{state}, page(h.Passage), map[uuid.UUID]*Hit{h.Passage: &h})
+// Put caches a hit that was read at a state of its collection.
+func (c *HitCache) Put(workspace uuid.UUID, state index.State, h Hit) {
+	c.cache.put(workspace, []index.State{state}, pageOf(uuid.Nil, h.Passage), map[uuid.UUID]*Hit{h.Passage: &h})
 }
 
-// Get returns what is remembered of a passage for a state of its collection.
-func (k *Kept) Get(workspace uuid.UUID, state index.State, passage uuid.UUID) *Hit {
-	read := map[uuid.UUID]*Hit{}
-	k.cache.get(workspace, []index.State{state}, page(passage), read)
-	return read[passage]
+// Get returns the cached hit of a passage for a state of its collection.
+func (c *HitCache) Get(workspace uuid.UUID, state index.State, passage uuid.UUID) *Hit {
+	return c.GetPage(workspace, state, uuid.Nil, passage)[passage]
 }
 
-// GetPage returns what is remembered of a page with passages of one document.
-func (k *Kept) GetPage(workspace uuid.UUID, state index.State, document uuid.UUID, passages ...uuid.UUID) map[uuid.UUID]*Hit {
-	read := map[uuid.UUID]*Hit{}
-	var ranked []rank.Ranked
-	for _, id := range passages {
-		ranked = append(ranked, rank.Ranked{Candidate: rank.Candidate{Passage: id, Document: document}})
-	}
-	k.cache.get(workspace, []index.State{state}, ranked, read)
-	return read
+// GetPage returns the cached hits of a page with passages of one document.
+func (c *HitCache) GetPage(workspace uuid.UUID, state index.State, document uuid.UUID, passages ...uuid.UUID) map[uuid.UUID]*Hit {
+	hits := map[uuid.UUID]*Hit{}
+	c.cache.get(workspace, []index.State{state}, pageOf(document, passages...), hits)
+	return hits
 }
 
-// Await waits until a collection in memory is as far as a state requires.
-func (e *Engine) Await(ctx context.Context, scope viewer.Scope, state index.State) error {
-	_, err := e.resident.Snapshot(ctx, scope, state)
-	return err
-}
-
-// Remembered are the texts of the passages that are remembered.
-func (e *Engine) Remembered() []string {
-	e.hits.mutex.Lock()
-	defer e.hits.mutex.Unlock()
-	var texts []string
-	for _, k := range e.hits.young {
-		texts = append(texts, k.hit.Text)
-	}
-	return texts
-}
-
-// Bytes counts what is held.
-func (k *Kept) Bytes() int64 {
+// Bytes returns the size of the cached hits.
+func (c *HitCache) Bytes() int64 {
 	n := int64(0)
-	for _, generation := range []map[uuid.UUID]*kept{k.cache.young, k.cache.old} {
-		for _, one := range generation {
-			n += one.hit.bytes()
+	for _, generation := range []map[uuid.UUID]*cachedHit{c.cache.young, c.cache.old} {
+		for _, h := range generation {
+			n += h.hit.bytes()
 		}
 	}
 	return n
 }
 
-func page(passage uuid.UUID) []rank.Ranked {
-	return []rank.Ranked{{Candidate: rank.Candidate{Passage: passage}}}
+func pageOf(document uuid.UUID, passages ...uuid.UUID) []rank.Result {
+	var page []rank.Result
+	for _, id := range passages {
+		page = append(page, rank.Result{Candidate: rank.Candidate{Passage: id, Document: document}})
+	}
+	return page
 }
 
-// Aside offers work to somebody who reads it, or to nobody.
-func Aside(read bool, work func()) func() {
-	jobs := make(chan *job, 1)
-	if read {
-		go func() {
-			for j := range jobs {
-				j.run()
-			}
-		}()
+// Await waits until the resident index of a collection has caught up with a state.
+func (e *Engine) Await(ctx context.Context, scope viewer.Scope, state index.State) error {
+	_, err := e.resident.Snapshot(ctx, scope, state)
+	return err
+}
+
+// CachedTexts returns the texts of the cached hits.
+func (e *Engine) CachedTexts() []string {
+	e.hits.mutex.Lock()
+	defer e.hits.mutex.Unlock()
+	var texts []string
+	for _, h := range e.hits.young {
+		texts = append(texts, h.hit.Text)
 	}
-	wait := aside(jobs, work)
-	return func() {
-		defer close(jobs)
-		wait()
-	}
+	return texts
 }

@@ -8,15 +8,16 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Field is what documents are counted by.
+// A Field of documents that facets count by.
 type Field string
 
-// The fields. Values of FieldCollection and FieldConnector are ids.
+// The fields. The values of FieldCollection and FieldConnector are ids.
 const (
 	FieldSection    Field = "section"
 	FieldVersion    Field = "version"
@@ -29,57 +30,54 @@ const (
 	FieldDate       Field = "date"
 )
 
-// The bounds of a FacetQuery.
-const (
-	MaxFacetValues = 100
-	MaxFacetRanges = 20
-)
-
-// FacetQuery says what documents are counted by.
+// A FacetQuery asks for counts of documents.
 type FacetQuery struct {
 	// Fields are counted in this order, each once.
 	Fields []Field
-	// Values is how many of a field are listed, 1 to MaxFacetValues.
+	// Values is the number of values listed for each field, 1 to MaxFacetValues.
 	Values int
-	// Ranges are those of FieldDate, at most MaxFacetRanges; with none the
-	// usual ones are counted, see [UsualRanges].
+	// Ranges are counted for FieldDate, at most MaxFacetRanges; none counts DefaultRanges.
 	Ranges []Range
 }
 
-// Range is a span of time, From inclusive, Until exclusive; the zero time is no
-// bound, and one of the two is needed.
+// A Range is a span of time, From inclusive, Until exclusive. The zero time is no bound; at
+// most one of the two may be zero.
 type Range struct {
 	Name        string
 	From, Until time.Time
 }
 
-// Facet is how documents spread over the values of one field: those that the
-// filters leave, the selection in this very field aside, and with a query those
-// of its results. A selection so never hides what else could be selected.
+// Valid reports whether the range has a bound and does not end before it begins.
+func (r Range) Valid() bool {
+	return (!r.From.IsZero() || !r.Until.IsZero()) && (r.Until.IsZero() || r.From.Before(r.Until))
+}
+
+// A Facet is the distribution of documents over the values of a field. It counts the
+// documents that the filters on other fields select, and with a query those of its results.
+// A selection in the field itself is ignored, so that it never hides other values.
 type Facet struct {
 	Field     Field
-	Documents int // that were counted
-	Missing   int // of them without a value
-	Distinct  int // values that some have
-	// Other adds up the counts of the values that are not listed.
+	Documents int // all that were counted
+	Missing   int // without a value
+	Distinct  int // values
+	// Other is the sum of the counts of the values that are not listed.
 	Other int
-	// Values are those with the most documents, then by value; selected ones
-	// with any document are listed behind them where they are not among them.
-	// Ranges are all listed, in the order of the query.
+	// Values are ordered by falling count, then by value. Selected values with documents
+	// follow if they are not among them. Ranges are all listed in the order of the query.
 	Values []FacetValue
 }
 
-// FacetValue is one value with the number of its documents.
+// A FacetValue is a value with the number of its documents.
 type FacetValue struct {
 	Value    string
 	Count    int
-	Selected bool // the filters name it
+	Selected bool // by the filters
 	Range    Range
 }
 
-// UsualRanges are the ranges that end at no time, of a day, a week, 30 and 90
-// days and 365 days before now, and what is older. A range holds the ones before.
-func UsualRanges(now time.Time) []Range {
+// DefaultRanges returns the last day, week, 30, 90 and 365 days, which have no end, and
+// everything older. Each range includes the ones before.
+func DefaultRanges(now time.Time) []Range {
 	now = now.UTC().Truncate(time.Microsecond)
 	const day = 24 * time.Hour
 	year := now.Add(-365 * day)
@@ -93,7 +91,10 @@ func UsualRanges(now time.Time) []Range {
 	}
 }
 
-func (f *FacetQuery) check() error {
+func (f *FacetQuery) validate() error {
+	if f == nil {
+		return nil
+	}
 	if f.Values < 1 || f.Values > MaxFacetValues {
 		return apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", MaxFacetValues))
 	}
@@ -101,7 +102,7 @@ func (f *FacetQuery) check() error {
 		return apierr.Invalid("ranges", fmt.Sprintf("must have at most %d ranges", MaxFacetRanges))
 	}
 	for i, r := range f.Ranges {
-		if r.From.IsZero() && r.Until.IsZero() || !r.Until.IsZero() && !r.From.Before(r.Until) {
+		if !r.Valid() {
 			return apierr.Invalid(fmt.Sprintf("ranges[%d]", i), "must have a beginning before its end, or one of the two")
 		}
 	}
@@ -113,7 +114,7 @@ func (f *FacetQuery) check() error {
 	return nil
 }
 
-// facetOf is a field that the tiers count by value.
+// facetOf returns the facet of a field that the tiers count by value.
 func facetOf(field Field) (rank.Facet, bool) {
 	switch field {
 	case FieldSection:
@@ -135,18 +136,18 @@ func facetOf(field Field) (rank.Facet, bool) {
 	}
 }
 
-// selection is what the filters select in a field.
+// selection returns the values that the filters select in a field.
 func (f *Filters) selection(field Field) []string {
 	switch facet, ok := facetOf(field); {
 	case ok:
 		return f.filter().Values[facet]
 	case field == FieldCollection:
-		return texts(f.Collections)
+		return idStrings(f.Collections)
 	}
 	return nil
 }
 
-// selects reports whether the filters select in a field.
+// selects reports whether the filters select values of a field.
 func (f *Filters) selects(field Field) bool {
 	if field == FieldDate {
 		return !f.After.IsZero() || !f.Before.IsZero() || !f.From.IsZero() || !f.Until.IsZero()
@@ -154,20 +155,20 @@ func (f *Filters) selects(field Field) bool {
 	return len(f.selection(field)) > 0
 }
 
-// without is what the filters say of all other fields.
+// without returns the filter of all fields but one.
 func (f *Filters) without(field Field) *rank.Filter {
-	rest := *f
+	others := *f
 	if field == FieldDate {
-		rest.After, rest.Before, rest.From, rest.Until = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		others.After, others.Before, others.From, others.Until = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
-	out := rest.filter()
+	out := others.filter()
 	if facet, ok := facetOf(field); ok {
 		out.Values[facet] = nil
 	}
 	return out
 }
 
-func texts(ids []uuid.UUID) []string {
+func idStrings(ids []uuid.UUID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = id.String()
@@ -175,33 +176,38 @@ func texts(ids []uuid.UUID) []string {
 	return out
 }
 
-// pass is one way to look at documents, with the fields that are counted so.
-type pass struct {
-	fields  []Field
-	filter  *rank.Filter // nil: that of the search itself
-	wide    bool         // over collections that the filters leave out, too
-	request rank.FacetRequest
+// A facetPass counts documents under one filter, for one or more fields.
+type facetPass struct {
+	fields    []Field
+	filter    *rank.Filter   // nil to count the search's own results
+	question  *rank.Question // to rank under the filter; nil to count all documents
+	unbounded bool           // count collections that the filters exclude, too
+	request   rank.FacetRequest
 
 	sum         *rank.FacetCounts
-	collections map[string]int
+	collections map[string]int // documents by collection
 }
 
-// passes plans what is to be looked at: all fields without a selection
-// together, each of the others by itself.
-func (q *Query) passes(question *rank.Question) []*pass {
+// passes returns the passes that count the query's facets: one for all fields without a
+// selection, and one for each other field. question is nil if all documents are counted.
+func (q *Query) passes(a *analysis.Analyzer, question *rank.Question) []*facetPass {
 	if q.Facets == nil || len(q.Facets.Fields) == 0 {
 		return nil
 	}
-	main := &pass{}
-	all := []*pass{main}
+	main := &facetPass{}
+	all := []*facetPass{main}
 	for _, field := range q.Facets.Fields {
 		if !q.Filters.selects(field) {
 			main.fields = append(main.fields, field)
 			continue
 		}
-		p := &pass{fields: []Field{field}, filter: q.Filters.without(field), wide: field == FieldCollection}
+		p := &facetPass{fields: []Field{field}, filter: q.Filters.without(field), unbounded: field == FieldCollection}
 		if question != nil {
-			question.Restrict(p.filter)
+			p.question = question
+			if field == FieldLanguage { // the selected language must not decide how words are analyzed
+				p.question = rank.NewQuestion(a, q.Text, "", q.AsYouType)
+			}
+			p.question.Restrict(p.filter)
 		}
 		all = append(all, p)
 	}
@@ -215,7 +221,7 @@ func (q *Query) passes(question *rank.Question) []*pass {
 			}
 			if field == FieldDate {
 				for _, r := range q.Facets.Ranges {
-					p.request.Ranges = append(p.request.Ranges, rank.Range{From: micros(r.From), Until: micros(r.Until)})
+					p.request.Ranges = append(p.request.Ranges, rank.Range{From: ceilMicros(r.From), Until: ceilMicros(r.Until)})
 				}
 			}
 		}
@@ -224,41 +230,41 @@ func (q *Query) passes(question *rank.Question) []*pass {
 	return all
 }
 
-// wide reports whether collections must be looked at that the filters leave out.
-func wide(passes []*pass) bool {
-	return slices.ContainsFunc(passes, func(p *pass) bool { return p.wide })
+// anyUnbounded reports whether a pass counts collections that the filters exclude.
+func anyUnbounded(passes []*facetPass) bool {
+	return slices.ContainsFunc(passes, func(p *facetPass) bool { return p.unbounded })
 }
 
-// add takes what was counted of one collection.
-func (p *pass) add(collection uuid.UUID, counts *rank.FacetCounts) {
+// add adds the counts of one collection.
+func (p *facetPass) add(collection uuid.UUID, counts *rank.FacetCounts) {
 	p.sum.Add(counts)
 	if counts.Documents > 0 {
 		p.collections[collection.String()] += counts.Documents
 	}
 }
 
-// facets are the answer, once everything has been counted.
-func (q *Query) facets(passes []*pass) []Facet {
+// facets returns the facets of the passes, in the order of the query.
+func (q *Query) facets(passes []*facetPass) []Facet {
 	out := make([]Facet, 0, len(q.Facets.Fields))
 	for _, field := range q.Facets.Fields {
-		i := slices.IndexFunc(passes, func(p *pass) bool { return slices.Contains(p.fields, field) })
+		i := slices.IndexFunc(passes, func(p *facetPass) bool { return slices.Contains(p.fields, field) })
 		p := passes[i]
 		f := Facet{Field: field, Documents: p.sum.Documents}
 		switch facet, ok := facetOf(field); {
 		case ok:
-			f.list(p.sum.Values[facet], q.Filters.selection(field), q.Facets.Values)
+			f.setValues(p.sum.Values[facet], q.Filters.selection(field), q.Facets.Values)
 		case field == FieldCollection:
-			f.list(p.collections, q.Filters.selection(field), q.Facets.Values)
+			f.setValues(p.collections, q.Filters.selection(field), q.Facets.Values)
 		default:
-			q.dates(&f, p.sum)
+			f.setRanges(q, p.sum)
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// list fills in values by their counts.
-func (f *Facet) list(counts map[string]int, selected []string, most int) {
+// setValues sets the values with the highest counts, at most limit, and the selected ones.
+func (f *Facet) setValues(counts map[string]int, selected []string, limit int) {
 	all := make([]FacetValue, 0, len(counts))
 	for value, n := range counts {
 		if value == "" {
@@ -269,25 +275,25 @@ func (f *Facet) list(counts map[string]int, selected []string, most int) {
 		f.Other += n
 	}
 	f.Distinct = len(all)
-	less := func(a, b FacetValue) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) }
+	compare := func(a, b FacetValue) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) }
 	f.Values = all
-	if len(all) > most {
-		f.Values = slices.Clone(quickselect.First(all, most, less))
-		for _, v := range all[most:] {
+	if len(all) > limit {
+		f.Values = slices.Clone(quickselect.First(all, limit, compare))
+		for _, v := range all[limit:] {
 			if v.Selected {
 				f.Values = append(f.Values, v)
 			}
 		}
 	}
-	slices.SortFunc(f.Values[:min(most, len(f.Values))], less)
-	slices.SortFunc(f.Values[min(most, len(f.Values)):], less)
+	slices.SortFunc(f.Values[:min(limit, len(f.Values))], compare)
+	slices.SortFunc(f.Values[min(limit, len(f.Values)):], compare)
 	for _, v := range f.Values {
 		f.Other -= v.Count
 	}
 }
 
-// dates fills in the ranges.
-func (q *Query) dates(f *Facet, sum *rank.FacetCounts) {
+// setRanges sets the ranges of a date facet.
+func (f *Facet) setRanges(q *Query, sum *rank.FacetCounts) {
 	f.Missing = sum.Undated
 	for i, r := range q.Facets.Ranges {
 		selected := q.Filters.selects(FieldDate) && q.Filters.After.IsZero() && q.Filters.Before.IsZero() &&

@@ -24,11 +24,11 @@ func TestFiltersNarrow(t *testing.T) {
 	f := newFixture(t)
 	id := f.tenant()
 	at := func(day, clock string) time.Time {
-		when, err := time.Parse("2006-01-02 15:04:05.999", day+" "+clock)
+		parsed, err := time.Parse("2006-01-02 15:04:05.999", day+" "+clock)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return when
+		return parsed
 	}
 	for name, change := range map[string]func(*index.Record){
 		"guide": func(r *index.Record) {
@@ -42,7 +42,7 @@ func TestFiltersNarrow(t *testing.T) {
 		"morning": func(r *index.Record) { r.UpdatedAt = at("2026-03-10", "00:00:00") },
 		"night":   func(r *index.Record) { r.UpdatedAt = at("2026-03-10", "23:59:59.999") },
 		"next":    func(r *index.Record) { r.UpdatedAt = at("2026-03-11", "00:00:00") },
-		"made":    func(r *index.Record) { r.CreatedAt = at("2026-03-10", "12:00:00") },
+		"created": func(r *index.Record) { r.CreatedAt = at("2026-03-10", "12:00:00") },
 		"changed": func(r *index.Record) {
 			r.CreatedAt, r.UpdatedAt = at("2026-03-10", "12:00:00"), at("2026-06-01", "12:00:00")
 		},
@@ -57,7 +57,7 @@ func TestFiltersNarrow(t *testing.T) {
 		filters search.Filters
 		want    string
 	}{
-		"none":             {search.Filters{}, "bare changed german guide guide2 made morning next night"},
+		"none":             {search.Filters{}, "bare changed created german guide guide2 morning next night"},
 		"section":          {search.Filters{Section: "guides"}, "german guide guide2"},
 		"unknown section":  {search.Filters{Section: "Guides"}, ""},
 		"version":          {search.Filters{Version: "v2"}, "german guide2"},
@@ -68,13 +68,13 @@ func TestFiltersNarrow(t *testing.T) {
 		"any type":         {search.Filters{DocTypes: []string{"how-to", "tutorial"}}, "guide guide2"},
 		"several":          {search.Filters{Section: "guides", Version: "v2", Tags: []string{"green"}}, "guide2"},
 		"contradiction":    {search.Filters{Section: "guides", Tags: []string{"nowhere"}}, ""},
-		"from a day on":    {search.Filters{After: date("2026-03-10")}, "changed made morning next night"},
-		"up to a day":      {search.Filters{Before: date("2026-03-10")}, "made morning night"},
-		"one day":          {search.Filters{After: date("2026-03-10"), Before: date("2026-03-10")}, "made morning night"},
+		"from a day on":    {search.Filters{After: date("2026-03-10")}, "changed created morning next night"},
+		"up to a day":      {search.Filters{Before: date("2026-03-10")}, "created morning night"},
+		"one day":          {search.Filters{After: date("2026-03-10"), Before: date("2026-03-10")}, "created morning night"},
 		"the day after":    {search.Filters{After: date("2026-03-11"), Before: date("2026-03-11")}, "next"},
 		"no day":           {search.Filters{After: date("2026-03-12"), Before: date("2026-03-11")}, ""},
 		"hostile":          {search.Filters{Section: "'; drop table documents; --", Tags: []string{"'", "\\", "{}"}}, ""},
-		"a day's late end": {search.Filters{Before: date("2026-03-10").Add(23 * time.Hour)}, "made morning night"},
+		"a day's late end": {search.Filters{Before: date("2026-03-10").Add(23 * time.Hour)}, "created morning night"},
 	} {
 		var got []string
 		r := f.search(id, search.Query{Text: "otters", Limit: 100, Filters: c.filters})
@@ -83,17 +83,16 @@ func TestFiltersNarrow(t *testing.T) {
 		}
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.want || r.Total != len(got) {
-			t.Errorf("%s: found %q of %d, want %q", name, got, r.Total, c.want)
+			t.Errorf("%s: found %q, total %d, want %q", name, got, r.Total, c.want)
 		}
 	}
 }
 
-func TestAFilterCostsNoRecall(t *testing.T) {
+func TestFiltersKeepRecall(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
-	// One document in 200 is of the version asked for, and all of the others
-	// match better.
+	// One document in 200 has the version, and all others match better.
 	for i := range 1200 {
 		text, version := fmt.Sprintf("Otters otters otters, otters number %d.", i), "v1"
 		if i%200 == 77 {
@@ -103,6 +102,6 @@ func TestAFilterCostsNoRecall(t *testing.T) {
 	}
 	r := f.search(id, search.Query{Text: "otters", Filters: search.Filters{Version: "v2"}, MinScore: 0.1})
 	if r.Total != 6 || len(r.Hits) != 6 {
-		t.Errorf("found %d of 6", r.Total)
+		t.Errorf("%d passages are found, want 6", r.Total)
 	}
 }

@@ -101,7 +101,7 @@ func (f *fixture) collection(id tenant, name, model string) tenant {
 	return id
 }
 
-// record makes a record of a Markdown text as the pipeline does; change may alter it.
+// record returns the record of a Markdown text as the pipeline makes it, changed by change.
 func (f *fixture) record(id tenant, path, content string, change func(*index.Record)) *index.Record {
 	f.Helper()
 	result, err := f.parser.Process(f.Context(), parse.Input{Name: path, Content: []byte(content)})
@@ -136,8 +136,8 @@ func (f *fixture) add(id tenant, path, content string, change func(*index.Record
 	return f.put(id, f.record(id, path, content, change)).Document
 }
 
-// addFolder stores every file under a folder that can be parsed, and returns
-// the documents' paths, relative to base, by id.
+// addFolder stores the files under a folder, and returns the documents' paths, relative to
+// base, by id.
 func (f *fixture) addFolder(id tenant, base, folder string) map[uuid.UUID]string {
 	f.Helper()
 	paths := make(map[uuid.UUID]string)
@@ -171,8 +171,8 @@ func (f *fixture) search(id tenant, q search.Query) *search.Results {
 	return results
 }
 
-// strings reads one column of every workspace in turn: row-level security binds
-// the owner too.
+// strings reads a column in each workspace in turn, because row-level security also binds
+// the owner.
 func (f *fixture) strings(sql string) []string {
 	f.Helper()
 	rows, err := f.owner.Query(f.Context(), "select id from workspaces")

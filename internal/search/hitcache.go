@@ -11,88 +11,86 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// hitCache remembers what is shown of passages. What it remembers of one counts
-// until the collection has a change that searches must see. The changes of a sync
-// that is still running are not among those: a passage keeps its text as long as
-// it is there, and a search that still finds the version of before shows it, too.
-// It holds two generations, and forgets the older one when the younger has its
-// share; what is asked for again stays. The zero value remembers nothing.
+// A hitCache holds recently read hits. A hit is valid until its collection has a change that
+// searches must see. Changes of a running sync are not required: a passage never changes its
+// text, and a search that still finds the old version of a document shows the old version.
+// The cache has two generations: when the young one has half of the budget, the old one is
+// dropped. The zero value caches nothing.
 type hitCache struct {
-	budget int64 // bytes, roughly
+	budget int64 // approximate bytes
 
 	mutex      sync.Mutex
-	young, old map[uuid.UUID]*kept
-	bytes      int64 // of the young
-	// Which passages of documents are among them, by ordinal.
-	youngPlaces, oldPlaces map[uuid.UUID][]int32
+	young, old map[uuid.UUID]*cachedHit
+	bytes      int64 // of the young generation
+	// The ordinals of the cached passages, by document.
+	youngOrdinals, oldOrdinals map[uuid.UUID][]int32
 }
 
-// kept is a hit as it was read, with nothing in it of the search that read it.
-type kept struct {
+// cachedHit is a hit as it was read, without the score and snippet of a search.
+type cachedHit struct {
 	workspace  uuid.UUID
 	generation int64
-	required   int64 // of the collection's state before it was read
+	required   int64 // change number of the state that was read before the hit
 	ordinal    int32
 	hit        Hit
 }
 
-// get puts copies of those hits of a page into read that it has of this
-// workspace, for the states of the collections, but for documents of which it has
-// several versions: those are to be read anew as a whole. What a hit refers to is
-// not to be changed.
-func (c *hitCache) get(workspace uuid.UUID, states []index.State, page []rank.Ranked, read map[uuid.UUID]*Hit) {
+// get adds copies of the cached hits of a page to hits. It leaves out a document whose
+// passages are not all cached in one version: these must be read together. The memory that
+// hits refer to is shared and must not be changed.
+func (c *hitCache) get(workspace uuid.UUID, states []index.State, page []rank.Result, hits map[uuid.UUID]*Hit) {
 	if c.budget <= 0 {
 		return
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	found := make([]*kept, len(page)) // nil where nothing is known
+	cached := make([]*cachedHit, len(page)) // nil for no valid hit
 	for i := range page {
 		id, state := page[i].Passage, &states[page[i].Part]
-		if read[id] != nil {
+		if hits[id] != nil {
 			continue
 		}
-		k, young := c.young[id]
+		h, young := c.young[id]
 		if !young {
-			k = c.old[id]
+			h = c.old[id]
 		}
-		if k == nil || k.workspace != workspace || k.hit.Collection != state.Collection || k.generation != state.Generation || k.required != state.Required {
+		if h == nil || h.workspace != workspace || h.hit.Collection != state.Collection || h.generation != state.Generation || h.required != state.Required {
 			continue
 		}
 		if !young {
-			c.keep(k)
+			c.add(h)
 		}
-		found[i] = k
+		cached[i] = h
 	}
 	for i := range page {
-		if id := page[i].Passage; found[i] != nil && whole(page, found, read, i) {
-			hit := found[i].hit
+		if id := page[i].Passage; cached[i] != nil && documentCached(page, cached, hits, i) {
+			hit := cached[i].hit
 			hit.CollectionName = states[page[i].Part].Name
-			read[id] = &hit
+			hits[id] = &hit
 		}
 	}
 }
 
-// whole tells that all passages on the page of the i-th one's document are known,
-// of one version of it. Those that have been read do not matter.
-func whole(page []rank.Ranked, found []*kept, read map[uuid.UUID]*Hit, i int) bool {
+// documentCached reports whether all passages of a document on the page are cached in the
+// version of passage i. Passages that have a hit already do not count.
+func documentCached(page []rank.Result, cached []*cachedHit, hits map[uuid.UUID]*Hit, i int) bool {
 	for j := range page {
 		if j == i || page[j].Document != page[i].Document {
 			continue
 		}
 		switch {
-		case found[j] != nil:
-			if !found[j].hit.sameVersion(&found[i].hit) {
+		case cached[j] != nil:
+			if !cached[j].hit.sameVersion(&cached[i].hit) {
 				return false
 			}
-		case read[page[j].Passage] == nil:
+		case hits[page[j].Passage] == nil:
 			return false
 		}
 	}
 	return true
 }
 
-// sameVersion tells that two passages of a document say the same of it.
+// sameVersion reports whether two passages of a document have the same document data.
 func (h *Hit) sameVersion(o *Hit) bool {
 	address, _, _ := strings.Cut(h.URL, "#")
 	other, _, _ := strings.Cut(o.URL, "#")
@@ -100,8 +98,8 @@ func (h *Hit) sameVersion(o *Hit) bool {
 		h.Language == o.Language && h.UpdatedAt.Equal(o.UpdatedAt) && slices.Equal(h.Tags, o.Tags)
 }
 
-// put remembers what was just read of a page. The states must have been read before.
-func (c *hitCache) put(workspace uuid.UUID, states []index.State, page []rank.Ranked, read map[uuid.UUID]*Hit) {
+// put caches the hits of a page. The states must have been read before the hits.
+func (c *hitCache) put(workspace uuid.UUID, states []index.State, page []rank.Result, hits map[uuid.UUID]*Hit) {
 	if c.budget <= 0 {
 		return
 	}
@@ -109,64 +107,65 @@ func (c *hitCache) put(workspace uuid.UUID, states []index.State, page []rank.Ra
 	defer c.mutex.Unlock()
 	for i := range page {
 		state := &states[page[i].Part]
-		if h := read[page[i].Passage]; h != nil && h.Collection == state.Collection {
-			c.keep(&kept{workspace, state.Generation, state.Required, page[i].Ordinal, *h})
+		if h := hits[page[i].Passage]; h != nil && h.Collection == state.Collection {
+			c.add(&cachedHit{workspace, state.Generation, state.Required, page[i].Ordinal, *h})
 		}
 	}
 }
 
-// putAhead remembers passages of one collection, by their ordinals, that were read
-// after its state.
-func (c *hitCache) putAhead(workspace uuid.UUID, state *index.State, read []*Hit, ordinals []int32) {
+// putRefreshed caches hits of one collection, with their ordinals. The state must have been
+// read before the hits.
+func (c *hitCache) putRefreshed(workspace uuid.UUID, state *index.State, hits []*Hit, ordinals []int32) {
 	if c.budget <= 0 {
 		return
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for i, h := range read {
-		c.keep(&kept{workspace, state.Generation, state.Required, ordinals[i], *h})
+	for i, h := range hits {
+		c.add(&cachedHit{workspace, state.Generation, state.Required, ordinals[i], *h})
 	}
 }
 
-// places are those passages of documents that it has or had, by ordinal, at most
-// so many: documents repeat.
-func (c *hitCache) places(documents []uuid.UUID, most int) (of []uuid.UUID, ordinals []int32) {
+// ordinals returns the documents and ordinals of the cached passages of documents, at most
+// limit. A document is repeated for each of its passages.
+func (c *hitCache) ordinals(documents []uuid.UUID, limit int) (owners []uuid.UUID, ordinals []int32) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, id := range documents {
-		young := c.youngPlaces[id]
+		young := c.youngOrdinals[id]
 		for _, ordinal := range young {
-			of, ordinals = append(of, id), append(ordinals, ordinal)
+			owners, ordinals = append(owners, id), append(ordinals, ordinal)
 		}
-		for _, ordinal := range c.oldPlaces[id] {
+		for _, ordinal := range c.oldOrdinals[id] {
 			if !slices.Contains(young, ordinal) {
-				of, ordinals = append(of, id), append(ordinals, ordinal)
+				owners, ordinals = append(owners, id), append(ordinals, ordinal)
 			}
 		}
-		if len(of) >= most {
-			return of[:most], ordinals[:most]
+		if len(owners) >= limit {
+			return owners[:limit], ordinals[:limit]
 		}
 	}
-	return of, ordinals
+	return owners, ordinals
 }
 
-func (c *hitCache) keep(k *kept) {
-	if before, known := c.young[k.hit.Passage]; known {
+// add adds a hit to the young generation. The caller holds the mutex.
+func (c *hitCache) add(h *cachedHit) {
+	if before, ok := c.young[h.hit.Passage]; ok {
 		c.bytes -= before.hit.bytes()
 	} else if c.young == nil {
-		c.young, c.youngPlaces = make(map[uuid.UUID]*kept), make(map[uuid.UUID][]int32)
+		c.young, c.youngOrdinals = make(map[uuid.UUID]*cachedHit), make(map[uuid.UUID][]int32)
 	}
-	c.young[k.hit.Passage] = k
-	if places := c.youngPlaces[k.hit.Document]; !slices.Contains(places, k.ordinal) {
-		c.youngPlaces[k.hit.Document] = append(places, k.ordinal)
+	c.young[h.hit.Passage] = h
+	if ordinals := c.youngOrdinals[h.hit.Document]; !slices.Contains(ordinals, h.ordinal) {
+		c.youngOrdinals[h.hit.Document] = append(ordinals, h.ordinal)
 	}
-	if c.bytes += k.hit.bytes(); c.bytes > c.budget/2 {
+	if c.bytes += h.hit.bytes(); c.bytes > c.budget/2 {
 		c.old, c.young, c.bytes = c.young, nil, 0
-		c.oldPlaces, c.youngPlaces = c.youngPlaces, nil
+		c.oldOrdinals, c.youngOrdinals = c.youngOrdinals, nil
 	}
 }
 
-// bytes is roughly the memory that a hit takes.
+// bytes returns the approximate memory of a hit.
 func (h *Hit) bytes() int64 {
 	n := 600 + len(h.Text) + len(h.Title) + len(h.URL) + len(h.Section) + len(h.Version) + len(h.DocType) + len(h.Source)
 	for _, list := range [...][]string{h.Tags, h.Headings} {
@@ -175,24 +174,24 @@ func (h *Hit) bytes() int64 {
 		}
 	}
 	for key, value := range h.Metadata {
-		n += 64 + len(key) + sizeOf(value)
+		n += 64 + len(key) + jsonBytes(value)
 	}
 	return int64(n)
 }
 
-// sizeOf is roughly the memory that a decoded JSON value takes.
-func sizeOf(value any) int {
+// jsonBytes returns the approximate memory of a decoded JSON value.
+func jsonBytes(value any) int {
 	n := 16
 	switch v := value.(type) {
 	case string:
 		n += len(v)
 	case []any:
 		for _, item := range v {
-			n += sizeOf(item)
+			n += jsonBytes(item)
 		}
 	case map[string]any:
 		for key, item := range v {
-			n += 64 + len(key) + sizeOf(item)
+			n += 64 + len(key) + jsonBytes(item)
 		}
 	}
 	return n

@@ -11,106 +11,106 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-func TestRepeatedSearchesShowWhatIsThereNow(t *testing.T) {
+func TestRepeatedSearchesShowTheCurrentVersion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
 	f.add(id, "a.md", "# Tides\n\nHigh water comes twice a day.", nil)
-	shown := func() search.Hit {
+	hit := func() search.Hit {
 		t.Helper()
 		r := f.search(id, search.Query{Text: "high water", Highlight: true})
 		if len(r.Hits) != 1 || !strings.Contains(r.Hits[0].Snippet, "<mark>") {
-			t.Fatalf("found %+v", r)
+			t.Fatalf("Search() = %+v", r)
 		}
 		return r.Hits[0]
 	}
-	first := shown()
-	again := shown()
+	first := hit()
+	again := hit()
 	if again.Passage != first.Passage || again.URL != first.URL || again.Text != first.Text || again.Snippet != first.Snippet ||
 		again.Score != first.Score || again.CollectionName != "Docs" {
-		t.Errorf("first %+v, again %+v", first, again)
+		t.Errorf("the first hit is %+v, the second %+v", first, again)
 	}
-	// The same content at another address.
+	// The same content has another address.
 	moved := f.record(id, "a.md", "# Tides\n\nHigh water comes twice a day.", func(r *index.Record) { r.URL = "https://docs.example/moved.md" })
 	if err := f.index.Refresh(t.Context(), id.scope, index.Fence{}, moved); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(); !strings.HasPrefix(got.URL, "https://docs.example/moved.md") {
-		t.Errorf("the document moved, and is shown at %s", got.URL)
+	if got := hit(); !strings.HasPrefix(got.URL, "https://docs.example/moved.md") {
+		t.Errorf("URL of a document that was moved = %s", got.URL)
 	}
 	f.exec("update collections set name = 'Sea' where id = $1", id.collection)
-	if got := shown(); got.CollectionName != "Sea" {
-		t.Errorf("the collection is shown as %q", got.CollectionName)
+	if got := hit(); got.CollectionName != "Sea" {
+		t.Errorf("CollectionName = %q, want Sea", got.CollectionName)
 	}
 	f.add(id, "a.md", "# Tides\n\nHigh water comes late.", nil)
-	if got := shown(); got.Text != "High water comes late." {
-		t.Errorf("the document changed, and is shown with %q", got.Text)
+	if got := hit(); got.Text != "High water comes late." {
+		t.Errorf("Text of a changed document = %q", got.Text)
 	}
 	f.exec("update connectors set deleting_at = now() where id = $1", id.connector)
 	if r := f.search(id, search.Query{Text: "high water"}); len(r.Hits) != 0 {
-		t.Errorf("the connector is being deleted, and its document is shown: %+v", r.Hits)
+		t.Errorf("a document of a connector that is being deleted is found: %+v", r.Hits)
 	}
 }
 
-func TestAHitIsKeptUntilSearchesMustSeeAChange(t *testing.T) {
+func TestACachedHitIsValidUntilARequiredChange(t *testing.T) {
 	t.Parallel()
-	k := search.NewKept(1 << 20)
+	c := search.NewHitCache(1 << 20)
 	workspace, collection := gid.New(gid.Workspace), gid.New(gid.Collection)
-	at := index.State{Collection: collection, Name: "Docs", Position: index.Position{Generation: 1, Change: 7}}
+	state := index.State{Collection: collection, Name: "Docs", Position: index.Position{Generation: 1, Change: 7}}
 	h := search.Hit{Passage: gid.New(gid.Passage), Collection: collection, CollectionName: "Old", Text: "text"}
-	k.Put(workspace, at, h)
-	if got := k.Get(workspace, at, h.Passage); got == nil || got.Text != "text" || got.CollectionName != "Docs" {
-		t.Errorf("at the same position it is %+v", got)
+	c.Put(workspace, state, h)
+	if got := c.Get(workspace, state, h.Passage); got == nil || got.Text != "text" || got.CollectionName != "Docs" {
+		t.Errorf("Get at the same state = %+v", got)
 	}
-	during := at
-	during.Change++ // by a sync that is still running
-	if got := k.Get(workspace, during, h.Passage); got == nil || got.Text != "text" {
-		t.Errorf("after a change that no search has to see it is %+v", got)
+	running := state
+	running.Change++ // by a running sync
+	if got := c.Get(workspace, running, h.Passage); got == nil || got.Text != "text" {
+		t.Errorf("Get after a change that is not required = %+v", got)
 	}
-	later, anew, other := at, at, at
-	later.Change++
-	later.Required = later.Change
-	anew.Generation++
+	required, generation, other := state, state, state
+	required.Change++
+	required.Required = required.Change
+	generation.Generation++
 	other.Collection = gid.New(gid.Collection)
-	for name, state := range map[string]index.State{"after a change that searches must see": later, "anew": anew, "in another collection": other} {
-		if got := k.Get(workspace, state, h.Passage); got != nil {
-			t.Errorf("%s it is %+v", name, got)
+	for name, state := range map[string]index.State{"after a required change": required, "of a new generation": generation, "of another collection": other} {
+		if got := c.Get(workspace, state, h.Passage); got != nil {
+			t.Errorf("Get %s = %+v, want nil", name, got)
 		}
 	}
-	if got := k.Get(gid.New(gid.Workspace), at, h.Passage); got != nil {
-		t.Errorf("another workspace gets %+v", got)
+	if got := c.Get(gid.New(gid.Workspace), state, h.Passage); got != nil {
+		t.Errorf("Get of another workspace = %+v, want nil", got)
 	}
-	changed := k.Get(workspace, at, h.Passage)
+	changed := c.Get(workspace, state, h.Passage)
 	changed.Snippet = "of one search"
-	if got := k.Get(workspace, at, h.Passage); got.Snippet != "" {
-		t.Error("what a search writes is seen by the next one")
+	if got := c.Get(workspace, state, h.Passage); got.Snippet != "" {
+		t.Error("a change of a returned hit changes the cached one")
 	}
 }
 
-func TestKeptHitsAreBounded(t *testing.T) {
+func TestTheHitCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const budget = 1 << 20
-	k := search.NewKept(budget)
+	c := search.NewHitCache(budget)
 	workspace, collection := gid.New(gid.Workspace), gid.New(gid.Collection)
-	at := index.State{Collection: collection}
-	often := gid.New(gid.Passage)
+	state := index.State{Collection: collection}
+	frequent := gid.New(gid.Passage)
 	put := func(id uuid.UUID) {
-		k.Put(workspace, at, search.Hit{Passage: id, Collection: collection, Text: strings.Repeat("x", 1000),
+		c.Put(workspace, state, search.Hit{Passage: id, Collection: collection, Text: strings.Repeat("x", 1000),
 			Metadata: map[string]any{"list": []any{"y", map[string]any{"z": strings.Repeat("w", 100)}}}})
 	}
-	put(often)
+	put(frequent)
 	for range 5000 {
 		put(gid.New(gid.Passage))
-		if k.Get(workspace, at, often) == nil {
-			t.Fatal("what is asked for again and again is forgotten")
+		if c.Get(workspace, state, frequent) == nil {
+			t.Fatal("a hit that is used all the time was dropped")
 		}
-		if n := k.Bytes(); n > budget+10_000 {
-			t.Fatalf("%d bytes are held of %d", n, budget)
+		if n := c.Bytes(); n > budget+10_000 {
+			t.Fatalf("the cache holds %d bytes, its budget is %d", n, budget)
 		}
 	}
-	off := search.NewKept(0)
-	off.Put(workspace, at, search.Hit{Passage: often, Collection: collection})
-	if off.Get(workspace, at, often) != nil {
-		t.Error("without a budget something is kept")
+	off := search.NewHitCache(0)
+	off.Put(workspace, state, search.Hit{Passage: frequent, Collection: collection})
+	if off.Get(workspace, state, frequent) != nil {
+		t.Error("a cache without a budget holds a hit")
 	}
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 const (
-	readHits = hitColumns + hitJoins + ` where p.id = any($1) and ` + hitThere
+	hitsByID = hitColumns + hitJoins + ` where p.id = any($1) and ` + hitIsLive
 
-	// readPlaces reads passages by their documents and ordinals, which it tells too.
-	readPlaces = hitColumns + `, p.ordinal from unnest($1::uuid[], $2::int[]) w (document, ordinal)
-	join passages p on p.document_id = w.document and p.ordinal = w.ordinal` + hitTables + ` where p.collection_id = $3 and ` + hitThere
+	// hitsByOrdinal reads passages by document and ordinal, which follows the other columns.
+	hitsByOrdinal = hitColumns + `, p.ordinal from unnest($1::uuid[], $2::int[]) w (document, ordinal)
+	join passages p on p.document_id = w.document and p.ordinal = w.ordinal` + hitTables + ` where p.collection_id = $3 and ` + hitIsLive
 
 	hitColumns = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page,
 		d.title, coalesce(d.url, ''), coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.doc_type, ''),
@@ -33,93 +32,92 @@ const (
 	join documents d on d.id = p.document_id
 	join collections c on c.id = p.collection_id
 	join connectors k on k.id = d.connector_id`
-	hitThere = `d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED' and k.deleting_at is null`
+	hitIsLive = `d.indexed_at is not null and d.deleted_at is null and d.status <> 'DELETED' and k.deleting_at is null`
 )
 
-// read adds what is shown of passages to those that have been read. Passages
-// that are gone, or whose document is not to be found any more, stay missing.
-func (r *reach) read(ctx context.Context, page []rank.Ranked, read map[uuid.UUID]*Hit) error {
-	hits := &r.engine.hits
-	if !r.how.current { // else it is to be told what is there now
-		hits.get(r.workspace, r.states, page, read)
+// read adds the hits of a page to hits. Passages that were deleted, or whose document can
+// no longer be found, have no hit.
+func (s *searcher) read(ctx context.Context, page []rank.Result, hits map[uuid.UUID]*Hit) error {
+	cache := &s.engine.hits
+	if !s.opt.current {
+		cache.get(s.workspace, s.states, page, hits)
 	}
 	var ids []uuid.UUID
 	for i := range page {
-		if read[page[i].Passage] == nil {
+		if hits[page[i].Passage] == nil {
 			ids = append(ids, page[i].Passage)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	into := func(rows pgx.Rows) error { return readRows(rows, read) }
-	if !r.how.stored {
-		if err := r.engine.readHits(ctx, r.workspace, into, readHits, ids); err != nil {
+	scan := func(rows pgx.Rows) error { return scanHits(rows, hits) }
+	if !s.opt.storedOnly {
+		if err := s.engine.queryHits(ctx, s.workspace, scan, hitsByID, ids); err != nil {
 			return err
 		}
-		hits.put(r.workspace, r.states, page, read)
+		cache.put(s.workspace, s.states, page, hits)
 		return nil
 	}
-	for _, s := range r.stored {
-		// Each sees its own moment: it tells of passages of its collection only.
-		if err := s.Query(ctx, into, readHits+" and p.collection_id = $2", ids, s.Collection()); err != nil {
+	for _, source := range s.sources {
+		// Each transaction has a snapshot of its own: it must read its own collection only.
+		if err := source.Query(ctx, scan, hitsByID+" and p.collection_id = $2", ids, source.Collection()); err != nil {
 			return fmt.Errorf("read the results: %w", err)
 		}
 	}
 	return nil
 }
 
-// mostAhead is how many passages of changed documents are read ahead at once.
-const mostAhead = 1024
+// maxRefresh is the largest number of passages that refreshHits reads.
+const maxRefresh = 1024
 
-// readAhead reads those passages of changed documents anew that were shown of their
-// last versions, so that not each search that finds them has to. What it does not
-// read, searches will.
-func (e *Engine) readAhead(ctx context.Context, scope viewer.Scope, state index.State, documents []uuid.UUID) {
+// refreshHits reads the new versions of cached hits of changed documents, so that the next
+// searches find them in the cache. Searches read the hits that it does not read.
+func (e *Engine) refreshHits(ctx context.Context, scope viewer.Scope, state index.State, documents []uuid.UUID) {
 	workspace, err := scope.Workspace()
 	if err != nil {
 		return
 	}
-	of, ordinals := e.hits.places(documents, mostAhead)
-	if len(of) == 0 {
+	owners, ordinals := e.hits.ordinals(documents, maxRefresh)
+	if len(owners) == 0 {
 		return
 	}
-	var read []*Hit
-	var at []int32
-	if err := e.readHits(ctx, workspace, func(rows pgx.Rows) error {
+	var hits []*Hit
+	var hitOrdinals []int32
+	if err := e.queryHits(ctx, workspace, func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			var ordinal int32
-			h, err := readRow(rows, &ordinal)
+			h, err := scanHit(rows, &ordinal)
 			if err != nil {
 				return err
 			}
-			read, at = append(read, h), append(at, ordinal)
+			hits, hitOrdinals = append(hits, h), append(hitOrdinals, ordinal)
 		}
 		return rows.Err()
-	}, readPlaces, of, ordinals, state.Collection); err != nil {
+	}, hitsByOrdinal, owners, ordinals, state.Collection); err != nil {
 		if ctx.Err() == nil {
-			e.opt.Log.WarnContext(ctx, "changed passages were not read ahead", slog.Any("collection", state.Collection), slog.Any("error", err))
+			e.opt.Log.WarnContext(ctx, "hit cache not refreshed", slog.Any("collection", state.Collection), slog.Any("error", err))
 		}
 		return
 	}
-	e.hits.putAhead(workspace, &state, read, at)
+	e.hits.putRefreshed(workspace, &state, hits, hitOrdinals)
 }
 
-func readRows(rows pgx.Rows, read map[uuid.UUID]*Hit) error {
+func scanHits(rows pgx.Rows, hits map[uuid.UUID]*Hit) error {
 	defer rows.Close()
 	for rows.Next() {
-		h, err := readRow(rows)
+		h, err := scanHit(rows)
 		if err != nil {
 			return err
 		}
-		read[h.Passage] = h
+		hits[h.Passage] = h
 	}
 	return rows.Err()
 }
 
-// readRow reads a passage; what its row has beside one goes to more.
-func readRow(rows pgx.Rows, more ...any) (*Hit, error) {
+// scanHit scans a hit, and further columns into more.
+func scanHit(rows pgx.Rows, more ...any) (*Hit, error) {
 	h := &Hit{}
 	var anchor string
 	var updated *time.Time
@@ -128,17 +126,17 @@ func readRow(rows pgx.Rows, more ...any) (*Hit, error) {
 		&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
 		&h.CollectionName, &h.Source,
 	}, more...)...); err != nil {
-		return nil, fmt.Errorf("read a result: %w", err)
+		return nil, fmt.Errorf("scan a result: %w", err)
 	}
 	if updated != nil {
 		h.UpdatedAt = updated.UTC()
 	}
-	h.URL = joinURL(h.URL, anchor, h.Page)
+	h.URL = withFragment(h.URL, anchor, h.Page)
 	return h, nil
 }
 
-// readHits reads passages in a transaction of its own, in one round trip.
-func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, into func(pgx.Rows) error, query string, arguments ...any) error {
+// queryHits runs a query in a transaction of its own, in one round trip.
+func (e *Engine) queryHits(ctx context.Context, workspace uuid.UUID, scan func(pgx.Rows) error, query string, arguments ...any) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("get a connection: %w", err)
@@ -146,22 +144,20 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, into func(pg
 	defer conn.Release()
 	b := &pgx.Batch{}
 	b.Queue("begin read only")
-	// A few rows are looked up by their keys. Before the tables have been
-	// analyzed, the planner would rather read them whole, begin with the smallest
-	// table, and compile the query.
+	// A few rows are looked up by their keys. Before the tables are analyzed, the planner
+	// would scan whole tables, start with the smallest one, and compile the query.
 	b.Queue(`select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true),
 			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 			set_config('jit', 'off', true), set_config('join_collapse_limit', '1', true)`,
 		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
-	b.Queue(query, arguments...).Query(into)
+	b.Queue(query, arguments...).Query(scan)
 	b.Queue("commit")
 	err = conn.SendBatch(ctx, b).Close()
 	if conn.Conn().PgConn().TxStatus() != 'I' {
-		// The caller's context may have ended; the pool closes the connection
-		// should this fail.
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		// The caller's context may be done. If this fails the pool closes the connection.
+		rollback, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_, _ = conn.Exec(end, "rollback")
+		_, _ = conn.Exec(rollback, "rollback")
 	}
 	if err != nil {
 		return fmt.Errorf("read the results: %w", err)
@@ -169,18 +165,9 @@ func (e *Engine) readHits(ctx context.Context, workspace uuid.UUID, into func(pg
 	return nil
 }
 
-// excerpter makes of passages' texts what shows the question's terms, as HTML.
-func (e *Engine) excerpter(terms []string, highlight bool) *analysis.Excerpter {
-	before, after := "<mark>", "</mark>"
-	if !highlight {
-		before, after = "", ""
-	}
-	return e.analyzer.Excerpter(analysis.Marks{Terms: terms}, e.opt.SnippetRunes, before, after)
-}
-
-// joinURL adds the place of a passage to its document's address: its page where the format has pages, as viewers of PDF
-// understand it (RFC 8118), else the anchor of its heading.
-func joinURL(address, anchor string, page int) string {
+// withFragment adds the place of a passage to the address of its document: the page in the
+// form of RFC 8118 (PDF) if the format has pages, else the anchor of the heading.
+func withFragment(address, anchor string, page int) string {
 	if page > 0 {
 		anchor = "page=" + strconv.Itoa(page)
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// meanings is an embedder that knows what some words mean. Every text is
-// somewhat like every other to it, as models often have it.
-type meanings struct {
+// semanticModel is an embedder that knows some synonyms. As with many models, all texts have
+// some similarity.
+type semanticModel struct {
 	name string
 	fail error
 }
 
-func (m meanings) Model() string   { return m.name }
-func (m meanings) Dimensions() int { return 256 }
+func (m semanticModel) Model() string   { return m.name }
+func (m semanticModel) Dimensions() int { return 256 }
 
-func (m meanings) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+func (m semanticModel) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	if m.fail != nil {
 		return nil, m.fail
 	}
@@ -56,8 +56,8 @@ func (m meanings) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][
 	return vectors, nil
 }
 
-// addBy stores a text with the vectors of another embedder.
-func (f *fixture) addBy(id tenant, m embed.Embedder, path, text string) {
+// addEmbedded stores a text with the vectors of another embedder.
+func (f *fixture) addEmbedded(id tenant, m embed.Embedder, path, text string) {
 	f.Helper()
 	f.add(id, path, text, func(r *index.Record) {
 		texts := make([]string, len(r.Passages))
@@ -72,48 +72,48 @@ func (f *fixture) addBy(id tenant, m embed.Embedder, path, text string) {
 	})
 }
 
-func TestCollectionsOfSeveralModelsAreSearchedTogether(t *testing.T) {
+func TestCollectionsWithDifferentModelsAreSearchedTogether(t *testing.T) {
 	t.Parallel()
-	model := meanings{name: "meanings"}
+	model := semanticModel{name: "semantic"}
 	f := newFixture(t, model)
 	builtin := f.tenant()
 	other := f.collection(builtin, "Other", model.name)
 	f.add(builtin, "wheels", "The automobile has four wheels.", nil)
-	f.addBy(other, model, "engine", "Check the vehicle before the journey.")
-	f.addBy(other, model, "paws", "A kitten has four paws.")
-	f.addBy(other, model, "weather", "Rain is expected on Sunday.")
+	f.addEmbedded(other, model, "engine", "Check the vehicle before the journey.")
+	f.addEmbedded(other, model, "paws", "A kitten has four paws.")
+	f.addEmbedded(other, model, "weather", "Rain is expected on Sunday.")
 	r := f.search(builtin, search.Query{Text: "car", MinScore: 0.5})
 	if r.LexicalOnly || len(r.Hits) != 1 || r.Hits[0].Title != "engine" && r.Hits[0].CollectionName != "Other" {
-		t.Errorf("a model that knows the meaning finds %+v", r.Hits)
+		t.Errorf("a synonym finds %+v", r.Hits)
 	}
 	r = f.search(builtin, search.Query{Text: "four", MinScore: 0.5})
 	if r.Total != 2 {
-		t.Errorf("a word of both collections finds %d passages", r.Total)
+		t.Errorf("a word of both collections finds %d passages, want 2", r.Total)
 	}
 }
 
-func TestWithoutItsModelACollectionIsSearchedByWords(t *testing.T) {
+func TestACollectionWithoutItsModelIsSearchedByWords(t *testing.T) {
 	t.Parallel()
-	broken := meanings{name: "broken", fail: errors.New("no answer")}
+	broken := semanticModel{name: "broken", fail: errors.New("no answer")}
 	f := newFixture(t, broken)
 	id := f.tenant()
-	gone, silent := f.collection(id, "Gone", "unheard-of"), f.collection(id, "Silent", broken.name)
+	unconfigured, failing := f.collection(id, "Unconfigured", "unconfigured"), f.collection(id, "Failing", broken.name)
 	f.add(id, "a", "Otters here", nil)
-	f.addBy(gone, meanings{name: "unheard-of"}, "b", "Otters there")
-	f.addBy(silent, meanings{name: "broken"}, "c", "Otters elsewhere")
+	f.addEmbedded(unconfigured, semanticModel{name: "unconfigured"}, "b", "Otters there")
+	f.addEmbedded(failing, semanticModel{name: "broken"}, "c", "Otters elsewhere")
 	r := f.search(id, search.Query{Text: "otters", MinScore: 0.5})
 	if !r.LexicalOnly || r.Total != 3 {
-		t.Errorf("found %d, lexical only: %v", r.Total, r.LexicalOnly)
+		t.Errorf("Total = %d, LexicalOnly = %v, want 3 and true", r.Total, r.LexicalOnly)
 	}
 }
 
-func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
+func TestVectorsOfAnotherLengthAreIgnored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
 	f.add(id, "a", "Otters here", nil)
 	f.add(id, "b", "Otters there", func(r *index.Record) { r.Vectors[0] = r.Vectors[0][:100] })
 	if r := f.search(id, search.Query{Text: "otters", MinScore: 0.5}); r.Total != 2 {
-		t.Errorf("found %d", r.Total)
+		t.Errorf("Total = %d, want 2", r.Total)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const demo = "../../testdata/demo"
 
 type demoQuestion struct {
 	Query string  `json:"query"`
-	Path  *string `json:"path"` // of the page that answers; nil for none
+	Path  *string `json:"path"` // of the page that answers, nil if there is none
 }
 
 func demoQuestions(t testing.TB) []demoQuestion {
@@ -46,8 +46,8 @@ func demoQuestions(t testing.TB) []demoQuestion {
 	return all
 }
 
-// rankOf is the place of a page among the documents of the results, from 1, and
-// its best score; zeros when it is not there.
+// rankOf returns the place of a page among the documents of the results, from 1, and its
+// best score; zeros if it has no result.
 func rankOf(r *search.Results, paths map[uuid.UUID]string, path string) (rank int, score float64) {
 	seen := make(map[uuid.UUID]bool)
 	for _, h := range r.Hits {
@@ -59,8 +59,8 @@ func rankOf(r *search.Results, paths map[uuid.UUID]string, path string) (rank in
 	return 0, 0
 }
 
-// TestDemoQuality keeps the ranking of the demo questions as a file that is
-// reviewed when it changes, and holds it to what the scores promise.
+// The golden file of the demo questions is reviewed when it changes. The test also checks
+// the shares of questions that the scores promise.
 func TestDemoQuality(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -70,7 +70,7 @@ func TestDemoQuality(t *testing.T) {
 	table.WriteString("# place of the right page among the documents found, its score; for questions without an answer the best score\n")
 	var answered, first, kept, without, silent int
 	for _, q := range demoQuestions(t) {
-		// Freshness is reckoned from one day, else the scores change with the calendar.
+		// A fixed day keeps freshness from changing the scores.
 		now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 		everything := f.search(id, search.Query{Text: q.Query, Limit: 100, Now: now})
 		confident := f.search(id, search.Query{Text: q.Query, Limit: 100, MinScore: 0.5, Now: now})
@@ -94,7 +94,7 @@ func TestDemoQuality(t *testing.T) {
 	}
 	fmt.Fprintf(&table, "# right page first %d of %d; at 0.5: kept %d of %d, nothing for %d of %d without an answer\n",
 		first, answered, kept, answered, silent, without)
-	// Judged sets are held to nine in ten (internal/eval); these questions avoid the words of their pages on purpose.
+	// These questions avoid the words of their pages on purpose.
 	if kept*100 < answered*85 {
 		t.Errorf("at 0.5 only %d of %d questions keep their page", kept, answered)
 	}
@@ -116,7 +116,7 @@ func TestDemoQuality(t *testing.T) {
 	}
 }
 
-// difference lists the lines that changed.
+// difference returns the lines that changed.
 func difference(want, got string) string {
 	old := make(map[string]bool)
 	for _, line := range strings.Split(want, "\n") {
@@ -135,7 +135,7 @@ func difference(want, got string) string {
 	return b.String()
 }
 
-func TestATitleFindsItsPageFirst(t *testing.T) {
+func TestTitlesFindTheirPageFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -150,7 +150,7 @@ func TestATitleFindsItsPageFirst(t *testing.T) {
 		}
 	}
 	if len(titles) < 40 {
-		t.Errorf("only %d titles", len(titles))
+		t.Errorf("the demonstration has %d titles, want at least 40", len(titles))
 	}
 	for _, query := range []string{"Getting started", "getting started", "Erste Schritte"} {
 		r := f.search(id, search.Query{Text: query, MinScore: 0.5})
@@ -167,7 +167,7 @@ func TestATitleFindsItsPageFirst(t *testing.T) {
 	}
 }
 
-func TestAHeadingFindsItsPassageFirst(t *testing.T) {
+func TestHeadingsFindTheirPassageFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -187,6 +187,6 @@ func TestAHeadingFindsItsPassageFirst(t *testing.T) {
 	}
 	t.Logf("%d of %d", right, len(headings))
 	if len(headings) < 100 || right*100 < len(headings)*95 {
-		t.Errorf("%d of %d headings find their passage first", right, len(headings))
+		t.Errorf("%d of %d headings find their passage first, want 95 %%", right, len(headings))
 	}
 }

@@ -1,8 +1,11 @@
 package search
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,102 +13,170 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/search/rank"
-	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// MaxLimit is the most results a query may ask for at once.
-const MaxLimit = 100
+// The limits of a query. Interfaces use them for their defaults and descriptions;
+// Validate applies them.
+const (
+	DefaultLimit = 10
+	MaxLimit     = 100
 
-// Query is a search.
+	DefaultFacetValues = 20
+	MaxFacetValues     = 100
+	MaxFacetRanges     = 20
+
+	DefaultSuggestions = 8
+	MaxSuggestions     = 20
+)
+
+// A Query is a search.
 type Query struct {
-	Text      string  // what is asked; must not be blank
-	Limit     int     // results at most, 1 to MaxLimit
-	Offset    int     // results to leave out before the first, 0 or more
-	MinScore  float64 // 0 to 1; 0 returns everything in the pool
+	Text      string  // must not be blank
+	Limit     int     // largest number of results, 1 to MaxLimit
+	Offset    int     // number of results to skip, 0 or more
+	MinScore  float64 // 0 to 1; 0 returns every candidate
 	Highlight bool    // wrap the query's words in <mark> in snippets
 	Filters   Filters
-	// AsYouType takes the last word for the beginning of one.
+	// AsYouType also matches words that begin with the last word.
 	AsYouType bool
-	// Facets asks for counts over the results; nil does not.
+	// Facets asks for counts over the results; nil for none.
 	Facets *FacetQuery
-	// Now is what freshness is reckoned from; the clock's time when zero.
+	// Now is the reference time of freshness; zero for the current time.
 	Now time.Time
-	// OldestAmong has the search say which collection within a scope is the
-	// oldest, which costs it next to nothing; nil does not. What is searched
-	// stays the same.
-	OldestAmong *viewer.Scope
+	// Collection narrows the scope to one collection; nil does not. Search returns
+	// viewer.ErrOutOfReach if it is not in scope, and ErrNoCollection if it does not exist.
+	Collection *uuid.UUID
+	// DefaultToOldest searches only the oldest collection in scope if Collection is nil.
+	// Search returns ErrNoCollection if there is none.
+	DefaultToOldest bool
+	// Admit is called once, after the query and its collections have been checked and
+	// before the search. Its error is returned. Nil for no call.
+	Admit func(context.Context) error
 }
 
 // Filters narrow a search to some documents. Zero fields do not filter.
 type Filters struct {
 	Section, Version, Language string
-	// Further sections, versions and languages: any of them, or the one above.
+	// Further sections, versions and languages: any of them or the one above.
 	Sections, Versions, Languages []string
 	Tags                          []string // any of them
 	DocTypes                      []string // any of them
 	Sources                       []string // any of these kinds of connectors
-	Connectors, Collections       []uuid.UUID
-	// After and Before are days in UTC, both inclusive, compared with when the
-	// source last changed the document, else with when it made it. A document
+	Connectors                    []uuid.UUID
+	Collections                   []uuid.UUID // all of them must be in scope and exist
+	// After and Before are days in UTC, both inclusive. They bound the time at which the
+	// source last changed the document, or created it if no change is known. A document
 	// without either time does not match.
 	After, Before time.Time
-	// From (inclusive) and Until (exclusive) bound the same time to the moment.
+	// From (inclusive) and Until (exclusive) bound the same time exactly.
 	From, Until time.Time
-	// Documents narrows to these; nil does not.
+	// Documents narrows to these documents; nil does not filter.
 	Documents []uuid.UUID
-	// Readers narrows to documents that are for everybody, or for one of these
-	// principals; nil does not. What the viewer in the context may not find is
-	// left out in any case.
+	// Readers narrows to documents that everyone, or one of these principals, may read;
+	// nil does not filter. Documents that the viewer in the context may not read are never
+	// found.
 	Readers []string
 }
 
-// complete fills in what has a usual value.
-func (q Query) complete() Query {
-	if q.Facets != nil && len(q.Facets.Ranges) == 0 {
-		facets := *q.Facets
-		now := q.Now
-		if now.IsZero() {
-			now = time.Now()
-		}
-		facets.Ranges = UsualRanges(now)
-		q.Facets = &facets
-	}
-	return q
+// Validate returns an apierr error for the first field that is out of range. It names the
+// fields query, limit, offset, min_score, first, ranges[i] and fields.
+func (q *Query) Validate() error {
+	return cmp.Or(
+		validateText("query", q.Text),
+		validateLimit(q.Limit, MaxLimit),
+		validateOffset(q.Offset),
+		validateMinScore(q.MinScore),
+		q.Facets.validate(),
+	)
 }
 
-// language is the one that documents are to have; "" for several or any.
+func validateText(field, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return apierr.Invalid(field, "must not be blank")
+	}
+	return nil
+}
+
+func validateLimit(limit, most int) error {
+	if limit < 1 || limit > most {
+		return apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", most))
+	}
+	return nil
+}
+
+func validateOffset(offset int) error {
+	if offset < 0 {
+		return apierr.Invalid("offset", "must be 0 or more")
+	}
+	return nil
+}
+
+func validateMinScore(score float64) error {
+	if math.IsNaN(score) || score < 0 || score > 1 {
+		return apierr.Invalid("min_score", "must be between 0 and 1")
+	}
+	return nil
+}
+
+// setDefaultRanges sets the ranges of facets that name none.
+func (q *Query) setDefaultRanges() {
+	if q.Facets == nil || len(q.Facets.Ranges) > 0 {
+		return
+	}
+	facets := *q.Facets
+	now := q.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	facets.Ranges = DefaultRanges(now)
+	q.Facets = &facets
+}
+
+func (q *Query) unixNow() int64 {
+	if q.Now.IsZero() {
+		return time.Now().Unix()
+	}
+	return q.Now.Unix()
+}
+
+// language returns the only language that documents may have; "" if there may be several.
 func (f *Filters) language() string {
-	if all := said(f.Language, f.Languages); len(all) == 1 {
+	if all := nonEmpty(f.Language, f.Languages); len(all) == 1 {
 		return all[0]
 	}
 	return ""
 }
 
-// filter is what the tiers apply.
+// filter returns the filter that the tiers apply.
 func (f *Filters) filter() *rank.Filter {
 	out := &rank.Filter{Documents: f.Documents, Readers: f.Readers}
 	out.Values = [rank.FacetCount][]string{
-		rank.FacetSection: said(f.Section, f.Sections), rank.FacetVersion: said(f.Version, f.Versions),
-		rank.FacetLanguage: said(f.Language, f.Languages), rank.FacetDocType: said("", f.DocTypes),
-		rank.FacetSource: said("", f.Sources), rank.FacetTag: said("", f.Tags),
+		rank.FacetSection: nonEmpty(f.Section, f.Sections), rank.FacetVersion: nonEmpty(f.Version, f.Versions),
+		rank.FacetLanguage: nonEmpty(f.Language, f.Languages), rank.FacetDocType: nonEmpty("", f.DocTypes),
+		rank.FacetSource: nonEmpty("", f.Sources), rank.FacetTag: nonEmpty("", f.Tags),
 	}
 	for _, id := range f.Connectors {
 		out.Values[rank.FacetConnector] = append(out.Values[rank.FacetConnector], id.String())
 	}
 	out.From, out.Until = day(f.After, 0), day(f.Before, 1)
-	if from := micros(f.From); from.After(out.From) {
+	if from := ceilMicros(f.From); from.After(out.From) {
 		out.From = from
 	}
-	if until := micros(f.Until); !until.IsZero() && (out.Until.IsZero() || until.Before(out.Until)) {
+	if until := ceilMicros(f.Until); !until.IsZero() && (out.Until.IsZero() || until.Before(out.Until)) {
 		out.Until = until
 	}
 	return out
 }
 
-// said are the values that are not blank.
-func said(one string, list []string) []string {
+// includes reports whether the filters select a collection.
+func (f *Filters) includes(collection uuid.UUID) bool {
+	return len(f.Collections) == 0 || slices.Contains(f.Collections, collection)
+}
+
+// nonEmpty returns the values that are not empty.
+func nonEmpty(first string, others []string) []string {
 	var out []string
-	for _, v := range append([]string{one}, list...) {
+	for _, v := range append([]string{first}, others...) {
 		if v != "" {
 			out = append(out, v)
 		}
@@ -113,36 +184,20 @@ func said(one string, list []string) []string {
 	return out
 }
 
-// micros is a time as exact as tiers keep it, rounded up: no whole microsecond
-// lies between.
-func micros(t time.Time) time.Time {
+// ceilMicros rounds a time up to the next microsecond, the precision of the tiers.
+func ceilMicros(t time.Time) time.Time {
 	if down := t.Truncate(time.Microsecond); !down.Equal(t) {
 		return down.Add(time.Microsecond)
 	}
 	return t
 }
 
-func (q *Query) check() error {
-	switch {
-	case strings.TrimSpace(q.Text) == "":
-		return apierr.Invalid("query", "must not be blank")
-	case q.Limit < 1 || q.Limit > MaxLimit:
-		return apierr.Invalid("limit", fmt.Sprintf("must be between 1 and %d", MaxLimit))
-	case q.Offset < 0:
-		return apierr.Invalid("offset", "must be 0 or more")
-	case q.Facets != nil && q.Facets.check() != nil:
-		return q.Facets.check()
-	case math.IsNaN(q.MinScore) || q.MinScore < 0 || q.MinScore > 1:
-		return apierr.Invalid("min_score", "must be between 0 and 1")
-	}
-	return nil
-}
-
-// day is the start of a day in UTC, some days later; zero for the zero time.
-func day(t time.Time, add int) time.Time {
+// day returns the start in UTC of the day that is so many days later; the zero time for
+// the zero time.
+func day(t time.Time, days int) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	y, m, d := t.Date()
-	return time.Date(y, m, d+add, 0, 0, 0, 0, time.UTC)
+	return time.Date(y, m, d+days, 0, 0, 0, 0, time.UTC)
 }

@@ -12,51 +12,46 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// readers is what the one who asks may find. Every look at a collection goes
-// through within: the engine takes it from the context, so that nobody can forget it.
+// readers are the principals of the viewer. The engine reads them from the context, and
+// every filter of a collection goes through restrict, so that no caller can forget them.
 type readers struct{ viewer.Readers }
 
 func readersOf(ctx context.Context) (readers, error) {
 	r, err := viewer.ReadersOf(ctx)
 	if err != nil {
-		return readers{}, fmt.Errorf("find out what may be found: %w", err)
+		return readers{}, fmt.Errorf("find the viewer's principals: %w", err)
 	}
 	return readers{r}, nil
 }
 
-// same reports whether two may find the same.
-func (r readers) same(o readers) bool {
-	return r.Everything() == o.Everything() && slices.Equal(r.Principals(), o.Principals())
-}
-
-// within is a filter as it counts for one collection.
-func (r readers) within(f *rank.Filter, state *index.State, stored bool) *rank.Filter {
+// restrict narrows a filter of a collection to the documents that the viewer may read.
+func (r readers) restrict(f *rank.Filter, state *index.State, tier tier) *rank.Filter {
 	if r.Everything() {
 		return f
 	}
-	own := *f
-	own.Readers = r.Principals()
-	if f.Readers != nil { // only narrows
-		own.Readers = slices.DeleteFunc(slices.Clone(f.Readers), func(p string) bool { return !slices.Contains(r.Principals(), p) })
+	out := *f
+	out.Readers = r.Principals()
+	if f.Readers != nil { // the query may only narrow
+		out.Readers = slices.DeleteFunc(slices.Clone(f.Readers), func(p string) bool { return !slices.Contains(r.Principals(), p) })
 	}
-	if stored && !state.Restricted {
-		own.Readers = nil // nobody's alone: a statement without the condition finds the same, and has better plans
+	if tier == storedTier && !state.Restricted {
+		out.Readers = nil // no document is restricted, and statements without the condition have better plans
 	}
-	if state.Open != nil {
-		own.Values[rank.FacetConnector] = open(f.Values[rank.FacetConnector], state.Open)
+	if state.OpenConnectors != nil {
+		out.Values[rank.FacetConnector] = intersect(f.Values[rank.FacetConnector], state.OpenConnectors)
 	}
-	return &own
+	return &out
 }
 
-// open are those of the wanted connectors that are open; all that are when none
-// is named. Where none is left the answer names one that does not exist.
-func open(wanted, all []string) []string {
-	left := all
-	if len(wanted) > 0 {
-		left = slices.DeleteFunc(slices.Clone(wanted), func(id string) bool { return !slices.Contains(all, id) })
+// intersect returns the selected connectors that are open. An empty selection selects all.
+// If no connector remains it returns an id that no connector has.
+func intersect(selected, open []string) []string {
+	out := open
+	if len(selected) > 0 {
+		out = slices.DeleteFunc(slices.Clone(selected), func(id string) bool { return !slices.Contains(open, id) })
 	}
-	if len(left) == 0 {
+	if len(out) == 0 {
 		return []string{uuid.Nil.String()}
 	}
-	return left
+	return out
 }

@@ -13,55 +13,54 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// reranked is how many of the best results are rated anew.
-const reranked = 50
+// rerankDepth is the number of results that are reranked.
+const rerankDepth = 50
 
-// rerank has the best results rated by a reranker, whose rating becomes their
-// score. The rest stays behind them. When the reranker fails, the order stays as it
-// is, and unrated says so.
-func (e *Engine) rerank(
-	ctx context.Context, reach *reach, q *Query, ranked []rank.Ranked, read map[uuid.UUID]*Hit,
-) (all []rank.Ranked, unrated bool, err error) {
-	best := ranked[:min(len(ranked), reranked)]
-	if err := reach.read(ctx, best, read); err != nil {
+// rerank replaces the scores of the best results by those of the reranker, and orders them
+// by these. The other results follow. If the reranker fails, the order stays and failed is
+// true.
+func (s *searcher) rerank(ctx context.Context, q *Query, ranked []rank.Result, hits map[uuid.UUID]*Hit) (_ []rank.Result, failed bool, err error) {
+	best := ranked[:min(len(ranked), rerankDepth)]
+	if err := s.read(ctx, best, hits); err != nil {
 		return nil, false, err
 	}
 	var texts []string
-	var rated []rank.Ranked
+	var reranked []rank.Result
 	for _, r := range best {
-		if h := read[r.Passage]; h != nil {
+		if h := hits[r.Passage]; h != nil {
 			texts = append(texts, h.Title+"\n"+h.Text)
-			rated = append(rated, r)
+			reranked = append(reranked, r)
 		}
 	}
-	if len(rated) == 0 {
+	if len(reranked) == 0 {
 		return ranked, false, nil
 	}
-	scores, err := e.opt.Reranker.Rerank(ctx, q.Text, texts)
+	reranker := s.engine.opt.Reranker
+	scores, err := reranker.Rerank(ctx, q.Text, texts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		if !errors.Is(err, rerank.ErrPassedOver) { // which was said when it began
-			e.opt.Log.WarnContext(ctx, "the reranker did not answer; results keep their order",
-				slog.String("model", e.opt.Reranker.Model()), slog.Any("error", err))
+		if !errors.Is(err, rerank.ErrPassedOver) { // logged when the circuit opened
+			s.engine.opt.Log.WarnContext(ctx, "rerank failed, results keep their order",
+				slog.String("model", reranker.Model()), slog.Any("error", err))
 		}
 		return ranked, true, nil
 	}
-	least := 1.0
-	for i := range rated {
-		rated[i].Score = scores[i]
-		least = min(least, scores[i])
+	lowest := 1.0
+	for i := range reranked {
+		reranked[i].Score = scores[i]
+		lowest = min(lowest, scores[i])
 	}
-	slices.SortFunc(rated, func(a, b rank.Ranked) int {
+	slices.SortFunc(reranked, func(a, b rank.Result) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.Passage[:], b.Passage[:]))
 	})
 	for _, r := range ranked[len(best):] {
-		r.Score = min(r.Score, least)
-		rated = append(rated, r)
+		r.Score = min(r.Score, lowest)
+		reranked = append(reranked, r)
 	}
 	if q.MinScore > 0 {
-		rated = slices.DeleteFunc(rated, func(r rank.Ranked) bool { return r.Score < q.MinScore })
+		reranked = slices.DeleteFunc(reranked, func(r rank.Result) bool { return r.Score < q.MinScore })
 	}
-	return rated, false, nil
+	return reranked, false, nil
 }

@@ -6,50 +6,49 @@ import (
 	"github.com/google/uuid"
 )
 
-// Hit is a passage that was found, with what is known about its document.
-// Unknown texts are empty.
+// A Hit is a passage that was found, with data of its document. Unknown texts are empty.
 type Hit struct {
 	Passage, Document, Collection uuid.UUID
 	Title                         string
-	URL                           string // of the document, with the passage's anchor where it has one
-	Snippet                       string // HTML: the escaped part of the text that shows the query's words
-	Text                          string // the whole passage, raw Markdown
+	URL                           string // of the document, with the passage's anchor if it has one
+	Snippet                       string // escaped HTML: an excerpt of the text that shows the query's words
+	Text                          string // the whole passage in Markdown
 	Section, Version              string
 	DocType, Language             string
 	CollectionName                string
-	Source                        string // the connector's type
+	Source                        string // the connector's kind
 	Tags, Headings                []string
 	Score                         float64   // 0 to 1, a confidence; see internal/search/rank
-	UpdatedAt                     time.Time // when the source changed the document; zero when unknown
+	UpdatedAt                     time.Time // when the source last changed the document; zero if unknown
 	Metadata                      map[string]any
-	Page                          int // 0 where the format has no pages
+	Page                          int // 0 for formats without pages
 }
 
-// Results is a page of what was found.
+// Results are a page of results.
 type Results struct {
 	Hits []Hit
-	// Total counts the passages at or over the query's MinScore in the pool.
+	// Total is the number of candidates with at least the query's MinScore.
 	Total int
 	Took  time.Duration
-	// LexicalOnly tells that a model did not answer, or is not configured, and
-	// that at least one collection was searched by words alone.
+	// LexicalOnly says that at least one collection was searched by words alone, because its
+	// model did not answer or is not configured.
 	LexicalOnly bool
-	// Unrated tells that the reranker did not answer and the results keep their order.
-	Unrated bool
-	// Facets are those asked for, in their order.
+	// RerankFailed says that the reranker did not answer and the results kept their order.
+	RerankFailed bool
+	// Facets are in the order of the query.
 	Facets []Facet
-	// Oldest is the collection that Query.OldestAmong asks for, looked up after
-	// the search began; uuid.Nil where it is not known.
-	Oldest uuid.UUID
+	// Collection is the only collection in scope, or the one that DefaultToOldest chose;
+	// uuid.Nil if there are several.
+	Collection uuid.UUID
 }
 
-// Warnings say what the search had to do without, for people; nil for nothing.
+// Warnings returns messages for people on what was unavailable during the search.
 func (r *Results) Warnings() []string {
 	var out []string
 	if r.LexicalOnly {
 		out = append(out, "An embedding model is not available at the moment: the results were found by words alone.")
 	}
-	if r.Unrated {
+	if r.RerankFailed {
 		out = append(out, "The reranking model is not available at the moment: the results have the order of the first pass.")
 	}
 	return out

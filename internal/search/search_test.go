@@ -21,12 +21,12 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestAPassageIsFoundAsSoonAsItIsStored(t *testing.T) {
+func TestAPassageIsFoundOnceItIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
 	if r := f.search(id, search.Query{Text: "tide tables"}); r.Total != 0 || r.Hits == nil || len(r.Hits) != 0 {
-		t.Errorf("an empty collection finds %+v", r)
+		t.Errorf("Search of an empty collection = %+v", r)
 	}
 	content := "---\ntitle: Tides\nsection: sea\nversion: v1\nlanguage: en\ntags: [moon, water]\ntype: guide\n---\n# Tides\n\n## Reading tide tables\n\nHigh water comes twice a day.\n"
 	document := f.add(id, "sea/tides.md", content, func(r *index.Record) {
@@ -37,7 +37,7 @@ func TestAPassageIsFoundAsSoonAsItIsStored(t *testing.T) {
 	})
 	r := f.search(id, search.Query{Text: "tide tables", MinScore: 0.5})
 	if len(r.Hits) != 1 || r.Total != 1 || r.Took <= 0 || r.LexicalOnly {
-		t.Fatalf("found %+v", r)
+		t.Fatalf("Search() = %+v", r)
 	}
 	h := r.Hits[0]
 	if h.Document != document || h.Collection != id.collection || h.Passage == uuid.Nil || h.Title != "Tides" || h.Section != "sea" ||
@@ -54,11 +54,11 @@ func TestDeletedAndUnfinishedDocumentsAreNotFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
-	found := func() int { return f.search(id, search.Query{Text: "walrus"}).Total }
+	total := func() int { return f.search(id, search.Query{Text: "walrus"}).Total }
 	document := f.add(id, "a.md", "A walrus on the ice.", nil)
 	f.add(id, "b.md", "Penguins live elsewhere.", nil)
-	if found() != 2 {
-		t.Fatalf("found %d passages", found())
+	if total() != 2 {
+		t.Fatalf("found %d passages, want 2", total())
 	}
 	if _, err := f.index.SoftDelete(t.Context(), id.scope, index.Fence{}, []uuid.UUID{document}); err != nil {
 		t.Fatal(err)
@@ -69,26 +69,26 @@ func TestDeletedAndUnfinishedDocumentsAreNotFound(t *testing.T) {
 	if _, err := f.index.Restore(t.Context(), id.scope, index.Fence{}, []uuid.UUID{document}); err != nil {
 		t.Fatal(err)
 	}
-	if found() != 2 {
+	if total() != 2 {
 		t.Error("a restored document is not found")
 	}
-	// A failed sync keeps the old version searchable.
+	// The old version stays searchable after a failed sync.
 	f.exec("update documents set status = 'FAILED', failure = 'broke' where id = $1", document)
-	if found() != 2 {
-		t.Error("the old version of a document that failed is not found")
+	if total() != 2 {
+		t.Error("the old version of a failed document is not found")
 	}
 	f.exec(`insert into documents (id, created_at, updated_at, workspace_id, source_id, path, title, status, collection_id, connector_id)
 		values (gen_random_uuid(), now(), now(), $1, 'never', 'never', 'walrus', 'FAILED', $2, $3)`, id.workspace, id.collection, id.connector)
-	if found() != 2 {
+	if total() != 2 {
 		t.Error("a document that was never indexed is found")
 	}
 	f.exec("delete from documents where id = $1", document)
-	if found() != 1 {
-		t.Error("a document that is gone is found")
+	if total() != 1 {
+		t.Error("a document that does not exist is found")
 	}
 }
 
-func TestQueriesOutOfRangeAreRefused(t *testing.T) {
+func TestInvalidQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -103,15 +103,15 @@ func TestQueriesOutOfRangeAreRefused(t *testing.T) {
 	} {
 		_, err := f.engine.Search(t.Context(), id.scope, q)
 		if e := apierr.From(err); e.Code != apierr.InvalidRequest || e.Field != strings.TrimSpace(field) {
-			t.Errorf("%s: %v", field, err)
+			t.Errorf("%s: error %v", field, err)
 		}
 	}
 	if _, err := f.engine.Search(t.Context(), viewer.Scope{}, search.Query{Text: "x", Limit: 10}); !errors.Is(err, viewer.ErrNoScope) {
-		t.Errorf("the zero scope: %v", err)
+		t.Errorf("the zero scope: error %v, want ErrNoScope", err)
 	}
 }
 
-func FuzzAnyTextMayBeAsked(f *testing.F) {
+func FuzzQueryText(f *testing.F) {
 	x := newFixture(f)
 	id := x.tenant()
 	x.add(id, "a.md", "Some text about c++ and it's 'quotes' in back\\slashes: /etc/app.conf, kv.rangefeed.enabled & more.", nil)
@@ -148,12 +148,12 @@ func TestSignsAndIdentifiersAreFound(t *testing.T) {
 	f.add(id, "a.md", "Some text about c++ and it's 'quotes' in back\\slashes: /etc/app.conf, kv.rangefeed.enabled & more.", nil)
 	for _, text := range []string{"c++", "/etc/app.conf", "kv.rangefeed.enabled", "rangefeed", "quotes"} {
 		if r := f.search(id, search.Query{Text: text, MinScore: 0.5}); r.Total != 1 {
-			t.Errorf("%q finds %d passages", text, r.Total)
+			t.Errorf("%q finds %d passages, want 1", text, r.Total)
 		}
 	}
 }
 
-func TestASearchWhoseCallerLeftHarmsNoLaterOne(t *testing.T) {
+func TestACanceledSearchDoesNotAffectLaterOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -163,10 +163,10 @@ func TestASearchWhoseCallerLeftHarmsNoLaterOne(t *testing.T) {
 		_, err := f.engine.Search(ctx, id.scope, search.Query{Text: "otters", Limit: 1})
 		cancel()
 		if err != nil && apierr.From(err).Code != apierr.Unavailable {
-			t.Errorf("the error is %v", err)
+			t.Errorf("error %v, want none or one with code unavailable", err)
 		}
 		if r := f.search(id, search.Query{Text: "otters"}); r.Total != 1 {
-			t.Errorf("the next search finds %d", r.Total)
+			t.Errorf("the next search finds %d passages, want 1", r.Total)
 		}
 	}
 }
@@ -179,23 +179,23 @@ func TestSnippetsAreEscapedAndMarked(t *testing.T) {
 	r := f.search(id, search.Query{Text: "script", Highlight: true})
 	want := "Embedded `&lt;<mark>script</mark>&gt;alert(&#34;x&#34; &amp; &#39;y&#39;)&lt;/<mark>script</mark>&gt;` is shown, <mark>scripts</mark> are never run."
 	if r.Hits[0].Snippet != want {
-		t.Errorf("the snippet is %s", r.Hits[0].Snippet)
+		t.Errorf("Snippet = %s, want %s", r.Hits[0].Snippet, want)
 	}
 	if !strings.Contains(r.Hits[0].Text, "<script>") {
-		t.Errorf("the text is not raw: %s", r.Hits[0].Text)
+		t.Errorf("Text is not raw: %s", r.Hits[0].Text)
 	}
 	r = f.search(id, search.Query{Text: "script"})
 	if s := r.Hits[0].Snippet; strings.Contains(s, "<") || !strings.Contains(s, "&lt;script&gt;") {
-		t.Errorf("without highlights the snippet is %s", s)
+		t.Errorf("Snippet without highlights = %s", s)
 	}
 	f.add(id, "b.md", strings.Repeat("Words before it. ", 40)+"Here stands the walrus. "+strings.Repeat("Words after it. ", 10), nil)
 	s := f.search(id, search.Query{Text: "walrus", Highlight: true, MinScore: 0.5}).Hits[0].Snippet
 	if !strings.Contains(s, "<mark>walrus</mark>") || len(s) > 400 || !strings.HasPrefix(s, "…") {
-		t.Errorf("the window is %s", s)
+		t.Errorf("Snippet of a long text = %s", s)
 	}
 }
 
-func TestAnchorsJoinAddresses(t *testing.T) {
+func TestURLsHaveAnchorsOrPages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -211,12 +211,12 @@ func TestAnchorsJoinAddresses(t *testing.T) {
 	} {
 		f.add(id, name, "Text about "+name, func(r *index.Record) { r.URL, r.Passages[0].Anchor, r.Passages[0].Page = c.address, c.anchor, c.page })
 		if got := f.search(id, search.Query{Text: name}).Hits[0].URL; got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+			t.Errorf("%s: URL = %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-func TestPagesAreStableAndTotalsHold(t *testing.T) {
+func TestPagesAndTotalsAreStable(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -226,25 +226,25 @@ func TestPagesAreStableAndTotalsHold(t *testing.T) {
 	q := search.Query{Text: "otters words", Limit: 100}
 	whole := f.search(id, q)
 	if whole.Total != 120 || len(whole.Hits) != 100 {
-		t.Fatalf("found %d of %d", len(whole.Hits), whole.Total)
+		t.Fatalf("%d hits, total %d, want 100 and 120", len(whole.Hits), whole.Total)
 	}
 	var paged []uuid.UUID
 	for offset := 0; offset < 130; offset += 7 {
 		r := f.search(id, search.Query{Text: q.Text, Limit: 7, Offset: offset})
 		if r.Total != whole.Total {
-			t.Errorf("the total at offset %d is %d", offset, r.Total)
+			t.Errorf("Total at offset %d = %d, want %d", offset, r.Total, whole.Total)
 		}
 		for _, h := range r.Hits {
 			paged = append(paged, h.Passage)
 		}
 	}
 	if len(paged) != 120 {
-		t.Fatalf("the pages hold %d passages", len(paged))
+		t.Fatalf("the pages hold %d passages, want 120", len(paged))
 	}
 	seen := make(map[uuid.UUID]bool)
 	for i, p := range paged {
 		if seen[p] {
-			t.Errorf("%s stands on two pages", p)
+			t.Errorf("%s is on two pages", p)
 		}
 		seen[p] = true
 		if i < len(whole.Hits) && whole.Hits[i].Passage != p {
@@ -259,7 +259,7 @@ func TestPagesAreStableAndTotalsHold(t *testing.T) {
 	}
 }
 
-func TestThreePassagesOfADocumentAreEnough(t *testing.T) {
+func TestADocumentHasAtMostThreeResults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -279,33 +279,33 @@ func TestThreePassagesOfADocumentAreEnough(t *testing.T) {
 	}
 	capped := f.search(id, search.Query{Text: "otters", MinScore: 0.1})
 	if n := count(capped); n[long] != 3 || n[short] != 1 || capped.Total != 4 {
-		t.Errorf("with a least score: %v, total %d", n, capped.Total)
+		t.Errorf("with a minimum score: %v, total %d", n, capped.Total)
 	}
 	if beyond := f.search(id, search.Query{Text: "otters", MinScore: 0.1, Offset: 4}); len(beyond.Hits) != 0 || beyond.Total != 4 {
-		t.Errorf("the cap holds for a page, not for the list: %+v", beyond)
+		t.Errorf("the limit applies to a page instead of the list: %+v", beyond)
 	}
 	everything := f.search(id, search.Query{Text: "otters"})
 	if n := count(everything); n[long] != 8 || n[short] != 1 || everything.Total != 9 {
-		t.Errorf("with no least score: %v, total %d", n, everything.Total)
+		t.Errorf("without a minimum score: %v, total %d", n, everything.Total)
 	}
 }
 
-func TestTheLeastScoreCuts(t *testing.T) {
+func TestMinScoreFilters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
 	f.addFolder(id, demo, "docs")
 	everything := f.search(id, search.Query{Text: "rotate the signing key", Limit: 100})
 	previous := math.MaxInt
-	for _, least := range []float64{0, 0.05, 0.3, 0.5, 0.7, 0.95, 1} {
-		r := f.search(id, search.Query{Text: "rotate the signing key", Limit: 100, MinScore: least})
+	for _, minScore := range []float64{0, 0.05, 0.3, 0.5, 0.7, 0.95, 1} {
+		r := f.search(id, search.Query{Text: "rotate the signing key", Limit: 100, MinScore: minScore})
 		for _, h := range r.Hits {
-			if h.Score < least {
-				t.Errorf("at %v there is a hit with %v", least, h.Score)
+			if h.Score < minScore {
+				t.Errorf("MinScore %v: a hit has the score %v", minScore, h.Score)
 			}
 		}
 		if r.Total > previous {
-			t.Errorf("at %v there are more hits than at less", least)
+			t.Errorf("MinScore %v: Total = %d, want at most the %d of a lower MinScore", minScore, r.Total, previous)
 		}
 		previous = r.Total
 	}
@@ -314,7 +314,7 @@ func TestTheLeastScoreCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if everything.Total != min(stored, rank.PoolSize) {
-		t.Errorf("a least score of 0 finds %d of %d passages", everything.Total, stored)
+		t.Errorf("MinScore 0 finds %d of %d passages", everything.Total, stored)
 	}
 }
 
@@ -335,11 +335,11 @@ func TestThePoolIsBounded(t *testing.T) {
 	}
 	r := f.search(id, search.Query{Text: "otters", Limit: 10, Offset: 995})
 	if r.Total != rank.PoolSize || len(r.Hits) != 5 {
-		t.Errorf("of 1320 passages there are %d, %d after the first 995", r.Total, len(r.Hits))
+		t.Errorf("Total of 1320 passages = %d, %d hits at offset 995", r.Total, len(r.Hits))
 	}
 }
 
-func TestSearchesSeeOneVersionWhileADocumentIsReplaced(t *testing.T) {
+func TestSearchesSeeOneVersionOfADocumentThatChanges(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -349,7 +349,7 @@ func TestSearchesSeeOneVersionWhileADocumentIsReplaced(t *testing.T) {
 			v, strings.Repeat("Filling text. ", 60)), nil)
 		versions[v].Title = fmt.Sprint("Page ", v)
 		if len(versions[v].Passages) != 2 {
-			t.Fatalf("%d passages", len(versions[v].Passages))
+			t.Fatalf("%d passages, want 2", len(versions[v].Passages))
 		}
 	}
 	f.put(id, versions[0])
@@ -371,11 +371,11 @@ func TestSearchesSeeOneVersionWhileADocumentIsReplaced(t *testing.T) {
 	for range 150 {
 		r := f.search(id, search.Query{Text: "otters"})
 		if len(r.Hits) != 2 {
-			t.Fatalf("%d hits in the middle of an update", len(r.Hits))
+			t.Fatalf("%d hits during an update, want 2", len(r.Hits))
 		}
 		for _, h := range r.Hits {
 			if !strings.Contains(h.Text, "version "+strings.TrimPrefix(h.Title, "Page ")) || h.Title != r.Hits[0].Title {
-				t.Fatalf("versions are mixed: %q says %q", h.Title, h.Text[:40])
+				t.Fatalf("the hit of %q has the text of another version: %q", h.Title, h.Text[:40])
 			}
 		}
 	}

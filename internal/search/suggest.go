@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,62 +10,69 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/analysis"
-	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Suggestion is a title for what somebody types.
+// A Suggestion is a title that completes a text.
 type Suggestion struct {
 	Title                string
 	Document, Collection uuid.UUID
 }
 
-// suggesters is among how many of the best passages titles are looked for.
-const suggesters = 100
+// suggestionDepth is the number of documents whose titles are considered.
+const suggestionDepth = 100
 
-// Suggest returns up to limit titles of documents within scope, each once and
-// the best first, that have the last word of the text: as it is, or as the
-// beginning of one of theirs. No reranker is asked.
-func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, text string, limit int, f Filters) ([]Suggestion, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, apierr.Invalid("prefix", "must not be blank")
+// Suggest returns titles of documents in scope that have the last word of the query's text,
+// or a word that begins with it: at most Limit (1 to MaxSuggestions), best first, each
+// once. Of the query it uses Text, Limit, Filters, Now, Collection and DefaultToOldest.
+// Results are not reranked. Errors are those of Search.
+func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, q Query) ([]Suggestion, error) {
+	if err := cmp.Or(validateLimit(q.Limit, MaxSuggestions), validateText("prefix", q.Text)); err != nil {
+		return nil, err
 	}
-	workspace, err := scope.Workspace()
-	if err != nil {
-		return nil, fmt.Errorf("suggest titles: %w", err)
-	}
-	q := &Query{Text: text, AsYouType: true, Filters: f}
-	question := rank.NewQuestion(e.analyzer, text, f.language(), true)
-	reach, err := e.open(ctx, scope, workspace, q, question, how{})
+	suggestions, err := e.suggest(ctx, scope, &q)
 	if err != nil {
 		return nil, fmt.Errorf("suggest titles: %w", readable(err))
 	}
-	defer reach.close(ctx)
-	found, err := e.ranker.Search(ctx, reach.parts, question, rank.Options{Least: 0, Now: start(q)})
+	return suggestions, nil
+}
+
+func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]Suggestion, error) {
+	states, err := e.states(ctx, scope, q)
 	if err != nil {
-		return nil, fmt.Errorf("suggest titles: %w", readable(err))
+		return nil, err
 	}
-	var best []rank.Ranked // of each document
+	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), true)
+	s, err := e.open(ctx, scope, states, q, question, openOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close(ctx)
+	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{Now: q.unixNow()})
+	if err != nil {
+		return nil, fmt.Errorf("rank: %w", err)
+	}
+	var best []rank.Result // one of each document
 	seen := make(map[uuid.UUID]bool)
-	for _, r := range found.Ranked {
+	for _, r := range ranking.Results {
 		if !seen[r.Document] {
 			seen[r.Document] = true
-			if best = append(best, r); len(best) == suggesters {
+			if best = append(best, r); len(best) == suggestionDepth {
 				break
 			}
 		}
 	}
 	hits := make(map[uuid.UUID]*Hit, len(best))
-	if err := reach.read(ctx, best, hits); err != nil {
-		return nil, fmt.Errorf("suggest titles: %w", readable(err))
+	if err := s.read(ctx, best, hits); err != nil {
+		return nil, err
 	}
-	typed := e.analyzer.Parse(text, f.language())
+	parsed := e.analyzer.Parse(q.Text, q.Filters.language())
 	out := []Suggestion{}
 	titles := make(map[string]bool)
 	for _, r := range best {
 		h := hits[r.Passage]
-		if h == nil || len(out) == limit || titles[strings.ToLower(h.Title)] || !e.begins(h, &typed) {
+		if h == nil || len(out) == q.Limit || titles[strings.ToLower(h.Title)] || !e.titleMatches(h, &parsed) {
 			continue
 		}
 		titles[strings.ToLower(h.Title)] = true
@@ -73,15 +81,16 @@ func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, text string, l
 	return out, nil
 }
 
-// begins reports whether a title has what was typed last.
-func (e *Engine) begins(h *Hit, typed *analysis.Query) bool {
-	if len(typed.Words) == 0 {
+// titleMatches reports whether a title has the last word of the query, or a word that
+// begins with it.
+func (e *Engine) titleMatches(h *Hit, q *analysis.Query) bool {
+	if len(q.Words) == 0 {
 		return false
 	}
-	last := typed.Words[len(typed.Words)-1]
+	last := q.Words[len(q.Words)-1]
 	for _, w := range e.analyzer.Words(h.Title, h.Language) {
 		for _, term := range w.Terms {
-			if slices.Contains(last.Terms, term) || typed.Prefix != "" && strings.HasPrefix(term, typed.Prefix) {
+			if slices.Contains(last.Terms, term) || q.Prefix != "" && strings.HasPrefix(term, q.Prefix) {
 				return true
 			}
 		}

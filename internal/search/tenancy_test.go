@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestSearchesStayWithinTheirScope(t *testing.T) {
+func TestSearchesAreLimitedToTheirScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	mine, theirs := f.tenant(), f.tenant()
@@ -30,14 +30,14 @@ func TestSearchesStayWithinTheirScope(t *testing.T) {
 		scope viewer.Scope
 		want  []uuid.UUID
 	}{
-		"the whole workspace":        {mine.scope, []uuid.UUID{mine.collection, second.collection}},
-		"one collection":             {key(second.collection), []uuid.UUID{second.collection}},
-		"both":                       {key(second.collection, mine.collection), []uuid.UUID{mine.collection, second.collection}},
-		"none":                       {key(), nil},
-		"another workspace's":        {key(theirs.collection), nil},
-		"one's own and another's":    {key(theirs.collection, mine.collection), []uuid.UUID{mine.collection}},
-		"one that does not exist":    {key(uuid.New()), nil},
-		"the other side's workspace": {theirs.scope, []uuid.UUID{theirs.collection}},
+		"the whole workspace":              {mine.scope, []uuid.UUID{mine.collection, second.collection}},
+		"one collection":                   {key(second.collection), []uuid.UUID{second.collection}},
+		"both collections":                 {key(second.collection, mine.collection), []uuid.UUID{mine.collection, second.collection}},
+		"none":                             {key(), nil},
+		"another workspace's":              {key(theirs.collection), nil},
+		"an own and another workspace's":   {key(theirs.collection, mine.collection), []uuid.UUID{mine.collection}},
+		"a collection that does not exist": {key(uuid.New()), nil},
+		"the other workspace":              {theirs.scope, []uuid.UUID{theirs.collection}},
 	} {
 		r, err := f.engine.Search(t.Context(), c.scope, search.Query{Text: "otters", Limit: 10})
 		if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// TestBothTiersAnswerAlike puts the questions of the demonstration to the index
-// in memory and to PostgreSQL.
-func TestBothTiersAnswerAlike(t *testing.T) {
+// TestBothTiersFindTheSame compares the results of the demonstration's questions.
+func TestBothTiersFindTheSame(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -24,9 +23,9 @@ func TestBothTiersAnswerAlike(t *testing.T) {
 		"German":     {Language: "de"},
 		"no version": {Version: "v9"},
 	} {
-		matched, wanted := 0, 0
+		matched, expected := 0, 0
 		for _, q := range demoQuestions(t) {
-			query := search.Query{Text: q.Query, Limit: 10, Filters: filters, Facets: everyField()}
+			query := search.Query{Text: q.Query, Limit: 10, Filters: filters, Facets: allFacets()}
 			resident := f.search(id, query)
 			other, err := stored.Search(t.Context(), id.scope, query)
 			if err != nil {
@@ -37,7 +36,7 @@ func TestBothTiersAnswerAlike(t *testing.T) {
 				found[h.Passage] = true
 			}
 			for _, h := range resident.Hits {
-				wanted++
+				expected++
 				if found[h.Passage] {
 					matched++
 				}
@@ -46,17 +45,17 @@ func TestBothTiersAnswerAlike(t *testing.T) {
 				t.Errorf("%q finds a version that does not exist", q.Query)
 			}
 		}
-		if matched*10 < wanted*9 {
-			t.Errorf("%s: of %d results of the index in memory PostgreSQL has %d", name, wanted, matched)
+		if matched*10 < expected*9 {
+			t.Errorf("%s: the stored tier has %d of %d results of the resident tier, want 90 %%", name, matched, expected)
 		} else {
-			t.Logf("%s: overlap %d of %d", name, matched, wanted)
+			t.Logf("%s: overlap %d of %d", name, matched, expected)
 		}
 	}
 	if stats := f.engine.Resident(); stats.Collections != 1 || stats.Bytes == 0 || stats.Failures > 0 {
-		t.Errorf("the index is not in memory: %+v", stats)
+		t.Errorf("the collection is not resident: %+v", stats)
 	}
 	if stats := stored.Resident(); stats.Collections != 0 {
-		t.Errorf("an engine without memory keeps %+v", stats)
+		t.Errorf("an engine without memory has resident collections: %+v", stats)
 	}
 }
 
@@ -70,12 +69,12 @@ func TestSearchAsYouType(t *testing.T) {
 	for query, want := range map[string]int{"kube": 2, "kuber": 1, "otters swi": 1, "every no": 1} {
 		r := f.search(id, search.Query{Text: query, MinScore: 0.3, AsYouType: true})
 		if r.Total != want {
-			t.Errorf("typing %q finds %d, want %d", query, r.Total, want)
+			t.Errorf("AsYouType(%q) finds %d passages, want %d", query, r.Total, want)
 		}
 	}
 }
 
-func TestPhrasesAndExclusionsHold(t *testing.T) {
+func TestPhrasesAndExclusionsFilter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
@@ -83,13 +82,13 @@ func TestPhrasesAndExclusionsHold(t *testing.T) {
 	f.add(id, "b", "The beta alpha release is out.", nil)
 	f.add(id, "c", "Alpha particles and beta particles.", nil)
 	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
-	for name, e := range map[string]*search.Engine{"memory": f.engine, "PostgreSQL": stored} {
+	for name, e := range map[string]*search.Engine{"resident": f.engine, "stored": stored} {
 		for query, want := range map[string]string{
 			`"alpha beta"`:         "a",
 			`alpha -particles`:     "ab",
 			`alpha -"alpha beta"`:  "bc",
 			`"alpha beta" -beta`:   "",
-			`particles "beta part`: "abc", // a quote without its partner
+			`particles "beta part`: "abc", // an unclosed quote
 		} {
 			r, err := e.Search(t.Context(), id.scope, search.Query{Text: query, Limit: 10})
 			if err != nil {

@@ -133,9 +133,9 @@ func (c *evalCommand) confidences(r *runtime, e embed.Embedder) error {
 			var found eval.Confidence
 			what := "keep an answer"
 			if own {
-				found, err = evaluator.Own(r)
+				found, err = evaluator.Answerable(r)
 			} else {
-				found, err = evaluator.Foreign(r, asked)
+				found, err = evaluator.Unanswerable(r, asked)
 				what = "find nothing"
 			}
 			if err != nil {
@@ -146,7 +146,7 @@ func (c *evalCommand) confidences(r *runtime, e embed.Embedder) error {
 				shares = found.Silent
 			}
 			_, _ = fmt.Fprintf(r.streams.Err, "%s asked %s: %d questions, at", set.Name, asked.Name, found.Questions)
-			for i, level := range eval.Levels() {
+			for i, level := range eval.MinScores() {
 				_, _ = fmt.Fprintf(r.streams.Err, " %.1f %.1f %%", level, 100*shares[i])
 			}
 			_, _ = fmt.Fprintf(r.streams.Err, " %s\n", what)

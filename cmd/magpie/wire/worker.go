@@ -118,7 +118,7 @@ func (a *App) removeExpired(ctx context.Context) error {
 // an eighth of SEARCH_MEMORY have none while all of them together need at most three
 // quarters of it: they are searched in memory, into which they are loaded in seconds.
 func (a *App) BuildIndexes(ctx context.Context) error {
-	fit := int64(a.Config.SearchMemory) / resident.UsualPassage
+	fit := int64(a.Config.SearchMemory) / resident.TypicalPassageBytes
 	var owner *pgx.Conn
 	for last := uuid.Nil; ; {
 		collection, found, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)

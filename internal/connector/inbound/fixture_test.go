@@ -129,7 +129,7 @@ type bus struct{}
 
 func (bus) Publish(context.Context, syncjob.Event) error { return nil }
 func (bus) Subscribe(uuid.UUID) syncjob.Subscription     { return nil }
-func (bus) Listen(func(syncjob.Snapshot)) (untap func())    { return func() {} }
+func (bus) Listen(func(syncjob.Snapshot)) (untap func()) { return func() {} }
 
 type house struct {
 	t     *testing.T

@@ -34,10 +34,10 @@ type QuestionOptions struct {
 }
 
 const (
-	questionTimeout   = time.Second
-	questionPause     = 2 * time.Second
+	questionTimeout  = time.Second
+	questionPause    = 2 * time.Second
 	questionMaxPause = 30 * time.Second
-	questionCache     = 8 << 20
+	questionCache    = 8 << 20
 )
 
 // Questions embeds the questions of people who wait, by one model: none waits

@@ -28,7 +28,7 @@ type GuardOptions struct {
 }
 
 const (
-	guardPause     = 2 * time.Second
+	guardPause    = 2 * time.Second
 	guardMaxPause = 30 * time.Second
 )
 

@@ -2,8 +2,8 @@ package postgres
 
 import "sync"
 
-// cache keeps the values that were put last or used since: when it is full, the
-// older half goes.
+// A cache holds up to size recently used values in two generations. When the young
+// generation is full, the old one is dropped.
 type cache[K comparable, V any] struct {
 	mutex      sync.Mutex
 	size       int

@@ -13,28 +13,28 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-const readPassages = `select place, passage_id, document_id, ordinal, title_words, heading_words, path_words, body_words,
+const passagesQuery = `select place, passage_id, document_id, ordinal, title_words, heading_words, path_words, body_words,
 		changed, hits, similarity
 	from magpie_passages($1, $2, $3, $4, $5, $6, $7, nullif($8, '')::tsquery, $9, $10)`
 
-const readHits = "select place, hits, similarity from magpie_hits($1, $2, $3, $4, $5, $6)"
+const matchesQuery = "select place, hits, similarity from magpie_hits($1, $2, $3, $4, $5, $6)"
 
-// way is one way to come by passages, see magpie_passages.
-type way struct {
+// An accessPath is a way to find passages, see magpie_passages.
+type accessPath struct {
 	name      string
 	query     string
 	documents []uuid.UUID
-	most      int
+	limit     int
 }
 
-// Candidates implements rank.Source. Of passages of earlier requests only the
-// hits and the similarity are read anew, by their place.
+// Candidates implements rank.Source. For passages of earlier answers it reads only the
+// matches and the similarity, by row id.
 func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidate, error) {
-	if err := s.prepare(ctx); err != nil {
+	if err := s.readSelection(ctx); err != nil {
 		return nil, err
 	}
-	g := newGathering(r)
-	ways, err := s.ways(ctx, r, g)
+	c := newCollector(r)
+	paths, err := s.accessPaths(ctx, r, c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,128 +43,127 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 		v := pgvector.NewHalfVector(r.Vector)
 		embedding = &v
 	}
-	nearest := 0 // the rows that came by similarity are g.found[:nearest]
-	err = s.ask(ctx, func(b *pgx.Batch) {
-		for _, w := range ways {
-			b.Queue(readPassages, s.workspace, s.collection, s.filter, g.terms, s.model, embedding, w.name, w.query, w.documents, w.most).
+	bySimilarity := 0 // c.candidates[:bySimilarity] were not found by words alone
+	err = s.query(ctx, func(b *pgx.Batch) {
+		for _, p := range paths {
+			b.Queue(passagesQuery, s.workspace, s.collection, s.filter, c.terms, s.model, embedding, p.name, p.query, p.documents, p.limit).
 				Query(func(rows pgx.Rows) error {
-					err := g.read(rows)
-					if w.name != "words" {
-						nearest = len(g.found)
+					err := c.readPassages(rows)
+					if p.name != "words" {
+						bySimilarity = len(c.candidates)
 					}
 					return err
 				})
 		}
-		if len(r.Also) > 0 {
-			b.Queue(readHits, s.workspace, s.collection, placesOf(r.Also), g.terms, s.model, embedding).Query(g.readAgain)
+		if len(r.Rescore) > 0 {
+			b.Queue(matchesQuery, s.workspace, s.collection, tidsOf(r.Rescore), c.terms, s.model, embedding).Query(c.readMatches)
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look passages up: %w", err)
+		return nil, fmt.Errorf("read passages: %w", err)
 	}
-	keep := make([]bool, len(g.found))
-	for _, i := range g.nearest(nearest, r.Nearest) {
+	keep := make([]bool, len(c.candidates))
+	for _, i := range c.mostSimilar(bySimilarity, r.TopSimilar) {
 		keep[i] = true
 	}
-	for i := range r.Also {
-		if at, ok := g.at[r.Also[i].Ref]; ok {
-			keep[at] = true
+	for i := range r.Rescore {
+		if n, ok := c.index[r.Rescore[i].Ref]; ok {
+			keep[n] = true
 		}
 	}
-	order := g.byWords()
-	for _, i := range order[:min(len(order), r.Best)] {
+	for _, i := range c.bestByWords(r.TopLexical) {
 		keep[i] = true
 	}
-	kept := make([]rank.Candidate, 0, len(g.found))
-	for i := range g.found {
+	kept := make([]rank.Candidate, 0, len(c.candidates))
+	for i := range c.candidates {
 		if keep[i] {
-			kept = append(kept, g.found[i])
+			kept = append(kept, c.candidates[i])
 		}
 	}
 	return kept, nil
 }
 
-// ways are how a request's passages are come by: those that are most similar
-// first, then those that the words look up.
-func (s *Source) ways(ctx context.Context, r *rank.Request, g *gathering) ([]way, error) {
-	similar, worded := len(r.Vector) > 0 && r.Nearest > 0, len(r.Words) > 0 && r.Best > 0
-	if s.left.documents != nil && (similar || worded) {
-		return []way{{name: "documents", documents: s.left.documents}}, nil
+// accessPaths returns the access paths of a request: first that of the most similar
+// passages, then that of the words.
+func (s *Source) accessPaths(ctx context.Context, r *rank.Request, c *collector) ([]accessPath, error) {
+	similar, lexical := len(r.Vector) > 0 && r.TopSimilar > 0, len(r.Words) > 0 && r.TopLexical > 0
+	if s.selection.documents != nil && (similar || lexical) {
+		return []accessPath{{name: "documents", documents: s.selection.documents}}, nil
 	}
-	var ways []way
+	var paths []accessPath
 	if similar {
-		w := way{name: "scan", most: r.Nearest}
-		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) && !s.scans() {
-			w = way{name: "near", most: min(r.Nearest, s.tier.opt.Neighbours)}
+		p := accessPath{name: "scan", limit: r.TopSimilar}
+		if s.state.passages > s.state.exact && s.state.model == s.model && s.state.dimensions == len(r.Vector) && !s.prefersScan() {
+			p = accessPath{name: "near", limit: min(r.TopSimilar, s.tier.opt.Neighbours)}
 		}
-		ways = append(ways, w)
+		paths = append(paths, p)
 	}
-	if worded {
-		if err := s.count(ctx, g.terms); err != nil {
+	if lexical {
+		if err := s.readFrequencies(ctx, c.terms); err != nil {
 			return nil, fmt.Errorf("count words: %w", err)
 		}
-		budget, most := s.lookUps()
-		query, err := s.lookUpPhrases(ctx, budget)
+		budget, limit := s.lookupBudget()
+		query, err := s.phraseLookup(ctx, budget)
 		if err != nil {
 			return nil, fmt.Errorf("count the words of phrases: %w", err)
 		}
 		if query == "" {
-			query = s.lookUp(r.Words, budget)
+			query = s.wordLookup(r.Words, budget)
 		}
 		if query != "" {
-			ways = append(ways, way{name: "words", query: query, most: most})
+			paths = append(paths, accessPath{name: "words", query: query, limit: limit})
 		}
 	}
-	return ways, nil
+	return paths, nil
 }
 
-// overrun is how many times the budget's passages are looked up at most. Words
-// of one subject stand together more often than the budget reckons with, and
-// the passages in which they do are those that a search is for.
-const overrun = 6
+// maxOverrun is the factor by which the passages that words look up may exceed the
+// budget. Words of one subject occur together more often than the estimate assumes, and
+// the passages with several of them are what a search is for.
+const maxOverrun = 6
 
-// lookUps is the budget for the words of a request, and how many passages they
-// look up at most.
-func (s *Source) lookUps() (budget, most int) {
-	budget = s.tier.opt.LookUps
-	if 2*s.left.passages < s.state.passages {
-		budget *= 2 // most of what is looked up the filter leaves out, which costs less
+// lookupBudget returns the budget for the words of a request, and the largest number of
+// passages that they may look up.
+func (s *Source) lookupBudget() (budget, limit int) {
+	budget = s.tier.opt.LookupBudget
+	if 2*s.selection.passages < s.state.passages {
+		budget *= 2 // the filter rejects most of the passages, which makes them cheaper
 	}
-	most = overrun * budget
+	limit = maxOverrun * budget
 	if s.state.counted == 0 {
-		budget *= 2 // without indexes all passages are looked at in any case
+		budget *= 2 // without indexes all passages are scanned anyway
 	}
-	return budget, most
+	return budget, limit
 }
 
-// scans tells whether the filter leaves so few passages, and so small a share of
-// all, that their vectors are better looked at one by one: the vector index
-// would be walked for long to find some of them.
-func (s *Source) scans() bool {
-	few, share := 3*int64(s.tier.opt.Whole), s.state.passages/50
-	return s.left.passages <= few && s.left.passages < share
+// prefersScan reports whether the filter selects so few passages that comparing their
+// vectors is faster than walking the vector index until some of them are found.
+func (s *Source) prefersScan() bool {
+	maxScan, share := 3*int64(s.tier.opt.FullScan), s.state.passages/50
+	return s.selection.passages <= maxScan && s.selection.passages < share
 }
 
-// nearest are the numbers of the most similar of the first n candidates.
-func (g *gathering) nearest(n, most int) []int {
+// mostSimilar returns the indexes of the k most similar of the first n candidates.
+func (c *collector) mostSimilar(n, k int) []int {
 	order := make([]int, 0, n)
 	for i := range n {
-		if !math.IsNaN(g.found[i].Similarity) {
+		if !math.IsNaN(c.candidates[i].Similarity) {
 			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return bySimilarity(&g.found[a], &g.found[b]) })
-	return order[:min(len(order), most)]
+	slices.SortFunc(order, func(a, b int) int { return compareSimilarity(&c.candidates[a], &c.candidates[b]) })
+	return order[:min(len(order), k)]
 }
 
-// byWords are the numbers of the candidates with any of the words, the best first.
-func (g *gathering) byWords() []int {
-	order := make([]int, 0, len(g.found))
-	for i := range g.found {
-		if g.found[i].Lexical > 0 {
+// bestByWords returns the indexes of the k candidates with the best lexical scores above
+// 0.
+func (c *collector) bestByWords(k int) []int {
+	order := make([]int, 0, len(c.candidates))
+	for i := range c.candidates {
+		if c.candidates[i].Lexical > 0 {
 			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return byLexical(&g.found[a], &g.found[b]) })
-	return order
+	slices.SortFunc(order, func(a, b int) int { return compareLexical(&c.candidates[a], &c.candidates[b]) })
+	return order[:min(len(order), k)]
 }

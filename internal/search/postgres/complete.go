@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,74 +13,72 @@ import (
 )
 
 const (
-	// completeWhole is how many passages are looked at one by one for words
-	// that begin with a prefix.
-	completeWhole = 4000
-	// completeSample is how many passages are looked at where there are more:
-	// those that have such a word, or any for a short prefix.
+	// maxCompleteScan is the largest number of passages that are all scanned for words
+	// with a prefix.
+	maxCompleteScan = 4000
+	// completeSample is the number of passages that are scanned where there are more:
+	// passages with such a word, or any passages if the prefix is short.
 	completeSample = 400
-	// shortPrefix is up to how many characters too many words begin with.
+	// shortPrefix is the length in characters of prefixes that too many words have.
 	shortPrefix = 2
 
-	readCompletions = `select term, passages from collection_terms
+	completionsQuery = `select term, passages from collection_terms
 		where collection_id = $1 and workspace_id = $2 and term collate "C" >= $3 and term collate "C" < $3 || chr(1114111)
 		order by passages desc, term collate "C" limit $4`
 
-	countCompletions = "select term, passages from magpie_complete($1, $2, $3, $4::tsquery, $5, $6, $7, $8)"
+	countCompletionsQuery = "select term, passages from magpie_complete($1, $2, $3, $4::tsquery, $5, $6, $7, $8)"
 )
 
-// Complete implements rank.Source. Common words of a large collection come with
-// the counts that were taken of them; otherwise the words of up to some thousand
-// passages are counted.
+// Complete implements rank.Source. Common words of a large collection have the
+// frequencies of the last count. Others are counted in up to some thousand passages.
 func (s *Source) Complete(ctx context.Context, prefix string, limit int) ([]string, error) {
 	if prefix == "" || limit <= 0 {
 		return nil, nil
 	}
-	found := make(map[string]int64)
+	frequencies := make(map[string]int64)
 	read := func(rows pgx.Rows) error {
 		var term string
 		var n int64
 		_, err := pgx.ForEachRow(rows, []any{&term, &n}, func() error {
-			found[term] = max(found[term], n)
+			frequencies[term] = max(frequencies[term], n)
 			return nil
 		})
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.readSelection(ctx); err != nil {
 		return nil, err
 	}
-	// What has been counted tells of passages that a filter would leave out.
+	// The counts must not be used with a filter: they include passages that it excludes.
 	if s.filter == noFilter && s.state.counted > 0 {
-		err := s.ask(ctx, func(b *pgx.Batch) {
-			b.Queue(readCompletions, s.collection, s.workspace, prefix, limit).Query(read)
+		err := s.query(ctx, func(b *pgx.Batch) {
+			b.Queue(completionsQuery, s.collection, s.workspace, prefix, limit).Query(read)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("complete a word: %w", err)
 		}
 	}
-	if len(found) < limit {
+	if len(frequencies) < limit {
 		var query strings.Builder
 		writeLexeme(&query, prefix)
 		query.WriteString(":*")
-		each := s.left.passages <= completeWhole || utf8.RuneCountInString(prefix) <= shortPrefix
-		most := completeSample
+		anyPassage := s.selection.passages <= maxCompleteScan || utf8.RuneCountInString(prefix) <= shortPrefix
+		scan := completeSample
 		switch {
-		case s.left.passages <= completeWhole:
-			most = completeWhole
-		case 2*s.left.passages < s.state.passages: // several are looked at for each that the filter leaves
-			most /= 4
+		case s.selection.passages <= maxCompleteScan:
+			scan = maxCompleteScan
+		case 2*s.selection.passages < s.state.passages: // several passages are read for each selected one
+			scan /= 4
 		}
-		err := s.ask(ctx, func(b *pgx.Batch) {
-			b.Queue(countCompletions, s.workspace, s.collection, s.filter, query.String(), prefix, each, most, limit).Query(read)
+		err := s.query(ctx, func(b *pgx.Batch) {
+			b.Queue(countCompletionsQuery, s.workspace, s.collection, s.filter, query.String(), prefix, anyPassage, scan, limit).Query(read)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("complete a word: %w", err)
 		}
 	}
-	terms := make([]string, 0, len(found))
-	for term := range found {
-		terms = append(terms, term)
-	}
-	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(found[b], found[a]), strings.Compare(a, b)) })
+	terms := slices.Collect(maps.Keys(frequencies))
+	slices.SortFunc(terms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(frequencies[b], frequencies[a]), strings.Compare(a, b))
+	})
 	return terms[:min(limit, len(terms))], nil
 }

@@ -1,14 +1,13 @@
-// Package postgres answers a search's questions about one collection out of
-// PostgreSQL: the tier for collections that are too large for memory, and for
-// others while their index in memory is being loaded. Each search is one
-// transaction that sees one moment. All rows come from functions of the
-// database that keep to the transaction's workspace and apply the filter before
-// anything is cut off.
+// Package postgres is the tier that searches collections in PostgreSQL: those that are
+// too large for memory, and those whose resident index is being loaded. Each search is
+// one read-only transaction with one snapshot of the database. All rows come from
+// database functions that are bound to the transaction's workspace and apply the filter
+// before any limit.
 //
-// What is exact and what is not: filters, scores, hits and similarities always
-// are. Which passages are looked at is, too, while the words of a question stand
-// in few passages and the collection has no indexes (index.BuildIndexes); beyond
-// that a search looks at as many as its budget allows (Options).
+// Filters, scores, matches and similarities are exact. The choice of candidates is exact
+// too if the words of a query are rare and the collection has no search indexes
+// (index.BuildIndexes). Otherwise a search reads as many passages as its budget allows
+// (Options).
 //
 // The package may import pgx and pgvector, internal/index and
 // internal/search/rank.

@@ -12,11 +12,11 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// What magpie_facets answers beside the values of facets.
+// The kinds of rows that magpie_facets returns, other than the values of facets.
 const (
 	rowAll     = -1                       // all documents
-	rowRange   = int(rank.FacetCount)     // of one range, the value is its place from 1 on
-	rowUndated = int(rank.FacetCount) + 1 // without a time
+	rowRange   = int(rank.FacetCount)     // a range; the value is its place, from 1
+	rowUndated = int(rank.FacetCount) + 1 // documents without a time
 )
 
 // Facets implements rank.Source.
@@ -30,35 +30,35 @@ func (s *Source) Facets(ctx context.Context, r *rank.FacetRequest) (*rank.FacetC
 		from[i], until[i] = bound(r.Ranges[i].From), bound(r.Ranges[i].Until)
 	}
 	out := rank.NewFacetCounts(r)
-	err := s.ask(ctx, func(b *pgx.Batch) {
+	err := s.query(ctx, func(b *pgx.Batch) {
 		b.Queue("select facet, value, documents from magpie_facets($1, $2, $3, $4, $5, $6, $7)",
 			s.workspace, s.collection, s.filter, documentsOf(r.Passages), facets, from, until).
 			Query(func(rows pgx.Rows) error {
 				var facet, n int
 				var value string
-				_, err := pgx.ForEachRow(rows, []any{&facet, &value, &n}, func() error { return take(out, facet, value, n) })
+				_, err := pgx.ForEachRow(rows, []any{&facet, &value, &n}, func() error { return addRow(out, facet, value, n) })
 				return err
 			})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count documents by their fields: %w", err)
+		return nil, fmt.Errorf("count facets: %w", err)
 	}
 	return out, nil
 }
 
-// take puts one row among the counts.
-func take(out *rank.FacetCounts, facet int, value string, n int) error {
+// addRow adds a row of magpie_facets to the counts.
+func addRow(out *rank.FacetCounts, facet int, value string, n int) error {
 	switch {
 	case facet == rowAll:
 		out.Documents = n
 	case facet == rowUndated:
 		out.Undated = n
 	case facet == rowRange:
-		at, err := strconv.Atoi(value)
-		if err != nil || at < 1 || at > len(out.Ranges) {
+		place, err := strconv.Atoi(value)
+		if err != nil || place < 1 || place > len(out.Ranges) {
 			return errRow
 		}
-		out.Ranges[at-1] = n
+		out.Ranges[place-1] = n
 	case facet >= 0 && facet < len(out.Values) && out.Values[facet] != nil:
 		out.Values[facet][value] = n
 	default:
@@ -67,7 +67,7 @@ func take(out *rank.FacetCounts, facet int, value string, n int) error {
 	return nil
 }
 
-// documentsOf are the documents of passages, each once; nil for nil.
+// documentsOf returns the documents of passages, each once; nil for nil.
 func documentsOf(passages []rank.Candidate) []uuid.UUID {
 	if passages == nil {
 		return nil

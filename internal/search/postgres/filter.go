@@ -11,7 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// filter is a rank.Filter in the form that the database's functions take.
+// filter is the JSON form of a rank.Filter that the database functions accept.
 type filter struct {
 	Sections   []string    `json:"sections,omitempty"`
 	Versions   []string    `json:"versions,omitempty"`
@@ -28,7 +28,7 @@ type filter struct {
 	Excluded   string      `json:"excluded,omitempty"`
 }
 
-// noFilter is a filter that leaves everything.
+// noFilter is the filter that selects everything.
 const noFilter = "{}"
 
 func filterJSON(f *rank.Filter) (string, error) {
@@ -39,7 +39,7 @@ func filterJSON(f *rank.Filter) (string, error) {
 		Sections: f.Values[rank.FacetSection], Versions: f.Values[rank.FacetVersion], Languages: f.Values[rank.FacetLanguage],
 		Types: f.Values[rank.FacetDocType], Sources: f.Values[rank.FacetSource], Connectors: f.Values[rank.FacetConnector],
 		Tags: f.Values[rank.FacetTag], Documents: f.Documents,
-		From: moment(f.From), Until: moment(f.Until), Phrases: phrases(f.Phrases, " & "), Excluded: phrases(f.Excluded, " | "),
+		From: timestamp(f.From), Until: timestamp(f.Until), Phrases: phraseQuery(f.Phrases, " & "), Excluded: phraseQuery(f.Excluded, " | "),
 	}
 	if f.Readers != nil {
 		out.Readers = &f.Readers
@@ -51,34 +51,33 @@ func filterJSON(f *rank.Filter) (string, error) {
 	return string(b), nil
 }
 
-func moment(t time.Time) string {
+func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
-// phrases writes a query over lexemes. Fields of a passage have positions far
-// apart, so words in a row are words of one field; only a field whose words
-// use up all of its positions (255 of a title or heading, 512 of a path) could
-// be followed by the next field's first word.
-func phrases(all []rank.Phrase, operator string) string {
+// phraseQuery returns a tsquery of phrases joined by an operator. The positions of
+// different fields are far apart, so consecutive words are of one field, unless a field
+// fills all of its positions (255 of a title or heading, 512 of a path).
+func phraseQuery(all []rank.Phrase, operator string) string {
 	var parts []string
 	for _, phrase := range all {
-		places := make([]string, 0, len(phrase))
+		words := make([]string, 0, len(phrase))
 		for _, terms := range phrase {
 			if len(terms) > 0 {
-				places = append(places, "("+anyOf(terms)+")")
+				words = append(words, "("+anyOf(terms)+")")
 			}
 		}
-		if len(places) > 0 {
-			parts = append(parts, "("+strings.Join(places, " <-> ")+")")
+		if len(words) > 0 {
+			parts = append(parts, "("+strings.Join(words, " <-> ")+")")
 		}
 	}
 	return strings.Join(parts, operator)
 }
 
-// anyOf writes a disjunction of lexemes.
+// anyOf returns the disjunction of lexemes as a tsquery.
 func anyOf(lexemes []string) string {
 	var b strings.Builder
 	for i, l := range lexemes {

@@ -93,7 +93,7 @@ func (f *fixture) another(id tenant) tenant {
 	return id
 }
 
-// record is a document of the tenant with one passage for each text.
+// record returns a document of the tenant with one passage for each text.
 func (id tenant) record(random *rand.Rand, source, title string, texts ...string) *index.Record {
 	r := &index.Record{
 		Connector: id.connector, Collection: id.collection, SourceID: source, Path: source + ".md", Title: title,
@@ -107,7 +107,7 @@ func (id tenant) record(random *rand.Rand, source, title string, texts ...string
 	return r
 }
 
-// unit is a random vector of unit length.
+// unit returns a random vector of unit length.
 func unit(random *rand.Rand) []float32 {
 	v := make([]float32, dimensions)
 	square := 0.0
@@ -130,7 +130,7 @@ func (f *fixture) put(id tenant, r *index.Record) uuid.UUID {
 	return out.Document
 }
 
-// open opens the tenant's collection; it is closed at the end of the test.
+// open opens the tenant's collection until the end of the test.
 func (f *fixture) open(id tenant, filter *rank.Filter) *postgres.Source {
 	f.Helper()
 	return f.openWith(f.tier, id, filter)
@@ -155,7 +155,7 @@ func (f *fixture) candidates(s *postgres.Source, r *rank.Request) []rank.Candida
 	return found
 }
 
-// words are words of one term each, the first ones the weightiest.
+// words returns words of one term each, with falling weights.
 func words(terms ...string) []rank.Word {
 	var all []rank.Word
 	for i, t := range terms {

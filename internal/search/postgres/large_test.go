@@ -14,7 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// outgrow makes the tenant's collection one that is too large for exact search.
+// outgrow makes the tenant's collection too large for exact search and builds its
+// indexes.
 func (f *fixture) outgrow(id tenant) {
 	f.Helper()
 	f.exec("update search_settings set exact_passages = 100")
@@ -24,9 +25,9 @@ func (f *fixture) outgrow(id tenant) {
 	f.exec("analyze passage_index")
 }
 
-func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
+func TestTheIndexOfLexemesFindsTheSameAsAScan(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, postgres.Options{Whole: 10, LookUps: 1200})
+	f := newFixture(t, postgres.Options{FullScan: 10, LookupBudget: 1200})
 	random := rand.New(rand.NewPCG(23, 24))
 	id, other := f.tenant(), f.tenant()
 	for d := range 120 {
@@ -51,12 +52,12 @@ func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
 			terms := []string{fmt.Sprintf("w%02d", n), fmt.Sprintf("w%02d", 2*n), "nowhere"}
 			s := f.open(id, nil)
 			var a answer
-			for _, c := range f.candidates(s, &rank.Request{Words: words(terms...), Best: 1000}) {
+			for _, c := range f.candidates(s, &rank.Request{Words: words(terms...), TopLexical: 1000}) {
 				a.passages = append(a.passages, c.Passage)
 			}
 			slices.SortFunc(a.passages, func(x, y uuid.UUID) int { return slices.Compare(x[:], y[:]) })
 			var err error
-			if a.frequencies, err = s.Frequencies(t.Context(), terms); err != nil {
+			if a.frequencies, err = s.DocumentFrequencies(t.Context(), terms); err != nil {
 				t.Fatal(err)
 			}
 			s.Close(t.Context())
@@ -66,21 +67,21 @@ func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
 	}
 	before := ask()
 	f.outgrow(id)
-	f.exec("delete from collection_terms") // what was counted once and for all
-	found := 0
+	f.exec("delete from collection_terms") // the stored counts
+	total := 0
 	for n, after := range ask() {
-		found += len(after.passages)
+		total += len(after.passages)
 		if !slices.Equal(after.passages, before[n].passages) {
-			t.Errorf("question %d finds %d passages with the index and %d without, or others", n, len(after.passages), len(before[n].passages))
+			t.Errorf("query %d finds %d passages with the index, not the same as the %d without", n, len(after.passages), len(before[n].passages))
 		}
 		if !slices.Equal(after.frequencies, before[n].frequencies) {
-			t.Errorf("the words of question %d are in %d passages by the index, in %d without", n, after.frequencies, before[n].frequencies)
+			t.Errorf("frequencies of query %d = %d with the index, want %d", n, after.frequencies, before[n].frequencies)
 		}
 	}
-	if found == 0 {
-		t.Error("nothing was found")
+	if total == 0 {
+		t.Error("no passage was found")
 	}
-	// The plans are those that the functions are written for.
+	// The functions must use the index as often as they are written to.
 	tx, err := f.owner.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -106,14 +107,14 @@ func TestAnIndexOfLexemesFindsWhatLookingAtAllPassagesFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after-before != want || rows == 0 {
-			t.Errorf("%s looks into the index of lexemes %d times, not %d, for %d rows", statement, after-before, want, rows)
+			t.Errorf("%s scans the index of lexemes %d times for %d rows, want %d scans", statement, after-before, rows, want)
 		}
 	}
 }
 
-func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {
+func TestTheVectorIndexFindsAlmostTheSameAsAScan(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, postgres.Options{Whole: 10})
+	f := newFixture(t, postgres.Options{FullScan: 10})
 	random := rand.New(rand.NewPCG(21, 22))
 	id := f.tenant()
 	for d := range 600 {
@@ -126,29 +127,27 @@ func TestTheVectorIndexFindsWhatAnExactScanFinds(t *testing.T) {
 	for name, filter := range map[string]rank.Filter{
 		"all": {}, "half of them": *in(rank.FacetSection, "odd"), "one document in 200": *in(rank.FacetVersion, "v7"),
 	} {
-		left := all.left(&filter)
-		matched, wanted := 0, 0
+		selected := all.selected(&filter)
+		matched, expected := 0, 0
 		for range 20 {
-			r := &rank.Request{Vector: unit(random), Nearest: 20}
-			_, over := left.best(20, func(e *entry) float64 { return e.similarity(r.Vector) })
-			wanted += len(over)
+			r := &rank.Request{Vector: unit(random), TopSimilar: 20}
+			_, over := selected.best(20, func(e *entry) float64 { return e.similarity(r.Vector) })
+			expected += len(over)
 			s := f.open(id, &filter)
-			for _, found := range f.candidates(s, r) {
-				if over[found.Passage] {
+			for _, c := range f.candidates(s, r) {
+				if over[c.Passage] {
 					matched++
 				}
 			}
 			s.Close(t.Context())
 		}
-		if wanted == 0 || matched*100 < wanted*97 {
-			t.Errorf("%s: %d of %d are found", name, matched, wanted)
+		if expected == 0 || matched*100 < expected*97 {
+			t.Errorf("%s: %d of %d passages are found, want 97 %%", name, matched, expected)
 		}
 	}
 }
 
-// TestSimilarPassagesComeOutOfTheIndex makes sure that the plan is the one
-// that the function is written for.
-func TestSimilarPassagesComeOutOfTheIndex(t *testing.T) {
+func TestSimilarPassagesAreReadByOneScanOfTheVectorIndex(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, postgres.Options{})
 	random := rand.New(rand.NewPCG(21, 22))
@@ -162,32 +161,32 @@ func TestSimilarPassagesComeOutOfTheIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var found, before, scans int
-		walked := "select pg_stat_get_xact_numscans($1::regclass)"
+		var rows, before, after int
+		scans := "select pg_stat_get_xact_numscans($1::regclass)"
 		vectors := fmt.Sprintf("passage_index_vectors_%x", id.collection[:])
-		if err := tx.QueryRow(t.Context(), walked, vectors).Scan(&before); err != nil {
+		if err := tx.QueryRow(t.Context(), scans, vectors).Scan(&before); err != nil {
 			t.Fatal(err)
 		}
 		if _, err = tx.Exec(t.Context(), "select set_config('magpie.workspace', $1, true)", id.workspace.String()); err != nil {
 			t.Fatal(err)
 		}
 		if err := tx.QueryRow(t.Context(), `select count(*) from magpie_passages($1, $2, $3, '{}', 'test', $4::real[]::halfvec, 'near', null, null, 20)`,
-			id.workspace, id.collection, filter, unit(random)).Scan(&found); err != nil {
+			id.workspace, id.collection, filter, unit(random)).Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.QueryRow(t.Context(), walked, vectors).Scan(&scans); err != nil {
+		if err := tx.QueryRow(t.Context(), scans, vectors).Scan(&after); err != nil {
 			t.Fatal(err)
 		}
-		if found != want || scans != before+1 {
-			t.Errorf("%s: %d passages in %d scans of the vector index, want %d in one", filter, found, scans-before, want)
+		if rows != want || after != before+1 {
+			t.Errorf("%s: %d passages in %d scans of the vector index, want %d in one", filter, rows, after-before, want)
 		}
 		_ = tx.Rollback(context.Background())
 	}
 }
 
-func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
+func TestCommonWordsOfALargeCollectionOnlyAddToScores(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, postgres.Options{Whole: 1})
+	f := newFixture(t, postgres.Options{FullScan: 1})
 	random := rand.New(rand.NewPCG(23, 24))
 	id := f.tenant()
 	for i := range 600 {
@@ -200,44 +199,44 @@ func TestCommonWordsOfALargeCollectionOnlyScore(t *testing.T) {
 		}
 		f.put(id, id.record(random, fmt.Sprint(i), "Title", text))
 	}
-	found := func() int {
-		s := f.openWith(postgres.New(f.db.Pool, postgres.Options{LookUps: 320, Whole: 1}), id, nil)
+	count := func() int {
+		s := f.openWith(postgres.New(f.db.Pool, postgres.Options{LookupBudget: 320, FullScan: 1}), id, nil)
 		defer s.Close(t.Context())
-		return len(f.candidates(s, &rank.Request{Words: words("heron", "otter"), AverageBody: 3, Best: 600}))
+		return len(f.candidates(s, &rank.Request{Words: words("heron", "otter"), AverageBody: 3, TopLexical: 600}))
 	}
-	if got := found(); got != 600 {
-		t.Errorf("without indexes twice as many passages may be looked up, and %d of 600 are", got)
+	if got := count(); got != 600 {
+		t.Errorf("%d passages are found without indexes, want 600: the budget is doubled", got)
 	}
 	f.outgrow(id)
-	if got := found(); got != 40 {
-		t.Errorf("beside a word of 40 passages one of 600 may not be looked up, and %d are found", got)
+	if got := count(); got != 40 {
+		t.Errorf("%d passages are found with indexes, want the 40 of the rare word", got)
 	}
-	frugal := postgres.New(f.db.Pool, postgres.Options{LookUps: 50, Whole: 1})
+	frugal := postgres.New(f.db.Pool, postgres.Options{LookupBudget: 50, FullScan: 1})
 	for _, terms := range [][]string{{"otter", "walrus"}, {"water", "otter", "walrus"}, {"walrus"}, {"seal"}} {
-		r := &rank.Request{Words: words(terms...), AverageBody: 3, Best: 6}
-		ask := func(tier *postgres.Tier) (found []uuid.UUID) {
+		r := &rank.Request{Words: words(terms...), AverageBody: 3, TopLexical: 6}
+		find := func(tier *postgres.Tier) (passages []uuid.UUID) {
 			s := f.openWith(tier, id, nil)
 			defer s.Close(t.Context())
 			for _, c := range f.candidates(s, r) {
-				found = append(found, c.Passage)
+				passages = append(passages, c.Passage)
 			}
-			slices.SortFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-			return found
+			slices.SortFunc(passages, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+			return passages
 		}
-		if want, got := ask(f.tier), ask(frugal); !slices.Equal(got, want) {
-			t.Errorf("%q: with few look-ups %d passages are found, not the same as the %d with many", terms, len(got), len(want))
+		if want, got := find(f.tier), find(frugal); !slices.Equal(got, want) {
+			t.Errorf("%q: %d passages are found with a small budget, not the same as the %d with a large one", terms, len(got), len(want))
 		}
 	}
-	// A phrase of common words is looked up beside a rare word.
+	// A phrase of common words is looked up together with a rare word.
 	phrase := &rank.Filter{Phrases: []rank.Phrase{{{"otter"}, {"water"}}}}
 	s := f.openWith(frugal, id, phrase)
-	if found := f.candidates(s, &rank.Request{Words: words("passage7", "otter", "water"), AverageBody: 3, Best: 6}); len(found) != 6 {
-		t.Errorf("a phrase and a rare word find %d passages", len(found))
+	if found := f.candidates(s, &rank.Request{Words: words("passage7", "otter", "water"), AverageBody: 3, TopLexical: 6}); len(found) != 6 {
+		t.Errorf("a phrase and a rare word find %d passages, want 6", len(found))
 	}
 	s.Close(t.Context())
-	// Words of which none is rare find passages that have several of them.
+	// Without a rare word, passages with several of the words are found.
 	s = f.openWith(frugal, id, nil)
-	if found := f.candidates(s, &rank.Request{Words: words("otter", "water"), AverageBody: 3, Best: 6}); len(found) != 6 {
-		t.Errorf("common words find %d passages", len(found))
+	if found := f.candidates(s, &rank.Request{Words: words("otter", "water"), AverageBody: 3, TopLexical: 6}); len(found) != 6 {
+		t.Errorf("common words find %d passages, want 6", len(found))
 	}
 }

@@ -9,26 +9,24 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// walkUpTo is how many entries of the index of lexemes may be walked for two
-// words that stand together, in look-ups of the budget. An entry costs a
-// fraction of what a passage costs.
-const walkUpTo = 3
+// maxWalk is the number of entries of the index of lexemes that may be walked for a pair
+// of words, relative to the budget. An entry costs a fraction of a passage.
+const maxWalk = 3
 
-// together is how much likelier two words of a question are to stand in one
-// passage than words that have nothing to do with each other.
-const together = 4
+// cooccurrence is the factor by which two words of a query are likelier to occur in one
+// passage than unrelated words.
+const cooccurrence = 4
 
-// lookUp writes the query over lexemes by which passages are looked up: "" for
-// none. The rarest words are taken until the budget is spent; what is left of it
-// goes to passages that have two of the commoner ones. Where next to nothing fits
-// the budget, passages with as many of the other words as it takes are looked up,
-// too.
-func (s *Source) lookUp(words []rank.Word, budget int) string {
+// wordLookup returns the tsquery that looks up passages by words, "" for none. It takes
+// the rarest words until the budget is spent, then pairs of commoner words. If almost
+// none of the budget can be spent so, it adds the conjunction of as many words as bring
+// the number of passages below the budget.
+func (s *Source) wordLookup(words []rank.Word, budget int) string {
 	order := make([]int, 0, len(words))
 	cost := make([]float64, len(words))
 	for i := range words {
 		for _, term := range words[i].Terms {
-			cost[i] += float64(s.counts[term])
+			cost[i] += float64(s.frequencies[term])
 		}
 		if cost[i] > 0 {
 			order = append(order, i)
@@ -48,19 +46,19 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 	}
 	passages := float64(max(s.state.passages, 1))
 	for n, i := range order {
-		if cost[i] > walkUpTo*float64(budget) {
+		if cost[i] > maxWalk*float64(budget) {
 			break
 		}
 		for _, j := range order[n+1:] {
-			if both := min(together*cost[i]*cost[j]/passages, cost[i]); both <= left {
+			if both := min(cooccurrence*cost[i]*cost[j]/passages, cost[i]); both <= left {
 				left -= both
 				parts = append(parts, "(("+anyOf(words[i].Terms)+") & ("+anyOf(words[j].Terms)+"))")
 			}
 		}
 	}
-	// A few passages of one rare word are no answer to a question of many.
+	// A few passages with one rare word do not answer a query of many words.
 	if len(order) > 0 && left > 0.9*float64(budget) {
-		parts = append(parts, "("+allOf(words, order, cost, passages, left)+")")
+		parts = append(parts, "("+conjunction(words, order, cost, passages, left)+")")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -68,37 +66,36 @@ func (s *Source) lookUp(words []rank.Word, budget int) string {
 	return strings.Join(parts, " | ")
 }
 
-// allOf asks for passages that have as many of the rarest words as bring their
-// number down to the budget.
-func allOf(words []rank.Word, order []int, cost []float64, passages, budget float64) string {
-	left := cost[order[0]]
+// conjunction returns the tsquery for passages with all of the rarest words, as many as
+// bring the estimated number of passages below the budget.
+func conjunction(words []rank.Word, order []int, cost []float64, passages, budget float64) string {
+	estimate := cost[order[0]]
 	parts := []string{"(" + anyOf(words[order[0]].Terms) + ")"}
 	for _, i := range order[1:] {
-		if left <= budget {
+		if estimate <= budget {
 			break
 		}
-		left *= min(0.5, together*cost[i]/passages)
+		estimate *= min(0.5, cooccurrence*cost[i]/passages)
 		parts = append(parts, "("+anyOf(words[i].Terms)+")")
 	}
 	return strings.Join(parts, " & ")
 }
 
-// lookUpPhrases writes the query for the phrases that every passage must have,
-// where they are rare enough to be looked up whatever else is asked: "" where
-// there are none, or too many passages may have them.
-func (s *Source) lookUpPhrases(ctx context.Context, budget int) (string, error) {
+// phraseLookup returns the tsquery that looks up the phrases which every passage must
+// have. It is "" if there are none, or if too many passages may have them.
+func (s *Source) phraseLookup(ctx context.Context, budget int) (string, error) {
 	rarest := -1
 	for _, p := range s.phrases {
 		for _, terms := range p {
-			if err := s.count(ctx, terms); err != nil {
+			if err := s.readFrequencies(ctx, terms); err != nil {
 				return "", err
 			}
 			n := 0
 			for _, t := range terms {
-				n += s.counts[t]
+				n += s.frequencies[t]
 			}
 			if len(p) > 1 {
-				n /= together // words do not always stand in a row
+				n /= cooccurrence // the words of a phrase also occur apart
 			}
 			if rarest < 0 || n < rarest {
 				rarest = n
@@ -108,5 +105,5 @@ func (s *Source) lookUpPhrases(ctx context.Context, budget int) (string, error) 
 	if rarest < 0 || rarest > budget {
 		return "", nil
 	}
-	return phrases(s.phrases, " & "), nil
+	return phraseQuery(s.phrases, " & "), nil
 }

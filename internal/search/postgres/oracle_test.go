@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// oracle is every passage of a collection, looked at one by one.
+// oracle is all passages of a collection, for answers by brute force.
 type oracle []*entry
 
 type entry struct {
@@ -69,8 +69,8 @@ func (f *fixture) oracle(id tenant) oracle {
 	return all
 }
 
-// left are the passages that a filter leaves.
-func (o oracle) left(f *rank.Filter) oracle {
+// selected returns the passages that a filter selects.
+func (o oracle) selected(f *rank.Filter) oracle {
 	var out oracle
 	for _, e := range o {
 		if e.passes(f) {
@@ -95,14 +95,14 @@ func (e *entry) passes(f *rank.Filter) bool {
 		return false
 	}
 	for _, p := range f.Phrases {
-		if !e.says(p) {
+		if !e.contains(p) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(f.Excluded, e.says)
+	return !slices.ContainsFunc(f.Excluded, e.contains)
 }
 
-// values are those of a document by facet.
+// values returns the values of a document by facet.
 func (e *entry) values() map[rank.Facet][]string {
 	return map[rank.Facet][]string{
 		rank.FacetSection: {e.section}, rank.FacetVersion: {e.version}, rank.FacetLanguage: {e.language}, rank.FacetDocType: {e.docType},
@@ -110,19 +110,19 @@ func (e *entry) values() map[rank.Facet][]string {
 	}
 }
 
-// has tells whether the document has one of the wanted values of each facet.
+// has reports whether the document has one of the filter's values of each facet.
 func (e *entry) has(f *rank.Filter) bool {
 	for facet, have := range e.values() {
-		wanted := f.Values[facet]
-		if len(wanted) > 0 && !slices.ContainsFunc(have, func(v string) bool { return slices.Contains(wanted, v) }) {
+		values := f.Values[facet]
+		if len(values) > 0 && !slices.ContainsFunc(have, func(v string) bool { return slices.Contains(values, v) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// says tells whether a phrase stands in one field.
-func (e *entry) says(p rank.Phrase) bool {
+// contains reports whether the passage contains a phrase within one field.
+func (e *entry) contains(p rank.Phrase) bool {
 	at := func(terms []string) map[uint16]bool {
 		all := make(map[uint16]bool)
 		for _, t := range terms {
@@ -145,22 +145,22 @@ func (e *entry) says(p rank.Phrase) bool {
 	return false
 }
 
-func (e *entry) hits(r *rank.Request) (hits []rank.Hit) {
-	for w := range r.Words[:r.Report] {
+func (e *entry) matches(r *rank.Request) (matches []rank.Match) {
+	for w := range r.Words[:r.MatchWords] {
 		for _, t := range r.Words[w].Terms {
 			for _, p := range e.lexemes[t] {
-				hits = append(hits, rank.Hit{Word: uint16(w), Position: p})
+				matches = append(matches, rank.Match{Word: uint16(w), Position: p})
 			}
 		}
 	}
-	slices.SortFunc(hits, func(a, b rank.Hit) int {
+	slices.SortFunc(matches, func(a, b rank.Match) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Word, b.Word))
 	})
-	return hits
+	return matches
 }
 
 func (e *entry) lexical(r *rank.Request) (score float64) {
-	norm := rank.BodyNorm(e.words[index.FieldBody], r.AverageBody)
+	norm := rank.LengthNorm(e.words[index.FieldBody], r.AverageBody)
 	for _, w := range r.Words {
 		var c rank.Counts
 		body := 0
@@ -179,7 +179,7 @@ func (e *entry) lexical(r *rank.Request) (score float64) {
 			}
 		}
 		c.Body = uint8(min(body, rank.MaxBody))
-		score += w.Weight * rank.Damped(c, norm)
+		score += w.Weight * rank.Saturation(c, norm)
 	}
 	return score
 }
@@ -195,7 +195,7 @@ func (e *entry) similarity(vector []float32) float64 {
 	return dot
 }
 
-// best is the score of place n of a list, and the passages over it.
+// best returns the score at place n, and the passages above it.
 func (o oracle) best(n int, score func(*entry) float64) (least float64, over map[uuid.UUID]bool) {
 	all := make([]float64, 0, len(o))
 	for _, e := range o {
@@ -217,5 +217,6 @@ func (o oracle) best(n int, score func(*entry) float64) (least float64, over map
 	return least, over
 }
 
-// tolerance is what the database's half precision makes of a similarity.
+// tolerance bounds the rounding error of similarities, which the database stores in half
+// precision.
 const tolerance = 2e-3

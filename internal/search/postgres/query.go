@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Query runs a statement in the search's own transaction, so that it sees the
-// moment that the search sees, with the row-level security set to the workspace.
+// Query runs a query in the transaction of the search: with its snapshot of the
+// database, and with row-level security set to the workspace.
 func (s *Source) Query(ctx context.Context, read func(pgx.Rows) error, sql string, arguments ...any) error {
-	return s.ask(ctx, func(b *pgx.Batch) { b.Queue(sql, arguments...).Query(read) })
+	return s.query(ctx, func(b *pgx.Batch) { b.Queue(sql, arguments...).Query(read) })
 }
 
-// Collection is the collection that the source is of.
+// Collection returns the collection of the source.
 func (s *Source) Collection() uuid.UUID { return s.collection }

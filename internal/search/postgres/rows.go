@@ -19,73 +19,74 @@ import (
 
 var errRow = errors.New("a passage's row cannot be read")
 
-// placeOf is the number for a place (tid), which is a candidate's Ref.
-func placeOf(raw []byte) (uint64, error) {
+// refOf returns the Ref of a candidate with a row id (tid) in binary form.
+func refOf(raw []byte) (uint64, error) {
 	if len(raw) != 6 {
 		return 0, errRow
 	}
 	return uint64(binary.BigEndian.Uint32(raw))<<16 | uint64(binary.BigEndian.Uint16(raw[4:])), nil
 }
 
-func placesOf(passages []rank.Candidate) []pgtype.TID {
+// tidsOf returns the row ids of candidates.
+func tidsOf(passages []rank.Candidate) []pgtype.TID {
 	out := make([]pgtype.TID, len(passages))
 	for i := range passages {
 		r := passages[i].Ref
-		out[i] = pgtype.TID{BlockNumber: uint32(r >> 16), OffsetNumber: uint16(r), Valid: true} //nolint:gosec // as placeOf packs them
+		out[i] = pgtype.TID{BlockNumber: uint32(r >> 16), OffsetNumber: uint16(r), Valid: true} //nolint:gosec // as refOf packs them
 	}
 	return out
 }
 
-// gathering scores the passages of one request as their rows come in.
-type gathering struct {
-	request *rank.Request
-	words   map[string]int // by term
-	terms   []string
-	found   []rank.Candidate
-	at      map[uint64]int
-	hits    []rank.Hit
-	tallies []tally
-	touched []int
+// A collector scores the passages of one request as their rows arrive.
+type collector struct {
+	request    *rank.Request
+	words      map[string]int // by term
+	terms      []string
+	candidates []rank.Candidate
+	index      map[uint64]int // of candidates, by Ref
+	matches    []rank.Match
+	counts     []fieldCounts // by word
+	wordsFound []int         // words of the current passage
 }
 
-func newGathering(r *rank.Request) *gathering {
-	g := &gathering{
-		request: r, words: make(map[string]int), at: make(map[uint64]int), tallies: make([]tally, len(r.Words)), terms: []string{},
+func newCollector(r *rank.Request) *collector {
+	c := &collector{
+		request: r, words: make(map[string]int), index: make(map[uint64]int), counts: make([]fieldCounts, len(r.Words)), terms: []string{},
 	}
 	for i := range r.Words {
 		for _, t := range r.Words[i].Terms {
-			g.words[t] = i
-			g.terms = append(g.terms, t)
+			c.words[t] = i
+			c.terms = append(c.terms, t)
 		}
 	}
-	return g
+	return c
 }
 
-// postgresEpoch is what timestamps are counted from, in Unix seconds.
+// postgresEpoch is the epoch of PostgreSQL's timestamps in Unix seconds.
 const postgresEpoch = 946684800
 
-// read takes rows of magpie_passages. It reads the wire format itself:
-// thousands of rows come, and each is looked at once.
-func (g *gathering) read(rows pgx.Rows) error {
+// readPassages reads rows of magpie_passages. It decodes the wire format itself, because
+// there are thousands of rows.
+func (c *collector) readPassages(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
 		raw := rows.RawValues()
 		if len(raw) != 11 || len(raw[1]) != 16 || len(raw[2]) != 16 {
 			return errRow
 		}
-		place, err := placeOf(raw[0])
+		ref, err := refOf(raw[0])
 		if err != nil {
 			return err
 		}
-		c := rank.Candidate{Passage: uuid.UUID(raw[1]), Document: uuid.UUID(raw[2]), Ordinal: integer(raw[3]), Ref: place}
-		for f := range c.Words {
-			c.Words[f] = integer(raw[4+f])
+		p := rank.Candidate{Passage: uuid.UUID(raw[1]), Document: uuid.UUID(raw[2]), Ordinal: integer(raw[3]), Ref: ref}
+		for f := range p.FieldWords {
+			p.FieldWords[f] = integer(raw[4+f])
 		}
 		if len(raw[8]) == 8 {
-			c.Time = int64(binary.BigEndian.Uint64(raw[8])) //nolint:gosec // microseconds
-			c.Time = floorDiv(c.Time, int64(time.Second/time.Microsecond)) + postgresEpoch
+			micros := int64(binary.BigEndian.Uint64(raw[8])) //nolint:gosec // microseconds
+			p.Time = floorDiv(micros, int64(time.Second/time.Microsecond)) + postgresEpoch
 		}
-		if err := g.add(&c, raw[9], raw[10]); err != nil {
+		if err := c.add(&p, raw[9], raw[10]); err != nil {
 			return err
 		}
 	}
@@ -95,87 +96,87 @@ func (g *gathering) read(rows pgx.Rows) error {
 	return nil
 }
 
-// readAgain takes rows of magpie_hits, of passages that the request has.
-func (g *gathering) readAgain(rows pgx.Rows) error {
+// readMatches reads rows of magpie_hits, for the candidates that the request rescores.
+func (c *collector) readMatches(rows pgx.Rows) error {
 	defer rows.Close()
-	also := make(map[uint64]*rank.Candidate, len(g.request.Also))
-	for i := range g.request.Also {
-		also[g.request.Also[i].Ref] = &g.request.Also[i]
+	earlier := make(map[uint64]*rank.Candidate, len(c.request.Rescore))
+	for i := range c.request.Rescore {
+		earlier[c.request.Rescore[i].Ref] = &c.request.Rescore[i]
 	}
 	for rows.Next() {
 		raw := rows.RawValues()
 		if len(raw) != 3 {
 			return errRow
 		}
-		place, err := placeOf(raw[0])
+		ref, err := refOf(raw[0])
 		if err != nil {
 			return err
 		}
-		known := also[place]
-		if known == nil {
+		e := earlier[ref]
+		if e == nil {
 			return errRow
 		}
-		c := rank.Candidate{
-			Passage: known.Passage, Document: known.Document, Ordinal: known.Ordinal, Words: known.Words, Time: known.Time, Ref: place,
+		p := rank.Candidate{
+			Passage: e.Passage, Document: e.Document, Ordinal: e.Ordinal, FieldWords: e.FieldWords, Time: e.Time, Ref: ref,
 		}
-		if err := g.add(&c, raw[1], raw[2]); err != nil {
+		if err := c.add(&p, raw[1], raw[2]); err != nil {
 			return err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read passages again: %w", err)
+		return fmt.Errorf("read matches: %w", err)
 	}
 	return nil
 }
 
-// add takes a candidate, with its hits and its similarity as they were sent,
-// unless it has been found before.
-func (g *gathering) add(c *rank.Candidate, hits index.Lexemes, similarity []byte) error {
-	if _, seen := g.at[c.Ref]; seen {
+// add scores a passage and adds it to the candidates, unless it is one already. lexemes
+// and similarity are in wire format.
+func (c *collector) add(p *rank.Candidate, lexemes index.Lexemes, similarity []byte) error {
+	if _, seen := c.index[p.Ref]; seen {
 		return nil
 	}
-	c.Similarity = math.NaN()
+	p.Similarity = math.NaN()
 	if len(similarity) == 8 {
-		c.Similarity = math.Float64frombits(binary.BigEndian.Uint64(similarity))
+		p.Similarity = math.Float64frombits(binary.BigEndian.Uint64(similarity))
 	}
-	if err := g.score(c, hits); err != nil {
+	if err := c.score(p, lexemes); err != nil {
 		return err
 	}
-	g.at[c.Ref] = len(g.found)
-	g.found = append(g.found, *c)
+	c.index[p.Ref] = len(c.candidates)
+	c.candidates = append(c.candidates, *p)
 	return nil
 }
 
-// score reads the hits of a candidate and rates its words.
-func (g *gathering) score(c *rank.Candidate, lexemes index.Lexemes) error {
-	from := len(g.hits)
-	g.touched = g.touched[:0]
+// score sets the matches and the lexical score of a passage.
+func (c *collector) score(p *rank.Candidate, lexemes index.Lexemes) error {
+	first := len(c.matches)
+	c.wordsFound = c.wordsFound[:0]
 	err := lexemes.Each(func(term []byte, positions []uint16) {
-		word, ok := g.words[string(term)]
+		word, ok := c.words[string(term)]
 		if !ok {
 			return
 		}
-		if !slices.Contains(g.touched, word) {
-			g.touched = append(g.touched, word)
-			g.tallies[word] = tally{}
+		if !slices.Contains(c.wordsFound, word) {
+			c.wordsFound = append(c.wordsFound, word)
+			c.counts[word] = fieldCounts{}
 		}
-		for _, p := range positions {
-			g.tallies[word].add(index.FieldOf(p))
-			if word < g.request.Report {
-				g.hits = append(g.hits, rank.Hit{Word: uint16(word), Position: p}) //nolint:gosec // at most rank.MaxWords
+		for _, position := range positions {
+			c.counts[word].add(index.FieldOf(position))
+			if word < c.request.MatchWords {
+				c.matches = append(c.matches, rank.Match{Word: uint16(word), Position: position}) //nolint:gosec // at most rank.MaxWords
 			}
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("read a passage's lexemes: %w", err)
 	}
-	slices.Sort(g.touched) // sums of the same words are the same numbers
-	norm := rank.BodyNorm(c.Words[index.FieldBody], g.request.AverageBody)
-	for _, word := range g.touched {
-		c.Lexical += g.request.Words[word].Weight * rank.Damped(g.tallies[word].counts(), norm)
+	slices.Sort(c.wordsFound) // the order of the sum affects its last digits
+	norm := rank.LengthNorm(p.FieldWords[index.FieldBody], c.request.AverageBody)
+	for _, word := range c.wordsFound {
+		p.Lexical += c.request.Words[word].Weight * rank.Saturation(c.counts[word].counts(), norm)
 	}
-	c.Hits = g.hits[from:len(g.hits):len(g.hits)]
-	slices.SortFunc(c.Hits, func(a, b rank.Hit) int {
+	p.Matches = c.matches[first:len(c.matches):len(c.matches)]
+	slices.SortFunc(p.Matches, func(a, b rank.Match) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Word, b.Word))
 	})
 	return nil
@@ -196,13 +197,14 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// byLexical orders candidates by what their words say, then by id.
-func byLexical(a, b *rank.Candidate) int {
+// compareLexical orders candidates by falling lexical score, then by id.
+func compareLexical(a, b *rank.Candidate) int {
 	return cmp.Or(cmp.Compare(b.Lexical, a.Lexical), slices.Compare(a.Passage[:], b.Passage[:]))
 }
 
-// bySimilarity orders candidates by similarity, then by id, unknown ones last.
-func bySimilarity(a, b *rank.Candidate) int {
+// compareSimilarity orders candidates by falling similarity, then by id. Candidates
+// without a similarity come last.
+func compareSimilarity(a, b *rank.Candidate) int {
 	if x, y := math.IsNaN(a.Similarity), math.IsNaN(b.Similarity); x != y {
 		if x {
 			return 1

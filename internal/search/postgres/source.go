@@ -13,8 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Source is one collection as a search sees it; it implements rank.Source. It
-// holds a connection, and a transaction from the first question on.
+// A Source is one collection during one search. It holds a connection, and a
+// transaction from the first query on.
 type Source struct {
 	tier       *Tier
 	conn       *pgxpool.Conn
@@ -26,43 +26,42 @@ type Source struct {
 	phrases    []rank.Phrase // of the filter
 	begun      bool
 	state      state
-	left       *leaves // once it has been looked up
+	selection  *selection // nil until it is read
 
-	counts map[string]int // how many passages a term stands in, as far as asked
+	frequencies map[string]int // document frequencies read so far
 }
 
 var _ rank.Source = (*Source)(nil)
 
-// state is what the transaction sees of the collection.
+// state is the collection's state in the transaction.
 type state struct {
 	documents, passages, words, change int64
-	exact                              int64 // up to so many passages no index is used
-	counted                            int64 // passages when common words were counted; 0: never
+	exact                              int64 // largest number of passages that are searched without indexes
+	counted                            int64 // passages when the frequencies of common words were counted; 0 for never
 	model                              string
-	dimensions                         int // of the vector index, 0 when there is none
+	dimensions                         int // of the vector index, 0 for none
 }
 
-const readState = `select coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0), coalesce(s.change_number, 0),
+const stateQuery = `select coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0), coalesce(s.change_number, 0),
 		e.exact_passages, coalesce(x.passages, 0), coalesce(x.model, ''), coalesce(x.dimensions, 0)
 	from search_settings e
 	left join collection_state s on s.collection_id = $1 and s.workspace_id = $2
 	left join search_indexes x on x.collection_id = $1 and x.workspace_id = $2`
 
-// ask sends questions in one round trip, with the transaction's beginning
-// before the first of all.
-func (s *Source) ask(ctx context.Context, questions ...func(*pgx.Batch)) error {
+// query sends statements in one round trip. The first call begins the transaction.
+func (s *Source) query(ctx context.Context, statements ...func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	if !s.begun {
 		b.Queue("begin isolation level repeatable read read only")
 		b.Queue("select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true)",
 			s.workspace.String(), fmt.Sprintf("%dms", s.tier.opt.Timeout.Milliseconds()))
-		b.Queue(readState, s.collection, s.workspace).QueryRow(func(row pgx.Row) error {
+		b.Queue(stateQuery, s.collection, s.workspace).QueryRow(func(row pgx.Row) error {
 			v := &s.state
 			return row.Scan(&v.documents, &v.passages, &v.words, &v.change, &v.exact, &v.counted, &v.model, &v.dimensions)
 		})
 	}
-	for _, q := range questions {
-		q(b)
+	for _, add := range statements {
+		add(b)
 	}
 	if b.Len() == 0 {
 		return nil
@@ -71,14 +70,14 @@ func (s *Source) ask(ctx context.Context, questions ...func(*pgx.Batch)) error {
 	return s.conn.SendBatch(ctx, b).Close()
 }
 
-// Close ends the transaction and gives the connection back, also when the
-// context has ended. Nothing may be asked after it.
+// Close ends the transaction and returns the connection to the pool, even if the
+// context is done. The source must not be used afterwards.
 func (s *Source) Close(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
 	if s.conn.Conn().PgConn().TxStatus() != 'I' {
-		// The pool closes the connection should this fail.
+		// If this fails the pool closes the connection.
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_, _ = s.conn.Exec(end, "rollback")
@@ -87,21 +86,21 @@ func (s *Source) Close(ctx context.Context) {
 	s.conn = nil
 }
 
-// With is the same collection at the same moment through another filter. It
-// goes on on the connection of s, which stays the one to close.
+// With returns the collection in the same transaction through another filter. The
+// result shares the connection of s, and only s must be closed.
 func (s *Source) With(ctx context.Context, f *rank.Filter) (*Source, error) {
 	filter, err := filterJSON(f)
 	if err != nil {
-		return nil, fmt.Errorf("look through another filter: %w", err)
+		return nil, fmt.Errorf("change the filter: %w", err)
 	}
 	if !s.begun {
-		if err := s.ask(ctx); err != nil {
-			return nil, fmt.Errorf("look through another filter: %w", err)
+		if err := s.query(ctx); err != nil {
+			return nil, fmt.Errorf("change the filter: %w", err)
 		}
 	}
 	other := &Source{
 		tier: s.tier, conn: s.conn, workspace: s.workspace, collection: s.collection, model: s.model, generation: s.generation,
-		filter: filter, begun: true, state: s.state, counts: make(map[string]int),
+		filter: filter, begun: true, state: s.state, frequencies: make(map[string]int),
 	}
 	if f != nil {
 		other.phrases = f.Phrases
@@ -111,60 +110,60 @@ func (s *Source) With(ctx context.Context, f *rank.Filter) (*Source, error) {
 
 // Statistics implements rank.Source.
 func (s *Source) Statistics(ctx context.Context) (rank.Statistics, error) {
-	if err := s.ask(ctx); err != nil {
-		return rank.Statistics{}, fmt.Errorf("count a collection: %w", err)
+	if err := s.query(ctx); err != nil {
+		return rank.Statistics{}, fmt.Errorf("read the collection's counters: %w", err)
 	}
 	return rank.Statistics{Documents: int(s.state.documents), Passages: int(s.state.passages), BodyWords: s.state.words}, nil
 }
 
-// leaves is what a filter leaves of a collection.
-type leaves struct {
+// selection is what a filter selects of a collection.
+type selection struct {
 	passages  int64
-	documents []uuid.UUID // all of them when their passages are few, else nil
+	documents []uuid.UUID // all of them if they have at most Options.FullScan passages, else nil
 }
 
-type leavesKey struct {
+type selectionKey struct {
 	collection uuid.UUID
 	change     int64
 	filter     string
 }
 
-// prepare looks up what the filter leaves, so that few passages are looked at
-// one by one. What it finds stays true until the collection changes.
-func (s *Source) prepare(ctx context.Context) error {
-	if s.left != nil {
+// readSelection reads what the filter selects. The tier caches the selection until the
+// collection changes.
+func (s *Source) readSelection(ctx context.Context) error {
+	if s.selection != nil {
 		return nil
 	}
 	if !s.begun {
-		if err := s.ask(ctx); err != nil {
-			return fmt.Errorf("count a collection: %w", err)
+		if err := s.query(ctx); err != nil {
+			return fmt.Errorf("read the collection's counters: %w", err)
 		}
 	}
-	if s.filter == noFilter && s.state.passages > int64(s.tier.opt.Whole) {
-		s.left = &leaves{passages: s.state.passages}
+	if s.filter == noFilter && s.state.passages > int64(s.tier.opt.FullScan) {
+		s.selection = &selection{passages: s.state.passages}
 		return nil
 	}
-	key := leavesKey{s.collection, s.state.change, s.filter}
-	if found, ok := s.tier.leaves.get(key); ok {
-		s.left = &found
+	key := selectionKey{s.collection, s.state.change, s.filter}
+	if cached, ok := s.tier.selections.get(key); ok {
+		s.selection = &cached
 		return nil
 	}
-	var found leaves
-	err := s.ask(ctx, func(b *pgx.Batch) {
-		b.Queue("select passages, documents from magpie_filtered($1, $2, $3, $4)", s.workspace, s.collection, s.filter, s.tier.opt.Whole).
+	var v selection
+	err := s.query(ctx, func(b *pgx.Batch) {
+		b.Queue("select passages, documents from magpie_filtered($1, $2, $3, $4)", s.workspace, s.collection, s.filter, s.tier.opt.FullScan).
 			QueryRow(func(row pgx.Row) error {
-				err := row.Scan(&found.passages, &found.documents)
+				err := row.Scan(&v.passages, &v.documents)
 				if errors.Is(err, pgx.ErrNoRows) { // another workspace's collection
-					found.documents = []uuid.UUID{}
+					v.documents = []uuid.UUID{}
 					return nil
 				}
 				return err
 			})
 	})
 	if err != nil {
-		return fmt.Errorf("look up what a filter leaves: %w", err)
+		return fmt.Errorf("apply the filter: %w", err)
 	}
-	s.tier.leaves.put(key, found)
-	s.left = &found
+	s.tier.selections.put(key, v)
+	s.selection = &v
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// vocabulary has words that the analyzer leaves as they are.
+// vocabulary returns words that the analyzer does not change.
 func vocabulary() []string { return names("w", 60) }
 
-// crowd stores documents of random words with random fields, some of which are
-// deleted again, next to another collection of the same words.
+// crowd stores documents of random words with random fields, deletes some of them, and
+// stores another collection of the same words.
 func (f *fixture) crowd(random *rand.Rand, documents int) tenant {
 	f.Helper()
 	id := f.tenant()
@@ -36,7 +36,7 @@ func (f *fixture) crowd(random *rand.Rand, documents int) tenant {
 		}
 		return b.String()
 	}
-	var gone []uuid.UUID
+	var deleted []uuid.UUID
 	for d := range documents {
 		var texts []string
 		for range 1 + random.IntN(5) {
@@ -69,25 +69,25 @@ func (f *fixture) crowd(random *rand.Rand, documents int) tenant {
 			f.exec("update documents set readers = $2 where id = $1", document, readers)
 		}
 		if random.IntN(8) == 0 {
-			gone = append(gone, document)
+			deleted = append(deleted, document)
 		}
 		r = other.record(random, fmt.Sprint(d), "Other", text(20))
 		f.put(other, r)
 	}
-	if _, err := f.index.SoftDelete(f.Context(), id.scope, index.Fence{}, gone); err != nil {
+	if _, err := f.index.SoftDelete(f.Context(), id.scope, index.Fence{}, deleted); err != nil {
 		f.Fatal(err)
 	}
 	return id
 }
 
-// in is the filter for values of one field.
+// in returns the filter for values of one facet.
 func in(facet rank.Facet, values ...string) *rank.Filter {
 	f := &rank.Filter{}
 	f.Values[facet] = values
 	return f
 }
 
-// filters are one of each kind, and all together.
+// filters returns a filter of each kind, and one with all conditions.
 func filters(o oracle) map[string]rank.Filter {
 	some := []uuid.UUID{o[0].document, o[len(o)/2].document, uuid.New()}
 	from, until := time.Date(2020, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2020, 8, 1, 0, 0, 0, 0, time.UTC)
@@ -125,7 +125,7 @@ func filters(o oracle) map[string]rank.Filter {
 func requests(random *rand.Rand) []*rank.Request {
 	var all []*rank.Request
 	for range 4 {
-		r := &rank.Request{AverageBody: 20, Best: 5 + random.IntN(40), Vector: unit(random), Nearest: 5 + random.IntN(20)}
+		r := &rank.Request{AverageBody: 20, TopLexical: 5 + random.IntN(40), Vector: unit(random), TopSimilar: 5 + random.IntN(20)}
 		for _, at := range random.Perm(len(vocabulary()))[:2+random.IntN(6)] {
 			terms := []string{vocabulary()[at]}
 			if random.IntN(3) == 0 {
@@ -138,21 +138,20 @@ func requests(random *rand.Rand) []*rank.Request {
 				r.Words[i].Terms[2] = fmt.Sprint("it's\\", i)
 			}
 		}
-		r.Report = random.IntN(len(r.Words) + 1)
+		r.MatchWords = random.IntN(len(r.Words) + 1)
 		all = append(all, r)
 	}
-	all[1].Vector, all[1].Nearest = nil, 0
-	all[2].Words, all[2].Best, all[2].Report = nil, 0, 0
-	all[3].Vector, all[3].Nearest = []float32{1, 0, 0}, 10 // of another length
+	all[1].Vector, all[1].TopSimilar = nil, 0
+	all[2].Words, all[2].TopLexical, all[2].MatchWords = nil, 0, 0
+	all[3].Vector, all[3].TopSimilar = []float32{1, 0, 0}, 10 // of another length
 	return all
 }
 
-// TestAnswersAreThoseOfANaiveSearch compares the tier with looking at every
-// passage, once where it may look at them one by one, and once where it must
-// look words and vectors up.
-func TestAnswersAreThoseOfANaiveSearch(t *testing.T) {
+// TestAnswersEqualBruteForce compares the tier with a scan of every passage: once where
+// the tier may scan, and once where it must look up words and vectors.
+func TestAnswersEqualBruteForce(t *testing.T) {
 	t.Parallel()
-	for name, opt := range map[string]postgres.Options{"whole": {Whole: 1 << 20, LookUps: 1 << 20}, "looked up": {Whole: 1, LookUps: 1 << 20}} {
+	for name, opt := range map[string]postgres.Options{"scan": {FullScan: 1 << 20, LookupBudget: 1 << 20}, "lookup": {FullScan: 1, LookupBudget: 1 << 20}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, opt)
@@ -160,24 +159,25 @@ func TestAnswersAreThoseOfANaiveSearch(t *testing.T) {
 			id := f.crowd(random, 150)
 			everything := f.oracle(id)
 			for kind, filter := range filters(everything) {
-				left := everything.left(&filter)
-				if (len(left) == 0) != slices.Contains([]string{"nothing", "no source", "unknown one"}, kind) {
-					t.Errorf("%s leaves %d passages, which tests nothing", kind, len(left))
+				selected := everything.selected(&filter)
+				if (len(selected) == 0) != slices.Contains([]string{"nothing", "no source", "unknown one"}, kind) {
+					t.Errorf("the filter %q selects %d passages, which tests nothing", kind, len(selected))
 				}
 				for n, r := range requests(random) {
 					s := f.open(id, &filter)
 					first := f.candidates(s, r)
-					compare(t, fmt.Sprintf("%s, request %d", kind, n), left, r, first)
-					// A second request with more words, another vector and all of the first answer.
+					compare(t, fmt.Sprintf("%s, request %d", kind, n), selected, r, first)
+					// The second request has other words and another vector, and rescores the
+					// first answer.
 					more := *r
 					more.Words = append(slices.Clone(r.Words), words(names("v", 1)...)...)
 					if n != 2 {
 						more.Words[0].Weight *= 2
-						more.Report = len(r.Words)
+						more.MatchWords = len(r.Words)
 					}
-					more.Vector, more.Nearest, more.Also = unit(random), 0, first
+					more.Vector, more.TopSimilar, more.Rescore = unit(random), 0, first
 					second := f.candidates(s, &more)
-					compare(t, fmt.Sprintf("%s, request %d, again", kind, n), left, &more, second)
+					compare(t, fmt.Sprintf("%s, request %d, rescored", kind, n), selected, &more, second)
 					s.Close(t.Context())
 				}
 			}
@@ -185,78 +185,78 @@ func TestAnswersAreThoseOfANaiveSearch(t *testing.T) {
 	}
 }
 
-// compare checks an answer against the passages that the filter leaves.
-func compare(t *testing.T, name string, left oracle, r *rank.Request, found []rank.Candidate) {
+// compare checks an answer against the passages that the filter selects.
+func compare(t *testing.T, name string, selected oracle, r *rank.Request, candidates []rank.Candidate) {
 	t.Helper()
-	byID := make(map[uuid.UUID]*entry, len(left))
-	for _, e := range left {
+	byID := make(map[uuid.UUID]*entry, len(selected))
+	for _, e := range selected {
 		byID[e.passage] = e
 	}
-	wanted := make(map[uuid.UUID]string)
+	required := make(map[uuid.UUID]string)
 	allowed := make(map[uuid.UUID]bool)
-	if r.Best > 0 && len(r.Words) > 0 {
-		least, over := left.best(r.Best, func(e *entry) float64 { return e.lexical(r) })
-		for _, e := range left {
+	if r.TopLexical > 0 && len(r.Words) > 0 {
+		least, over := selected.best(r.TopLexical, func(e *entry) float64 { return e.lexical(r) })
+		for _, e := range selected {
 			if s := e.lexical(r); s > 0 && s >= least-tolerance {
 				allowed[e.passage] = true
 				if over[e.passage] {
-					wanted[e.passage] = "one of the best by words"
+					required[e.passage] = "one of the best by words"
 				}
 			}
 		}
 	}
-	if r.Nearest > 0 && r.Vector != nil {
-		least, over := left.best(r.Nearest, func(e *entry) float64 { return e.similarity(r.Vector) })
-		for _, e := range left {
+	if r.TopSimilar > 0 && r.Vector != nil {
+		least, over := selected.best(r.TopSimilar, func(e *entry) float64 { return e.similarity(r.Vector) })
+		for _, e := range selected {
 			if s := e.similarity(r.Vector); !math.IsNaN(s) && s >= least-tolerance {
 				allowed[e.passage] = true
 				if over[e.passage] {
-					wanted[e.passage] = "one of the most similar"
+					required[e.passage] = "one of the most similar"
 				}
 			}
 		}
 	}
-	for _, c := range r.Also {
+	for _, c := range r.Rescore {
 		allowed[c.Passage] = true
-		wanted[c.Passage] = "asked for"
+		required[c.Passage] = "one to rescore"
 	}
-	if len(found) > r.Best+r.Nearest+len(r.Also) {
-		t.Errorf("%s: %d candidates for at most %d+%d+%d", name, len(found), r.Best, r.Nearest, len(r.Also))
+	if len(candidates) > r.TopLexical+r.TopSimilar+len(r.Rescore) {
+		t.Errorf("%s: %d candidates for at most %d+%d+%d", name, len(candidates), r.TopLexical, r.TopSimilar, len(r.Rescore))
 	}
 	seen := make(map[uuid.UUID]bool)
-	for _, c := range found {
+	for _, c := range candidates {
 		e := byID[c.Passage]
 		switch {
 		case e == nil:
-			t.Errorf("%s: passage %s is not one that the filter leaves", name, c.Passage)
+			t.Errorf("%s: the filter does not select passage %s", name, c.Passage)
 			continue
 		case seen[c.Passage]:
-			t.Errorf("%s: passage %s comes twice", name, c.Passage)
+			t.Errorf("%s: passage %s is a candidate twice", name, c.Passage)
 		case !allowed[c.Passage]:
-			t.Errorf("%s: passage %s was not asked for", name, c.Passage)
+			t.Errorf("%s: passage %s must not be a candidate", name, c.Passage)
 		}
 		seen[c.Passage] = true
 		want := rank.Candidate{
-			Passage: e.passage, Document: e.document, Ordinal: e.ordinal, Words: e.words, Lexical: c.Lexical,
-			Similarity: c.Similarity, Hits: e.hits(r), Ref: c.Ref,
+			Passage: e.passage, Document: e.document, Ordinal: e.ordinal, FieldWords: e.words, Lexical: c.Lexical,
+			Similarity: c.Similarity, Matches: e.matches(r), Ref: c.Ref,
 		}
 		if !e.time.IsZero() {
 			want.Time = e.time.Unix()
 		}
 		if diff := cmp.Diff(want, c, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }),
-			cmp.Comparer(func(a, b []rank.Hit) bool { return slices.Equal(a, b) })); diff != "" {
+			cmp.Comparer(func(a, b []rank.Match) bool { return slices.Equal(a, b) })); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 		if got := e.lexical(r); math.Abs(got-c.Lexical) > 1e-9 {
-			t.Errorf("%s: the words of passage %s score %f, not %f", name, c.Passage, got, c.Lexical)
+			t.Errorf("%s: Lexical of passage %s = %f, want %f", name, c.Passage, c.Lexical, got)
 		}
 		if got := e.similarity(r.Vector); math.Abs(got-c.Similarity) > tolerance || math.IsNaN(got) != math.IsNaN(c.Similarity) {
-			t.Errorf("%s: passage %s has the similarity %f, not %f", name, c.Passage, got, c.Similarity)
+			t.Errorf("%s: Similarity of passage %s = %f, want %f", name, c.Passage, c.Similarity, got)
 		}
 	}
-	for id, why := range wanted {
+	for id, reason := range required {
 		if !seen[id] {
-			t.Errorf("%s: passage %s is missing, %s", name, id, why)
+			t.Errorf("%s: passage %s is missing: it is %s", name, id, reason)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func TestACollectionOfAnotherWorkspaceIsEmpty(t *testing.T) {
 	mine, theirs := f.tenant(), f.tenant()
 	f.put(mine, mine.record(random, "a", "Otters", "otter"))
 	f.put(theirs, theirs.record(random, "a", "Otters", "otter"))
-	r := &rank.Request{Words: words("otter"), Best: 10, Vector: unit(random), Nearest: 10}
+	r := &rank.Request{Words: words("otter"), TopLexical: 10, Vector: unit(random), TopSimilar: 10}
 	if found := f.candidates(f.open(theirs, nil), r); len(found) != 1 {
-		t.Fatalf("their own search finds %d passages", len(found))
+		t.Fatalf("a source of the owning workspace finds %d passages, want 1", len(found))
 	}
 	s, err := f.tier.Open(t.Context(), mine.workspace, index.State{Collection: theirs.collection, Model: model}, nil)
 	if err != nil {
@@ -34,14 +34,14 @@ func TestACollectionOfAnotherWorkspaceIsEmpty(t *testing.T) {
 	if n, err := s.Statistics(t.Context()); err != nil || n != (rank.Statistics{}) {
 		t.Errorf("statistics: %+v, %v", n, err)
 	}
-	if n, err := s.Frequencies(t.Context(), []string{"otter"}); err != nil || n[0] != 0 {
+	if n, err := s.DocumentFrequencies(t.Context(), []string{"otter"}); err != nil || n[0] != 0 {
 		t.Errorf("frequencies: %v, %v", n, err)
 	}
 	if found := f.candidates(s, r); len(found) != 0 {
 		t.Errorf("candidates: %+v", found)
 	}
-	if c, err := s.Chance(t.Context(), r.Vector); err != nil || c.Sample != 0 {
-		t.Errorf("chance: %+v, %v", c, err)
+	if c, err := s.Background(t.Context(), r.Vector); err != nil || c.SampleSize != 0 {
+		t.Errorf("background: %+v, %v", c, err)
 	}
 	if found, err := s.Complete(t.Context(), "o", 10); err != nil || len(found) != 0 {
 		t.Errorf("completions: %q, %v", found, err)
@@ -52,17 +52,17 @@ func TestACollectionOfAnotherWorkspaceIsEmpty(t *testing.T) {
 	}
 }
 
-// TestTheFunctionsKeepToTheirWorkspace asks the functions that read the index as
-// the application would if its own code went wrong.
-func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
+// TestTheFunctionsAreBoundToTheWorkspace calls the database functions as a faulty
+// application might.
+func TestTheFunctionsAreBoundToTheWorkspace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, postgres.Options{})
 	random := rand.New(rand.NewPCG(1, 1))
 	mine, theirs := f.tenant(), f.tenant()
 	document := f.put(theirs, theirs.record(random, "a", "Otters", "otter"))
 	f.put(mine, mine.record(random, "a", "Otters", "otter"))
-	var place string
-	if err := f.owner.QueryRow(t.Context(), "select ctid::text from passage_index where document_id = $1", document).Scan(&place); err != nil {
+	var tid string
+	if err := f.owner.QueryRow(t.Context(), "select ctid::text from passage_index where document_id = $1", document).Scan(&tid); err != nil {
 		t.Fatal(err)
 	}
 	passages := func(way string) string {
@@ -75,9 +75,9 @@ func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
 		"documents":     passages("documents"),
 		"filtered":      "select coalesce(sum(passages), 0) from magpie_filtered($1, $2, '{}', 100)",
 		"frequencies":   "select coalesce(sum(passages), 0) from magpie_frequencies($1, $2, '{otter}', '{otter}', 100)",
-		"lexemes":       "select count(*) from magpie_lexemes($1, $2, array['" + place + "'::tid])",
-		"hits":          "select count(*) from magpie_hits($1, $2, array['" + place + "'::tid], '{otter}', 'test', '[1,0,0,0,0,0,0,0]')",
-		"embeddings":    "select count(*) from magpie_embeddings($1, $2, 'test', array['" + place + "'::tid])",
+		"lexemes":       "select count(*) from magpie_lexemes($1, $2, array['" + tid + "'::tid])",
+		"hits":          "select count(*) from magpie_hits($1, $2, array['" + tid + "'::tid], '{otter}', 'test', '[1,0,0,0,0,0,0,0]')",
+		"embeddings":    "select count(*) from magpie_embeddings($1, $2, 'test', array['" + tid + "'::tid])",
 		"vectors":       "select count(*) from magpie_vectors($1, $2, 'test', 100)",
 		"complete":      "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', false, 100, 100)",
 		"complete, all": "select count(*) from magpie_complete($1, $2, '{}', 'o:*', 'o', true, 100, 100)",
@@ -95,39 +95,39 @@ func TestTheFunctionsKeepToTheirWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if role != store.AppRole {
-			t.Fatalf("the application works as %s", role)
+			t.Fatalf("the application's role is %s, want %s", role, store.AppRole)
 		}
 		err = tx.QueryRow(t.Context(), sql, workspace, collection).Scan(&n)
 		return n, err
 	}
 	for name, sql := range calls {
 		if n, err := ask(sql, theirs.workspace.String(), theirs.workspace, theirs.collection); err != nil || n == 0 {
-			t.Errorf("%s: of one's own: %d, %v", name, n, err)
+			t.Errorf("%s: own collection: %d, %v", name, n, err)
 		}
 		if n, err := ask(sql, mine.workspace.String(), mine.workspace, theirs.collection); err != nil || n != 0 {
-			t.Errorf("%s: another's collection under one's own workspace: %d, %v", name, n, err)
+			t.Errorf("%s: another workspace's collection: %d, %v", name, n, err)
 		}
 		for _, c := range []struct {
 			setting   string
 			workspace uuid.UUID
 		}{{mine.workspace.String(), theirs.workspace}, {"", theirs.workspace}, {mine.workspace.String(), uuid.Nil}} {
 			n, err := ask(sql, c.setting, c.workspace, theirs.collection)
-			var refused *pgconn.PgError
-			if !errors.As(err, &refused) || refused.Code != "42501" {
+			var denied *pgconn.PgError
+			if !errors.As(err, &denied) || denied.Code != "42501" {
 				t.Errorf("%s: workspace %s while set to %q: %d, %v", name, c.workspace, c.setting, n, err)
 			}
 		}
 	}
-	// Places and documents of another collection are nothing, whoever asks.
+	// Row ids and documents of another workspace select nothing.
 	for _, name := range []string{"hits", "documents", "lexemes", "embeddings"} {
 		if n, err := ask(calls[name], mine.workspace.String(), mine.workspace, mine.collection); err != nil || n != 0 {
-			t.Errorf("%s: another's passages in one's own collection: %d, %v", name, n, err)
+			t.Errorf("%s: another workspace's passages in the own collection: %d, %v", name, n, err)
 		}
 	}
 	for _, internal := range []string{"magpie_reach($1, $2)", "magpie_live('{}') || $1::text || $2::text", "magpie_spoken('{}') || $1::text || $2::text"} {
 		_, err := ask("select length(("+internal+")::text)", mine.workspace.String(), mine.workspace, mine.collection)
-		var refused *pgconn.PgError
-		if !errors.As(err, &refused) || refused.Code != "42501" {
+		var denied *pgconn.PgError
+		if !errors.As(err, &denied) || denied.Code != "42501" {
 			t.Errorf("%s: %v", internal, err)
 		}
 	}

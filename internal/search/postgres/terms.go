@@ -47,25 +47,25 @@ func (s *Source) Vectors(ctx context.Context, passages []rank.Candidate) ([][]fl
 	return out, nil
 }
 
-// each asks for something of passages, by their places, which is the first
-// column, and calls f with the number of each passage and its row.
+// each runs a query whose last argument are the row ids of the passages and whose first
+// column is the row id. It calls f with the index of each passage and its row.
 func (s *Source) each(ctx context.Context, passages []rank.Candidate, sql string, args []any, f func(i int, rows pgx.Rows) error) error {
 	if len(passages) == 0 {
 		return nil
 	}
-	at := make(map[uint64][]int, len(passages))
+	indexes := make(map[uint64][]int, len(passages))
 	for i := range passages {
-		at[passages[i].Ref] = append(at[passages[i].Ref], i)
+		indexes[passages[i].Ref] = append(indexes[passages[i].Ref], i)
 	}
-	return s.ask(ctx, func(b *pgx.Batch) {
-		b.Queue(sql, append(args, placesOf(passages))...).Query(func(rows pgx.Rows) error {
+	return s.query(ctx, func(b *pgx.Batch) {
+		b.Queue(sql, append(args, tidsOf(passages))...).Query(func(rows pgx.Rows) error {
 			defer rows.Close()
 			for rows.Next() {
-				place, err := placeOf(rows.RawValues()[0])
+				ref, err := refOf(rows.RawValues()[0])
 				if err != nil {
 					return err
 				}
-				for _, i := range at[place] {
+				for _, i := range indexes[ref] {
 					if err := f(i, rows); err != nil {
 						return err
 					}
@@ -79,10 +79,10 @@ func (s *Source) each(ctx context.Context, passages []rank.Candidate, sql string
 func termCounts(lexemes index.Lexemes) ([]rank.TermCount, error) {
 	var out []rank.TermCount
 	err := lexemes.Each(func(term []byte, positions []uint16) {
-		if len(positions) == 0 { // no word: earlier versions marked passages with their collection
+		if len(positions) == 0 { // the mark of a collection, which earlier versions wrote
 			return
 		}
-		var c tally
+		var c fieldCounts
 		for _, p := range positions {
 			c.add(index.FieldOf(p))
 		}
@@ -95,25 +95,25 @@ func termCounts(lexemes index.Lexemes) ([]rank.TermCount, error) {
 	return out, nil
 }
 
-// tally counts a word's occurrences.
-type tally struct {
+// fieldCounts count a word's occurrences by field.
+type fieldCounts struct {
 	body                 int
 	title, heading, path bool
 }
 
-func (t *tally) add(f index.Field) {
+func (c *fieldCounts) add(f index.Field) {
 	switch f {
 	case index.FieldTitle:
-		t.title = true
+		c.title = true
 	case index.FieldHeading:
-		t.heading = true
+		c.heading = true
 	case index.FieldPath:
-		t.path = true
+		c.path = true
 	case index.FieldBody, index.FieldCount:
-		t.body++
+		c.body++
 	}
 }
 
-func (t *tally) counts() rank.Counts {
-	return rank.Counts{Title: t.title, Heading: t.heading, Path: t.path, Body: uint8(min(t.body, rank.MaxBody))} //nolint:gosec // at most MaxBody
+func (c *fieldCounts) counts() rank.Counts {
+	return rank.Counts{Title: c.title, Heading: c.heading, Path: c.path, Body: uint8(min(c.body, rank.MaxBody))} //nolint:gosec // at most MaxBody
 }

@@ -12,69 +12,68 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Options bounds what searches cost; the zero value is ready to use.
+// Options bound the cost of searches; the zero value is ready to use.
 type Options struct {
 	// Timeout bounds each statement, 10 s by default.
 	Timeout time.Duration
-	// LookUps is about how many passages the words of a request may look up,
-	// 600 by default; twice as many under a filter that leaves less than half of
-	// the passages, and twice as many in a collection that has no indexes, whose
-	// passages are all looked at in any case. Commoner words beyond it add to
-	// scores only.
-	LookUps int
-	// Neighbours is the most passages that are looked up by similarity where
-	// there is a vector index, 100 by default.
+	// LookupBudget is the approximate number of passages that the words of a request may
+	// look up, 600 by default. It is doubled for a filter that selects less than half of
+	// the passages, and for a collection without search indexes, whose passages are all
+	// scanned anyway. Words too common for the budget only add to scores.
+	LookupBudget int
+	// Neighbours is the largest number of passages that the vector index looks up, 100 by
+	// default.
 	Neighbours int
-	// Whole is up to how many passages that a filter leaves are all looked at,
-	// 2000 by default: the answer is exact then.
-	Whole int
+	// FullScan is the largest number of selected passages that are all scanned, 2000 by
+	// default. The answer is exact then.
+	FullScan int
 }
 
-func (o Options) complete() Options {
+func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
 	for _, n := range []struct {
 		value    *int
-		standard int
-	}{{&o.LookUps, 600}, {&o.Neighbours, 100}, {&o.Whole, 2000}} {
+		fallback int
+	}{{&o.LookupBudget, 600}, {&o.Neighbours, 100}, {&o.FullScan, 2000}} {
 		if *n.value <= 0 {
-			*n.value = n.standard
+			*n.value = n.fallback
 		}
 	}
 	return o
 }
 
-// Tier opens sources. It keeps samples of vectors and what filters leave
-// between searches, a few megabytes, and is safe for concurrent use.
+// A Tier opens sources. It caches vector samples and the selections of filters, a few
+// megabytes. It is safe for concurrent use.
 type Tier struct {
-	pool    *pgxpool.Pool
-	opt     Options
-	samples *cache[sampleKey, []float32]
-	leaves  *cache[leavesKey, leaves]
+	pool       *pgxpool.Pool
+	opt        Options
+	samples    *cache[sampleKey, []float32]
+	selections *cache[selectionKey, selection]
 }
 
-// New makes a Tier on the application's pool (internal/store).
+// New returns a Tier on the application's pool (internal/store).
 func New(pool *pgxpool.Pool, opt Options) *Tier {
 	return &Tier{
-		pool: pool, opt: opt.complete(),
-		samples: newCache[sampleKey, []float32](32),
-		leaves:  newCache[leavesKey, leaves](512),
+		pool: pool, opt: opt.withDefaults(),
+		samples:    newCache[sampleKey, []float32](32),
+		selections: newCache[selectionKey, selection](512),
 	}
 }
 
-// Open gets a connection for a search of one collection of the workspace. The
-// source must be closed. It sees the database as it is when it is first asked;
-// of the state only the collection, its generation and the model are used. A
-// collection that is not the workspace's is empty.
+// Open acquires a connection for a search of one collection of the workspace. The
+// caller closes the source. The source's snapshot of the database is that of its first
+// query; Open uses only collection, generation and model of the state. A collection of
+// another workspace is empty.
 func (t *Tier) Open(ctx context.Context, workspace uuid.UUID, state index.State, f *rank.Filter) (*Source, error) {
 	filter, err := filterJSON(f)
 	if err != nil {
 		return nil, fmt.Errorf("open a collection: %w", err)
 	}
-	var said []rank.Phrase
+	var phrases []rank.Phrase
 	if f != nil {
-		said = f.Phrases
+		phrases = f.Phrases
 	}
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *Tier) Open(ctx context.Context, workspace uuid.UUID, state index.State,
 	}
 	return &Source{
 		tier: t, conn: conn, workspace: workspace, collection: state.Collection, model: state.Model,
-		generation: state.Generation, filter: filter, phrases: said,
-		counts: make(map[string]int),
+		generation: state.Generation, filter: filter, phrases: phrases,
+		frequencies: make(map[string]int),
 	}, nil
 }

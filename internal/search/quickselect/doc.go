@@ -1,3 +1,3 @@
-// Package quickselect finds the best of a list without ordering it. It imports
-// nothing of Magpie.
+// Package quickselect moves the first elements of an order to the front of a list
+// without sorting the list. It imports only the standard library.
 package quickselect

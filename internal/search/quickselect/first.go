@@ -3,19 +3,19 @@ package quickselect
 import "slices"
 
 const (
-	few    = 16 // what is not more than this is sorted
-	rounds = 64 // what is not found by then is sorted, too
+	minPartition = 16 // shorter parts of the list are sorted
+	maxRounds    = 64 // after which the part is sorted, too
 )
 
-// First moves the first n of a list, by an order that compare gives as
-// slices.SortFunc takes it, to its front, in no particular order, and returns
-// them (Hoare's quickselect). Where it does not get on, the rest is sorted.
+// First moves the first n elements of a list to its front, in no particular order, and
+// returns them. The order is that of compare, as in slices.SortFunc. First is Hoare's
+// quickselect, and sorts where the pivots are unlucky.
 func First[T any](list []T, n int, compare func(a, b T) int) []T {
 	if n >= len(list) {
 		return list
 	}
 	low, high := 0, len(list)
-	for round := 0; high-low > few && round < rounds; round++ {
+	for round := 0; high-low > minPartition && round < maxRounds; round++ {
 		a, b, c := list[low], list[(low+high)/2], list[high-1]
 		if compare(b, a) < 0 {
 			a, b = b, a

@@ -9,13 +9,13 @@ import (
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
-func TestFirstAreThoseThatSortingPutsFirst(t *testing.T) {
+func TestFirstEqualsSorting(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 4))
 	for round := range 2000 {
 		list := make([]int, random.IntN(400))
 		for i := range list {
-			list[i] = random.IntN(1 + round%300) // many are equal
+			list[i] = random.IntN(1 + round%300) // with many equal elements
 		}
 		switch round % 4 {
 		case 1:
@@ -28,7 +28,7 @@ func TestFirstAreThoseThatSortingPutsFirst(t *testing.T) {
 		got := quickselect.First(slices.Clone(list), n, cmp.Compare[int])
 		slices.Sort(got)
 		if !slices.Equal(got, want[:min(n, len(want))]) {
-			t.Fatalf("the first %d of %v: %v", n, list, got)
+			t.Fatalf("First(%v, %d) = %v, want %v", list, n, got, want[:min(n, len(want))])
 		}
 	}
 }

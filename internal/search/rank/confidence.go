@@ -2,57 +2,57 @@ package rank
 
 import "math"
 
-// The map from evidence to confidence. The order of passages is that of their
-// evidence among each other; how sure to be of one is a logistic function of
-// absolute evidence, so that a number means the same in every collection. Where
-// the two disagree the order stands.
+// Confidence. Passages are ordered by evidence relative to the other candidates.
+// The confidence in one of them is a logistic function of absolute evidence, so
+// that a score means the same in every collection. Where the confidences do not
+// fall along the order, isotonic regression makes them do so; the order never
+// changes.
 
-// SignalCount is how many signals there are.
-const SignalCount = 8
+// FeatureCount is the number of Features.
+const FeatureCount = 8
 
-// Signals are what is known about whether a passage answers, from the search as
-// a whole and the passage's evidence.
-func Signals(q *QueryEvidence, t *Evidence) [SignalCount]float64 {
-	s := [SignalCount]float64{0: 1, 3: t.Proximity, 4: t.Title, 5: t.Heading, 7: t.Rise - chanceRise(q.Passages)}
+// Features returns the inputs of the logistic model: evidence of the passage and
+// of the search as a whole. The first is the constant 1.
+func Features(q *QueryEvidence, e *Evidence) [FeatureCount]float64 {
+	f := [FeatureCount]float64{0: 1, 3: e.Proximity, 4: e.Title, 5: e.Heading, 7: e.ZScore - maxBackgroundZScore(q.Passages)}
 	if q.Words > 0 {
 		// A long question has words that no answer repeats: half of it in one
 		// passage is no accident.
-		bent := 1 / math.Sqrt(float64(q.Words))
-		s[1] = power(min(t.Lexical/fullMatch, 1), bent)
-		s[2] = power(t.Coverage, bent)
+		exponent := 1 / math.Sqrt(float64(q.Words))
+		f[1] = power(min(e.Lexical/fullMatch, 1), exponent)
+		f[2] = power(e.Coverage, exponent)
 	}
-	s[6] = t.Exact()
-	return s
+	f[6] = e.ExactMatch()
+	return f
 }
 
-// power is x to the y for x from 0 to 1 and y above 0. math.Pow, which is exact for
-// all numbers, takes thrice as long.
+// power returns x to the y for x from 0 to 1 and y above 0. It takes a third of
+// the time of math.Pow, which is exact for all numbers.
 func power(x, y float64) float64 { return math.Exp(y * math.Log(x)) }
 
-// fullMatch is the lexical score from which on a passage has all that was asked
-// for: each word twice in a body of mean length.
+// fullMatch is the lexical score of a passage that has each word twice in a body
+// of mean length. A higher score adds no confidence.
 const fullMatch = 2 / (K1 + 2)
 
-// chanceRise is the highest rise that chance alone gives among so many
+// maxBackgroundZScore returns the expected highest z-score among so many unrelated
 // passages, were similarities normally distributed.
-func chanceRise(passages int) float64 {
+func maxBackgroundZScore(passages int) float64 {
 	return math.Sqrt(2 * math.Log(float64(max(passages, 2))))
 }
 
-// certain is the log-odds that a passage answers the question.
-func (q *QueryEvidence) certain(e *Evidence) float64 {
-	x := certainMeaning * e.Meaning
-	weights := certainWeights()
-	for i, s := range Signals(q, e) {
-		x += weights[i] * s
+// logOdds returns the log-odds that a passage answers the question.
+func (q *QueryEvidence) logOdds(e *Evidence) float64 {
+	x := confidenceSemantic * e.Semantic
+	weights := confidenceWeights()
+	for i, f := range Features(q, e) {
+		x += weights[i] * f
 	}
 	return x
 }
 
-// fall makes values fall along the order of passages, changing them as little
-// as possible in the sense of least squares (pool adjacent violators, Ayer et
-// al. 1955): the order is the ranking's, and scores must not contradict it.
-func fall(values []float64) {
+// antitonic replaces values by their least-squares fit that does not rise from one
+// to the next. It pools adjacent violators (Ayer et al. 1955).
+func antitonic(values []float64) {
 	type block struct {
 		sum float64
 		n   int
@@ -70,17 +70,18 @@ func fall(values []float64) {
 		}
 		blocks = append(blocks, b)
 	}
-	at := 0
+	i := 0
 	for _, b := range blocks {
 		for range b.n {
-			values[at] = b.sum / float64(b.n)
-			at++
+			values[i] = b.sum / float64(b.n)
+			i++
 		}
 	}
 }
 
-// confidence is the score of the passage in some place: places of equal
-// certainty are kept apart by far less than a score means.
-func confidence(certain float64, place int) float64 {
-	return 1 / (1 + math.Exp(float64(place)*1e-6-certain))
+// confidence returns the score of the passage at a place of the order. Places with
+// equal log-odds differ by far less than a score means, so that scores fall
+// strictly.
+func confidence(logOdds float64, place int) float64 {
+	return 1 / (1 + math.Exp(float64(place)*1e-6-logOdds))
 }

@@ -1,7 +1,7 @@
-// Package rank decides the order of results: which words of a question count
-// how much, what speaks for a passage, and how sure that makes us. It knows
-// passages only through Source, which both tiers implement, so that the two
-// rank alike.
+// Package rank orders the passages of a search and scores them: it weights the
+// words of a query, gathers evidence for each candidate, and turns the evidence
+// into a confidence from 0 to 1. It reads passages only through the Source
+// interface, which both tiers implement, so both tiers rank alike.
 //
 // The package may import internal/index, internal/analysis,
 // internal/search/quickselect and the standard library.

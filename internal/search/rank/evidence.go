@@ -7,51 +7,52 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 )
 
-// Evidence is what speaks for a passage.
+// Evidence is what supports a passage as an answer.
 type Evidence struct {
-	Lexical   float64 // BM25F, of the best that the question's words could give: 0 to 1
-	Relative  float64 // BM25F, of the best passage's
-	Feedback  float64 // BM25F of the second pass, of the best passage's
-	Words     float64 // both together, as far as the gate lets the second pass in
-	Rise      float64 // similarity in standard deviations above chance; 0 when unknown
-	Proximity float64 // how far neighbours in the question are neighbours here: 0 to 1
-	Coverage  float64 // rarity of the words that stand anywhere in the passage: 0 to 1
-	Title     float64 // how far question and title are the same words: 0 to 1
-	Heading   float64 // how far question and own heading are the same words: 0 to 1
-	Start     bool    // the document's first passage
-	Meaning   float64 // how far the rise of a model that knows meanings is beyond chance; 0 for the builtin one
-	Fresh     float64 // how new the document is: 0 to 1
-	Order     float64 // the sum by which passages are ordered
+	Lexical       float64 // BM25F divided by the sum of the query term weights: 0 to 1
+	Relative      float64 // BM25F divided by the best passage's
+	Feedback      float64 // BM25F of the second pass divided by the best passage's
+	Interpolation float64 // Relative and Feedback, mixed as far as the gate is open
+	ZScore        float64 // similarity in standard deviations above the background's mean; 0 when unknown
+	Proximity     float64 // share of neighbouring words of the question that are neighbours here: 0 to 1
+	Coverage      float64 // share of the query term weights whose words occur anywhere in the passage: 0 to 1
+	Title         float64 // how closely question and title are the same words: 0 to 1
+	Heading       float64 // how closely question and own heading are the same words: 0 to 1
+	FirstPassage  bool    // the passage is the document's first
+	Semantic      float64 // z-score of a semantic model beyond semanticThreshold; 0 for the builtin model
+	Freshness     float64 // 1 for a document changed now, halved each year
+	Key           float64 // the sum by which passages are ordered
 }
 
-// QueryEvidence is what the search as a whole tells about whether there is an answer.
+// QueryEvidence is evidence of the search as a whole that there is an answer.
 type QueryEvidence struct {
-	Passages int      // of all that was searched
-	Words    int      // of the question
-	Gate     float64  // how much was learned from the first pass
-	Top      Evidence // of the first passage
+	Passages int      // searched
+	Words    int      // in the question
+	Gate     float64  // how far the gate of the second pass was open
+	Top      Evidence // of the first result
 }
 
-// feedbackShare is how much of the lexical score the second pass gives where
-// the gate is open. It is not fitted: questions made from documentation have one
-// answer each, and feedback is for those that have several.
+// feedbackShare is the share of the lexical score that comes from the second pass
+// where the gate is open. It is not fitted: questions made from documentation have
+// one answer each, and feedback helps those that have several.
 const feedbackShare = 0.75
 
-// weightFresh tells versions of the same text apart.
-const weightFresh = 0.01
+// weightFreshness separates versions of the same text.
+const weightFreshness = 0.01
 
-// A model that knows meanings may carry a passage alone, but the best of many
-// unrelated passages stands some deviations above chance as well: that much
-// counts for nothing. No such model was at hand for fitting.
+// A semantic model may support a passage without a word of the question. The most
+// similar of many unrelated passages is also some deviations above the mean, so
+// only the z-score beyond semanticThreshold counts. These three are set by hand: no
+// semantic model was available for fitting.
 const (
-	meaningFrom    = 2.5
-	weightMeaning  = 0.15
-	certainMeaning = 1.8
+	semanticThreshold  = 2.5
+	weightSemantic     = 0.15
+	confidenceSemantic = 1.8
 )
 
-// Exact is 1 where question and title are the same words, less where question
-// and heading are: the passage is what was asked for.
-func (e *Evidence) Exact() float64 {
+// ExactMatch returns 1 where question and title are the same words, 0.7 where
+// question and heading are, else 0.
+func (e *Evidence) ExactMatch() float64 {
 	switch {
 	case e.Title == 1:
 		return 1
@@ -62,128 +63,131 @@ func (e *Evidence) Exact() float64 {
 	}
 }
 
-// order is the sum by which passages of one search are ordered.
-func (e *Evidence) order() float64 {
-	x := e.Words + weightRise*e.Rise + weightProximity*e.Proximity +
-		weightTitle*e.Title + weightHeading*e.Heading + weightFresh*e.Fresh
-	x += weightMeaning*e.Meaning + weightExact*e.Exact()
-	if e.Start {
-		x += weightStart * e.Title
+// key returns the sum by which the passages of one search are ordered.
+func (e *Evidence) key() float64 {
+	x := e.Interpolation + weightZScore*e.ZScore + weightProximity*e.Proximity +
+		weightTitle*e.Title + weightHeading*e.Heading + weightFreshness*e.Freshness
+	x += weightSemantic*e.Semantic + weightExactMatch*e.ExactMatch()
+	if e.FirstPassage {
+		x += weightFirstPassage * e.Title
 	}
 	return x
 }
 
-// freshFor is the age in seconds at which freshness has halved: a year.
-const freshFor = 365 * 24 * 3600
+// freshnessHalfLife is the age in seconds at which freshness has halved: a year.
+const freshnessHalfLife = 365 * 24 * 3600
 
-// weighEvidence gathers the evidence for all candidates and sums it up to keys
-// to order them by.
-func (s *search) weighEvidence(all []found) {
-	learned := slices.Grow(s.memory.learned[:0], len(all))[:len(all)]
-	s.memory.learned = learned
+// scoreEvidence gathers the evidence of all candidates and sets the keys that they
+// are ordered by.
+func (s *search) scoreEvidence(all []scored) {
+	feedback := slices.Grow(s.scratch.feedback[:0], len(all))[:len(all)]
+	s.scratch.feedback = feedback
 	counts := make([]Counts, len(s.words))
-	var best, bestLearned float64
+	var best, bestFeedback float64
 	for i := range all {
-		f := &all[i]
-		countsOf(f.Hits, counts)
-		f.key = s.gather(f, counts)
-		learned[i] = s.compare(f, s.feedback.gave(f.part, f.Ref))
-		best, bestLearned = max(best, f.key), max(bestLearned, learned[i])
+		c := &all[i]
+		countMatches(c.Matches, counts)
+		c.key = s.lexicalEvidence(c, counts)
+		feedback[i] = s.feedbackEvidence(c)
+		best, bestFeedback = max(best, c.key), max(bestFeedback, feedback[i])
 	}
 	for i := range all {
 		e := &all[i].evidence
 		if best > 0 {
 			e.Relative = all[i].key / best
 		}
-		if bestLearned > 0 {
-			e.Feedback = learned[i] / bestLearned
+		if bestFeedback > 0 {
+			e.Feedback = feedback[i] / bestFeedback
 		}
-		mixed := feedbackShare * s.feedback.gate
-		e.Words = (1-mixed)*e.Relative + mixed*e.Feedback
-		e.Order = e.order()
-		all[i].key = e.Order
+		share := feedbackShare * s.feedback.gate
+		e.Interpolation = (1-share)*e.Relative + share*e.Feedback
+		e.Key = e.key()
+		all[i].key = e.Key
 	}
 }
 
-// compare sets what a candidate's vector says, and returns the lexical score by
-// the second pass. A candidate that gave terms and vectors for that is compared
-// with what the others gave.
-func (s *search) compare(f *found, gave *source) float64 {
-	learned, similarity := f.Lexical, f.Similarity
-	if gave != nil {
-		l, sim := s.confirmed(gave)
-		learned = l
+// feedbackEvidence sets a candidate's vector evidence and returns its lexical
+// score by the second pass. A feedback passage is scored by the other feedback
+// passages.
+func (s *search) feedbackEvidence(c *scored) float64 {
+	lexical, similarity := c.Lexical, c.Similarity
+	if p := s.feedback.passage(c.part, c.Ref); p != nil {
+		l, sim := s.leaveOneOut(p)
+		lexical = l
 		if !math.IsNaN(sim) {
 			similarity = sim
 		}
 	}
-	if z := s.rise(f.part, similarity); !math.IsNaN(z) {
-		f.evidence.Rise = z
-		if s.parts[f.part].Meaning {
-			f.evidence.Meaning = max(z-meaningFrom, 0)
+	if z := s.zScore(c.part, similarity); !math.IsNaN(z) {
+		c.evidence.ZScore = z
+		if s.parts[c.part].Semantic {
+			c.evidence.Semantic = max(z-semanticThreshold, 0)
 		}
 	}
 	if s.feedback.gate == 0 {
-		return f.key
+		return c.key
 	}
-	return learned
+	return lexical
 }
 
-// confidences makes the keys, by which everything is ordered, confidences by the
-// evidence that fall along the order.
-func (s *search) confidences(all []found, order []keyed) {
+// setConfidences replaces the keys of the ordered candidates by confidences that
+// fall along the order.
+func (s *search) setConfidences(all []scored, order []sortKey) {
 	if len(order) == 0 {
 		return
 	}
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].at].evidence
-	certain := slices.Grow(s.memory.certain[:0], len(order))[:len(order)]
-	s.memory.certain = certain
+	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].index].evidence
+	logOdds := slices.Grow(s.scratch.logOdds[:0], len(order))[:len(order)]
+	s.scratch.logOdds = logOdds
 	for i, o := range order {
-		certain[i] = s.query.certain(&all[o.at].evidence)
+		logOdds[i] = s.query.logOdds(&all[o.index].evidence)
 	}
-	fall(certain)
+	antitonic(logOdds)
 	for i, o := range order {
-		all[o.at].key = confidence(certain[i], i)
+		all[o.index].key = confidence(logOdds[i], i)
 	}
 }
 
-// gather sets what the words say about a candidate and returns its lexical score.
-func (s *search) gather(f *found, counts []Counts) float64 {
-	norm := BodyNorm(f.Words[index.FieldBody], s.average)
-	e := &f.evidence
-	var sum, inTitle, inHeading, titleShare, headingShare float64
-	for i, c := range counts {
-		if c == (Counts{}) {
+// lexicalEvidence sets the evidence of a candidate's words and returns its lexical
+// score.
+func (s *search) lexicalEvidence(c *scored, counts []Counts) float64 {
+	norm := LengthNorm(c.FieldWords[index.FieldBody], s.averageBody)
+	e := &c.evidence
+	var sum, inTitle, inHeading, titleWeight, headingWeight float64
+	for i, n := range counts {
+		if n == (Counts{}) {
 			continue
 		}
 		w := s.words[i].Weight
-		sum += w * Damped(c, norm)
+		sum += w * Saturation(n, norm)
 		e.Coverage += w
-		if c.Title {
+		if n.Title {
 			inTitle++
-			titleShare += w
+			titleWeight += w
 		}
-		if c.Heading {
+		if n.Heading {
 			inHeading++
-			headingShare += w
+			headingWeight += w
 		}
 	}
-	if s.whole > 0 {
-		e.Lexical, e.Coverage = sum/s.whole, e.Coverage/s.whole
-		e.Title = sameness(inTitle, titleShare/s.whole, f.Words[index.FieldTitle])
-		e.Heading = sameness(inHeading, headingShare/s.whole, f.Words[index.FieldHeading])
-		e.Proximity = s.proximity(f.Hits)
+	if s.totalWeight > 0 {
+		e.Lexical, e.Coverage = sum/s.totalWeight, e.Coverage/s.totalWeight
+		e.Title = overlap(inTitle, titleWeight/s.totalWeight, c.FieldWords[index.FieldTitle])
+		e.Heading = overlap(inHeading, headingWeight/s.totalWeight, c.FieldWords[index.FieldHeading])
+		e.Proximity = s.proximity(c.Matches)
 	}
-	e.Start = f.Ordinal == 0
-	if s.opt.Now > 0 && f.Time > 0 {
-		e.Fresh = math.Exp2(-float64(max(s.opt.Now-f.Time, 0)) / freshFor)
+	e.FirstPassage = c.Ordinal == 0
+	if s.opt.Now > 0 && c.Time > 0 {
+		e.Freshness = math.Exp2(-float64(max(s.opt.Now-c.Time, 0)) / freshnessHalfLife)
 	}
 	return sum
 }
 
-// sameness is 1 when all words of the question stand in a heading that has no
-// others, less as either has more.
-func sameness(matched, share float64, words int32) float64 {
+// overlap returns how closely the question and a field are the same words. It is 1
+// when the field has all words of the question and no others. matched is the
+// number of the question's words in the field, share their share of the query term
+// weights, and words the field's length.
+func overlap(matched, share float64, words int32) float64 {
 	if matched == 0 || words == 0 {
 		return 0
 	}
@@ -193,20 +197,20 @@ func sameness(matched, share float64, words int32) float64 {
 	return share * min(matched/float64(words), 1)
 }
 
-// Neighbours in the question that are neighbours in the passage, as the
-// sequential dependence model counts them (Metzler and Croft, A Markov random
-// field model for term dependencies, 2005): in order side by side, and in any
-// order within a window.
+// The sequential dependence model (Metzler and Croft, A Markov random field model
+// for term dependencies, 2005) counts neighbours in the question that are
+// neighbours in the passage: side by side in order, and in any order within a
+// window.
 const (
 	window        = 8
 	shareInOrder  = 0.5
 	shareInWindow = 0.5
 )
 
-// proximity looks at each two words that follow one another in the question.
-func (s *search) proximity(hits []Hit) float64 {
+// proximity returns the proximity of every two consecutive words of the question.
+func (s *search) proximity(matches []Match) float64 {
 	n := len(s.words)
-	if n < 2 || len(hits) < 2 {
+	if n < 2 || len(matches) < 2 {
 		return 0
 	}
 	type pair struct{ inOrder, near float64 }
@@ -216,8 +220,8 @@ func (s *search) proximity(hits []Hit) float64 {
 		pairs = make([]pair, 0, n-1)
 	}
 	pairs = pairs[:n-1]
-	for i, h := range hits { // by position
-		for _, o := range hits[i+1:] {
+	for i, h := range matches { // by position
+		for _, o := range matches[i+1:] {
 			gap := o.Position - h.Position
 			if gap >= window {
 				break
@@ -239,14 +243,14 @@ func (s *search) proximity(hits []Hit) float64 {
 			}
 		}
 	}
-	sum, whole := 0.0, 0.0
+	sum, total := 0.0, 0.0
 	for i, p := range pairs {
 		w := min(s.words[i].Weight, s.words[i+1].Weight)
-		whole += w
+		total += w
 		sum += w * (shareInOrder*p.inOrder/(K1+p.inOrder) + shareInWindow*p.near/(K1+p.near))
 	}
-	if whole == 0 {
+	if total == 0 {
 		return 0
 	}
-	return sum / whole
+	return sum / total
 }

@@ -2,7 +2,7 @@ package rank
 
 import "time"
 
-// Facet names a field of documents that is filtered and counted by value.
+// A Facet is a field of documents that is filtered and counted by value.
 type Facet uint8
 
 // The facets. The numbers are those of the database's function magpie_facets.
@@ -12,34 +12,34 @@ const (
 	FacetLanguage
 	FacetDocType
 	FacetSource    // kind of the connector
-	FacetConnector // its id
-	FacetTag       // the only one of which a document has several
+	FacetConnector // id of the connector
+	FacetTag       // the only facet of which a document may have several values
 	FacetCount
 )
 
-// Range is a span of time: From inclusive, Until exclusive, both in whole
-// microseconds; the zero time is no bound.
+// A Range is a span of time in whole microseconds, From inclusive, Until exclusive.
+// The zero time is no bound.
 type Range struct{ From, Until time.Time }
 
-// FacetRequest says what is to be counted.
+// A FacetRequest says what to count.
 type FacetRequest struct {
-	// Facets are those asked for, each once.
+	// Facets are counted by value, each once.
 	Facets []Facet
 	// Ranges are counted by index.Entry.Time.
 	Ranges []Range
-	// Passages are those whose documents are counted; with nil all documents
-	// are that the filter leaves a passage of.
+	// Passages limits the count to their documents. Nil counts every document of
+	// which the filter selects a passage.
 	Passages []Candidate
 }
 
-// FacetCounts are numbers of documents. Those of several collections add up.
+// FacetCounts are numbers of documents. The counts of several collections add up.
 type FacetCounts struct {
-	Documents int // that were looked at
-	// Values count by value, nil where a facet was not asked for. A document
+	Documents int // all that were counted
+	// Values counts by value, nil for a facet that was not requested. A document
 	// without a value counts for "".
 	Values [FacetCount]map[string]int
-	// Ranges are in the order of the request's. They may overlap. No document
-	// without a time is in any; those are Undated, where ranges were asked for.
+	// Ranges are in the order of the request and may overlap. Documents without a
+	// time count as Undated, if any range was requested.
 	Ranges  []int
 	Undated int
 }

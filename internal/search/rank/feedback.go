@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -15,295 +13,319 @@ import (
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
-// The second pass: terms of the first pass's best passages join the question,
-// weighted by how much they stand in passages that answer it (relevance models,
-// Lavrenko and Croft 2001; mixed with the question as RM3, Abdul-Jaleel et al.
-// 2004), and its vector moves towards theirs (Rocchio 1971). A passage that gave
-// terms is scored by the terms of the others only: else the first passage would
-// always confirm itself.
+// The second pass is pseudo-relevance feedback. Terms of the first pass's best
+// passages join the question, weighted by a relevance model (Lavrenko and Croft
+// 2001) that is interpolated with the question (RM3, Abdul-Jaleel et al. 2004). The
+// question's vector moves towards the vectors of these passages (Rocchio 1971). A
+// feedback passage is itself scored by the other feedback passages only: otherwise
+// the first passage would always confirm itself.
 const (
 	feedbackPassages = 5
-	feedbackTerms    = 20
-	feedbackWeight   = 0.4 // share of the terms that were added
+	maxFeedbackTerms = 20
+	feedbackWeight   = 0.4 // share of the added terms in the expanded question
 	feedbackVectors  = 3
-	vectorWeight     = 1.5 // of the passages' vectors together, the question's being 1
-	// feedbackRarity is how rare an added term must be that stands in more than
-	// feedbackFew passages: those in a tenth of a large collection add little to
-	// any score.
-	feedbackRarity = 2.3
-	feedbackFew    = 4000
+	rocchioWeight    = 1.5 // of the feedback vectors together; the question's is 1
+	// A term is added only if its idf is at least minFeedbackIDF, or its document
+	// frequency at most maxRareFrequency. A term that occurs in a tenth of a large
+	// collection adds little to any score.
+	minFeedbackIDF   = 2.3
+	maxRareFrequency = 4000
 )
 
-// Where few passages stand out they are what was asked for; their terms would
-// only pull others up. The gate is open (1) while the document in tenth place
-// still has much of the score of the first, and closed (0) when it has little.
-// Vectors move all the same: they blur less. A question that names something
-// exactly, or is still being typed, gets no second pass at all.
+// The gate. Where few documents stand out they are the answer, and their terms
+// would only pull others up. The gate is open (1) while the document at gatePlace
+// still has most of the score of the first, and closed (0) when it has little of
+// it. Vectors move even with a closed gate, because they blur a question less. A
+// question that names something exactly, or is still being typed, has no feedback.
 const (
-	gateOpen   = 0.35 // how far behind the first
+	gateOpen   = 0.35 // score gap to the first document, as a share of its score
 	gateClosed = 0.55
-	gatePlace  = 9
+	gatePlace  = 9   // from 0
+	gateDepth  = 200 // passages in which documents are looked for
 )
 
-// feedback is what the first pass taught.
+// feedback is what the first pass contributes to the second.
 type feedback struct {
-	gate  float64 // 0 for no second pass, to 1
-	words []Word  // the question's words with their weights, then the added ones
-	from  []source
-	// shares are of the terms of these passages.
-	shares []shares
-	// own are the places of the question's words by their terms.
-	own map[string]int
-	// chosen are the terms to add by all of these passages, then by all but each.
-	chosen [feedbackPassages + 1][]weighted
+	gate     float64 // 0, closed, to 1, open
+	words    []Word  // the expanded question: its own words first
+	passages []feedbackPassage
+	terms    []feedbackTerm // of the passages
+	// questionWords are the indexes of the question's words by term.
+	questionWords map[string]int
+	// topTerms are the terms that expand the question, estimated from all passages
+	// (index 0), and from all but passage i (index i+1).
+	topTerms [feedbackPassages + 1][]weightedTerm
 }
 
-// gave is the source that is a passage of a part; nil for any other.
-func (f *feedback) gave(part int, ref uint64) *source {
-	for i := range f.from {
-		if f.from[i].ref == ref && f.from[i].part == part {
-			return &f.from[i]
+// passage returns the feedback passage with a reference; nil if there is none.
+func (f *feedback) passage(part int, ref uint64) *feedbackPassage {
+	for i := range f.passages {
+		if f.passages[i].ref == ref && f.passages[i].part == part {
+			return &f.passages[i]
 		}
 	}
 	return nil
 }
 
-// source is a passage that gave terms.
-type source struct {
+// A feedbackPassage contributes terms and a vector.
+type feedbackPassage struct {
 	part   int
 	ref    uint64
-	weight float64     // of all that gave terms, 1 together
+	weight float64     // its share of the passages' scores
 	terms  []TermCount // by their bytes; none where the gate is closed
-	words  int32
-	vector []float32
+	words  int32       // length of the body
+	vector []float32   // nil if it moves no vector
 }
 
-// again takes the second pass: it looks at the candidates of the first one for
-// what the final score needs to know, with what they taught where the gate is
-// open. Passages that only the added words would find are not looked for, which
-// seldom are among the best (Diaz, Condensed list relevance models, 2015).
-func (s *search) again(ctx context.Context) error {
-	if err := s.learn(ctx); err != nil {
+// A feedbackTerm is a term of the feedback passages.
+type feedbackTerm struct {
+	term    [1]string                 // an array, so that a Word can slice it
+	weights [feedbackPassages]float64 // in the relevance model of each passage
+	idf     float64                   // of the topTerms
+	common  bool                      // too common to be added
+	known   bool                      // idf and common are set
+}
+
+// weightedTerm is a term that expands the question.
+type weightedTerm struct {
+	term   string
+	weight float64
+	index  int // in feedback.terms
+}
+
+// secondPass scores the candidates of the first pass again, by all words and with
+// every similarity, and by the expanded question where the gate is open. It looks
+// for no passages that only the added terms match: these are seldom among the best
+// (Diaz, Condensed list relevance models, 2015).
+func (s *search) secondPass(ctx context.Context) error {
+	if err := s.gatherFeedback(ctx); err != nil {
 		return err
 	}
 	for i, p := range s.parts {
 		r := &Request{
-			Words: s.words, Report: len(s.words), AverageBody: s.average, Vector: p.Vector,
-			Also: s.pools[i], Memory: &s.memory.again[i],
+			Words: s.words, MatchWords: len(s.words), AverageBody: s.averageBody, Vector: p.Vector,
+			Rescore: s.pools[i], Buffers: &s.scratch.secondPass[i],
 		}
 		if s.feedback.gate > 0 {
 			r.Words = s.feedback.words
 		}
-		if len(s.feedback.from) > 0 {
-			r.Vector = s.moved(i, p.Vector, nil)
+		if len(s.feedback.passages) > 0 {
+			r.Vector = s.rocchio(i, nil)
 			var err error
-			if s.chances[i], err = s.chance(ctx, i, r.Vector); err != nil {
+			if s.backgrounds[i], err = s.background(ctx, i, r.Vector); err != nil {
 				return err
 			}
 		}
-		if err := s.gatherPool(ctx, i, r); err != nil {
+		if err := s.fillPool(ctx, i, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keyed is the number of a candidate with what it is sorted by.
-type keyed struct {
-	key float64
-	at  int32
+// lexicalEntry is a candidate in the order of lexical scores.
+type lexicalEntry struct {
+	part      int
+	candidate *Candidate
+	score     float64
 }
 
-// gateLook is among how many of the best passages the gate looks for documents.
-const gateLook = 200
-
-type ranking struct {
-	part int
-	c    *Candidate
-	x    float64
-}
-
-// learn decides whether there is a second pass and gathers its terms and vectors.
-func (s *search) learn(ctx context.Context) error {
+// gatherFeedback sets the gate, reads the feedback passages and expands the
+// question.
+func (s *search) gatherFeedback(ctx context.Context) error {
 	if s.question.exact || len(s.words) == 0 || s.question.prefix != "" {
 		return nil
 	}
-	size := 0
-	for _, pool := range s.pools {
-		size += len(pool)
-	}
-	order := slices.Grow(s.memory.order[:0], size)
-	for part := range s.pools {
-		for i := range s.pools[part] {
-			c := &s.pools[part][i]
-			if c.Lexical > 0 {
-				order = append(order, ranking{part, c, c.Lexical})
-			}
-		}
-	}
-	better := func(a, b ranking) int {
-		if c := falling(a.x, b.x); c != 0 {
-			return c
-		}
-		return bytes.Compare(a.c.Passage[:], b.c.Passage[:])
-	}
-	s.memory.order = order
-	order = quickselect.First(order, gateLook, better)
-	slices.SortFunc(order, better)
+	order := s.bestByWords()
 	s.feedback.gate = gate(order)
 	order = order[:min(len(order), feedbackPassages)]
 	total := 0.0
 	for _, o := range order {
-		total += o.x
+		total += o.score
 	}
-	for part, p := range s.parts {
-		var from []Candidate
-		var weights []float64
-		vectors := 0 // how many of them move the question's vector
-		for n, o := range order {
-			if o.part == part {
-				from, weights = append(from, *o.c), append(weights, o.x/total)
-				if n < feedbackVectors {
-					vectors++
-				}
-			}
-		}
-		if len(from) == 0 {
-			continue
-		}
-		var terms [][]TermCount
-		var found [][]float32
-		var err error
-		if s.feedback.gate > 0 {
-			if terms, err = p.Source.Terms(ctx, from); err != nil {
-				return err
-			}
-		}
-		if len(p.Vector) > 0 && vectors > 0 {
-			if found, err = p.Source.Vectors(ctx, from[:vectors]); err != nil {
-				return err
-			}
-		}
-		for i := range from {
-			x := source{part: part, ref: from[i].Ref, weight: weights[i], words: from[i].Words[index.FieldBody]}
-			if len(terms) > i {
-				x.terms = terms[i]
-			}
-			if len(found) > i && len(found[i]) == len(p.Vector) {
-				x.vector = found[i]
-			}
-			s.feedback.from = append(s.feedback.from, x)
+	for part := range s.parts {
+		if err := s.readFeedback(ctx, part, order, total); err != nil {
+			return err
 		}
 	}
 	if s.feedback.gate == 0 {
 		return nil
 	}
-	s.divide()
-	if err := s.rarities(ctx); err != nil {
+	s.estimateRelevanceModels()
+	if err := s.setFeedbackIDF(ctx); err != nil {
 		return err
 	}
-	s.feedback.own = make(map[string]int, len(s.terms))
+	s.feedback.questionWords = make(map[string]int, len(s.terms))
 	for i, w := range s.words {
 		for _, term := range w.Terms {
-			s.feedback.own[term] = i
+			s.feedback.questionWords[term] = i
 		}
 	}
-	s.feedback.words = s.expand(nil)
+	s.feedback.words = s.expand(-1)
 	return nil
 }
 
-// rarities looks up how rare the terms are that any expansion of the question has.
-func (s *search) rarities(ctx context.Context) error {
-	var terms []string
-	var places []int
-	for i := range len(s.feedback.from) + 1 {
-		s.feedback.chosen[i] = s.choose(i - 1)
-		for _, t := range s.feedback.chosen[i] {
-			if x := &s.feedback.shares[t.share]; !x.asked {
-				x.asked = true
-				terms, places = append(terms, t.term), append(places, t.share)
+// bestByWords returns the candidates with the best lexical scores, at most
+// gateDepth, best first.
+func (s *search) bestByWords() []lexicalEntry {
+	size := 0
+	for _, pool := range s.pools {
+		size += len(pool)
+	}
+	order := slices.Grow(s.scratch.lexicalOrder[:0], size)
+	for part := range s.pools {
+		for i := range s.pools[part] {
+			c := &s.pools[part][i]
+			if c.Lexical > 0 {
+				order = append(order, lexicalEntry{part, c, c.Lexical})
 			}
 		}
 	}
-	counts := make([]int, len(terms))
-	for _, p := range s.parts {
-		n, err := p.Source.Frequencies(ctx, terms)
-		if err != nil {
-			return err
+	s.scratch.lexicalOrder = order
+	compare := func(a, b lexicalEntry) int {
+		if c := descending(a.score, b.score); c != 0 {
+			return c
 		}
-		for i := range counts {
-			counts[i] += n[i]
-		}
+		return bytes.Compare(a.candidate.Passage[:], b.candidate.Passage[:])
 	}
-	for i, place := range places {
-		x := &s.feedback.shares[place]
-		x.rarity = rarity(s.query.Passages, counts[i])
-		x.common = x.rarity < feedbackRarity && counts[i] > feedbackFew
-	}
-	return nil
+	order = quickselect.First(order, gateDepth, compare)
+	slices.SortFunc(order, compare)
+	return order
 }
 
-// confirmed scores a passage that gave terms by what the others taught: its
-// lexical score and its similarity.
-func (s *search) confirmed(f *source) (lexical, similarity float64) {
-	norm := BodyNorm(f.words, s.average)
-	for _, w := range s.expand(f) {
-		var sum Counts
-		for _, term := range w.Terms {
-			at, ok := slices.BinarySearchFunc(f.terms, TermCount{Term: term}, byTerm)
-			if !ok {
-				continue
-			}
-			c := f.terms[at].Counts
-			sum.Title, sum.Heading, sum.Path = sum.Title || c.Title, sum.Heading || c.Heading, sum.Path || c.Path
-			sum.Body = min(sum.Body+c.Body, MaxBody)
-		}
-		lexical += w.Weight * Damped(sum, norm)
-	}
-	if f.vector == nil {
-		return lexical, math.NaN()
-	}
-	for i, x := range s.moved(f.part, s.parts[f.part].Vector, f) {
-		similarity += float64(x) * float64(f.vector[i])
-	}
-	return lexical, similarity
-}
-
-// gate says from the documents' best scores, best first, how much is to be
-// learned from the best passages.
-func gate(order []ranking) float64 {
+// gate returns how far the gate is open, given the passages with the best lexical
+// scores, best first.
+func gate(order []lexicalEntry) float64 {
 	seen := make(map[uuid.UUID]bool)
 	for _, o := range order {
-		if seen[o.c.Document] {
+		if seen[o.candidate.Document] {
 			continue
 		}
-		seen[o.c.Document] = true
+		seen[o.candidate.Document] = true
 		if len(seen) > gatePlace {
-			gap := 1 - o.x/order[0].x
+			gap := 1 - o.score/order[0].score
 			return min(max((gateClosed-gap)/(gateClosed-gateOpen), 0), 1)
 		}
 	}
 	return 0
 }
 
-// moved is the question's vector of a part, moved towards the vectors of the
-// passages that gave feedback, without one of them.
-func (s *search) moved(part int, vector []float32, without *source) []float32 {
+// readFeedback adds the passages of a part that are in order to the feedback, with
+// their terms if the gate is open, and with the vectors of the first
+// feedbackVectors in order. total is the sum of the scores in order.
+func (s *search) readFeedback(ctx context.Context, part int, order []lexicalEntry, total float64) error {
+	var candidates []Candidate
+	var weights []float64
+	vectorCount := 0
+	for n, o := range order {
+		if o.part == part {
+			candidates, weights = append(candidates, *o.candidate), append(weights, o.score/total)
+			if n < feedbackVectors {
+				vectorCount++
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	p := &s.parts[part]
+	var terms [][]TermCount
+	var vectors [][]float32
+	var err error
+	if s.feedback.gate > 0 {
+		if terms, err = p.Source.Terms(ctx, candidates); err != nil {
+			return err
+		}
+	}
+	if len(p.Vector) > 0 && vectorCount > 0 {
+		if vectors, err = p.Source.Vectors(ctx, candidates[:vectorCount]); err != nil {
+			return err
+		}
+	}
+	for i := range candidates {
+		f := feedbackPassage{part: part, ref: candidates[i].Ref, weight: weights[i], words: candidates[i].FieldWords[index.FieldBody]}
+		if len(terms) > i {
+			f.terms = terms[i]
+		}
+		if len(vectors) > i && len(vectors[i]) == len(p.Vector) {
+			f.vector = vectors[i]
+		}
+		s.feedback.passages = append(s.feedback.passages, f)
+	}
+	return nil
+}
+
+// setFeedbackIDF chooses the topTerms and looks up their idf.
+func (s *search) setFeedbackIDF(ctx context.Context) error {
+	var terms []string
+	var indexes []int
+	for i := range len(s.feedback.passages) + 1 {
+		s.feedback.topTerms[i] = s.topTerms(i - 1)
+		for _, t := range s.feedback.topTerms[i] {
+			if f := &s.feedback.terms[t.index]; !f.known {
+				f.known = true
+				terms, indexes = append(terms, t.term), append(indexes, t.index)
+			}
+		}
+	}
+	frequencies, err := s.documentFrequencies(ctx, terms)
+	if err != nil {
+		return err
+	}
+	for i, n := range indexes {
+		f := &s.feedback.terms[n]
+		f.idf = idf(s.query.Passages, frequencies[i])
+		f.common = f.idf < minFeedbackIDF && frequencies[i] > maxRareFrequency
+	}
+	return nil
+}
+
+// leaveOneOut scores a feedback passage by the question that the other feedback
+// passages expand. It returns the passage's lexical score and its similarity, NaN
+// if that is unknown.
+func (s *search) leaveOneOut(f *feedbackPassage) (lexical, similarity float64) {
+	norm := LengthNorm(f.words, s.averageBody)
+	for _, w := range s.expand(s.feedback.index(f)) {
+		var sum Counts
+		for _, term := range w.Terms {
+			i, ok := slices.BinarySearchFunc(f.terms, TermCount{Term: term}, compareTerms)
+			if !ok {
+				continue
+			}
+			c := f.terms[i].Counts
+			sum.Title, sum.Heading, sum.Path = sum.Title || c.Title, sum.Heading || c.Heading, sum.Path || c.Path
+			sum.Body = min(sum.Body+c.Body, MaxBody)
+		}
+		lexical += w.Weight * Saturation(sum, norm)
+	}
+	if f.vector == nil {
+		return lexical, math.NaN()
+	}
+	for i, x := range s.rocchio(f.part, f) {
+		similarity += float64(x) * float64(f.vector[i])
+	}
+	return lexical, similarity
+}
+
+// rocchio returns the question's vector for a part, moved towards the vectors of
+// the feedback passages other than excluded.
+func (s *search) rocchio(part int, excluded *feedbackPassage) []float32 {
+	vector := s.parts[part].Vector
 	if len(vector) == 0 {
 		return nil
 	}
 	var out []float32
-	const share = float32(vectorWeight / feedbackVectors)
-	for i := range s.feedback.from {
-		f := &s.feedback.from[i]
-		if f.part != part || f.vector == nil || f == without {
+	const weight = float32(rocchioWeight / feedbackVectors)
+	for i := range s.feedback.passages {
+		f := &s.feedback.passages[i]
+		if f.part != part || f.vector == nil || f == excluded {
 			continue
 		}
 		if out == nil {
 			out = slices.Clone(vector)
 		}
 		for j := range out {
-			out[j] += share * f.vector[j]
+			out[j] += weight * f.vector[j]
 		}
 	}
 	if out == nil {
@@ -322,139 +344,114 @@ func (s *search) moved(part int, vector []float32, without *source) []float32 {
 	return out
 }
 
-// expand is the question with the terms of the passages that gave feedback,
-// except those of one of them.
-func (s *search) expand(without *source) []Word {
+// expand returns the question expanded by the terms of the feedback passages other
+// than the excluded one; -1 excludes none.
+func (s *search) expand(excluded int) []Word {
 	share := feedbackWeight
 	n := float64(len(s.words))
-	out := make([]Word, len(s.words), len(s.words)+feedbackTerms)
-	chosen := s.feedback.chosen[s.feedback.place(without)+1]
-	if len(chosen) == 0 {
+	out := make([]Word, len(s.words), len(s.words)+maxFeedbackTerms)
+	top := s.feedback.topTerms[excluded+1]
+	if len(top) == 0 {
 		share = 0
 	}
 	for i, w := range s.words {
 		out[i] = Word{Terms: w.Terms, Weight: (1 - share) * w.Weight / n}
 	}
 	sum := 0.0
-	for _, t := range chosen {
+	for _, t := range top {
 		sum += t.weight
 	}
-	for _, t := range chosen {
-		x := share * t.weight / sum * s.feedback.shares[t.share].rarity
-		if i, known := s.feedback.own[t.term]; known {
-			out[i].Weight += x
-		} else if x > 0 && !s.feedback.shares[t.share].common && len(out) < MaxWords {
-			out = append(out, Word{Terms: s.feedback.shares[t.share].term[:], Weight: x})
+	for _, t := range top {
+		f := &s.feedback.terms[t.index]
+		weight := share * t.weight / sum * f.idf
+		if i, ok := s.feedback.questionWords[t.term]; ok {
+			out[i].Weight += weight
+		} else if weight > 0 && !f.common && len(out) < MaxWords {
+			out = append(out, Word{Terms: f.term[:], Weight: weight})
 		}
 	}
 	return out
 }
 
-// weighted is a term to add; share is its place among feedback.shares.
-type weighted struct {
-	term   string
-	weight float64
-	share  int
-}
+func compareTerms(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
 
-// shares are what each passage that gave feedback says a term is worth.
-type shares struct {
-	term   [1]string // a list, as a Word has
-	of     [feedbackPassages]float64
-	rarity float64 // of the terms that are chosen
-	common bool    // too common to be added
-	asked  bool    // the rarity has been looked up
-}
-
-func byTerm(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
-
-// divide weighs every term of the passages that gave feedback, in the order of
-// the terms' bytes.
-func (s *search) divide() {
+// estimateRelevanceModels weights every term by its share of each feedback
+// passage's text. Terms are in the order of their bytes.
+func (s *search) estimateRelevanceModels() {
 	f := &s.feedback
-	var rest [feedbackPassages][]TermCount
+	var unread [feedbackPassages][]TermCount
 	var scale [feedbackPassages]float64
-	for i := range f.from {
+	for i := range f.passages {
 		length := 0
-		for _, t := range f.from[i].terms {
+		for _, t := range f.passages[i].terms {
 			length += int(t.Counts.Body)
 		}
-		rest[i], scale[i] = f.from[i].terms, f.from[i].weight/float64(max(length, 1))
+		unread[i], scale[i] = f.passages[i].terms, f.passages[i].weight/float64(max(length, 1))
 	}
-	f.shares = s.memory.shares[:0]
+	f.terms = s.scratch.feedbackTerms[:0]
 	for {
-		term, any := "", false
-		for _, r := range rest {
-			if len(r) > 0 && (!any || r[0].Term < term) {
-				term, any = r[0].Term, true
+		next, found := "", false
+		for _, terms := range unread {
+			if len(terms) > 0 && (!found || terms[0].Term < next) {
+				next, found = terms[0].Term, true
 			}
 		}
-		if !any {
+		if !found {
 			break
 		}
-		x, weighty := shares{term: [1]string{term}}, false
-		for i, r := range rest {
-			if len(r) == 0 || r[0].Term != term {
+		t, weighty := feedbackTerm{term: [1]string{next}}, false
+		for i, terms := range unread {
+			if len(terms) == 0 || terms[0].Term != next {
 				continue
 			}
-			rest[i] = r[1:]
-			n := float64(r[0].Counts.Body)
-			if r[0].Counts.Title {
+			unread[i] = terms[1:]
+			n := float64(terms[0].Counts.Body)
+			if terms[0].Counts.Title {
 				n++
 			}
-			x.of[i] = scale[i] * n
+			t.weights[i] = scale[i] * n
 			weighty = weighty || n > 0
 		}
-		if weighty && speaks(term) && !s.ranker.stops[term] {
-			f.shares = append(f.shares, x)
+		if weighty && isContentTerm(next) && !s.ranker.stopTerms[next] {
+			f.terms = append(f.terms, t)
 		}
 	}
-	s.memory.shares = f.shares
+	s.scratch.feedbackTerms = f.terms
 }
 
-// place is which of the passages that gave terms a source is, -1 for none.
-func (f *feedback) place(one *source) int {
-	return slices.IndexFunc(f.from, func(s source) bool { return one != nil && s.part == one.part && s.ref == one.ref })
+// index returns the index of a feedback passage.
+func (f *feedback) index(p *feedbackPassage) int {
+	return slices.IndexFunc(f.passages, func(o feedbackPassage) bool { return o.part == p.part && o.ref == p.ref })
 }
 
-// choose returns the terms that say most about the passages that gave feedback,
-// but for one of them; -1 is none.
-func (s *search) choose(out int) []weighted {
-	best := make([]weighted, 0, feedbackTerms+1)
-	less := func(a, b weighted) int {
-		if c := falling(a.weight, b.weight); c != 0 {
+// topTerms returns the terms with the greatest weights in the relevance models of
+// the feedback passages other than the excluded one; -1 excludes none.
+func (s *search) topTerms(excluded int) []weightedTerm {
+	top := make([]weightedTerm, 0, maxFeedbackTerms+1)
+	compare := func(a, b weightedTerm) int {
+		if c := descending(a.weight, b.weight); c != 0 {
 			return c
 		}
 		return strings.Compare(a.term, b.term)
 	}
-	for k := range s.feedback.shares {
-		x := weighted{term: s.feedback.shares[k].term[0], share: k}
-		for i, share := range s.feedback.shares[k].of {
-			if i != out {
-				x.weight += share
+	for k := range s.feedback.terms {
+		t := weightedTerm{term: s.feedback.terms[k].term[0], index: k}
+		for i, w := range s.feedback.terms[k].weights {
+			if i != excluded {
+				t.weight += w
 			}
 		}
-		if x.weight == 0 {
+		if t.weight == 0 {
 			continue
 		}
-		if len(best) == feedbackTerms {
-			if last := &best[feedbackTerms-1]; x.weight < last.weight || less(x, *last) >= 0 {
+		if len(top) == maxFeedbackTerms {
+			if last := &top[maxFeedbackTerms-1]; t.weight < last.weight || compare(t, *last) >= 0 {
 				continue
 			}
 		}
-		place, _ := slices.BinarySearchFunc(best, x, less)
-		best = slices.Insert(best, place, x)
-		best = best[:min(len(best), feedbackTerms)]
+		i, _ := slices.BinarySearchFunc(top, t, compare)
+		top = slices.Insert(top, i, t)
+		top = top[:min(len(top), maxFeedbackTerms)]
 	}
-	return best
-}
-
-// speaks reports terms that can say something by themselves: numbers and single
-// letters cannot.
-func speaks(term string) bool {
-	r, size := utf8.DecodeRuneInString(term)
-	if size == len(term) && r < 0x2E80 {
-		return false
-	}
-	return strings.ContainsFunc(term, unicode.IsLetter)
+	return top
 }

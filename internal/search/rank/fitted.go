@@ -2,17 +2,17 @@
 
 package rank
 
-// The weights of the order, that of the lexical scores being 1.
+// The weights of the key's terms; that of Evidence.Interpolation is 1.
 const (
-	weightRise      = 0.090
-	weightProximity = 0.200
-	weightTitle     = 0.200
-	weightHeading   = 0.100
-	weightExact     = 0.500
-	weightStart     = 0.050
+	weightZScore       = 0.090
+	weightProximity    = 0.200
+	weightTitle        = 0.200
+	weightHeading      = 0.100
+	weightExactMatch   = 0.500
+	weightFirstPassage = 0.050
 )
 
-// certainWeights belong to Signals.
-func certainWeights() [SignalCount]float64 {
-	return [SignalCount]float64{-6.421, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
+// confidenceWeights returns the weights of Features in the log-odds.
+func confidenceWeights() [FeatureCount]float64 {
+	return [FeatureCount]float64{-6.421, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
 }

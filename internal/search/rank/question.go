@@ -5,22 +5,23 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/analysis"
 )
 
-// maxWords bounds the words of a question that are looked up: a question has
-// fewer, and a text pasted in as a query is well described by its first ones.
-const maxWords = 48
+// maxQuestionWords bounds the words of a question. Real questions have fewer, and a
+// text pasted in as a query is well described by its first words.
+const maxQuestionWords = 48
 
-// Question is a query's text as the analyzer sees it. It is read-only once made.
+// A Question is the analyzed text of a query. It is immutable.
 type Question struct {
 	words []questionWord
 	terms []string // of all words, each once
-	// exact tells that the question names something: an identifier or a quoted
-	// phrase. What is asked is then not blurred by other words.
+	// exact says that the question names an identifier or a quoted phrase. Feedback
+	// would only blur it.
 	exact    bool
-	prefix   string // what the last word must begin with, "" for a whole word
+	prefix   string // prefix of the last word, "" for a whole word
 	phrases  []Phrase
 	excluded []Phrase
 }
@@ -30,9 +31,9 @@ type questionWord struct {
 	lone  bool // one character of a script that is indexed in pairs
 }
 
-// NewQuestion analyzes a query. Stop words are left out unless there are no
-// others; words that stand for the same terms count once. With asYouType the
-// last word is also taken for the beginning of one.
+// NewQuestion analyzes the text of a query. It leaves out stop words unless there
+// are no other words, and counts words with the same terms once. With asYouType the
+// last word is also a prefix.
 func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Question {
 	parsed := a.Parse(text, language)
 	q := &Question{exact: len(parsed.Phrases) > 0}
@@ -51,10 +52,10 @@ func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Q
 		if w.Stop && !onlyStops && !w.Quoted {
 			continue
 		}
-		if len(q.words) == maxWords {
+		if len(q.words) == maxQuestionWords {
 			break
 		}
-		if w.Exact && !w.Part && isName(w.Surface) {
+		if w.Exact && !w.Part && isIdentifier(w.Surface) {
 			q.exact = true
 		}
 		var terms []string
@@ -72,9 +73,9 @@ func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Q
 	return q
 }
 
-// isName reports identifiers, paths, addresses and versions. Numbers and words
-// with hyphens are none: they are parts of ordinary sentences.
-func isName(word string) bool {
+// isIdentifier reports whether a word is an identifier, path, address or version.
+// Numbers and hyphenated words are not: they are parts of ordinary sentences.
+func isIdentifier(word string) bool {
 	if strings.ContainsAny(word, "._/:@") {
 		return true
 	}
@@ -87,16 +88,27 @@ func (q *Question) Restrict(f *Filter) {
 	f.Excluded = append(f.Excluded, q.excluded...)
 }
 
-// Terms are the terms that the question's words may be stored under.
+// Terms returns the terms that the question's words may be indexed as.
 func (q *Question) Terms() []string { return q.terms }
 
-// background is how many passages without any word of the question are added
-// to every collection when rarity is reckoned. It keeps a collection of a few
-// passages from taking every word that it has for a common one.
-const background = 1000
+// extraPassages is the number of passages without any word of the question that idf
+// adds to every collection. It keeps the words of a tiny collection from all being
+// common.
+const extraPassages = 1000
 
-// rarity is BM25's inverse document frequency with the background added.
-func rarity(passages, matching int) float64 {
-	n, m := float64(passages+background), float64(min(matching, passages))
+// idf returns BM25's inverse document frequency of a word that occurs in so many of
+// the passages.
+func idf(passages, frequency int) float64 {
+	n, m := float64(passages+extraPassages), float64(min(frequency, passages))
 	return math.Log(1 + (n-m+0.5)/(m+0.5))
+}
+
+// isContentTerm reports whether a term can describe a text. Numbers and single
+// letters cannot.
+func isContentTerm(term string) bool {
+	r, size := utf8.DecodeRuneInString(term)
+	if size == len(term) && r < 0x2E80 {
+		return false
+	}
+	return strings.ContainsFunc(term, unicode.IsLetter)
 }

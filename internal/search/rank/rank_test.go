@@ -11,19 +11,19 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 )
 
-func TestFallChangesAsLittleAsPossible(t *testing.T) {
+func TestAntitonicIsTheClosestFallingFit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want []float64 }{
-		"falling already": {[]float64{3, 2, 1}, []float64{3, 2, 1}},
+		"already falling": {[]float64{3, 2, 1}, []float64{3, 2, 1}},
 		"one violator":    {[]float64{3, 1, 2, 0}, []float64{3, 1.5, 1.5, 0}},
 		"all rising":      {[]float64{1, 2, 3}, []float64{2, 2, 2}},
-		"alone":           {[]float64{7}, []float64{7}},
+		"one value":       {[]float64{7}, []float64{7}},
 		"none":            {nil, nil},
 	} {
 		got := slices.Clone(c.in)
-		fall(got)
+		antitonic(got)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v becomes %v, want %v", name, c.in, got, c.want)
+			t.Errorf("%s: antitonic(%v) = %v, want %v", name, c.in, got, c.want)
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -34,15 +34,15 @@ func TestFallChangesAsLittleAsPossible(t *testing.T) {
 			values[i] = random.NormFloat64()
 			sum += values[i]
 		}
-		fall(values)
+		antitonic(values)
 		for i := range values {
 			sum -= values[i]
 			if i > 0 && values[i] > values[i-1]+1e-12 {
-				t.Fatalf("%v rises", values)
+				t.Fatalf("antitonic returned values that rise: %v", values)
 			}
 		}
 		if math.Abs(sum) > 1e-9 {
-			t.Fatalf("the sum moved by %v", sum)
+			t.Fatalf("antitonic changed the sum by %v", sum)
 		}
 	}
 }
@@ -53,64 +53,64 @@ func TestScoresFallStrictlyAndStayBetween0And1(t *testing.T) {
 	for place := range PoolSize {
 		s := confidence(0.7, place)
 		if s >= last || s <= 0 || s >= 1 {
-			t.Fatalf("place %d has %v after %v", place, s, last)
+			t.Fatalf("confidence(0.7, %d) = %v, want less than %v and between 0 and 1", place, s, last)
 		}
 		last = s
 	}
 }
 
-func TestTheGateClosesWhereFewStandOut(t *testing.T) {
+func TestTheGateClosesWhereFewDocumentsStandOut(t *testing.T) {
 	t.Parallel()
-	scores := func(behind float64) []ranking {
-		out := make([]ranking, 12)
+	scores := func(gap float64) []lexicalEntry {
+		out := make([]lexicalEntry, 12)
 		for i := range out {
-			out[i] = ranking{c: &Candidate{Document: uuid.New()}, x: 10}
+			out[i] = lexicalEntry{candidate: &Candidate{Document: uuid.New()}, score: 10}
 			if i > 0 {
-				out[i].x = 10 * (1 - behind)
+				out[i].score = 10 * (1 - gap)
 			}
 		}
 		return out
 	}
 	if g := gate(scores(0.1)); g != 1 {
-		t.Errorf("many good documents open it to %v", g)
+		t.Errorf("gate of many good documents = %v, want 1", g)
 	}
 	if g := gate(scores(0.9)); g != 0 {
-		t.Errorf("one clear winner opens it to %v", g)
+		t.Errorf("gate of one clear winner = %v, want 0", g)
 	}
 	if g := gate(scores((gateOpen + gateClosed) / 2)); math.Abs(g-0.5) > 1e-9 {
-		t.Errorf("half way it is %v", g)
+		t.Errorf("gate of a gap half way = %v, want 0.5", g)
 	}
 	if g := gate(scores(0.1)[:5]); g != 0 {
-		t.Errorf("five documents open it to %v", g)
+		t.Errorf("gate of five documents = %v, want 0", g)
 	}
 	if g := gate(nil); g != 0 {
-		t.Errorf("nothing opens it to %v", g)
+		t.Errorf("gate of no documents = %v, want 0", g)
 	}
 }
 
-func TestNeighboursInTheQuestionAreNeighboursInThePassage(t *testing.T) {
+func TestProximityCountsNeighboursOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	s := search{words: []Word{{Weight: 2}, {Weight: 1}, {Weight: 1}}}
 	body := uint16(1024)
-	at := func(hits ...Hit) float64 { return s.proximity(hits) }
-	side := at(Hit{0, body}, Hit{1, body + 1})
-	near := at(Hit{0, body}, Hit{1, body + 5})
-	backwards := at(Hit{1, body}, Hit{0, body + 5})
-	far := at(Hit{0, body}, Hit{1, body + 50})
-	twice := at(Hit{0, body}, Hit{1, body + 1}, Hit{0, body + 20}, Hit{1, body + 21})
-	skipped := at(Hit{0, body}, Hit{2, body + 1})
-	borders := at(Hit{0, body - 1}, Hit{1, body}) // a path's last word and a body's first
-	if !(twice > side && side > near && near == backwards && near > 0) || far != 0 || skipped != 0 || borders != 0 {
-		t.Errorf("side by side %v, near %v, backwards %v, far %v, twice %v, skipped %v, across fields %v",
-			side, near, backwards, far, twice, skipped, borders)
+	proximity := func(matches ...Match) float64 { return s.proximity(matches) }
+	adjacent := proximity(Match{0, body}, Match{1, body + 1})
+	near := proximity(Match{0, body}, Match{1, body + 5})
+	reversed := proximity(Match{1, body}, Match{0, body + 5})
+	far := proximity(Match{0, body}, Match{1, body + 50})
+	twice := proximity(Match{0, body}, Match{1, body + 1}, Match{0, body + 20}, Match{1, body + 21})
+	skipped := proximity(Match{0, body}, Match{2, body + 1})
+	acrossFields := proximity(Match{0, body - 1}, Match{1, body}) // the last word of a path and the first of the body
+	if !(twice > adjacent && adjacent > near && near == reversed && near > 0) || far != 0 || skipped != 0 || acrossFields != 0 {
+		t.Errorf("proximity of adjacent words %v, near %v, reversed %v, far %v, twice adjacent %v, with a word between in the question %v, across fields %v",
+			adjacent, near, reversed, far, twice, skipped, acrossFields)
 	}
 	one := search{words: []Word{{Weight: 2}}}
-	if p := one.proximity([]Hit{{0, body}}); p != 0 {
-		t.Errorf("one word has %v", p)
+	if p := one.proximity([]Match{{0, body}}); p != 0 {
+		t.Errorf("proximity of one word = %v, want 0", p)
 	}
 }
 
-func TestNamesGetNoSecondPass(t *testing.T) {
+func TestIdentifiersAndPhrasesGetNoFeedback(t *testing.T) {
 	t.Parallel()
 	a := analysis.New()
 	for text, exact := range map[string]bool{
@@ -118,52 +118,52 @@ func TestNamesGetNoSecondPass(t *testing.T) {
 		"two-dimensional flow": false, "who won in 1999": false, "how do I restore a backup": false,
 	} {
 		if q := NewQuestion(a, text, "en", false); q.exact != exact {
-			t.Errorf("%q names something exactly: %v", text, q.exact)
+			t.Errorf("NewQuestion(%q).exact = %v, want %v", text, q.exact, exact)
 		}
 	}
 }
 
-func TestQuestionsAreNeverEmptyAndBounded(t *testing.T) {
+func TestQuestionsAreBoundedAndNeverEmpty(t *testing.T) {
 	t.Parallel()
 	a := analysis.New()
 	if q := NewQuestion(a, "to be or not to be", "en", false); len(q.words) == 0 {
-		t.Error("stop words alone are no question")
+		t.Error("a question of stop words alone has no words")
 	}
 	long := make([]byte, 0, 50000)
 	for i := range 5000 {
 		long = append(long, "word"...)
 		long = append(long, byte('a'+i%26), byte('a'+i/26%26), byte('a'+i/676), ' ')
 	}
-	if q := NewQuestion(a, string(long), "en", false); len(q.words) > maxWords {
-		t.Errorf("%d words", len(q.words))
+	if q := NewQuestion(a, string(long), "en", false); len(q.words) > maxQuestionWords {
+		t.Errorf("a long question has %d words, want at most %d", len(q.words), maxQuestionWords)
 	}
 	seen := map[string]bool{}
 	for _, term := range NewQuestion(a, "Running runs run RUNNING", "en", false).Terms() {
 		if seen[term] {
-			t.Errorf("%q is there twice", term)
+			t.Errorf("the question has the term %q twice", term)
 		}
 		seen[term] = true
 	}
 }
 
-func TestBM25FDampsAndNormalises(t *testing.T) {
+func TestBM25FSaturatesAndNormalises(t *testing.T) {
 	t.Parallel()
-	once, often := Damped(Counts{Body: 1}, 1), Damped(Counts{Body: MaxBody}, 1)
+	once, often := Saturation(Counts{Body: 1}, 1), Saturation(Counts{Body: MaxBody}, 1)
 	if !(often > once && often < 1 && once > 0) {
-		t.Errorf("once %v, often %v", once, often)
+		t.Errorf("saturation of one occurrence %v, of many %v", once, often)
 	}
-	if long := Damped(Counts{Body: 1}, BodyNorm(400, 100)); long >= once {
-		t.Errorf("in a long body %v, in a mean one %v", long, once)
+	if long := Saturation(Counts{Body: 1}, LengthNorm(400, 100)); long >= once {
+		t.Errorf("saturation in a long body %v, in one of mean length %v", long, once)
 	}
-	if title := Damped(Counts{Title: true}, 1); title <= once {
-		t.Errorf("in a title %v, in a body %v", title, once)
+	if title := Saturation(Counts{Title: true}, 1); title <= once {
+		t.Errorf("saturation in a title %v, in a body %v", title, once)
 	}
-	if n := BodyNorm(10, 0); n != 1 {
-		t.Errorf("without a mean the norm is %v", n)
+	if n := LengthNorm(10, 0); n != 1 {
+		t.Errorf("LengthNorm without a mean length = %v, want 1", n)
 	}
 	counts := make([]Counts, 1)
-	countsOf([]Hit{{0, 1}, {0, 300}, {0, 600}, {0, 2000}, {0, 2001}}, counts)
+	countMatches([]Match{{0, 1}, {0, 300}, {0, 600}, {0, 2000}, {0, 2001}}, counts)
 	if (counts[0] != Counts{Title: true, Heading: true, Path: true, Body: 2}) {
-		t.Errorf("fields are counted as %+v", counts[0])
+		t.Errorf("countMatches counts %+v", counts[0])
 	}
 }

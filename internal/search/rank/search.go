@@ -1,10 +1,7 @@
 package rank
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 
@@ -12,502 +9,358 @@ import (
 
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
-// PoolSize is the most candidates that are ranked: what is beyond is not counted
-// and cannot be paged to.
+// PoolSize is the largest number of candidates that are ranked. Passages beyond it
+// are neither counted nor paged to.
 const PoolSize = 1000
 
-// perDocument is how many passages of a document the ranked list has at most.
-const perDocument = 3
-
-// Mode says by what passages are ranked.
+// Mode selects the evidence that passages are ranked by.
 type Mode uint8
 
 // The modes. All but Hybrid are for measuring: their scores are no confidences.
 const (
-	Hybrid  Mode = iota // everything that speaks for a passage
+	Hybrid  Mode = iota // all evidence
 	Lexical             // BM25F of the question's words alone
 	Dense               // the similarity of vectors alone
 )
 
-// Part is one collection that is searched.
+// A Part is one collection of a search.
 type Part struct {
 	Source Source
-	// Vector is the question's by the collection's model; nil searches by words alone.
+	// Vector is the question's by the collection's model. With nil the collection
+	// is searched by words alone.
 	Vector []float32
-	// Chance is the model's own idea of unrelated texts, for collections of
-	// too few passages to tell.
-	Chance Chance
-	// Meaning tells that the model knows meanings, so that similarity may carry
+	// Background is the model's own, for collections with too few passages to
+	// sample.
+	Background Background
+	// Semantic says that the model encodes meaning, so that similarity may support
 	// a passage without a word of the question.
-	Meaning bool
+	Semantic bool
 }
 
 // Options of one search.
 type Options struct {
 	Mode Mode
-	// Least is the score that results must have; 0 returns everything and does
-	// not limit the passages of a document.
-	Least float64
-	// Now is what freshness is reckoned from, in Unix seconds; 0 leaves it out.
+	// MinScore is the lowest score of a result. With 0 every candidate is a result,
+	// and the passages of a document are not limited.
+	MinScore float64
+	// Now is the reference time of freshness in Unix seconds; 0 ignores freshness.
 	Now int64
-	// Most is how many results are told of; 0 is all.
-	Most int
-	// Aside takes work that may be done at the same time; nil for none.
-	Aside Aside
+	// Limit is the largest number of results returned; 0 returns all.
+	Limit int
 }
 
-// Ranked is a result: a candidate, the part it is from, and its score.
-type Ranked struct {
+// A Result is a candidate with its part and its score.
+type Result struct {
 	Candidate
-	Part  int
-	Score float64 // 0 to 1
-	// Evidence is what the score was made of.
+	Part     int
+	Score    float64 // 0 to 1
 	Evidence Evidence
 }
 
-// Result is what a search found, best first.
-type Result struct {
-	Ranked []Ranked
-	// Total is how many results there are, told of or not.
+// A Ranking is the outcome of a search.
+type Ranking struct {
+	// Results are ordered by falling score, then by passage id.
+	Results []Result
+	// Total is the number of results before Options.Limit.
 	Total int
-	// Terms are the question's terms, with those that its last word was
-	// completed to.
+	// Terms are the question's terms and the completions of its last word.
 	Terms []string
-	// Query is what the whole question says about how sure to be.
+	// Query is the evidence of the search as a whole.
 	Query QueryEvidence
 }
 
-// Ranker ranks. It is safe for concurrent use and keeps nothing but memory
-// between searches.
+// A Ranker ranks passages. It is safe for concurrent use and keeps only scratch
+// memory between searches.
 type Ranker struct {
-	stops  map[string]bool // terms of stop words, which feedback leaves out
-	memory sync.Pool       // of *memory
+	stopTerms map[string]bool // terms of stop words, which feedback leaves out
+	scratch   sync.Pool       // of *scratch
 }
 
-// memory is what one search writes to and the next one uses again.
-type memory struct {
-	first, again []Memory // by part
-	found        []found
-	keys, sorted []keyed
-	roughly      []uint64
-	documents    map[uuid.UUID]int // how many results each has
-	order        []ranking
-	shares       []shares
-	learned      []float64
-	certain      []float64
+// scratch is the memory of one search, reused by later ones.
+type scratch struct {
+	firstPass, secondPass []Buffers // by part
+	scored                []scored
+	keys, sorted          []sortKey
+	packed                []uint64
+	documents             map[uuid.UUID]int // number of results, by document
+	lexicalOrder          []lexicalEntry
+	feedbackTerms         []feedbackTerm
+	feedback              []float64
+	logOdds               []float64
 }
 
-func (m *memory) forParts(n int) {
-	for len(m.first) < n {
-		m.first, m.again = append(m.first, Memory{}), append(m.again, Memory{})
+func (m *scratch) grow(parts int) {
+	for len(m.firstPass) < parts {
+		m.firstPass, m.secondPass = append(m.firstPass, Buffers{}), append(m.secondPass, Buffers{})
 	}
 }
 
-// New makes a Ranker. The analyzer must be the kind that documents are indexed with.
+// New returns a Ranker. Its analyzer must be the one that documents are indexed
+// with.
 func New(a *analysis.Analyzer) *Ranker {
-	r := &Ranker{stops: make(map[string]bool)}
+	r := &Ranker{stopTerms: make(map[string]bool)}
 	for _, word := range analysis.StopWords() {
 		for _, w := range a.Words(word, "") {
 			for _, term := range w.Terms {
-				r.stops[term] = true
+				r.stopTerms[term] = true
 			}
 		}
 	}
 	return r
 }
 
-// Search ranks what the parts have. Results are ordered by score, then by the
-// passage's id, so that pages never overlap. The question is not changed.
-func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Options) (*Result, error) {
-	m, ok := r.memory.Get().(*memory)
+// Search ranks the passages of the parts. It does not change the question.
+func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Options) (*Ranking, error) {
+	m, ok := r.scratch.Get().(*scratch)
 	if !ok {
-		m = new(memory)
+		m = new(scratch)
 	}
 	defer func() {
-		clear(m.shares) // the strings are of an index that may be gone tomorrow
-		r.memory.Put(m)
+		clear(m.feedbackTerms) // their strings would keep an index in memory
+		r.scratch.Put(m)
 	}()
-	m.forParts(len(parts))
-	s := search{ranker: r, parts: parts, question: q, opt: opt, memory: m}
-	if err := s.weigh(ctx); err != nil {
+	m.grow(len(parts))
+	s := search{ranker: r, parts: parts, question: q, opt: opt, scratch: m}
+	if err := s.weightWords(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.first(ctx); err != nil {
+	if err := s.firstPass(ctx); err != nil {
 		return nil, err
 	}
 	if opt.Mode == Hybrid {
-		if err := s.again(ctx); err != nil {
+		if err := s.secondPass(ctx); err != nil {
 			return nil, err
 		}
 	}
-	ranked, total := s.rank()
-	return &Result{Ranked: ranked, Total: total, Terms: s.terms, Query: s.query}, nil
+	results, total := s.rank()
+	return &Ranking{Results: results, Total: total, Terms: s.terms, Query: s.query}, nil
 }
 
 // search is the state of one search.
 type search struct {
-	ranker   *Ranker
-	parts    []Part
-	question *Question
-	opt      Options
-	memory   *memory
-	words    []Word // of the question, weighted by rarity
-	terms    []string
-	whole    float64 // sum of the weights
-	average  float64 // words of a body
-	chances  []Chance
-	pools    [][]Candidate // by part
-	feedback feedback
-	query    QueryEvidence
+	ranker      *Ranker
+	parts       []Part
+	question    *Question
+	opt         Options
+	scratch     *scratch
+	words       []Word // of the question, weighted by idf
+	terms       []string
+	totalWeight float64 // of the words
+	averageBody float64 // mean length of bodies in words
+	backgrounds []Background
+	pools       [][]Candidate // by part
+	feedback    feedback
+	query       QueryEvidence
 }
 
-// weigh completes the last word, and finds out how rare the words are over all
+// weightWords completes the last word and weights the words by their idf over all
 // parts together.
-func (s *search) weigh(ctx context.Context) error {
+func (s *search) weightWords(ctx context.Context) error {
 	var passages int
-	var bodies int64
+	var bodyWords int64
 	for _, p := range s.parts {
 		n, err := p.Source.Statistics(ctx)
 		if err != nil {
 			return err
 		}
 		passages += n.Passages
-		bodies += n.BodyWords
+		bodyWords += n.BodyWords
 	}
 	if passages > 0 {
-		s.average = float64(bodies) / float64(passages)
+		s.averageBody = float64(bodyWords) / float64(passages)
 	}
 	s.query.Passages = passages
 	words := make([][]string, len(s.question.words))
 	for i, w := range s.question.words {
 		words[i] = w.terms
-		begin := ""
+		prefix := ""
 		switch {
 		case i == len(words)-1 && s.question.prefix != "":
-			begin = s.question.prefix
+			prefix = s.question.prefix
 		case w.lone:
-			begin = w.terms[0]
+			prefix = w.terms[0]
 		}
-		if begin != "" {
-			more, err := s.complete(ctx, begin)
+		if prefix != "" {
+			completions, err := s.complete(ctx, prefix)
 			if err != nil {
 				return err
 			}
-			words[i] = union(w.terms, more)
+			words[i] = union(w.terms, completions)
 		}
 	}
 	s.terms = slices.Concat(words...)
-	counts := make([]int, len(s.terms))
-	for _, p := range s.parts {
-		n, err := p.Source.Frequencies(ctx, s.terms)
-		if err != nil {
-			return err
-		}
-		for i := range counts {
-			counts[i] += n[i]
-		}
+	frequencies, err := s.documentFrequencies(ctx, s.terms)
+	if err != nil {
+		return err
 	}
-	taken := make(map[string]bool, len(s.terms))
-	at := 0
+	seen := make(map[string]bool, len(s.terms))
 	for _, terms := range words {
-		matching := 0
-		kept := terms[:0:0]
+		frequency := 0
+		unseen := terms[:0:0]
 		for i, term := range terms {
-			if !taken[term] {
-				taken[term] = true
-				kept = append(kept, term)
-				matching += counts[at+i]
+			if !seen[term] {
+				seen[term] = true
+				unseen = append(unseen, term)
+				frequency += frequencies[i]
 			}
 		}
-		at += len(terms)
-		if len(kept) == 0 {
-			continue // other words stand for all of its terms
+		frequencies = frequencies[len(terms):]
+		if len(unseen) == 0 {
+			continue // earlier words have all of its terms
 		}
-		weight := rarity(passages, matching)
-		s.whole += weight
-		s.words = append(s.words, Word{Terms: kept, Weight: weight})
+		weight := idf(passages, frequency)
+		s.totalWeight += weight
+		s.words = append(s.words, Word{Terms: unseen, Weight: weight})
 	}
 	return nil
 }
 
-// completions is how many terms a word that is being typed stands for.
-const completions = 30
+// documentFrequencies returns the document frequency of each term over all parts
+// together.
+func (s *search) documentFrequencies(ctx context.Context, terms []string) ([]int, error) {
+	sums := make([]int, len(terms))
+	for _, p := range s.parts {
+		n, err := p.Source.DocumentFrequencies(ctx, terms)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sums {
+			sums[i] += n[i]
+		}
+	}
+	return sums, nil
+}
+
+// maxCompletions is the largest number of terms that a prefix is completed to.
+const maxCompletions = 30
 
 func (s *search) complete(ctx context.Context, prefix string) ([]string, error) {
 	var all []string
 	for _, p := range s.parts {
-		found, err := p.Source.Complete(ctx, prefix, completions)
+		terms, err := p.Source.Complete(ctx, prefix, maxCompletions)
 		if err != nil {
 			return nil, err
 		}
-		all = union(all, found)
+		all = union(all, terms)
 	}
 	return all, nil
 }
 
-func union(terms, more []string) []string {
-	out := slices.Clone(terms)
-	for _, term := range more {
-		if !slices.Contains(out, term) {
-			out = append(out, term)
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// pool is how many candidates are looked at where only sure results are wanted:
-// of the best passages by words, and of the most similar ones. What is beyond is
-// seldom among those, least of all among the first of them. In many passages
-// more of them would take time that the order of the first ones does not repay.
-func (s *search) pool() (best, nearest int) {
-	if s.query.Passages > manyPassages {
-		return 300, 120
-	}
-	return PoolSize - 300, 300
-}
+// The sizes of a part's candidate pool in a search with a minimum score. Passages
+// beyond them are seldom results, and almost never the first. More candidates of a
+// large collection would take time that the order of the first results does not
+// repay.
+const (
+	largeCollection = 50_000 // passages of all parts; larger ones have the smaller pool
 
-// manyPassages is from how many passages on the pool is smaller.
-const manyPassages = 50_000
+	poolLexical, poolSimilar           = PoolSize - 300, 300
+	smallPoolLexical, smallPoolSimilar = 300, 120
+)
 
-// first gathers the best passages by words and the most similar ones.
-func (s *search) first(ctx context.Context) error {
+// firstPass fills the pools with the passages that match best by words and by
+// vectors.
+func (s *search) firstPass(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
-	s.chances = make([]Chance, len(s.parts))
-	best, nearest := s.pool()
+	s.backgrounds = make([]Background, len(s.parts))
 	for i, p := range s.parts {
-		r := &Request{Words: s.words, AverageBody: s.average, Best: best, Vector: p.Vector, Nearest: nearest, Aside: s.opt.Aside, Memory: &s.memory.first[i]}
+		r := &Request{
+			Words: s.words, AverageBody: s.averageBody, TopLexical: poolLexical,
+			Vector: p.Vector, TopSimilar: poolSimilar, Buffers: &s.scratch.firstPass[i],
+		}
+		if s.query.Passages > largeCollection {
+			r.TopLexical, r.TopSimilar = smallPoolLexical, smallPoolSimilar
+		}
 		switch {
-		case s.opt.Least <= 0:
-			r.Best, r.Nearest = PoolSize, PoolSize // everything is wanted
+		case s.opt.MinScore <= 0:
+			r.TopLexical, r.TopSimilar = PoolSize, PoolSize // every candidate is a result
 		case len(p.Vector) == 0:
-			r.Best += r.Nearest // there are no nearest ones
+			r.TopLexical += r.TopSimilar // no passage is similar
 		}
 		switch s.opt.Mode {
 		case Lexical:
-			r.Vector, r.Nearest, r.Best = nil, 0, PoolSize
+			r.Vector, r.TopSimilar, r.TopLexical = nil, 0, PoolSize
 		case Dense:
-			r.Words, r.Best, r.Nearest = nil, 0, PoolSize
+			r.Words, r.TopLexical, r.TopSimilar = nil, 0, PoolSize
 		case Hybrid:
-			r.Brief = true // the second pass looks at all of them again
+			r.OmitSimilarity = true // the second pass computes all of them
 			var err error
-			if s.chances[i], err = s.chance(ctx, i, p.Vector); err != nil {
+			if s.backgrounds[i], err = s.background(ctx, i, p.Vector); err != nil {
 				return err
 			}
 		}
-		if err := s.gatherPool(ctx, i, r); err != nil {
+		if err := s.fillPool(ctx, i, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gatherPool takes a part's candidates for its pool; a request for nothing
+// fillPool replaces a part's pool by the answer to a request. An empty request
 // leaves the pool as it is.
-func (s *search) gatherPool(ctx context.Context, part int, r *Request) error {
-	if len(r.Words) == 0 && len(r.Vector) == 0 && len(r.Also) == 0 {
+func (s *search) fillPool(ctx context.Context, part int, r *Request) error {
+	if len(r.Words) == 0 && len(r.Vector) == 0 && len(r.Rescore) == 0 {
 		return nil
 	}
-	found, err := s.parts[part].Source.Candidates(ctx, r)
+	candidates, err := s.parts[part].Source.Candidates(ctx, r)
 	if err != nil {
 		return err
 	}
-	s.pools[part] = found
+	s.pools[part] = candidates
 	return nil
 }
 
-// leastDeviation keeps a model that calls all unrelated texts equally alike
-// from turning noise into certainty.
-const leastDeviation = 0.01
+// minStdDev keeps a model that gives all unrelated texts nearly the same similarity
+// from turning noise into confidence.
+const minStdDev = 0.01
 
-// leastSample is how many passages must be there to tell what is chance: among
-// a few, the one that answers would count as chance too.
-const leastSample = 64
+// minSampleSize is the smallest sample that is a background. In a smaller one the
+// passage that answers would be background, too.
+const minSampleSize = 64
 
-// chance is how similar a vector is to a part's passages in general; for a part
-// of few passages, to unrelated texts by the model's own measure.
-func (s *search) chance(ctx context.Context, part int, vector []float32) (Chance, error) {
+// background returns the distribution of a vector's similarities to the passages of
+// a part. A part with few passages has the model's own background.
+func (s *search) background(ctx context.Context, part int, vector []float32) (Background, error) {
 	if len(vector) == 0 {
-		return Chance{Deviation: 1}, nil
+		return Background{StdDev: 1}, nil
 	}
-	c, err := s.parts[part].Source.Chance(ctx, vector)
+	b, err := s.parts[part].Source.Background(ctx, vector)
 	if err != nil {
-		return Chance{}, err
+		return Background{}, err
 	}
-	if own := s.parts[part].Chance; c.Sample < leastSample && own.Deviation > 0 {
-		c = own
+	if model := s.parts[part].Background; b.SampleSize < minSampleSize && model.StdDev > 0 {
+		b = model
 	}
-	if c.Sample == 0 {
-		c.Deviation = 1
+	if b.SampleSize == 0 {
+		b.StdDev = 1
 	}
-	c.Deviation = max(c.Deviation, leastDeviation)
-	return c, nil
+	b.StdDev = max(b.StdDev, minStdDev)
+	return b, nil
 }
 
-// rise is a similarity in standard deviations above chance, by which models
-// and collections compare; NaN when the similarity is unknown.
-func (s *search) rise(part int, similarity float64) float64 {
-	return (similarity - s.chances[part].Mean) / s.chances[part].Deviation
+// zScore returns a similarity in standard deviations above the background's mean,
+// which makes models and collections comparable; NaN when the similarity is
+// unknown.
+func (s *search) zScore(part int, similarity float64) float64 {
+	return (similarity - s.backgrounds[part].Mean) / s.backgrounds[part].StdDev
 }
 
-// found is a candidate with what speaks for it. Candidates stay where they are:
-// they are large, and many are found that no result is made of.
-type found struct {
-	*Candidate
-	part     int
-	evidence Evidence
-	key      float64 // by which it is ordered, then its score
-}
-
-func (f *found) ranked(r *Ranked) {
-	r.Candidate, r.Part, r.Score, r.Evidence = *f.Candidate, f.part, f.key, f.evidence
-	r.Hits = nil // they belong to the search
-}
-
-// rank scores the pools, keeps the best that reach the least score, orders them,
-// and counts them.
-func (s *search) rank() (told []Ranked, total int) {
-	all := s.memory.found[:0]
-	for part, pool := range s.pools {
-		for i := range pool {
-			all = append(all, found{Candidate: &pool[i], part: part})
-		}
-	}
-	s.memory.found = all
-	switch s.opt.Mode {
-	case Lexical:
-		for i := range all {
-			all[i].key = all[i].Lexical / (s.whole + 1e-9)
-		}
-	case Dense:
-		for i := range all {
-			all[i].key = (all[i].Similarity + 1) / 2
-		}
-	case Hybrid:
-		s.weighEvidence(all)
-	}
-	order := s.byKey(all)
-	if s.opt.Mode == Hybrid {
-		s.confidences(all, order)
-	}
-	return s.cut(all, order)
-}
-
-// byKey is the best of what was found, best first.
-func (s *search) byKey(all []found) []keyed {
-	order := s.memory.keys[:0]
-	for i := range all {
-		order = append(order, keyed{all[i].key, int32(i)})
-	}
-	s.memory.keys = order
-	better := func(a, b keyed) int {
-		if c := falling(a.key, b.key); c != 0 {
-			return c
-		}
-		return bytes.Compare(all[a.at].Passage[:], all[b.at].Passage[:])
-	}
-	order = quickselect.First(order, PoolSize, better)
-	s.memory.sort(order, better)
-	return order
-}
-
-// sort sorts by falling keys, and those of equal keys as better does. Numbers are
-// sorted in a third of the time that calls of better take: so the list is sorted by
-// all but the last bits of its keys, which make room for the places, and what these
-// would have told apart is put right.
-func (m *memory) sort(list []keyed, better func(a, b keyed) int) {
-	if len(list) > roughPlaces {
-		slices.SortFunc(list, better)
-		return
-	}
-	roughly := m.roughly[:0]
-	for i := range list {
-		key := math.Float64bits(list[i].key)
-		if key>>63 == 0 {
-			key = ^key &^ (1 << 63) // the greatest first
-		}
-		roughly = append(roughly, key&^(roughPlaces-1)|uint64(i))
-	}
-	slices.Sort(roughly)
-	sorted := m.sorted[:0]
-	for _, r := range roughly {
-		sorted = append(sorted, list[r&(roughPlaces-1)])
-	}
-	copy(list, sorted)
-	m.roughly, m.sorted = roughly, sorted
-	for i := 1; i < len(list); i++ {
-		for j := i; j > 0 && better(list[j], list[j-1]) < 0; j-- {
-			list[j], list[j-1] = list[j-1], list[j]
-		}
-	}
-}
-
-// roughPlaces is a power of two, PoolSize or more.
-const roughPlaces = 1 << 10
-
-// falling compares keys for an order from the greatest on. It is cmp.Compare the
-// other way round, which takes longer as it looks for NaN first.
-func falling(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	case a == b:
-		return 0
-	default:
-		return cmp.Compare(b, a)
-	}
-}
-
-// cut makes results of what reaches the least score, as many as are wanted, and
-// says how many there are.
-func (s *search) cut(all []found, order []keyed) (told []Ranked, total int) {
-	if s.opt.Least > 0 {
-		order = s.reaching(all, order)
-	}
-	total = len(order)
-	if s.opt.Most > 0 {
-		order = order[:min(len(order), s.opt.Most)]
-	}
-	told = make([]Ranked, len(order))
-	for i, o := range order {
-		all[o.at].ranked(&told[i])
-	}
-	return told, total
-}
-
-// reaching is what of the order reaches the least score, as far as a document
-// may have so many.
-func (s *search) reaching(all []found, order []keyed) []keyed {
-	if s.memory.documents == nil {
-		s.memory.documents = make(map[uuid.UUID]int)
-	}
-	count := s.memory.documents
-	clear(count)
-	kept := order[:0]
-	for _, o := range order {
-		f := &all[o.at]
-		if f.key < s.opt.Least {
-			break
-		}
-		n := count[f.Document] + 1
-		if n > perDocument {
-			continue
-		}
-		count[f.Document] = n
-		kept = append(kept, o)
-	}
-	return kept
-}
-
-// countsOf adds up the hits of each word in a passage. Hits of different terms
-// of one word at one position are one occurrence for each.
-func countsOf(hits []Hit, counts []Counts) {
+// countMatches adds up the matches of each word in a passage. Matches of different terms of
+// one word at one position count once each.
+func countMatches(matches []Match, counts []Counts) {
 	clear(counts)
-	for _, h := range hits {
+	for _, h := range matches {
 		c := &counts[h.Word]
 		switch index.FieldOf(h.Position) {
 		case index.FieldTitle:

@@ -9,34 +9,33 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 )
 
-// Source is what one tier knows about the passages of one collection at one
-// moment, seen through one Filter: no method ever tells of a passage that the
-// filter leaves out, except the counts of Statistics and Frequencies, which are
-// the whole collection's. A Source serves one search and is used by one
-// goroutine at a time.
+// A Source is one collection as one tier sees it at one moment through one
+// Filter. Its methods report only passages that the filter selects. Statistics
+// and DocumentFrequencies are the exception: they count the whole collection. A
+// Source serves one search and is used by one goroutine at a time.
 type Source interface {
 	// Statistics counts the live passages of the collection, whatever the filter.
 	Statistics(ctx context.Context) (Statistics, error)
-	// Frequencies returns for each term in how many live passages of the
-	// collection it stands, whatever the filter.
-	Frequencies(ctx context.Context, terms []string) ([]int, error)
-	// Complete returns up to limit terms that start with the prefix, those of
-	// most passages first (then by term). The prefix itself is one of them
-	// where it is a term.
+	// DocumentFrequencies returns, for each term, the number of live passages of
+	// the collection that contain it, whatever the filter.
+	DocumentFrequencies(ctx context.Context, terms []string) ([]int, error)
+	// Complete returns up to limit terms that start with the prefix, by falling
+	// document frequency, then by term. The prefix itself is one of them if it is
+	// a term.
 	Complete(ctx context.Context, prefix string, limit int) ([]string, error)
-	// Chance says how similar the vector is to passages of the collection in
-	// general: mean and standard deviation over a sample of its passages,
-	// always the same one for the same state. A sample of 0 is a collection
-	// without vectors of this length.
-	Chance(ctx context.Context, vector []float32) (Chance, error)
-	// Candidates returns the passages a request is for, each once, in no
+	// Background returns the distribution of the vector's similarities to a sample
+	// of the collection's passages. The sample is the same for the same state of
+	// the collection. Its size is 0 if the collection has no vectors of this
+	// length.
+	Background(ctx context.Context, vector []float32) (Background, error)
+	// Candidates returns the passages that the request asks for, each once, in no
 	// particular order.
 	Candidates(ctx context.Context, r *Request) ([]Candidate, error)
-	// Terms returns the terms of passages, in their order, for feedback: those of
-	// each passage once, by their bytes.
+	// Terms returns the terms of each passage, ordered by their bytes and each
+	// once.
 	Terms(ctx context.Context, passages []Candidate) ([][]TermCount, error)
-	// Vectors returns the vectors of passages, in their order, of unit length
-	// save for rounding; nil for one without a vector.
+	// Vectors returns the vector of each passage, of unit length up to rounding;
+	// nil for a passage without one.
 	Vectors(ctx context.Context, passages []Candidate) ([][]float32, error)
 	// Facets counts documents by the values of their fields.
 	Facets(ctx context.Context, r *FacetRequest) (*FacetCounts, error)
@@ -45,155 +44,152 @@ type Source interface {
 // Statistics are counts over a collection.
 type Statistics struct {
 	Documents, Passages int
-	BodyWords           int64 // of all passages together
+	BodyWords           int64 // words in the bodies of all passages
 }
 
-// Chance is a distribution of similarities.
-type Chance struct {
-	Mean, Deviation float64
-	Sample          int
+// Background is the distribution of a vector's similarities to unrelated texts.
+type Background struct {
+	Mean, StdDev float64
+	SampleSize   int
 }
 
-// Filter narrows a search to some passages. Zero fields do not filter.
+// A Filter narrows a search to some passages. Zero fields do not filter.
 type Filter struct {
-	// Values are lists by facet: the document's value is one of the list, or
-	// one of its tags is. An empty list does not filter, and no list names the
-	// value "".
+	// Values selects documents by facet: the document's value, or one of its tags,
+	// must be in the list. An empty list selects every document, and no list holds
+	// the value "".
 	Values    [FacetCount][]string
 	Documents []uuid.UUID
 	// From (inclusive) and Until (exclusive) bound index.Entry.Time. A document
 	// without a time does not match either.
 	From, Until time.Time
-	// Readers are the principals of who asks. With nil nothing is checked;
-	// otherwise a document is left out whose Readers are not nil and hold none
-	// of these.
+	// Readers are the principals of the reader. Nil selects every document. A list
+	// excludes each document whose Readers are not nil and hold none of these
+	// principals.
 	Readers []string
-	// Phrases must all stand in a passage, each within one field. Excluded ones
-	// must not stand in it anywhere.
+	// Each of Phrases must occur in a passage, within one field. None of Excluded
+	// may occur in it.
 	Phrases, Excluded []Phrase
 }
 
-// Phrase is words in a row: for each place the terms of which any may stand
-// there, at positions that follow one another. A phrase of one place is a word.
+// A Phrase is a sequence of words at consecutive positions. Each element lists
+// the terms of which any may stand at that position. A phrase of one element is a
+// word.
 type Phrase [][]string
 
-// Word is one word of a weighted question. Words of one request have no term in common.
+// A Word is one word of a query with its weight. The words of one request have no
+// term in common.
 type Word struct {
-	Terms  []string // one at least; occurrences of any of them count alike
-	Weight float64  // over 0: rarity times the word's share of the question
+	Terms  []string // one at least; an occurrence of any of them counts alike
+	Weight float64  // the query term weight: above 0, idf times the word's share of the query
 }
 
-// MaxWords is the most words that a request has.
+// MaxWords is the largest number of words in a request.
 const MaxWords = 128
 
-// Request asks a Source for candidates: the Best passages by words that have
-// any of them, the Nearest by similarity, and the passages in Also (from an
-// earlier answer of the same Source), whatever their rank. Words may be given
-// without Best, to score the others by.
+// A Request asks a Source for candidates: the TopLexical passages with the best
+// lexical scores, the TopSimilar passages with the most similar vectors, and all
+// of Rescore. With TopLexical 0 the words only score the other candidates.
 type Request struct {
 	Words []Word
-	// Report is how many of the words, from the first on, hits are told of.
-	Report int
-	// AverageBody is the mean length of bodies in words, for BodyNorm.
+	// MatchWords is the number of leading words whose occurrences are reported as
+	// Candidate.Matches.
+	MatchWords int
+	// AverageBody is the mean length of bodies in words, for LengthNorm.
 	AverageBody float64
-	Best        int
-	// Vector is of unit length; nil leaves every similarity unknown.
-	Vector  []float32
-	Nearest int
-	Also    []Candidate
-	// Brief allows a Source to leave the similarity of passages unknown that are
-	// not among the Nearest.
-	Brief bool
-	// Aside takes work that may be done at the same time; nil for none.
-	Aside Aside
-	// Memory is where a Source may put what it answers; nil for memory of its own.
-	Memory *Memory
+	TopLexical  int
+	// Vector is of unit length. With nil every similarity is unknown.
+	Vector     []float32
+	TopSimilar int
+	// Rescore are candidates of an earlier answer of the same Source. They are
+	// candidates again, whatever their score.
+	Rescore []Candidate
+	// OmitSimilarity lets the Source leave the similarity of a candidate unknown
+	// unless the candidate is among the TopSimilar.
+	OmitSimilarity bool
+	// Buffers hold the answer; nil allocates new memory.
+	Buffers *Buffers
 }
 
-// Aside has work done by somebody else, if there is somebody with time before it
-// is waited for, and returns what waits for its end.
-type Aside func(work func()) (wait func())
-
-// Memory keeps the candidates of one answer. The next search that gets it uses
-// it again.
-type Memory struct {
+// Buffers are the memory of one answer, reused by later searches. A nil *Buffers
+// allocates each time.
+type Buffers struct {
 	candidates []Candidate
-	hits       []Hit
+	matches    []Match
 }
 
-// Candidates returns room for n, all of them zero.
-func (m *Memory) Candidates(n int) []Candidate {
-	if m == nil {
+// Candidates returns n zero candidates.
+func (b *Buffers) Candidates(n int) []Candidate {
+	if b == nil {
 		return make([]Candidate, n)
 	}
-	if cap(m.candidates) < n {
-		m.candidates = make([]Candidate, n+n/4)
+	if cap(b.candidates) < n {
+		b.candidates = make([]Candidate, n+n/4)
 	}
-	out := m.candidates[:n]
+	out := b.candidates[:n]
 	clear(out)
 	return out
 }
 
-// Hits returns an empty list to append to; Keep takes it back, so that it needs
-// not grow again.
-func (m *Memory) Hits() []Hit {
-	if m == nil {
+// Matches returns an empty list to append to. SetMatches takes the grown list back.
+func (b *Buffers) Matches() []Match {
+	if b == nil {
 		return nil
 	}
-	return m.hits[:0]
+	return b.matches[:0]
 }
 
-// Keep takes a list of Hits back.
-func (m *Memory) Keep(hits []Hit) {
-	if m != nil {
-		m.hits = hits
+// SetMatches keeps a grown list of matches for the next search.
+func (b *Buffers) SetMatches(matches []Match) {
+	if b != nil {
+		b.matches = matches
 	}
 }
 
-// Candidate is a passage that may become a result.
+// A Candidate is a passage that may become a result.
 type Candidate struct {
 	Passage, Document uuid.UUID
 	Ordinal           int32
-	Words             [index.FieldCount]int32
-	Time              int64 // of the document in Unix seconds, 0 when unknown
-	// Lexical is BM25F for the words of the request, see Lexical.
+	FieldWords        [index.FieldCount]int32 // length of each field
+	Time              int64                   // of the document in Unix seconds, 0 when unknown
+	// Lexical is the BM25F score for the words of the request.
 	Lexical float64
 	// Similarity is the cosine with the request's vector, NaN when unknown.
 	Similarity float64
-	// Hits are the occurrences of the first Report words, in the order of
-	// their positions. They are valid until the search ends; results have none.
-	Hits []Hit
-	// Ref is the Source's own mark for the passage.
+	// Matches are the occurrences of the first MatchWords words, ordered by position.
+	// They are valid until the search ends; results have none.
+	Matches []Match
+	// Ref identifies the passage within its Source.
 	Ref uint64
 }
 
-// Hit is one occurrence of a word of the request. Its position is that of the
-// stored lexeme; index.FieldOf tells its field.
-type Hit struct {
+// A Match is one occurrence of a word of the request. The position is that of the
+// stored lexeme; index.FieldOf returns its field.
+type Match struct {
 	Word, Position uint16
 }
 
-// TermCount is how often a term stands in a passage.
+// TermCount is a term with its occurrences in one passage.
 type TermCount struct {
 	Term   string
 	Counts Counts
 }
 
-// Counts are how often a word stands in each field, as far as scores can tell:
-// at most once in a title, a heading and the path above it, at most MaxBody
-// times in a body.
+// Counts are the occurrences of a word in each field, as far as they affect a
+// score: at most one in the title, the heading and the heading path, and at most
+// MaxBody in the body.
 type Counts struct {
 	Title, Heading, Path bool
 	Body                 uint8
 }
 
-// MaxBody is the most occurrences in a body that count.
+// MaxBody is the largest number of occurrences in a body that affects a score.
 const MaxBody = 31
 
-// BM25 over fields (Robertson and Zaragoza, The Probabilistic Relevance
-// Framework: BM25 and Beyond, 2009): occurrences are weighted by field and added
-// up before they are damped. Only the body is normalised by length; titles and
-// headings are short.
+// The parameters of BM25F (Robertson and Zaragoza, The Probabilistic Relevance
+// Framework: BM25 and Beyond, 2009). Occurrences are weighted by field and added
+// up before saturation. Only the body is normalised by length; titles and headings
+// are short.
 const (
 	K1 = 1.8
 	B  = 0.75
@@ -203,19 +199,20 @@ const (
 	WeightPath    = 1.0
 )
 
-// BodyNorm is what a body's occurrences are divided by, for its length.
-func BodyNorm(words int32, average float64) float64 {
+// LengthNorm returns the divisor of occurrences in a body of so many words.
+func LengthNorm(words int32, average float64) float64 {
 	if average <= 0 {
 		return 1
 	}
 	return 1 - B + B*float64(words)/average
 }
 
-// Damped is a word's share of a passage's score, from 0 to 1: the score is the
-// sum over the words of Weight*Damped. Of words with several terms the counts
-// are added up first (title, heading and path: whether any term stands there).
-func Damped(c Counts, bodyNorm float64) float64 {
-	f := float64(c.Body) / bodyNorm
+// Saturation returns BM25F's term frequency factor, from 0 to 1. The lexical score
+// of a passage is the sum of Weight*Saturation over the words. The counts of a
+// word with several terms are added up first; title, heading and path are set if
+// any of the terms occurs there.
+func Saturation(c Counts, lengthNorm float64) float64 {
+	f := float64(c.Body) / lengthNorm
 	if c.Title {
 		f += WeightTitle
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// vocabulary is a Source of terms without passages. It keeps what it is asked.
+// vocabulary is a Source of terms without passages. It records the requests.
 type vocabulary struct {
-	terms []string
-	asked []*rank.Request
+	terms    []string
+	requests []*rank.Request
 }
 
 func (v *vocabulary) Statistics(context.Context) (rank.Statistics, error) {
 	return rank.Statistics{Documents: 1, Passages: 100_000, BodyWords: 10_000_000}, nil
 }
 
-func (v *vocabulary) Frequencies(_ context.Context, terms []string) ([]int, error) {
+func (v *vocabulary) DocumentFrequencies(_ context.Context, terms []string) ([]int, error) {
 	return make([]int, len(terms)), nil
 }
 
@@ -33,12 +33,12 @@ func (v *vocabulary) Complete(_ context.Context, prefix string, limit int) ([]st
 	return found, nil
 }
 
-func (v *vocabulary) Chance(context.Context, []float32) (rank.Chance, error) {
-	return rank.Chance{}, nil
+func (v *vocabulary) Background(context.Context, []float32) (rank.Background, error) {
+	return rank.Background{}, nil
 }
 
 func (v *vocabulary) Candidates(_ context.Context, r *rank.Request) ([]rank.Candidate, error) {
-	v.asked = append(v.asked, r)
+	v.requests = append(v.requests, r)
 	return nil, nil
 }
 
@@ -52,9 +52,9 @@ func (v *vocabulary) Facets(context.Context, *rank.FacetRequest) (*rank.FacetCou
 	return &rank.FacetCounts{}, nil
 }
 
-// A lone character of a script that is indexed in pairs is completed to what
-// later words say, too: they are not asked for without a term.
-func TestEveryWordThatIsAskedForHasTermsOfItsOwn(t *testing.T) {
+// A lone character of a script that is indexed in pairs may be completed to the
+// terms of later words. These words must not be requested without a term.
+func TestEveryRequestedWordHasTermsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	a := analysis.New()
 	for _, text := range []string{"数 数据", "数 数据 数", "数 据 库 数据 据库", "backup backups", "数据"} {
@@ -62,18 +62,18 @@ func TestEveryWordThatIsAskedForHasTermsOfItsOwn(t *testing.T) {
 		if _, err := rank.New(a).Search(t.Context(), []rank.Part{{Source: v}}, rank.NewQuestion(a, text, "", false), rank.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if len(v.asked) == 0 {
-			t.Fatalf("%s: nothing was asked", text)
+		if len(v.requests) == 0 {
+			t.Fatalf("%s: no request was made", text)
 		}
-		for _, r := range v.asked {
+		for _, r := range v.requests {
 			seen := make(map[string]bool)
 			for _, word := range r.Words {
 				if len(word.Terms) == 0 {
-					t.Errorf("%s: a word without terms: %v", text, r.Words)
+					t.Errorf("%s: the request has a word without terms: %v", text, r.Words)
 				}
 				for _, term := range word.Terms {
 					if seen[term] {
-						t.Errorf("%s: two words with %s", text, term)
+						t.Errorf("%s: two words have the term %s", text, term)
 					}
 					seen[term] = true
 				}

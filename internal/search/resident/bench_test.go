@@ -18,18 +18,18 @@ import (
 
 const benchmarkPassages = 100_000
 
-// large are indexes of benchmarkPassages passages by the length of vectors.
+// large holds indexes of benchmarkPassages passages, by the length of vectors.
 var large = struct {
 	sync.Mutex
-	made map[int]*resident.Index
-}{made: map[int]*resident.Index{}}
+	indexes map[int]*resident.Index
+}{indexes: map[int]*resident.Index{}}
 
 func largeIndex(b *testing.B, length int) *resident.Index {
 	b.Helper()
 	entries := needCorpora(b)
 	large.Lock()
 	defer large.Unlock()
-	if x := large.made[length]; x != nil {
+	if x := large.indexes[length]; x != nil {
 		return x
 	}
 	x := resident.New(resident.Options{})
@@ -37,7 +37,7 @@ func largeIndex(b *testing.B, length int) *resident.Index {
 	if err := c.Begin(index.Position{Generation: 1, Change: 1}, "model", true); err != nil {
 		b.Fatal(err)
 	}
-	for e := range many(entries, benchmarkPassages, length) {
+	for e := range repeated(entries, benchmarkPassages, length) {
 		if err := c.Entry(e); err != nil {
 			b.Fatal(err)
 		}
@@ -45,13 +45,13 @@ func largeIndex(b *testing.B, length int) *resident.Index {
 	if _, err := c.Commit(); err != nil {
 		b.Fatal(err)
 	}
-	large.made[length] = x
+	large.indexes[length] = x
 	return x
 }
 
-// BenchmarkLoad reports what 100,000 passages cost to load and to keep.
+// BenchmarkLoad reports the time to load 100,000 passages and their memory.
 func BenchmarkLoad(b *testing.B) {
-	entries := slices.Collect(many(needCorpora(b), benchmarkPassages, 384))
+	entries := slices.Collect(repeated(needCorpora(b), benchmarkPassages, 384))
 	passages := 0
 	for _, e := range entries {
 		passages += len(e.Passages)
@@ -77,7 +77,7 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(float64(passages*b.N)/b.Elapsed().Seconds(), "passages/s")
 }
 
-// questions are searched for in the corpora.
+// questions about the corpora.
 var questions = []string{
 	"how to install a chart from a local folder",
 	"etcd cluster disaster recovery snapshot restore",
@@ -91,8 +91,9 @@ var questions = []string{
 	"transaction retry error serializable isolation",
 }
 
-// requests are what the questions become: each word weighted alike.
-func requests(b *testing.B, s *resident.Snapshot, length, most int) []*rank.Request {
+// requests returns requests for the questions, with equal weights for their first
+// words.
+func requests(b *testing.B, s *resident.Snapshot, length, words int) []*rank.Request {
 	b.Helper()
 	analyzer, model := analysis.New(), embed.NewBuiltin()
 	vectors, err := model.Embed(b.Context(), questions, embed.Query)
@@ -103,15 +104,15 @@ func requests(b *testing.B, s *resident.Snapshot, length, most int) []*rank.Requ
 	var out []*rank.Request
 	for i, q := range questions {
 		r := &rank.Request{
-			AverageBody: float64(n.BodyWords) / float64(n.Passages), Best: 1000, Nearest: 1000,
+			AverageBody: float64(n.BodyWords) / float64(n.Passages), TopLexical: 1000, TopSimilar: 1000,
 		}
-		r.Vector = moved(newWorld(1, 1, 1).Rand, vectors[i], length, 0)
+		r.Vector = perturbed(newWorld(1, 1, 1).Rand, vectors[i], length, 0)
 		for _, w := range analyzer.Words(q, "en") {
-			if len(r.Words) < most {
+			if len(r.Words) < words {
 				r.Words = append(r.Words, rank.Word{Terms: w.Terms, Weight: 1})
 			}
 		}
-		r.Report = len(r.Words)
+		r.MatchWords = len(r.Words)
 		out = append(out, r)
 	}
 	return out
@@ -126,9 +127,9 @@ func BenchmarkCandidates(b *testing.B) {
 		}{
 			{"all", nil, func(*rank.Request) {}},
 			{"5percent", in(rank.FacetVersion, "v3.5"), func(*rank.Request) {}},
-			{"words", nil, func(r *rank.Request) { r.Vector, r.Nearest = nil, 0 }},
-			{"nohits", nil, func(r *rank.Request) { r.Vector, r.Nearest, r.Report = nil, 0, 0 }},
-			{"vectors", nil, func(r *rank.Request) { r.Words, r.Report = nil, 0 }},
+			{"words", nil, func(r *rank.Request) { r.Vector, r.TopSimilar = nil, 0 }},
+			{"nohits", nil, func(r *rank.Request) { r.Vector, r.TopSimilar, r.MatchWords = nil, 0, 0 }},
+			{"vectors", nil, func(r *rank.Request) { r.Words, r.MatchWords = nil, 0 }},
 		} {
 			b.Run(fmt.Sprintf("%d/%s", length, c.name), func(b *testing.B) {
 				s := largeIndex(b, length).Snapshot()
@@ -136,15 +137,15 @@ func BenchmarkCandidates(b *testing.B) {
 				for _, r := range list {
 					c.change(r)
 				}
-				share := 0
+				total := 0
 				measure(b, func(i int) {
-					found, err := s.View(c.filter).Candidates(b.Context(), list[i%len(list)])
+					candidates, err := s.View(c.filter).Candidates(b.Context(), list[i%len(list)])
 					if err != nil {
 						b.Fatal(err)
 					}
-					share += len(found)
+					total += len(candidates)
 				})
-				b.ReportMetric(float64(share)/float64(b.N), "candidates")
+				b.ReportMetric(float64(total)/float64(b.N), "candidates")
 			})
 		}
 	}
@@ -159,7 +160,7 @@ func BenchmarkComplete(b *testing.B) {
 	})
 }
 
-// measure reports the median and the 99th percentile of what f takes.
+// measure reports the median and the 99th percentile of the time of f.
 func measure(b *testing.B, f func(i int)) {
 	b.Helper()
 	runtime.GC()
@@ -173,14 +174,14 @@ func measure(b *testing.B, f func(i int)) {
 		took = append(took, time.Since(from))
 		i++
 	}
-	// On a machine with other work this is what counts.
+	// Processor time is the figure to compare on a busy machine.
 	b.ReportMetric(float64((processorTime(b)-busy).Microseconds())/1000/float64(b.N), "cpu-ms")
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// processorTime is what the process has used, collecting garbage included.
+// processorTime returns the processor time of the process, garbage collection included.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -2,7 +2,7 @@ package resident
 
 import "math/bits"
 
-// bitmap is a set of small numbers.
+// A bitmap is a set of small numbers.
 type bitmap []uint64
 
 func bitmapWords(n int) int { return (n + 63) / 64 }
@@ -19,36 +19,45 @@ func (b bitmap) count() int {
 	return n
 }
 
-// eachWord calls f for the words that numbers from low to below high lie in,
-// with the bits of those numbers, until f is false.
-func eachWord(low, high uint32, f func(word, mask uint64) bool) {
+// setRange adds the numbers from low to high-1.
+func (b bitmap) setRange(low, high uint32) {
 	if low >= high {
 		return
 	}
-	from, to := uint64(low>>6), uint64((high-1)>>6)
+	from, to := low>>6, (high-1)>>6
 	first, last := ^uint64(0)<<(low&63), ^uint64(0)>>(63-(high-1)&63)
-	for w := from; w <= to; w++ {
-		mask := ^uint64(0)
-		if w == from {
-			mask &= first
-		}
-		if w == to {
-			mask &= last
-		}
-		if !f(w, mask) {
-			return
+	if from == to {
+		b[from] |= first & last
+		return
+	}
+	b[from] |= first
+	for w := from + 1; w < to; w++ {
+		b[w] = ^uint64(0)
+	}
+	b[to] |= last
+}
+
+// each calls f for the numbers in the set, in rising order.
+func (b bitmap) each(f func(uint32)) {
+	for w, word := range b {
+		for ; word != 0; word &= word - 1 {
+			f(u32(w<<6 + bits.TrailingZeros64(word)))
 		}
 	}
 }
 
-func (b bitmap) setRange(low, high uint32) {
-	eachWord(low, high, func(w, mask uint64) bool {
-		b[w] |= mask
-		return true
-	})
+// retain removes the numbers for which f is false.
+func (b bitmap) retain(f func(uint32) bool) {
+	for w, word := range b {
+		for unseen := word; unseen != 0; unseen &= unseen - 1 {
+			if i := bits.TrailingZeros64(unseen); !f(u32(w<<6 + i)) {
+				b[w] &^= 1 << i
+			}
+		}
+	}
 }
 
-// any reports whether a number from low to below high is in the set.
+// any reports whether the set has a number from low to high-1.
 func (b bitmap) any(low, high uint32) bool {
 	if low >= high {
 		return false

@@ -15,12 +15,12 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// feed is a store of collections, all of them of documents with one passage.
+// feed is a store of collections whose documents have one passage each.
 type feed struct {
 	mutex  sync.Mutex
 	states map[uuid.UUID]*index.State
 	err    error
-	gate   map[uuid.UUID]chan struct{} // a reading of the collection waits for it
+	gate   map[uuid.UUID]chan struct{} // reads of a collection wait until it is closed
 	calls  int
 	after  []index.Position
 }
@@ -108,6 +108,12 @@ func everything(t *testing.T) viewer.Scope {
 	return s
 }
 
+// advance lets the fake clock of a bubble advance.
+func advance(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
+}
+
 // bubble runs f with a fake clock and a cache that is closed at its end.
 func bubble(t *testing.T, opt resident.CacheOptions, f func(t *testing.T, feed *feed, c *resident.Cache, scope viewer.Scope)) {
 	t.Helper()
@@ -137,7 +143,7 @@ func TestConcurrentCallersShareALoad(t *testing.T) {
 		close(gate)
 		group.Wait()
 		if n := f.count(); n != 1 {
-			t.Errorf("%d loads", n)
+			t.Errorf("%d loads, want 1", n)
 		}
 		if got := c.Stats(); got.Loads != 1 || got.Collections != 1 || got.Passages != 3 || got.Bytes == 0 {
 			t.Errorf("Stats = %+v", got)
@@ -145,8 +151,8 @@ func TestConcurrentCallersShareALoad(t *testing.T) {
 	})
 }
 
-func TestPatienceEndsAndTheLoadGoesOn(t *testing.T) {
-	bubble(t, resident.CacheOptions{Patience: 50 * time.Millisecond}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+func TestALoadContinuesAfterTheWaitEnds(t *testing.T) {
+	bubble(t, resident.CacheOptions{MaxWait: 50 * time.Millisecond}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		gate := f.hold(state.Collection)
 		for indexed, want := range map[bool]time.Duration{true: 50 * time.Millisecond, false: 5 * time.Second} {
@@ -164,7 +170,7 @@ func TestPatienceEndsAndTheLoadGoesOn(t *testing.T) {
 	})
 }
 
-func TestACancelledCallerLeavesTheLoadAlone(t *testing.T) {
+func TestALoadContinuesAfterItsCallerIsCancelled(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		gate := f.hold(state.Collection)
@@ -187,34 +193,34 @@ func TestACancelledCallerLeavesTheLoadAlone(t *testing.T) {
 	})
 }
 
-func TestWhatIsRequiredIsWaitedForAndTheRestCaughtUpBehind(t *testing.T) {
+func TestRequiredChangesAreWaitedForAndOthersReadInTheBackground(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 1)
 		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Second)
-		// A fenced write: nothing new is required.
+		advance(time.Second)
+		// A fenced write requires nothing.
 		state = f.change(state.Collection, func(s *index.State) { s.Change, s.Passages = 2, 2 })
 		gate := f.hold(state.Collection)
 		s, err := c.Snapshot(t.Context(), scope, state)
 		if err != nil || s.Change != 1 {
 			t.Fatalf("Snapshot = %+v, %v", s, err)
 		}
-		// More calls start no more catch-ups.
+		// Another call starts no further read.
 		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if n := f.count(); n != 2 {
-			t.Errorf("%d readings", n)
+			t.Errorf("%d reads, want 2", n)
 		}
 		close(gate)
 		synctest.Wait()
 		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Change != 2 || s.Statistics().Passages != 2 {
 			t.Errorf("Snapshot = %+v, %v", s, err)
 		}
-		// A plain write: it is required, and read right away.
+		// A write without a fence is required at once.
 		state = f.change(state.Collection, func(s *index.State) { s.Change, s.Required, s.Passages = 3, 3, 3 })
 		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Change != 3 || s.Statistics().Passages != 3 {
 			t.Errorf("Snapshot = %+v, %v", s, err)
@@ -225,7 +231,7 @@ func TestWhatIsRequiredIsWaitedForAndTheRestCaughtUpBehind(t *testing.T) {
 	})
 }
 
-func TestARunningReadingThatEndsTooEarlyIsFollowedByAnother(t *testing.T) {
+func TestAReadThatEndsBeforeTheRequiredChangeIsRepeated(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 1)
 		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
@@ -243,7 +249,7 @@ func TestARunningReadingThatEndsTooEarlyIsFollowedByAnother(t *testing.T) {
 		})
 		synctest.Wait()
 		group.Go(func() {
-			// The store never gets as far as this caller says.
+			// The store does not reach this change.
 			if s, err := c.Snapshot(t.Context(), scope, third); !errors.Is(err, resident.ErrLoading) {
 				t.Errorf("third = %+v, %v", s, err)
 			}
@@ -258,7 +264,7 @@ func TestARunningReadingThatEndsTooEarlyIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-func TestAnotherGenerationIsReadAnew(t *testing.T) {
+func TestANewGenerationIsReadFromTheBeginning(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		old := f.add(1, 5)
 		if _, err := c.Snapshot(t.Context(), scope, old); err != nil {
@@ -272,16 +278,16 @@ func TestAnotherGenerationIsReadAnew(t *testing.T) {
 			t.Errorf("Snapshot = %+v, %v", s, err)
 		}
 		if last := f.after[len(f.after)-1]; last != (index.Position{}) {
-			t.Errorf("it was read from %v on", last)
+			t.Errorf("the last read began at %v, want the zero position", last)
 		}
-		// Who still has the old state embeds with the old model.
+		// A caller with the old state embeds with the old model.
 		if _, err := c.Snapshot(t.Context(), scope, old); !errors.Is(err, resident.ErrLoading) {
-			t.Errorf("Snapshot of the past = %v", err)
+			t.Errorf("Snapshot of the old generation: error %v, want ErrLoading", err)
 		}
 	})
 }
 
-func TestAFailureIsToldAndTriedAgain(t *testing.T) {
+func TestAFailureIsReturnedAndTheReadRetried(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		broken := errors.New("broken")
@@ -293,8 +299,8 @@ func TestAFailureIsToldAndTriedAgain(t *testing.T) {
 		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
 			t.Errorf("Snapshot = %v", err)
 		}
-		// A failed catch-up leaves what is there.
-		<-time.After(time.Second)
+		// The index stays after a failed catch-up.
+		advance(time.Second)
 		f.fail(broken)
 		state.Change++
 		for range 2 {
@@ -309,8 +315,8 @@ func TestAFailureIsToldAndTriedAgain(t *testing.T) {
 	})
 }
 
-func TestAnotherCollectionDoesNotWait(t *testing.T) {
-	bubble(t, resident.CacheOptions{Patience: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+func TestALoadDoesNotBlockOtherCollections(t *testing.T) {
+	bubble(t, resident.CacheOptions{MaxWait: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		slow, fast := f.add(1, 1), f.add(2, 1)
 		gate := f.hold(slow.Collection)
 		var group sync.WaitGroup
@@ -328,7 +334,7 @@ func TestAnotherCollectionDoesNotWait(t *testing.T) {
 	})
 }
 
-func TestTheBudgetKeepsThoseUsedLast(t *testing.T) {
+func TestTheLeastRecentlyUsedIsEvicted(t *testing.T) {
 	bubble(t, resident.CacheOptions{Budget: 25_000}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		states := []index.State{f.add(1, 20), f.add(2, 20), f.add(3, 20), f.add(4, 20)}
 		for _, i := range []int{0, 1, 0, 2, 0, 3, 0} {
@@ -341,26 +347,26 @@ func TestTheBudgetKeepsThoseUsedLast(t *testing.T) {
 			t.Errorf("Stats = %+v", got)
 		}
 		if _, err := c.Snapshot(t.Context(), scope, states[0]); err != nil || f.count() != 4 {
-			t.Errorf("the collection used most was read again: %d, %v", f.count(), err)
+			t.Errorf("the most used collection was loaded again: %d loads, error %v", f.count(), err)
 		}
 	})
 }
 
-func TestWarmingTakesWhatFits(t *testing.T) {
-	bubble(t, resident.CacheOptions{Budget: 45_000, Patience: time.Minute}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+func TestWarmLoadsOnlyWhatFits(t *testing.T) {
+	bubble(t, resident.CacheOptions{Budget: 45_000, MaxWait: time.Minute}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		slow := f.add(1, 20)
 		gate := f.hold(slow.Collection)
 		time.AfterFunc(3*time.Minute, func() { close(gate) }) // longer than a search would wait
 		if err := c.Warm(t.Context(), scope, slow); err != nil {
 			t.Error(err)
 		}
-		for range 2 { // the second time it is there
+		for range 2 { // loaded already
 			if err := c.Warm(t.Context(), scope, slow); err != nil {
 				t.Error(err)
 			}
 		}
 		if err := c.Warm(t.Context(), scope, f.add(2, 44)); !errors.Is(err, resident.ErrTooLarge) {
-			t.Errorf("what does not fit beside: %v", err)
+			t.Errorf("Warm of a collection that does not fit: error %v, want ErrTooLarge", err)
 		}
 		if got := c.Stats(); got.Loads != 1 || got.Evictions != 0 || got.Collections != 1 {
 			t.Errorf("Stats = %+v", got)
@@ -372,22 +378,22 @@ func TestACollectionTooLargeIsRefusedUntilItShrinks(t *testing.T) {
 	bubble(t, resident.CacheOptions{Budget: 100_000}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 5000)
 		if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrTooLarge) || f.count() != 0 {
-			t.Errorf("by its estimate: %v, %d readings", err, f.count())
+			t.Errorf("by its estimate: error %v after %d reads", err, f.count())
 		}
 		state = f.change(state.Collection, func(s *index.State) { s.Passages = 990 })
 		for range 2 {
 			if _, err := c.Snapshot(t.Context(), scope, state); !errors.Is(err, resident.ErrTooLarge) || f.count() != 1 {
-				t.Errorf("by its size: %v, %d readings", err, f.count())
+				t.Errorf("by its size: error %v after %d reads", err, f.count())
 			}
 		}
 		state = f.change(state.Collection, func(s *index.State) { s.Passages = 300 })
 		if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Bytes() > 100_000 {
-			t.Errorf("after it has shrunk: %v", err)
+			t.Errorf("after it shrank: error %v", err)
 		}
 	})
 }
 
-func TestACacheKnowsWhoMayAsk(t *testing.T) {
+func TestACacheChecksTheScope(t *testing.T) {
 	bubble(t, resident.CacheOptions{}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		if _, err := c.Snapshot(t.Context(), scope, state); err != nil {
@@ -398,26 +404,26 @@ func TestACacheKnowsWhoMayAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.Snapshot(t.Context(), few, state); !errors.Is(err, viewer.ErrOutOfReach) {
-			t.Errorf("a scope without the collection: %v", err)
+			t.Errorf("a scope without the collection: error %v, want ErrOutOfReach", err)
 		}
 		if _, err := c.Snapshot(t.Context(), viewer.Scope{}, state); !errors.Is(err, viewer.ErrNoScope) {
-			t.Errorf("no scope: %v", err)
+			t.Errorf("the zero scope: error %v, want ErrNoScope", err)
 		}
-		// All collections of another workspace: what is loaded is not theirs,
-		// the store is asked, which knows.
+		// The scope of another workspace must not find the loaded index. The store is
+		// asked, and refuses.
 		stranger, err := viewer.System(uuid.UUID{8}).Scope()
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := f.count()
 		if _, err := c.Snapshot(t.Context(), stranger, state); err != nil || f.count() != before+1 {
-			t.Errorf("another workspace: %v, %d readings", err, f.count()-before)
+			t.Errorf("another workspace: error %v after %d reads", err, f.count()-before)
 		}
 	})
 }
 
-func TestCloseStopsWhatIsRead(t *testing.T) {
-	bubble(t, resident.CacheOptions{Patience: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+func TestCloseCancelsReads(t *testing.T) {
+	bubble(t, resident.CacheOptions{MaxWait: time.Hour}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
 		f.hold(state.Collection)
 		failed := make(chan error)

@@ -1,21 +1,21 @@
 package resident
 
-// chunkBytes is how large the pieces of chunks are at least.
+// chunkBytes is the size of a chunk after the first few.
 const chunkBytes = 1 << 20
 
-// chunks keep many pieces of bytes without ever copying what is there already.
+// chunks store byte slices one after another. Growing never copies stored bytes.
 type chunks struct {
 	list [][]byte
 	used int64
 }
 
-// place is where a piece is: its chunk, where it starts, and its length.
-type place struct{ chunk, at, size uint32 }
+// chunkRef is the place of a stored slice.
+type chunkRef struct{ chunk, start, size uint32 }
 
-func (c *chunks) add(b []byte) place {
+func (c *chunks) add(b []byte) chunkRef {
 	last := len(c.list) - 1
 	if last < 0 || len(c.list[last])+len(b) > cap(c.list[last]) {
-		// Small builders, of one changed document, need no whole chunk.
+		// The builder of one changed document needs no whole chunk.
 		size := chunkBytes
 		if last < 0 {
 			size = chunkBytes >> 8
@@ -25,18 +25,19 @@ func (c *chunks) add(b []byte) place {
 		c.list = append(c.list, make([]byte, 0, max(size, len(b))))
 		last++
 	}
-	at := len(c.list[last])
+	start := len(c.list[last])
 	c.list[last] = append(c.list[last], b...)
 	c.used += int64(len(b))
-	return place{number(last), number(at), number(len(b))}
+	return chunkRef{u32(last), u32(start), u32(len(b))}
 }
 
-func (c *chunks) at(p place) []byte { return c.list[p.chunk][p.at : p.at+p.size] }
+func (c *chunks) get(r chunkRef) []byte { return c.list[r.chunk][r.start : r.start+r.size] }
 
-// drop says that pieces before this one are not asked for any more.
-func (c *chunks) drop(p place) {
-	if p.chunk > 0 {
-		c.list[p.chunk-1] = nil
+// freeBefore frees the chunk before the one that holds r. Callers read slices in
+// the order in which they were added.
+func (c *chunks) freeBefore(r chunkRef) {
+	if r.chunk > 0 {
+		c.list[r.chunk-1] = nil
 	}
 }
 

@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// completion is a term that starts with a prefix.
+// completion is a term that starts with a prefix, with its document frequency.
 type completion struct {
-	term     string
-	passages int
+	term      string
+	frequency int
 }
 
-func better(a, b completion) int {
-	return cmp.Or(cmp.Compare(b.passages, a.passages), cmp.Compare(a.term, b.term))
+func compareCompletions(a, b completion) int {
+	return cmp.Or(cmp.Compare(b.frequency, a.frequency), cmp.Compare(a.term, b.term))
 }
 
 // Complete implements [rank.Source].
@@ -22,23 +22,23 @@ func (v *View) Complete(ctx context.Context, prefix string, limit int) ([]string
 	if err := ctx.Err(); err != nil || limit <= 0 || len(v.snapshot.parts) == 0 {
 		return nil, err
 	}
-	var found []completion
+	var completions []completion
 	if parts := v.snapshot.parts; len(parts) == 1 && parts[0].dead == nil {
-		found = parts[0].complete(prefix, limit)
+		completions = parts[0].complete(prefix, limit)
 	} else {
-		found = v.snapshot.complete(prefix, limit)
+		completions = v.snapshot.complete(prefix, limit)
 	}
-	out := make([]string, len(found))
-	for i, c := range found {
+	out := make([]string, len(completions))
+	for i, c := range completions {
 		out[i] = c.term
 	}
 	return out, nil
 }
 
-// complete answers for a part that is all: terms have their numbers in just the
-// order that is asked for.
+// complete returns the completions of a snapshot's only part, if nothing in it is
+// dead. Term numbers are in the order of completions.
 func (p *part) complete(prefix string, limit int) []completion {
-	from, to := p.terms.prefixed(prefix)
+	from, to := p.terms.withPrefix(prefix)
 	best := make([]uint32, 0, limit)
 	for _, n := range p.terms.number[from:to] {
 		if len(best) == limit {
@@ -47,8 +47,8 @@ func (p *part) complete(prefix string, limit int) []completion {
 			}
 			best = best[:limit-1]
 		}
-		at, _ := slices.BinarySearch(best, n)
-		best = slices.Insert(best, at, n)
+		i, _ := slices.BinarySearch(best, n)
+		best = slices.Insert(best, i, n)
 	}
 	out := make([]completion, len(best))
 	for i, n := range best {
@@ -57,58 +57,57 @@ func (p *part) complete(prefix string, limit int) []completion {
 	return out
 }
 
-// complete adds up what the parts have. It goes through the largest part's
-// terms, and stops at those that the small parts have too.
+// complete adds up the frequencies of the parts. It merges the sorted terms of the
+// small parts into those of the largest part.
 func (s *Snapshot) complete(prefix string, limit int) []completion {
 	var best []completion
 	offer := func(c completion) {
-		if c.passages == 0 || len(best) == limit && better(best[limit-1], c) < 0 {
+		if c.frequency == 0 || len(best) == limit && compareCompletions(best[limit-1], c) < 0 {
 			return
 		}
 		if len(best) == limit {
 			best = best[:limit-1]
 		}
-		at, _ := slices.BinarySearchFunc(best, c, better)
-		best = slices.Insert(best, at, c)
+		i, _ := slices.BinarySearchFunc(best, c, compareCompletions)
+		best = slices.Insert(best, i, c)
 	}
-	large := 0
+	largest := 0
 	for i := range s.parts {
-		if s.parts[i].passages > s.parts[large].passages {
-			large = i
+		if s.parts[i].passages > s.parts[largest].passages {
+			largest = i
 		}
 	}
-	var few []completion // of the small parts, each term once
+	var small []completion // of the other parts
 	for i := range s.parts {
-		if p := &s.parts[i]; i != large {
-			from, to := p.terms.prefixed(prefix)
+		if p := &s.parts[i]; i != largest {
+			from, to := p.terms.withPrefix(prefix)
 			for r := from; r < to; r++ {
-				few = append(few, completion{p.terms.at(r), p.frequency(p.terms.number[r])})
+				small = append(small, completion{p.terms.at(r), p.frequency(p.terms.number[r])})
 			}
 		}
 	}
-	slices.SortFunc(few, func(a, b completion) int { return cmp.Compare(a.term, b.term) })
-	p := &s.parts[large]
-	at, to := p.terms.prefixed(prefix)
-	upTo := func(end uint32) {
-		for ; at < end; at++ {
-			if n := p.frequency(p.terms.number[at]); len(best) < limit || n >= best[limit-1].passages {
-				offer(completion{p.terms.at(at), n})
+	slices.SortFunc(small, func(a, b completion) int { return cmp.Compare(a.term, b.term) })
+	p := &s.parts[largest]
+	next, to := p.terms.withPrefix(prefix)
+	offerUpTo := func(end uint32) {
+		for ; next < end; next++ {
+			if n := p.frequency(p.terms.number[next]); len(best) < limit || n >= best[limit-1].frequency {
+				offer(completion{p.terms.at(next), n})
 			}
 		}
 	}
-	for i := 0; i < len(few); {
-		c := few[i]
-		for i++; i < len(few) && few[i].term == c.term; i++ {
-			c.passages += few[i].passages
+	for i := 0; i < len(small); {
+		c := small[i]
+		for i++; i < len(small) && small[i].term == c.term; i++ {
+			c.frequency += small[i].frequency
 		}
-		end := at + number(sort.Search(int(to-at), func(j int) bool { return p.terms.at(at+number(j)) >= c.term }))
-		upTo(end)
-		if at < to && p.terms.at(at) == c.term {
-			c.passages += p.frequency(p.terms.number[at])
-			at++
+		offerUpTo(next + u32(sort.Search(int(to-next), func(j int) bool { return p.terms.at(next+u32(j)) >= c.term })))
+		if next < to && p.terms.at(next) == c.term {
+			c.frequency += p.frequency(p.terms.number[next])
+			next++
 		}
 		offer(c)
 	}
-	upTo(to)
+	offerUpTo(to)
 	return best
 }

@@ -24,8 +24,8 @@ import (
 
 const corporaFolder = "../../../../shared/corpora"
 
-// corpora are the documents of the shared corpora as searches see them, with
-// the builtin embedder's vectors.
+// corpora returns the documents of the shared corpora with the builtin embedder's
+// vectors.
 var corpora = sync.OnceValues(func() ([]*index.Entry, error) {
 	pipeline := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{})
 	analyzer := analysis.New()
@@ -53,7 +53,7 @@ var corpora = sync.OnceValues(func() ([]*index.Entry, error) {
 		}
 		result, err := pipeline.Process(context.Background(), parse.Input{Name: path, Content: content})
 		if err != nil {
-			return nil // a file that is no text is not what is measured here
+			return nil // a file without text
 		}
 		id := uuid.NewSHA1(uuid.Nil, []byte(path))
 		e, err := index.Preview(analyzer, &index.Record{
@@ -78,7 +78,7 @@ func at(list []string, i int) string {
 	return ""
 }
 
-// readManifest notes section, version and language of the files it lists.
+// readManifest adds section, version and language of each file in a manifest.
 func readManifest(path string, sections map[string][]string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func readManifest(path string, sections map[string][]string) error {
 	return nil
 }
 
-// needCorpora returns the corpora, or skips the test where they are not there.
+// needCorpora returns the corpora, or skips the test if they are missing.
 func needCorpora(tb testing.TB) []*index.Entry {
 	tb.Helper()
 	entries, err := corpora()
@@ -116,9 +116,9 @@ func needCorpora(tb testing.TB) []*index.Entry {
 	return entries
 }
 
-// many repeats entries under new ids until there are so many passages. Vectors
-// are of a length, and moved a little, so that no two are the same.
-func many(entries []*index.Entry, passages, length int) func(yield func(*index.Entry) bool) {
+// repeated repeats entries under new ids until there are enough passages. Their vectors
+// have the given length and are perturbed, so that no two are equal.
+func repeated(entries []*index.Entry, passages, length int) func(yield func(*index.Entry) bool) {
 	return func(yield func(*index.Entry) bool) {
 		r := rand.New(rand.NewPCG(1, 2))
 		n := 0
@@ -129,7 +129,7 @@ func many(entries []*index.Entry, passages, length int) func(yield func(*index.E
 				copied.Passages = make([]index.EntryPassage, 0, len(e.Passages))
 				for _, p := range e.Passages {
 					p.ID[15] ^= round
-					p.Vector = moved(r, p.Vector, length, 0.3)
+					p.Vector = perturbed(r, p.Vector, length, 0.3)
 					copied.Passages = append(copied.Passages, p)
 				}
 				if !yield(&copied) {
@@ -143,8 +143,9 @@ func many(entries []*index.Entry, passages, length int) func(yield func(*index.E
 	}
 }
 
-// moved returns a vector of a length, turned at random by about an angle (in radians).
-func moved(r *rand.Rand, v []float32, length int, angle float64) []float32 {
+// perturbed returns a vector of the given length, turned at random by about an angle in
+// radians.
+func perturbed(r *rand.Rand, v []float32, length int, angle float64) []float32 {
 	out := make([]float32, length)
 	sum := 0.0
 	for i := range out {

@@ -8,16 +8,16 @@ import (
 	"sort"
 )
 
-// dictionary holds the terms of a segment. A term's number is its place by
-// falling number of passages (then by its bytes), so that common terms have
-// short codes; its rank is its place by bytes.
+// A dictionary holds the terms of a segment. Terms are numbered by falling document
+// frequency, then by their bytes, so that common terms have small numbers. The rank
+// of a term is its place in the order of bytes.
 type dictionary struct {
 	text   string   // all terms by rank
-	ends   []uint32 // of each rank in text
+	ends   []uint32 // end of each rank in text
 	number []uint32 // by rank
 	rank   []uint32 // by number
-	// passages is in how many passages of the segment, dead ones included, a
-	// term stands, by number: falling.
+	// passages is the number of the segment's passages, dead ones included, that
+	// contain a term, by the term's number.
 	passages []uint32
 }
 
@@ -31,48 +31,47 @@ func (d *dictionary) at(rank uint32) string {
 
 func (d *dictionary) term(number uint32) string { return d.at(d.rank[number]) }
 
-// from returns the first rank of a term that is not below text.
-func (d *dictionary) from(text string) uint32 {
-	return number(sort.Search(len(d.ends), func(i int) bool { return d.at(number(i)) >= text }))
+// lowerBound returns the first rank of a term that is not below text.
+func (d *dictionary) lowerBound(text string) uint32 {
+	return u32(sort.Search(len(d.ends), func(i int) bool { return d.at(u32(i)) >= text }))
 }
 
 // find returns the number of a term.
 func (d *dictionary) find(term string) (uint32, bool) {
-	r := d.from(term)
+	r := d.lowerBound(term)
 	if int(r) == len(d.ends) || d.at(r) != term {
 		return 0, false
 	}
 	return d.number[r], true
 }
 
-// prefixed returns the ranks, from and to below, of the terms with a prefix.
-func (d *dictionary) prefixed(prefix string) (from, to uint32) {
-	from = d.from(prefix)
-	rest := len(d.ends) - int(from)
-	n := sort.Search(rest, func(i int) bool {
-		t := d.at(from + number(i))
+// withPrefix returns the ranks of the terms with a prefix: from to to-1.
+func (d *dictionary) withPrefix(prefix string) (from, to uint32) {
+	from = d.lowerBound(prefix)
+	n := sort.Search(len(d.ends)-int(from), func(i int) bool {
+		t := d.at(from + u32(i))
 		return len(t) < len(prefix) || t[:len(prefix)] != prefix
 	})
-	return from, from + number(n)
+	return from, from + u32(n)
 }
 
 func (d *dictionary) bytes() int64 {
 	return int64(len(d.text) + 4*(cap(d.ends)+cap(d.number)+cap(d.rank)+cap(d.passages)))
 }
 
-// newDictionary orders the terms of an interner, of which passages tells in how
-// many each stands. The second result is the number of each interned term.
+// newDictionary returns the dictionary of an interner's terms, given the number of
+// passages that contain each, and the number of each interned term in the dictionary.
 func newDictionary(t *interner, passages []uint32) (*dictionary, []uint32) {
 	type sorted struct {
-		key uint64 // the first bytes: they mostly decide
+		key uint64 // the first bytes, which mostly decide the order
 		id  uint32
 	}
 	terms := make([]sorted, len(t.ends))
 	var head [8]byte
 	for i := range terms {
 		head = [8]byte{}
-		copy(head[:], t.term(number(i)))
-		terms[i] = sorted{binary.BigEndian.Uint64(head[:]), number(i)}
+		copy(head[:], t.term(u32(i)))
+		terms[i] = sorted{binary.BigEndian.Uint64(head[:]), u32(i)}
 	}
 	slices.SortFunc(terms, func(a, b sorted) int {
 		if a.key != b.key {
@@ -87,8 +86,8 @@ func newDictionary(t *interner, passages []uint32) (*dictionary, []uint32) {
 	text := make([]byte, 0, len(t.blob))
 	for r, s := range terms {
 		text = append(text, t.term(s.id)...)
-		d.ends[r] = number(len(text))
-		d.rank[r] = number(r)
+		d.ends[r] = u32(len(text))
+		d.rank[r] = u32(r)
 	}
 	d.text = string(text)
 	slices.SortStableFunc(d.rank, func(a, b uint32) int {
@@ -97,7 +96,7 @@ func newDictionary(t *interner, passages []uint32) (*dictionary, []uint32) {
 	numbers := make([]uint32, len(terms))
 	for n, r := range d.rank {
 		id := terms[r].id
-		d.number[r], d.passages[n], numbers[id] = number(n), passages[id], number(n)
+		d.number[r], d.passages[n], numbers[id] = u32(n), passages[id], u32(n)
 	}
 	return d, numbers
 }

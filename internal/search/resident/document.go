@@ -15,22 +15,23 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// documents are the attributes of a segment's documents, a column each. A
-// filter reads a column from end to end: there are about ten passages to a
-// document, so that this costs less than the first word of a question, and
-// nothing need be kept for each value.
+// documents are the attributes of a segment's documents in columns. Filters scan
+// columns: with about ten passages to a document that costs less than the first word
+// of a query, and needs no index of values.
 type documents struct {
 	ids  []uuid.UUID
-	byID []uint32 // documents by their ids
-	time []int64  // in microseconds, unknownTime when not known
-	// values are the numbers of what every document has one of at most.
+	byID []uint32 // documents, ordered by id
+	time []int64  // in microseconds, or unknownTime
+	// values are the numbers in names of the facets with one value.
 	values [rank.FacetTag][]uint32
-	// tags of document i are tag[tagAt[i]:tagAt[i+1]]; empty when there are none at all.
+	// The tags of document i are tag[tagAt[i]:tagAt[i+1]]. Both are nil if no document
+	// has a tag.
 	tagAt, tag []uint32
-	// readers is the set of each document; empty when all are for everyone.
-	readers []uint32
-	// Members of set i are member[memberAt[i]:memberAt[i+1]]; set everyone has none and counts apart.
-	memberAt, member []uint32
+	// readerSet is the set of readers of each document; nil if none is restricted.
+	readerSet []uint32
+	// The readers in set i are reader[readerAt[i]:readerAt[i+1]], as numbers in
+	// principals. Set everyone has no members.
+	readerAt, reader []uint32
 
 	names      [rank.FacetCount]names
 	principals names
@@ -38,15 +39,15 @@ type documents struct {
 
 const (
 	unknownTime = math.MinInt64
-	everyone    = 0 // the set of readers of a document that all may find
+	everyone    = 0 // the set of readers of an unrestricted document
 )
 
-// names are strings in rising order; their numbers are their places.
+// names are strings in rising order, numbered by their index.
 type names []string
 
 func (n names) find(name string) (uint32, bool) {
 	i, ok := slices.BinarySearch(n, name)
-	return number(i), ok
+	return u32(i), ok
 }
 
 func (n names) bytes() int64 {
@@ -62,15 +63,15 @@ func (d *documents) bytes() int64 {
 	for _, v := range d.values {
 		n += int64(4 * len(v))
 	}
-	n += int64(4 * (len(d.tagAt) + len(d.tag) + len(d.readers) + len(d.memberAt) + len(d.member)))
+	n += int64(4 * (len(d.tagAt) + len(d.tag) + len(d.readerSet) + len(d.readerAt) + len(d.reader)))
 	for _, v := range d.names {
 		n += v.bytes()
 	}
 	return n + d.principals.bytes()
 }
 
-// find returns the documents with an id: one, but for a builder that was told
-// of it more than once.
+// find returns the documents with an id. There are several if a builder added versions
+// of one document.
 func (d *documents) find(id uuid.UUID) []uint32 {
 	from := sort.Search(len(d.byID), func(i int) bool { return bytes.Compare(d.ids[d.byID[i]][:], id[:]) >= 0 })
 	to := from
@@ -88,13 +89,13 @@ func (d *documents) tagsOf(document uint32) []uint32 {
 	return d.tag[d.tagAt[document]:d.tagAt[document+1]]
 }
 
-// attributes are what a builder is told of a document.
+// attributes of a document.
 type attributes struct {
 	id      uuid.UUID
 	values  [rank.FacetTag]string
 	tags    []string
 	time    int64
-	readers []string // nil: everyone
+	readers []string // nil for everyone
 }
 
 func attributesOf(e *index.Entry) attributes {
@@ -115,8 +116,8 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// attributesAt tells of a document as its builder was told.
-func (d *documents) attributesAt(document uint32) attributes {
+// attributes returns the attributes of a document.
+func (d *documents) attributes(document uint32) attributes {
 	a := attributes{id: d.ids[document], time: d.time[document]}
 	for f := range a.values {
 		a.values[f] = d.names[f][d.values[f][document]]
@@ -124,56 +125,56 @@ func (d *documents) attributesAt(document uint32) attributes {
 	for _, t := range d.tagsOf(document) {
 		a.tags = append(a.tags, d.names[rank.FacetTag][t])
 	}
-	if len(d.readers) > 0 && d.readers[document] != everyone {
-		set := d.readers[document]
+	if len(d.readerSet) > 0 && d.readerSet[document] != everyone {
+		set := d.readerSet[document]
 		a.readers = []string{}
-		for _, m := range d.member[d.memberAt[set]:d.memberAt[set+1]] {
+		for _, m := range d.reader[d.readerAt[set]:d.readerAt[set+1]] {
 			a.readers = append(a.readers, d.principals[m])
 		}
 	}
 	return a
 }
 
-// nameBuilder numbers strings in the order in which they come.
+// A nameBuilder numbers strings in the order in which they come.
 type nameBuilder struct {
 	numbers map[string]uint32
 	list    names
 }
 
-func (b *nameBuilder) number(name string) uint32 {
+func (b *nameBuilder) add(name string) uint32 {
 	n, ok := b.numbers[name]
 	if !ok {
 		if b.numbers == nil {
 			b.numbers = make(map[string]uint32)
 		}
-		name = strings.Clone(name) // what an entry says is valid during the call only
-		n = number(len(b.list))
+		name = strings.Clone(name) // entries are valid during a call only
+		n = u32(len(b.list))
 		b.numbers[name] = n
 		b.list = append(b.list, name)
 	}
 	return n
 }
 
-// sorted returns the names in order and the new number of each old one.
+// sorted returns the names, and the new number of each old one.
 func (b *nameBuilder) sorted() (names, []uint32) {
 	order := make([]uint32, len(b.list))
 	for i := range order {
-		order[i] = number(i)
+		order[i] = u32(i)
 	}
 	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.list[x], b.list[y]) })
-	list, renumber := make(names, len(order)), make([]uint32, len(order))
+	list, newNumbers := make(names, len(order)), make([]uint32, len(order))
 	for i, old := range order {
-		list[i], renumber[old] = b.list[old], number(i)
+		list[i], newNumbers[old] = b.list[old], u32(i)
 	}
-	return list, renumber
+	return list, newNumbers
 }
 
-// documentBuilder gathers documents' attributes.
+// A documentBuilder collects the attributes of documents.
 type documentBuilder struct {
 	out        documents
 	names      [rank.FacetCount]nameBuilder
 	principals nameBuilder
-	sets       map[string]uint32 // by their members' numbers
+	sets       map[string]uint32 // by the coded numbers of their readers
 	row        []uint32
 	key        []byte
 }
@@ -183,78 +184,79 @@ func (b *documentBuilder) add(a *attributes) {
 	d.ids = append(d.ids, a.id)
 	d.time = append(d.time, a.time)
 	for f, v := range a.values {
-		d.values[f] = append(d.values[f], b.names[f].number(v))
+		d.values[f] = append(d.values[f], b.names[f].add(v))
 	}
-	d.tagAt = append(d.tagAt, number(len(d.tag)))
+	d.tagAt = append(d.tagAt, u32(len(d.tag)))
 	b.row = b.row[:0]
 	for _, t := range a.tags {
 		if t == "" {
 			continue
 		}
-		if n := b.names[rank.FacetTag].number(t); !slices.Contains(b.row, n) {
+		if n := b.names[rank.FacetTag].add(t); !slices.Contains(b.row, n) {
 			b.row = append(b.row, n)
 		}
 	}
 	d.tag = append(d.tag, b.row...)
-	d.readers = append(d.readers, b.set(a.readers))
+	d.readerSet = append(d.readerSet, b.addReaders(a.readers))
 }
 
-func (b *documentBuilder) set(readers []string) uint32 {
+// addReaders returns the set of the readers.
+func (b *documentBuilder) addReaders(readers []string) uint32 {
 	if b.sets == nil {
 		b.sets = make(map[string]uint32)
-		b.out.memberAt = append(b.out.memberAt, 0) // everyone
+		b.out.readerAt = append(b.out.readerAt, 0) // everyone
 	}
 	if readers == nil {
 		return everyone
 	}
 	b.row, b.key = b.row[:0], b.key[:0]
 	for _, r := range readers {
-		b.row = append(b.row, b.principals.number(r))
+		b.row = append(b.row, b.principals.add(r))
 	}
 	slices.Sort(b.row)
 	b.row = slices.Compact(b.row)
 	for _, n := range b.row {
-		b.key = appendCode(b.key, n)
+		b.key = appendVarint(b.key, n)
 	}
 	if set, ok := b.sets[string(b.key)]; ok {
 		return set
 	}
-	set := number(len(b.out.memberAt))
+	set := u32(len(b.out.readerAt))
 	b.sets[string(b.key)] = set
-	b.out.memberAt = append(b.out.memberAt, number(len(b.out.member)))
-	b.out.member = append(b.out.member, b.row...)
+	b.out.readerAt = append(b.out.readerAt, u32(len(b.out.reader)))
+	b.out.reader = append(b.out.reader, b.row...)
 	return set
 }
 
-// finish returns the columns, each as large as it must be.
+// finish returns the columns, trimmed.
 func (b *documentBuilder) finish() documents {
 	d := b.out
 	n := len(d.ids)
-	d.ids, d.time = exact(d.ids), exact(d.time)
+	d.ids, d.time = trim(d.ids), trim(d.time)
 	for f := range d.values {
-		var renumber []uint32
-		d.names[f], renumber = b.names[f].sorted()
-		d.values[f] = renumbered(d.values[f], renumber)
+		var newNumbers []uint32
+		d.names[f], newNumbers = b.names[f].sorted()
+		d.values[f] = renumber(d.values[f], newNumbers)
 	}
-	var renumber []uint32
-	d.names[rank.FacetTag], renumber = b.names[rank.FacetTag].sorted()
+	var newNumbers []uint32
+	d.names[rank.FacetTag], newNumbers = b.names[rank.FacetTag].sorted()
 	if len(d.tag) == 0 {
 		d.tagAt, d.tag = nil, nil
 	} else {
-		d.tagAt = exact(append(d.tagAt, number(len(d.tag))))
-		d.tag = renumbered(d.tag, renumber)
+		d.tagAt = trim(append(d.tagAt, u32(len(d.tag))))
+		d.tag = renumber(d.tag, newNumbers)
 	}
-	d.principals, renumber = b.principals.sorted()
+	d.principals, newNumbers = b.principals.sorted()
 	if len(b.sets) == 0 {
-		d.readers, d.memberAt, d.member = nil, nil, nil
+		d.readerSet, d.readerAt, d.reader = nil, nil, nil
 	} else {
-		d.readers = exact(d.readers)
-		d.memberAt = exact(append(d.memberAt, number(len(d.member))))
-		d.member = renumbered(d.member, renumber)
+		d.readerSet = trim(d.readerSet)
+		d.readerAt = trim(append(d.readerAt, u32(len(d.reader))))
+		d.reader = renumber(d.reader, newNumbers)
 	}
 	d.byID = make([]uint32, n)
 	for i := range d.byID {
-		d.byID[i] = number(i)
+		d.byID[i] = u32(i)
 	}
 	slices.SortFunc(d.byID, func(x, y uint32) int {
 		return cmp.Or(bytes.Compare(d.ids[x][:], d.ids[y][:]), cmp.Compare(x, y))
@@ -262,16 +264,16 @@ func (b *documentBuilder) finish() documents {
 	return d
 }
 
-func renumbered(list, renumber []uint32) []uint32 {
+func renumber(list, newNumbers []uint32) []uint32 {
 	out := make([]uint32, len(list))
 	for i, n := range list {
-		out[i] = renumber[n]
+		out[i] = newNumbers[n]
 	}
 	return out
 }
 
-// exact returns a copy without room to grow, unless there is none.
-func exact[T any](list []T) []T {
+// trim returns the list without spare capacity.
+func trim[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
 	}

@@ -1,4 +1,4 @@
 package resident
 
-// DifferSome is Differ as it is where there is no AVX-512.
-var DifferSome = differSome
+// HammingNoAVX512 is Hamming on processors without AVX-512.
+var HammingNoAVX512 = hammingNoAVX512

@@ -2,48 +2,50 @@ package resident
 
 import "github.com/magpie-search/magpie/internal/search/rank"
 
-// For tests: both ways to compare vectors must agree.
-func Dot(a []int8, b []int16) int                    { return dot(a, b) }
-func DotPlain(a []int8, b []int16) int               { return dotPlain(a, b) }
-func Differ(out []uint16, codes, code []uint64)      { differ(out, codes, code) }
-func DifferPlain(out []uint16, codes, code []uint64) { differPlain(out, codes, code) }
+// Tests compare the vectorised functions with the portable ones.
 
-// Below and BelowPlain must agree, too.
-func Below(numbers *[64]uint16, limit int) uint64      { return below(numbers, limit) }
-func BelowPlain(numbers *[64]uint16, limit int) uint64 { return belowPlain(numbers, limit) }
+func Dot(a []int8, b []int16) int                       { return dot(a, b) }
+func DotGeneric(a []int8, b []int16) int                { return dotGeneric(a, b) }
+func Hamming(out []uint16, codes, code []uint64)        { hamming(out, codes, code) }
+func HammingGeneric(out []uint16, codes, code []uint64) { hammingGeneric(out, codes, code) }
 
-// Reaching and ReachingPlain must agree, too.
-func Reaching(scores *[64]float64, floor float64) uint64      { return reaching(scores, floor) }
-func ReachingPlain(scores *[64]float64, floor float64) uint64 { return reachingPlain(scores, floor) }
+func Below(numbers *[64]uint16, limit int) uint64        { return below(numbers, limit) }
+func BelowGeneric(numbers *[64]uint16, limit int) uint64 { return belowGeneric(numbers, limit) }
 
-// Passage is a coded passage in which terms are looked for.
-type Passage struct{ g gatherer }
+func Reaching(scores *[64]float64, floor float64) uint64 { return reaching(scores, floor) }
+func ReachingGeneric(scores *[64]float64, floor float64) uint64 {
+	return reachingGeneric(scores, floor)
+}
 
-// NewPassage looks for terms, of so many, as one word each; the first of them are reported.
-func NewPassage(terms []uint32, of, reported int) *Passage {
+// TermScanner scans coded passages for terms.
+type TermScanner struct{ g gatherer }
+
+// NewTermScanner returns a scanner for terms of a dictionary of some size. Each term is
+// a word, and matches are reported for the first matchWords of them.
+func NewTermScanner(terms []uint32, dictionary, matchWords int) *TermScanner {
 	m := new(marks)
-	m.reset(of)
+	m.reset(dictionary)
 	for w, t := range terms {
 		m.set(t, uint8(w+1))
 	}
-	m.sieve(terms)
-	return &Passage{gatherer{marked: m, report: reported}}
+	m.setDigits(terms)
+	return &TermScanner{gatherer{marks: m, matchWords: matchWords}}
 }
 
-// Find returns the hits in terms at positions after a first one, in both ways,
-// and whether there is another way than the plain one.
-func (p *Passage) Find(terms []uint32, positions []uint16, room int) (found, plain []rank.Hit, wide bool) {
+// Scan codes terms at positions, with some spare capacity, and scans them by the
+// vectorised and by the portable code. vectorised says that the first was available.
+func (s *TermScanner) Scan(terms []uint32, positions []uint16, spare int) (matches, generic []rank.Match, vectorised bool) {
 	tokens := make([]token, len(terms))
 	for i := range tokens {
 		tokens[i] = token{terms[i], positions[i]}
 	}
-	codes := appendTerms(nil, tokens, 0)
-	b := append(make([]uint16, 0, len(codes)+room), codes...)
-	_, wide = choose(nil, b, &p.g.marked.digits)
-	found, end := p.g.scan(nil, b, 0)
-	plain, plainEnd := p.g.scanPlain(nil, b, 0)
-	if end != plainEnd {
-		return nil, []rank.Hit{{Position: end}, {Position: plainEnd}}, wide
+	codes := appendCodes(nil, tokens, 0)
+	b := append(make([]uint16, 0, len(codes)+spare), codes...)
+	_, vectorised = classify(nil, b, &s.g.marks.digits)
+	matches, end := s.g.scan(nil, b, 0)
+	generic, genericEnd := s.g.scanGeneric(nil, b, 0)
+	if end != genericEnd {
+		return nil, []rank.Match{{Position: end}, {Position: genericEnd}}, vectorised
 	}
-	return found, plain, wide
+	return matches, generic, vectorised
 }

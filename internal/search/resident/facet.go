@@ -2,7 +2,6 @@ package resident
 
 import (
 	"context"
-	"math/bits"
 
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
@@ -13,71 +12,72 @@ func (v *View) Facets(ctx context.Context, r *rank.FacetRequest) (*rank.FacetCou
 		return nil, err
 	}
 	out := rank.NewFacetCounts(r)
-	spans := spansOf(r.Ranges)
+	ranges := microRanges(r.Ranges)
 	s := v.snapshot
-	chosen := v.documents(r.Passages)
+	documents := v.documents(r.Passages)
 	for i := range s.parts {
 		p := &s.parts[i]
-		p.segment.documents.tally(r.Facets, spans, p.documentsWithin(chosen), out)
+		p.segment.documents.countFacets(r.Facets, ranges, p.documentsWithin(documents), out)
 	}
 	return out, nil
 }
 
-// documents are those of passages, or with nil all that the filter leaves a
-// passage of.
+// documents returns the documents of passages. With nil it returns every document
+// of which the filter selects a passage.
 func (v *View) documents(passages []rank.Candidate) bitmap {
 	s := v.snapshot
-	if passages == nil && v.everything() {
+	if passages == nil && v.selectsAll() {
 		return s.liveDocuments
 	}
-	chosen := make(bitmap, len(s.liveDocuments))
+	out := make(bitmap, len(s.liveDocuments))
 	if passages != nil {
 		for i := range passages {
-			if ref, ok := v.known(&passages[i]); ok {
+			if ref, ok := v.refOf(&passages[i]); ok {
 				p := s.partOf(ref)
-				chosen.set(p.documentBase + p.documentOf[ref-p.base])
+				out.set(p.documentBase + p.documentOf[ref-p.base])
 			}
 		}
-		return chosen
+		return out
 	}
 	for i := range s.parts {
 		p := &s.parts[i]
-		selected, documents := p.within(v.selected), p.documentsWithin(chosen)
-		for d := range number(p.documentCount()) {
+		selected, documents := p.within(v.selected), p.documentsWithin(out)
+		for d := range u32(p.documentCount()) {
 			if selected.any(p.first[d], p.first[d+1]) {
 				documents.set(d)
 			}
 		}
 	}
-	return chosen
+	return out
 }
 
-// span is a range in microseconds, the end exclusive.
-type span struct{ from, until int64 }
+// microRange is a range in microseconds, the end exclusive.
+type microRange struct{ from, until int64 }
 
-func spansOf(ranges []rank.Range) []span {
-	spans := make([]span, len(ranges))
+func microRanges(ranges []rank.Range) []microRange {
+	out := make([]microRange, len(ranges))
 	for i, r := range ranges {
-		spans[i] = span{unknownTime + 1, 1<<63 - 1}
+		out[i] = microRange{unknownTime + 1, 1<<63 - 1}
 		if !r.From.IsZero() {
-			spans[i].from = microsUp(r.From)
+			out[i].from = microsUp(r.From)
 		}
 		if !r.Until.IsZero() {
-			spans[i].until = microsUp(r.Until)
+			out[i].until = microsUp(r.Until)
 		}
 	}
-	return spans
+	return out
 }
 
-// tally adds chosen documents to the counts.
-func (d *documents) tally(facets []rank.Facet, spans []span, chosen bitmap, out *rank.FacetCounts) {
-	if out.Documents += chosen.count(); chosen.count() == 0 {
+// countFacets adds the selected documents to the counts.
+func (d *documents) countFacets(facets []rank.Facet, ranges []microRange, selected bitmap, out *rank.FacetCounts) {
+	n := selected.count()
+	if out.Documents += n; n == 0 {
 		return
 	}
 	for _, f := range facets {
 		counts, without := make([]int, len(d.names[f])), 0
 		if f == rank.FacetTag {
-			chosen.each(func(document uint32) {
+			selected.each(func(document uint32) {
 				tags := d.tagsOf(document)
 				if len(tags) == 0 {
 					without++
@@ -88,7 +88,7 @@ func (d *documents) tally(facets []rank.Facet, spans []span, chosen bitmap, out 
 			})
 		} else {
 			column := d.values[f]
-			chosen.each(func(document uint32) { counts[column[document]]++ })
+			selected.each(func(document uint32) { counts[column[document]]++ })
 		}
 		values := out.Values[f]
 		for i, n := range counts {
@@ -100,28 +100,19 @@ func (d *documents) tally(facets []rank.Facet, spans []span, chosen bitmap, out 
 			values[""] += without
 		}
 	}
-	if len(spans) == 0 {
+	if len(ranges) == 0 {
 		return
 	}
-	chosen.each(func(document uint32) {
-		at := d.time[document]
-		if at == unknownTime {
+	selected.each(func(document uint32) {
+		t := d.time[document]
+		if t == unknownTime {
 			out.Undated++
 			return
 		}
-		for i, s := range spans {
-			if at >= s.from && at < s.until {
+		for i, r := range ranges {
+			if t >= r.from && t < r.until {
 				out.Ranges[i]++
 			}
 		}
 	})
-}
-
-// each calls f for the numbers of the set, in their order.
-func (b bitmap) each(f func(uint32)) {
-	for w, word := range b {
-		for ; word != 0; word &= word - 1 {
-			f(number(w<<6 + bits.TrailingZeros64(word)))
-		}
-	}
 }

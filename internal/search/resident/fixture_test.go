@@ -24,13 +24,13 @@ type occurrence struct {
 	position uint16
 }
 
-// lexemesOf is the stored form of terms at positions.
+// lexemesOf returns the stored form of terms at positions.
 func lexemesOf(list []occurrence) index.Lexemes {
 	at := map[string][]uint16{}
 	for _, o := range list {
 		at[o.term] = append(at[o.term], o.position)
 	}
-	at["#0123456789abc"] = nil // the collection's own
+	at["#0123456789abc"] = nil // the mark of a collection, which earlier versions wrote
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(at)))
 	for _, term := range slices.Sorted(maps.Keys(at)) {
 		positions := at[term]
@@ -44,12 +44,12 @@ func lexemesOf(list []occurrence) index.Lexemes {
 	return b
 }
 
-// world makes random documents.
+// world generates random documents.
 type world struct {
 	*rand.Rand
 	vocabulary int
-	length     int
-	rare       int // how many words there are beside the vocabulary, each as likely
+	length     int // of vectors
+	rare       int // number of further words, equally likely
 }
 
 func newWorld(seed uint64, vocabulary, length int) *world {
@@ -63,7 +63,7 @@ func (w *world) id() uuid.UUID {
 	return id
 }
 
-// term is a random word: few are common, many are rare.
+// term returns a random word: few words are common, many are rare.
 func (w *world) term() string {
 	if w.rare > 0 && w.IntN(2) == 0 {
 		return fmt.Sprintf("x%d", w.IntN(w.rare))
@@ -91,7 +91,7 @@ func (w *world) vector(length int) []float32 {
 func (w *world) field(list []occurrence, first, n int) []occurrence {
 	p := uint16(first)
 	for i := range n {
-		if i > 0 && w.IntN(12) > 0 { // else there are two terms in one place
+		if i > 0 && w.IntN(12) > 0 { // else two terms have the same position
 			p += uint16(1 + w.IntN(12)/10*w.IntN(4))
 		}
 		o := occurrence{w.term(), p}
@@ -149,33 +149,33 @@ func (w *world) entry(id uuid.UUID) *index.Entry {
 	return e
 }
 
-// oracle answers by looking at everything.
+// oracle answers by brute force.
 type oracle struct {
 	documents map[uuid.UUID]*index.Entry
-	seen      map[*index.Entry][]*known
+	passages  map[*index.Entry][]*passage
 }
 
-// known is a passage as the oracle sees it.
-type known struct {
+// passage is a decoded passage.
+type passage struct {
 	entry   *index.Entry
 	passage *index.EntryPassage
 	terms   []occurrence // by position
 	has     map[string]bool
 }
 
-func (o *oracle) each(f func(k *known)) {
+func (o *oracle) each(f func(k *passage)) {
 	for _, e := range o.documents {
-		list, ok := o.seen[e]
+		list, ok := o.passages[e]
 		if !ok {
 			for i := range e.Passages {
-				k := &known{entry: e, passage: &e.Passages[i]}
-				k.read()
+				k := &passage{entry: e, passage: &e.Passages[i]}
+				k.decode()
 				list = append(list, k)
 			}
-			if o.seen == nil {
-				o.seen = map[*index.Entry][]*known{}
+			if o.passages == nil {
+				o.passages = map[*index.Entry][]*passage{}
 			}
-			o.seen[e] = list
+			o.passages[e] = list
 		}
 		for _, k := range list {
 			f(k)
@@ -183,7 +183,7 @@ func (o *oracle) each(f func(k *known)) {
 	}
 }
 
-func (k *known) read() {
+func (k *passage) decode() {
 	err := k.passage.Lexemes.Each(func(term []byte, positions []uint16) {
 		if strings.HasPrefix(string(term), "#") {
 			return
@@ -202,7 +202,7 @@ func (k *known) read() {
 	}
 }
 
-func (k *known) counts(terms []string) (c rank.Counts) {
+func (k *passage) counts(terms []string) (c rank.Counts) {
 	if !slices.ContainsFunc(terms, func(t string) bool { return k.has[t] }) {
 		return c
 	}
@@ -224,7 +224,7 @@ func (k *known) counts(terms []string) (c rank.Counts) {
 	return c
 }
 
-func (k *known) says(p rank.Phrase) bool {
+func (k *passage) contains(p rank.Phrase) bool {
 	for _, place := range p {
 		if !slices.ContainsFunc(place, func(t string) bool { return k.has[t] }) {
 			return false
@@ -248,7 +248,7 @@ func (k *known) says(p rank.Phrase) bool {
 	return false
 }
 
-// valuesOf are those of a document by facet.
+// valuesOf returns the values of a document by facet.
 func valuesOf(e *index.Entry) map[rank.Facet][]string {
 	return map[rank.Facet][]string{
 		rank.FacetSection: {e.Section}, rank.FacetVersion: {e.Version}, rank.FacetLanguage: {e.Language}, rank.FacetDocType: {e.DocType},
@@ -256,19 +256,19 @@ func valuesOf(e *index.Entry) map[rank.Facet][]string {
 	}
 }
 
-// in is the filter for values of one field.
+// in returns the filter for values of one facet.
 func in(facet rank.Facet, values ...string) *rank.Filter {
 	f := &rank.Filter{}
 	f.Values[facet] = values
 	return f
 }
 
-// some are the values that are not blank; none do not filter.
-func some(values ...string) []string {
+// nonEmpty returns the values that are not empty.
+func nonEmpty(values ...string) []string {
 	return slices.DeleteFunc(values, func(v string) bool { return v == "" })
 }
 
-func (k *known) matches(f *rank.Filter) bool {
+func (k *passage) satisfies(f *rank.Filter) bool {
 	e := k.entry
 	any := func(want, have []string) bool {
 		return len(want) == 0 || slices.ContainsFunc(want, func(s string) bool { return slices.Contains(have, s) })
@@ -282,21 +282,21 @@ func (k *known) matches(f *rank.Filter) bool {
 		(f.From.IsZero() || !e.Time.IsZero() && !e.Time.Before(f.From)) &&
 		(f.Until.IsZero() || !e.Time.IsZero() && e.Time.Before(f.Until)) &&
 		(f.Readers == nil || e.Readers == nil || len(f.Readers) > 0 && any(f.Readers, e.Readers)) &&
-		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.says(p) }) &&
-		!slices.ContainsFunc(f.Excluded, k.says)
+		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.contains(p) }) &&
+		!slices.ContainsFunc(f.Excluded, k.contains)
 }
 
-func (k *known) lexical(r *rank.Request) float64 {
+func (k *passage) lexical(r *rank.Request) float64 {
 	sum := 0.0
 	for _, w := range r.Words {
 		if c := k.counts(w.Terms); c != (rank.Counts{}) {
-			sum += w.Weight * rank.Damped(c, rank.BodyNorm(k.passage.Words[index.FieldBody], r.AverageBody))
+			sum += w.Weight * rank.Saturation(c, rank.LengthNorm(k.passage.Words[index.FieldBody], r.AverageBody))
 		}
 	}
 	return sum
 }
 
-func (k *known) similarity(vector []float32) float64 {
+func (k *passage) similarity(vector []float32) float64 {
 	if vector == nil || len(k.passage.Vector) != len(vector) {
 		return math.NaN()
 	}
@@ -307,23 +307,23 @@ func (k *known) similarity(vector []float32) float64 {
 	return s
 }
 
-func (k *known) hits(r *rank.Request) (hits []rank.Hit) {
+func (k *passage) matches(r *rank.Request) (matches []rank.Match) {
 	for _, o := range k.terms {
-		for w := range r.Words[:r.Report] {
+		for w := range r.Words[:r.MatchWords] {
 			if slices.Contains(r.Words[w].Terms, o.term) {
-				hits = append(hits, rank.Hit{Word: uint16(w), Position: o.position})
+				matches = append(matches, rank.Match{Word: uint16(w), Position: o.position})
 			}
 		}
 	}
-	slices.SortFunc(hits, func(a, b rank.Hit) int {
+	slices.SortFunc(matches, func(a, b rank.Match) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Word, b.Word))
 	})
-	return hits
+	return matches
 }
 
 // byScore orders by falling score, then by id.
-func byScore(score func(*known) float64) func(a, b *known) int {
-	return func(a, b *known) int {
+func byScore(score func(*passage) float64) func(a, b *passage) int {
+	return func(a, b *passage) int {
 		return cmp.Or(cmp.Compare(score(b), score(a)), bytes.Compare(a.passage.ID[:], b.passage.ID[:]))
 	}
 }

@@ -8,28 +8,29 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// A segment keeps the terms of each passage in the order of their positions,
-// each as its number plus termCode. A term stands one position after the one
-// before it, the first at position 1, unless a mark says otherwise. Two bytes a
-// term are half as much again as a code of one to three bytes would take, but are
-// read five times as fast, and reading them is most of what a search does.
+// The forward index stores the terms of each passage in the order of their positions.
+// A term is its number plus termCode. Each term stands one position after the term
+// before it, the first one at position 1, unless a mark says otherwise. Two bytes a
+// term take half as much memory again as varints, but are read five times as fast, and
+// a search spends most of its time reading them.
 const (
-	sameCode  = iota // the next term stands where the one before it does
+	sameCode  = iota // the next term has the position of the term before
 	jumpCode         // the distance to the next term follows
 	titleCode        // the terms of the document's title stand here
-	longCodes        // a term's number follows in two parts, the lower one first
+	longCode         // the number of a term follows in two halves, the lower one first
 	termCode
-	shortTerms = 1<<16 - termCode // how many terms need no longCodes
+	shortTerms = 1<<16 - termCode // terms with a number below it need no longCode
 )
 
-// token is a term at a position.
+// A token is a term at a position.
 type token struct {
 	term     uint32
 	position uint16
 }
 
-// appendTerms codes tokens in the order of their positions, from the one after previous on.
-func appendTerms(b []uint16, tokens []token, previous uint16) []uint16 {
+// appendCodes codes tokens, which are ordered by position. previous is the position
+// before the first one.
+func appendCodes(b []uint16, tokens []token, previous uint16) []uint16 {
 	for _, t := range tokens {
 		switch d := t.position - previous; d {
 		case 0:
@@ -41,16 +42,16 @@ func appendTerms(b []uint16, tokens []token, previous uint16) []uint16 {
 		if t.term < shortTerms {
 			b = append(b, uint16(t.term)+termCode)
 		} else {
-			b = append(b, longCodes, uint16(t.term), uint16(t.term>>16)) //nolint:gosec // two halves
+			b = append(b, longCode, uint16(t.term), uint16(t.term>>16)) //nolint:gosec // two halves
 		}
 		previous = t.position
 	}
 	return b
 }
 
-// coded returns the coded terms of a passage, and those of its title if they are
-// kept apart.
-func (s *segment) coded(passage uint32) (title, rest []uint16) {
+// codes returns the coded terms of a passage: those of the title if it is stored with
+// the document, and the others.
+func (s *segment) codes(passage uint32) (title, text []uint16) {
 	b := s.forward[s.forwardAt[passage]:s.forwardAt[passage+1]]
 	if len(b) == 0 || b[0] != titleCode {
 		return nil, b
@@ -59,11 +60,11 @@ func (s *segment) coded(passage uint32) (title, rest []uint16) {
 	return s.titles[s.titleAt[d]:s.titleAt[d+1]], b[1:]
 }
 
-// tokens appends the terms of a passage, in the order of their positions.
+// tokens appends the tokens of a passage, ordered by position.
 func (s *segment) tokens(tokens []token, passage uint32) []token {
-	title, rest := s.coded(passage)
+	title, text := s.codes(passage)
 	position := uint16(0)
-	for _, b := range [...][]uint16{title, rest} {
+	for _, b := range [...][]uint16{title, text} {
 		distance := uint16(1)
 		for i := 0; i < len(b); i++ {
 			c := b[i]
@@ -76,7 +77,7 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 				i++
 				distance = b[i]
 				continue
-			case longCodes:
+			case longCode:
 				term = uint32(b[i+1]) | uint32(b[i+2])<<16
 				i += 2
 			}
@@ -88,48 +89,47 @@ func (s *segment) tokens(tokens []token, passage uint32) []token {
 	return tokens
 }
 
-// marks gives some terms of a segment a number above 0, by their numbers and
-// termCode. notable are the codes of which a scan must take notice: those of
-// marked terms, and those that are no terms. As bits they stay in the nearest
-// cache, which the marks of a large dictionary do not.
+// marks map the terms of a query to its words, for a scan of the forward index.
 type marks struct {
-	of      []uint8
-	notable [shortMarks / 64]uint64
-	// digits are a sieve for the codes of marked terms: bits of the groups in which
-	// some of them has a digit, by the place of the digit (the lowest first) and the
-	// digit. A marked term has a group in common over all four of its digits, and
-	// few others have.
+	mark []uint8 // by term number plus termCode: index of the word plus one, 0 for none
+	// relevant has a bit for each 16-bit code that a scan must look at: those of marked
+	// terms, and those that are no terms. It fits in the first-level cache, which mark
+	// does not for a large dictionary.
+	relevant [codeCount / 64]uint64
+	// digits is a Bloom-like filter of the codes of marked terms, which are split into
+	// eight groups. Bit g of digits[i][d] is set if a code of group g has the hexadecimal
+	// digit d at place i (the lowest first). A marked code has a group that is set for
+	// all four of its digits; few other codes have.
 	digits [4][16]byte
 	codes  []uint16
-	masks  []chosen
+	masks  []codeMasks
 }
 
-// shortMarks is how many codes there are.
 const (
-	shortMarks = 1 << 16
-	_          = uint(1<<8 - 1 - rank.MaxWords) // every word has a mark
+	codeCount = 1 << 16
+	_         = uint(1<<8 - 1 - rank.MaxWords) // every word has a mark
 )
 
 // set marks a term.
 func (m *marks) set(term uint32, mark uint8) {
 	code := term + termCode
-	m.of[code] = mark
+	m.mark[code] = mark
 	if term < shortTerms {
-		m.notable[code>>6] |= 1 << (code & 63)
+		m.relevant[code>>6] |= 1 << (code & 63)
 	}
 }
 
-// unset takes a term's mark away.
+// unset removes the mark of a term.
 func (m *marks) unset(term uint32) {
 	code := term + termCode
-	m.of[code] = 0
+	m.mark[code] = 0
 	if term < shortTerms {
-		m.notable[code>>6] &^= 1 << (code & 63)
+		m.relevant[code>>6] &^= 1 << (code & 63)
 	}
 }
 
-// sieve makes the digits those of the marked terms.
-func (m *marks) sieve(terms []uint32) {
+// setDigits builds the filter of the marked terms.
+func (m *marks) setDigits(terms []uint32) {
 	codes := m.codes[:0]
 	for _, t := range terms {
 		if t < shortTerms {
@@ -140,89 +140,89 @@ func (m *marks) sieve(terms []uint32) {
 	m.codes = codes
 	clear(m.digits[:])
 	for i, c := range codes {
-		group := byte(1) << (8 * i / len(codes)) // neighbours share their higher digits
+		group := byte(1) << (8 * i / len(codes)) // neighbouring codes share their higher digits
 		for place := range m.digits {
 			m.digits[place][c>>(4*place)&0xf] |= group
 		}
 	}
 }
 
-// reset makes cleared room for the marks of so many terms. What is marked is to
-// be unset again before the next time.
+// reset allocates unset marks for so many terms. The caller unsets its marks after use.
 func (m *marks) reset(terms int) {
-	if n := terms + termCode; len(m.of) < n {
-		m.of = make([]uint8, n)
+	if n := terms + termCode; len(m.mark) < n {
+		m.mark = make([]uint8, n)
 	}
-	m.notable[0] |= 1<<termCode - 1
+	m.relevant[0] |= 1<<termCode - 1
 }
 
-// appendHits counts the occurrences of the marked terms in a passage, whose words
-// are one less than their marks, and appends those of reported words.
-func (g *gatherer) appendHits(hits []rank.Hit, passage uint32) []rank.Hit {
-	title, rest := g.part.coded(passage)
-	from, position := len(hits), uint16(0)
-	hits, position = g.scan(hits, title, position)
-	hits, _ = g.scan(hits, rest, position)
-	// Terms at the same position are in no order of words.
-	for i := from + 1; i < len(hits); i++ {
-		for j := i; j > from && hits[j].Position == hits[j-1].Position && hits[j].Word < hits[j-1].Word; j-- {
-			hits[j], hits[j-1] = hits[j-1], hits[j]
+// appendMatches counts the occurrences of the marked terms in a passage, and appends the
+// matches of the first matchWords words.
+func (g *gatherer) appendMatches(matches []rank.Match, passage uint32) []rank.Match {
+	title, text := g.part.codes(passage)
+	first, position := len(matches), uint16(0)
+	matches, position = g.scan(matches, title, position)
+	matches, _ = g.scan(matches, text, position)
+	// Order the matches at the same position by word.
+	for i := first + 1; i < len(matches); i++ {
+		for j := i; j > first && matches[j].Position == matches[j-1].Position && matches[j].Word < matches[j-1].Word; j-- {
+			matches[j], matches[j-1] = matches[j-1], matches[j]
 		}
 	}
-	return hits
+	return matches
 }
 
-// chosen are masks of chosenStep codes that follow one another.
-type chosen struct {
-	terms uint32 // those that the sieve lets through
+// codeMasks classify maskCodes consecutive codes, a bit each.
+type codeMasks struct {
+	terms uint32 // may be marked terms, by marks.digits
 	same  uint32 // sameCode
-	other uint32 // the other codes that are no terms
+	other uint32 // other codes that are no terms
 }
 
-const chosenStep = 32
+const maskCodes = 32
 
-// scan is tokens for marked terms alone.
-func (g *gatherer) scan(hits []rank.Hit, b []uint16, position uint16) ([]rank.Hit, uint16) {
-	masks, ok := choose(g.marked.masks, b, &g.marked.digits)
-	g.marked.masks = masks
+// scan finds the marked terms in codes. position is the position before the first
+// term. scan returns the matches and the position of the last term.
+func (g *gatherer) scan(matches []rank.Match, b []uint16, position uint16) ([]rank.Match, uint16) {
+	masks, ok := classify(g.marks.masks, b, &g.marks.digits)
+	g.marks.masks = masks
 	if !ok {
-		return g.scanPlain(hits, b, position)
+		return g.scanGeneric(matches, b, position)
 	}
-	notable := &g.marked.notable
-	position++ // of the code b[i] it is position+i
-	next := 0  // before it are parts of a code that was seen
-	for w := 0; w*chosenStep < len(b); w++ {
+	relevant := &g.marks.relevant
+	position++ // the position of the term b[i] is position+i
+	next := 0  // codes before b[next] belong to an earlier code
+	for w := 0; w*maskCodes < len(b); w++ {
 		m := masks[w]
-		if left := len(b) - w*chosenStep; left < chosenStep {
+		if left := len(b) - w*maskCodes; left < maskCodes {
 			in := uint32(1)<<left - 1
 			m.terms, m.same, m.other = m.terms&in, m.same&in, m.other&in
 		}
-		if m.other != 0 || next > w*chosenStep {
-			hits, position, next = g.scanBlock(hits, b, w, m, position, next)
+		if m.other != 0 || next > w*maskCodes {
+			matches, position, next = g.scanBlock(matches, b, w, m, position, next)
 			continue
 		}
-		// Most of all: terms, some of which stand where the one before does.
+		// The common case: terms, some of them at the position of the term before.
 		for mask := m.terms &^ m.same; mask != 0; mask &= mask - 1 {
 			bit := bits.TrailingZeros32(mask)
-			c := b[w*chosenStep+bit]
-			if notable[c>>6]>>(c&63)&1 == 0 {
+			c := b[w*maskCodes+bit]
+			if relevant[c>>6]>>(c&63)&1 == 0 {
 				continue
 			}
 			same := bits.OnesCount32(m.same & (1<<bit - 1))
-			hits = g.hit(hits, g.marked.of[c], position+uint16(w*chosenStep+bit-2*same)) //nolint:gosec // positions wrap as they were coded
+			matches = g.match(matches, g.marks.mark[c], position+uint16(w*maskCodes+bit-2*same)) //nolint:gosec // positions wrap as they were coded
 		}
 		position -= uint16(2 * bits.OnesCount32(m.same)) //nolint:gosec // as above
 	}
-	return hits, position + uint16(len(b)) - 1 //nolint:gosec // as above
+	return matches, position + uint16(len(b)) - 1 //nolint:gosec // as above
 }
 
-// scanBlock is scan for one block with any codes, the first of which may be parts
-// of one in the block before.
-func (g *gatherer) scanBlock(hits []rank.Hit, b []uint16, w int, m chosen, position uint16, next int) (found []rank.Hit, end uint16, after int) {
+// scanBlock is scan for one block with codes of any kind. The first ones may belong to
+// a code of the block before.
+func (g *gatherer) scanBlock(matches []rank.Match, b []uint16, w int, m codeMasks, position uint16, next int) (out []rank.Match, end uint16, after int) {
 	for mask := m.terms | m.same | m.other; mask != 0; mask &= mask - 1 {
-		i := w*chosenStep + bits.TrailingZeros32(mask)
+		i := w*maskCodes + bits.TrailingZeros32(mask)
 		c := b[i]
-		if i < next || g.marked.notable[c>>6]>>(c&63)&1 == 0 {
+		if i < next || g.marks.relevant[c>>6]>>(c&63)&1 == 0 {
 			continue
 		}
 		switch c {
@@ -233,37 +233,37 @@ func (g *gatherer) scanBlock(hits []rank.Hit, b []uint16, w int, m chosen, posit
 			next = i + 2
 		case titleCode:
 			position--
-		case longCodes:
-			if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
-				hits = g.hit(hits, mark, position+uint16(i)) //nolint:gosec // positions wrap as they were coded
+		case longCode:
+			if mark := g.marks.mark[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
+				matches = g.match(matches, mark, position+uint16(i)) //nolint:gosec // positions wrap as they were coded
 			}
 			position -= 2
 			next = i + 3
 		default:
-			hits = g.hit(hits, g.marked.of[c], position+uint16(i)) //nolint:gosec // as above
+			matches = g.match(matches, g.marks.mark[c], position+uint16(i)) //nolint:gosec // as above
 		}
 	}
-	return hits, position, next
+	return matches, position, next
 }
 
-// hit counts an occurrence of a marked term.
-func (g *gatherer) hit(hits []rank.Hit, mark uint8, position uint16) []rank.Hit {
+// match counts an occurrence of a marked term.
+func (g *gatherer) match(matches []rank.Match, mark uint8, position uint16) []rank.Match {
 	word := int(mark) - 1
 	g.counts.add(word, position)
-	if word < g.report {
-		hits = append(hits, rank.Hit{Word: uint16(word), Position: position}) //nolint:gosec // below MaxWords
+	if word < g.matchWords {
+		matches = append(matches, rank.Match{Word: uint16(word), Position: position}) //nolint:gosec // below MaxWords
 	}
-	return hits
+	return matches
 }
 
-// scanPlain is scan wherever there is nothing better.
-func (g *gatherer) scanPlain(hits []rank.Hit, b []uint16, position uint16) ([]rank.Hit, uint16) {
-	notable := &g.marked.notable
+// scanGeneric is scan in portable Go.
+func (g *gatherer) scanGeneric(matches []rank.Match, b []uint16, position uint16) ([]rank.Match, uint16) {
+	relevant := &g.marks.relevant
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		position++
-		if notable[c>>6]>>(c&63)&1 == 0 {
-			continue // most of all
+		if relevant[c>>6]>>(c&63)&1 == 0 {
+			continue // the common case
 		}
 		switch c {
 		case sameCode:
@@ -273,19 +273,20 @@ func (g *gatherer) scanPlain(hits []rank.Hit, b []uint16, position uint16) ([]ra
 			position += b[i] - 2
 		case titleCode:
 			position--
-		case longCodes:
-			if mark := g.marked.of[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
-				hits = g.hit(hits, mark, position)
+		case longCode:
+			if mark := g.marks.mark[(int(b[i+1])|int(b[i+2])<<16)+termCode]; mark != 0 {
+				matches = g.match(matches, mark, position)
 			}
 			i += 2
 		default:
-			hits = g.hit(hits, g.marked.of[c], position)
+			matches = g.match(matches, g.marks.mark[c], position)
 		}
 	}
-	return hits, position
+	return matches, position
 }
 
-// titleTokens is how many of the tokens, which are in order, stand in the title.
+// titleTokens returns the number of tokens in the title. The tokens are ordered by
+// position.
 func titleTokens(tokens []token) int {
 	n := 0
 	for n < len(tokens) && index.FieldOf(tokens[n].position) == index.FieldTitle {

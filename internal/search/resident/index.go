@@ -13,84 +13,84 @@ import (
 
 // Options tune an Index; the zero value is ready to use.
 type Options struct {
-	// Rescored is how many passages for each of the Nearest that a request
-	// wants are compared with it exactly, at least 2; 0 is the measured default
-	// (see the package's comment).
-	Rescored int
-	// LeastRescored is how many are compared at least, 0 is the default.
-	LeastRescored int
+	// CompareFactor is the number of vectors that are compared by their components, for
+	// each passage that a request asks for; 4 by default (see the package comment).
+	CompareFactor int
+	// MinCompared is the least number of vectors that are compared by their components;
+	// 1000 by default.
+	MinCompared int
 }
 
 func (o Options) withDefaults() Options {
-	if o.Rescored <= 0 {
-		o.Rescored = defaultRescored
+	if o.CompareFactor <= 0 {
+		o.CompareFactor = 4
 	}
-	if o.LeastRescored <= 0 {
-		o.LeastRescored = defaultLeastRescored
+	if o.MinCompared <= 0 {
+		o.MinCompared = 1000
 	}
 	return o
 }
 
-// Index is what searches need to know of one collection, in memory. Searches
-// read a Snapshot and never wait; changes are made by one Change after another.
+// An Index is the search index of one collection. Searches read a Snapshot and never
+// wait. Changes are committed one after another.
 type Index struct {
 	opt     Options
-	write   sync.Mutex // held by whoever publishes
+	commit  sync.Mutex
 	current atomic.Pointer[Snapshot]
-	scratch sync.Pool
+	scratch sync.Pool // of *scratch
 }
 
-// New makes an index of nothing, at the zero position.
+// New returns an empty index at the zero position.
 func New(opt Options) *Index {
 	x := &Index{opt: opt.withDefaults()}
 	x.current.Store(&Snapshot{index: x})
 	return x
 }
 
-// Snapshot returns the state at this moment. It never changes.
+// Snapshot returns the current state.
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
-// Bytes is the memory that the present state holds. Searches under way need
-// about 20 bytes a passage more each, which are used again.
+// Bytes returns the memory that the current state holds. Each concurrent search needs
+// about 20 bytes a passage more, which later searches reuse.
 func (x *Index) Bytes() int64 { return x.Snapshot().bytes }
 
 var (
-	errBegun    = errors.New("a change begins once")
-	errNotBegun = errors.New("a change that has not begun")
-	errOlder    = errors.New("a change that is older than the index")
+	errBegun    = errors.New("the change has begun already")
+	errNotBegun = errors.New("the change has not begun")
+	errOutdated = errors.New("the change is older than the index")
 )
 
-// Change gathers changes of an index; it is an index.ChangeReader. Nothing of
-// it is to be seen before Commit, and then all of it is. It is used by one
-// goroutine, and thrown away after an error.
+// A Change collects changes of an index. It implements index.ChangeReader. Searches
+// see nothing of it before Commit and all of it after. It is used by one goroutine and
+// discarded after an error.
 type Change struct {
-	index   *Index
-	builder *builder
-	at      index.Position
-	model   string
-	all     bool
-	begun   bool
-	after   func(bytes int64, passages int) error
-	told    int
-	changed []uuid.UUID // documents that are there in a new version, unless all are told
+	index     *Index
+	builder   *builder
+	position  index.Position
+	model     string
+	all       bool
+	begun     bool
+	checkSize func(bytes int64, passages int) error // called now and then; nil for never
+	entries   int
+	changed   []uuid.UUID // documents with a new version; none if all is set
 }
 
 // Change returns a new, empty change.
 func (x *Index) Change() *Change { return &Change{index: x} }
 
-// Begin says which position the index has after the change. With all set, the
-// change is the whole collection, and what the index has is forgotten.
-func (c *Change) Begin(at index.Position, model string, all bool) error {
+// Begin sets the position and the model of the index after the change. With all, the
+// change is the whole collection and replaces the index.
+func (c *Change) Begin(position index.Position, model string, all bool) error {
 	if c.begun {
 		return errBegun
 	}
 	c.builder = newBuilder()
-	c.at, c.model, c.all, c.begun = at, model, all, true
+	c.position, c.model, c.all, c.begun = position, model, all, true
 	return nil
 }
 
-// Entry takes a document that has changed: the whole of it, or that it is gone.
-// Nothing of the entry is kept. The last entry of a document counts.
+// Entry adds a changed or deleted document. The last entry of a document counts. The
+// entry is not retained.
 func (c *Change) Entry(e *index.Entry) error {
 	if !c.begun {
 		return errNotBegun
@@ -98,34 +98,34 @@ func (c *Change) Entry(e *index.Entry) error {
 	if err := c.builder.add(e); err != nil {
 		return fmt.Errorf("index document %s: %w", e.Document, err)
 	}
-	c.told++
+	c.entries++
 	if !c.all && e.Live {
 		c.changed = append(c.changed, e.Document)
 	}
-	if c.after != nil && c.told%256 == 0 {
-		return c.after(c.builder.bytes(), len(c.builder.out.ids))
+	if c.checkSize != nil && c.entries%256 == 0 {
+		return c.checkSize(c.builder.bytes(), len(c.builder.out.ids))
 	}
 	return nil
 }
 
-// Commit publishes the change and returns the state with it. Changes of one
-// index are committed in the order of their positions.
+// Commit publishes the change and returns the new state. Changes must be committed in
+// the order of their positions.
 func (c *Change) Commit() (*Snapshot, error) {
 	if !c.begun {
 		return nil, errNotBegun
 	}
 	x := c.index
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.commit.Lock()
+	defer x.commit.Unlock()
 	old := x.Snapshot()
-	if !c.all && (c.at.Generation != old.Generation || c.at.Change < old.Change) {
-		return nil, errOlder
+	if !c.all && (c.position.Generation != old.Generation || c.position.Change < old.Change) {
+		return nil, errOutdated
 	}
-	next := &draft{index: x, at: c.at, model: c.model}
+	next := &draft{index: x, position: c.position, model: c.model}
 	if !c.all {
 		next.parts = old.draftParts()
 	}
-	if err := next.take(c.builder); err != nil {
+	if err := next.apply(c.builder); err != nil {
 		return nil, err
 	}
 	if err := next.merge(); err != nil {
@@ -136,10 +136,10 @@ func (c *Change) Commit() (*Snapshot, error) {
 	return s, nil
 }
 
-// Apply publishes changed documents, and that others are gone, all at once.
-func (x *Index) Apply(at index.Position, entries []*index.Entry) error {
+// Apply commits one change of the given entries.
+func (x *Index) Apply(position index.Position, entries []*index.Entry) error {
 	c := x.Change()
-	if err := c.Begin(at, x.Snapshot().model, false); err != nil {
+	if err := c.Begin(position, x.Snapshot().model, false); err != nil {
 		return err
 	}
 	for _, e := range entries {

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/index"
@@ -17,9 +15,9 @@ import (
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-// edition is a version of a document: it tells in each passage of how many
-// there are and of which version it is.
-func edition(w *world, id uuid.UUID, version int) *index.Entry {
+// versionOf returns a version of a document. Each passage stores the version as its
+// body length and the number of passages as its heading length.
+func versionOf(w *world, id uuid.UUID, version int) *index.Entry {
 	e := &index.Entry{Document: id, Live: true, Version: fmt.Sprint(version)}
 	n := 1 + w.IntN(6)
 	for i := range n {
@@ -33,9 +31,8 @@ func edition(w *world, id uuid.UUID, version int) *index.Entry {
 	return e
 }
 
-// TestReadersSeeWholeDocumentsWhileTheyChange runs searches beside changes; the
-// race detector looks on.
-func TestReadersSeeWholeDocumentsWhileTheyChange(t *testing.T) {
+// TestSearchesSeeWholeDocumentsDuringChanges is most useful under the race detector.
+func TestSearchesSeeWholeDocumentsDuringChanges(t *testing.T) {
 	t.Parallel()
 	const documents, changes, readers = 60, 60, 4
 	w := newWorld(1, 10, 16)
@@ -43,7 +40,7 @@ func TestReadersSeeWholeDocumentsWhileTheyChange(t *testing.T) {
 	apply := func(version int, ids ...uuid.UUID) {
 		var entries []*index.Entry
 		for _, id := range ids {
-			entries = append(entries, edition(w, id, version))
+			entries = append(entries, versionOf(w, id, version))
 		}
 		if err := x.Apply(index.Position{Change: int64(version)}, entries); err != nil {
 			t.Error(err)
@@ -75,7 +72,7 @@ func TestReadersSeeWholeDocumentsWhileTheyChange(t *testing.T) {
 		})
 	}
 	for version := 2; version < 2+changes; version++ {
-		// Half of the documents at once: all of them or none are to be seen.
+		// Half of the documents change at once: searches must see all of them or none.
 		var some []uuid.UUID
 		for _, i := range w.Perm(documents)[:documents/2] {
 			some = append(some, ids[i])
@@ -89,79 +86,79 @@ func TestReadersSeeWholeDocumentsWhileTheyChange(t *testing.T) {
 func checkWhole(t *testing.T, s *resident.Snapshot, documents int) {
 	t.Helper()
 	v := s.View(nil)
-	found, err := v.Candidates(t.Context(), &rank.Request{
-		Words: []rank.Word{{Terms: []string{"all"}, Weight: 1}}, Report: 1, AverageBody: 10, Best: 1000,
+	candidates, err := v.Candidates(t.Context(), &rank.Request{
+		Words: []rank.Word{{Terms: []string{"all"}, Weight: 1}}, MatchWords: 1, AverageBody: 10, TopLexical: 1000,
 	})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	type whole struct{ passages, of, version, hits int }
-	seen := map[uuid.UUID]whole{}
+	type document struct{ passages, want, version, matches int }
+	seen := map[uuid.UUID]document{}
 	newest := 0
-	for _, c := range found {
+	for _, c := range candidates {
 		d := seen[c.Document]
-		version := int(c.Words[index.FieldBody])
+		version := int(c.FieldWords[index.FieldBody])
 		if d.passages > 0 && d.version != version {
-			t.Errorf("a document is of versions %d and %d", d.version, version)
+			t.Errorf("a document has passages of versions %d and %d", d.version, version)
 		}
-		seen[c.Document] = whole{d.passages + 1, int(c.Words[index.FieldHeading]), version, d.hits + len(c.Hits)}
+		seen[c.Document] = document{d.passages + 1, int(c.FieldWords[index.FieldHeading]), version, d.matches + len(c.Matches)}
 		newest = max(newest, version)
 	}
 	fresh := 0
 	for _, d := range seen {
-		if d.passages != d.of || d.hits != d.of {
-			t.Errorf("%d passages and %d hits of a document of %d", d.passages, d.hits, d.of)
+		if d.passages != d.want || d.matches != d.want {
+			t.Errorf("%d passages and %d matches of a document of %d", d.passages, d.matches, d.want)
 		}
 		if d.version == newest {
 			fresh++
 		}
 	}
 	if len(seen) != documents || int64(newest) != s.Change || newest > 1 && fresh != documents/2 {
-		t.Errorf("%d documents, %d of version %d at change %d", len(seen), fresh, newest, s.Change)
+		t.Errorf("snapshot of change %d has %d documents, %d of version %d", s.Change, len(seen), fresh, newest)
 	}
 }
 
-func TestChangesKeepTheirOrder(t *testing.T) {
+func TestChangesAreCommittedInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(2, 50, 8)
 	x := resident.New(resident.Options{})
 	if err := x.Change().Entry(w.entry(w.id())); err == nil {
-		t.Error("an entry came before the beginning")
+		t.Error("Entry before Begin did not fail")
 	}
 	if _, err := x.Change().Commit(); err == nil {
-		t.Error("a change was committed before its beginning")
+		t.Error("Commit before Begin did not fail")
 	}
 	if err := x.Apply(index.Position{Change: 2}, []*index.Entry{w.entry(w.id())}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Apply(index.Position{Change: 1}, []*index.Entry{w.entry(w.id())}); err == nil {
-		t.Error("a change of the past was taken")
+		t.Error("an outdated change did not fail")
 	}
 	if n := x.Snapshot().Statistics().Documents; n != 1 {
-		t.Errorf("%d documents", n)
+		t.Errorf("%d documents, want 1", n)
 	}
 }
 
-func TestTheLastWordOnADocumentCounts(t *testing.T) {
+func TestTheLastEntryOfADocumentCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3, 50, 8)
 	x := resident.New(resident.Options{})
-	twice, gone, back := w.id(), w.id(), w.id()
-	last, again := w.entry(twice), w.entry(back)
+	replaced, deleted, restored := w.id(), w.id(), w.id()
+	replacement, restoration := w.entry(replaced), w.entry(restored)
 	err := x.Apply(index.Position{Change: 1}, []*index.Entry{
-		w.entry(twice), w.entry(gone), w.entry(back), {Document: gone}, last, {Document: back}, again,
+		w.entry(replaced), w.entry(deleted), w.entry(restored), {Document: deleted}, replacement, {Document: restored}, restoration,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{documents: map[uuid.UUID]*index.Entry{twice: last, back: again}}
+	o := &oracle{documents: map[uuid.UUID]*index.Entry{replaced: replacement, restored: restoration}}
 	for range 20 {
 		compare(t, w, o, x.Snapshot())
 	}
 }
 
-func TestAnEmptyIndexAnswersNothing(t *testing.T) {
+func TestAnEmptyIndexFindsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(4, 50, 8)
 	o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
@@ -171,8 +168,8 @@ func TestAnEmptyIndexAnswersNothing(t *testing.T) {
 	}
 }
 
-// TestBytesAreWhatIsHeld runs alone: it looks at the whole heap.
-func TestBytesAreWhatIsHeld(t *testing.T) {
+// TestBytesIsTheMemoryHeld is not parallel, because it measures the whole heap.
+func TestBytesIsTheMemoryHeld(t *testing.T) {
 	var before, after runtime.MemStats
 	x := resident.New(resident.Options{})
 	fill := func() {
@@ -196,9 +193,9 @@ func TestBytesAreWhatIsHeld(t *testing.T) {
 	fill()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	held, told := float64(after.HeapAlloc)-float64(before.HeapAlloc), float64(x.Bytes())
-	if told < 0.85*held || told > 1.15*held {
-		t.Errorf("Bytes = %.0f, the heap has %.0f more", told, held)
+	held, got := float64(after.HeapAlloc)-float64(before.HeapAlloc), float64(x.Bytes())
+	if got < 0.85*held || got > 1.15*held {
+		t.Errorf("Bytes() = %.0f, but the heap grew by %.0f", got, held)
 	}
 	runtime.KeepAlive(x)
 }
@@ -217,79 +214,36 @@ func FuzzLexemes(f *testing.F) {
 		x := resident.New(resident.Options{})
 		switch err := x.Apply(index.Position{Change: 1}, []*index.Entry{e}); {
 		case bad != nil && !errors.Is(err, index.ErrLexemes):
-			t.Fatalf("Apply = %v, the lexemes are bad: %v", err, bad)
+			t.Fatalf("Apply() = %v, but the lexemes are malformed: %v", err, bad)
 		case bad == nil && err != nil:
 			t.Fatal(err)
 		case bad != nil:
 			if n := x.Snapshot().Statistics(); n != (rank.Statistics{}) {
-				t.Fatalf("a broken document became %+v", n)
+				t.Fatalf("a malformed document was indexed: %+v", n)
 			}
 			return
 		}
 		o := &oracle{documents: map[uuid.UUID]*index.Entry{id: e}}
 		w := newWorld(1, 10, 3)
-		var left []*known
-		o.each(func(k *known) { left = append(left, k) })
-		r := &rank.Request{Best: 10, AverageBody: 5}
-		for _, term := range left[0].terms {
+		var all []*passage
+		o.each(func(p *passage) { all = append(all, p) })
+		r := &rank.Request{TopLexical: 10, AverageBody: 5}
+		for _, term := range all[0].terms {
 			if len(r.Words) < 8 {
-				taken := false
+				known := false
 				for _, word := range r.Words {
-					taken = taken || word.Terms[0] == term.term
+					known = known || word.Terms[0] == term.term
 				}
-				if !taken {
+				if !known {
 					r.Words = append(r.Words, rank.Word{Terms: []string{term.term}, Weight: w.Float64() + 0.1})
 				}
 			}
 		}
-		r.Report = len(r.Words)
+		r.MatchWords = len(r.Words)
 		got, err := x.Snapshot().View(nil).Candidates(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compareCandidates(t, r, left, got)
+		compareCandidates(t, r, all, got)
 	})
-}
-
-// The nearest passages are looked for aside where there are many.
-func TestAnswersAreTheSameWithHelp(t *testing.T) {
-	t.Parallel()
-	w := newWorld(31, 80, 32)
-	x := resident.New(resident.Options{})
-	var entries []*index.Entry
-	for n := 0; n < 12_000; {
-		e := w.entry(w.id())
-		n += len(e.Passages)
-		entries = append(entries, e)
-	}
-	if err := x.Apply(index.Position{Generation: 0, Change: 1}, entries); err != nil {
-		t.Fatal(err)
-	}
-	helped := 0
-	for range 40 {
-		r := w.request()
-		alone, err := x.Snapshot().View(nil).Candidates(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Aside = func(work func()) func() {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				work()
-			}()
-			helped++
-			return func() { <-done }
-		}
-		together, err := x.Snapshot().View(nil).Candidates(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff(alone, together, cmpopts.EquateNaNs()); diff != "" {
-			t.Fatal(diff)
-		}
-	}
-	if helped == 0 {
-		t.Errorf("nobody was asked for help with %d passages", x.Snapshot().Statistics().Passages)
-	}
 }

@@ -2,14 +2,14 @@ package resident
 
 import "hash/maphash"
 
-// interner numbers terms in the order in which they are first seen. It keeps
-// their bytes in one piece: a map of strings would take twice the memory and
-// one allocation for each term.
+// An interner numbers terms in the order in which they are first seen. It stores
+// their bytes in one slice: a map of strings would take twice the memory and an
+// allocation for each term.
 type interner struct {
 	seed  maphash.Seed
-	table []uint64 // hash<<32 | number+1, 0 is free
+	table []uint64 // hash<<32 | number+1, 0 for a free slot
 	blob  []byte
-	ends  []uint32 // of each term in blob
+	ends  []uint32 // end of each term in blob
 }
 
 func newInterner() *interner {
@@ -38,11 +38,11 @@ func (t *interner) intern(term []byte) uint32 {
 	}
 }
 
-func (t *interner) add(term []byte, tag, at uint64) uint32 {
-	n := number(len(t.ends))
+func (t *interner) add(term []byte, tag, slot uint64) uint32 {
+	n := u32(len(t.ends))
 	t.blob = append(t.blob, term...)
-	t.ends = append(t.ends, number(len(t.blob)))
-	t.table[at] = tag<<32 | uint64(n+1)
+	t.ends = append(t.ends, u32(len(t.blob)))
+	t.table[slot] = tag<<32 | uint64(n+1)
 	if 2*len(t.ends) > len(t.table) {
 		t.grow()
 	}
@@ -53,7 +53,7 @@ func (t *interner) grow() {
 	t.table = make([]uint64, 2*len(t.table))
 	mask := uint64(len(t.table) - 1)
 	for n := range t.ends {
-		h := maphash.Bytes(t.seed, t.term(number(n)))
+		h := maphash.Bytes(t.seed, t.term(u32(n)))
 		i := h & mask
 		for t.table[i] != 0 {
 			i = (i + 1) & mask

@@ -7,55 +7,34 @@ import (
 	"slices"
 )
 
-// See the package's comment for what these cost and bring.
-const (
-	defaultRescored      = 4
-	defaultLeastRescored = 1000
-)
-
-// nearest are the passages nearest to a vector, by their numbers; a search asks
-// for the same ones more than once.
-type nearest struct {
-	vector []float32
-	k      int
-	list   []scored
-}
-
-// near returns the k selected passages that are most similar to the question x.q.
-// A question without a direction has none.
-func (v *View) near(x *scratch, k int) []scored {
-	if x.q.inverse == 0 || k <= 0 {
-		v.nearest = nearest{}
+// nearest returns the k selected passages whose vectors are most similar to x.query,
+// ordered by number. A query vector without a direction has none.
+//
+// Where there are many passages it compares only the vectors with the closest binary
+// codes; see the package comment for the recall.
+func (v *View) nearest(x *scratch, k int) []scored {
+	if x.query.scale == 0 || k <= 0 {
 		return nil
 	}
-	if v.nearest.vector != nil && v.nearest.k == k && slices.Equal(v.nearest.vector, x.q.vector) {
-		return v.nearest.list
-	}
-	list := v.findNear(x, k)
-	v.nearest = nearest{vector: slices.Clone(x.q.vector), k: k, list: list}
-	return list
-}
-
-func (v *View) findNear(x *scratch, k int) []scored {
 	s := v.snapshot
-	length := len(x.q.vector)
-	enough := max(k*s.index.opt.Rescored, s.index.opt.LeastRescored)
+	length := len(x.query.vector)
+	compared := max(k*s.index.opt.CompareFactor, s.index.opt.MinCompared)
 	list := x.list[:0]
-	if v.count <= enough {
+	if v.count <= compared {
 		v.eachVector(length, func(p *part, set *vectors, passage uint32, slot int) {
-			list = append(list, scored{p.base + passage, set.similarity(slot, &x.q)})
+			list = append(list, scored{p.base + passage, set.similarity(slot, &x.query)})
 		})
 	} else {
-		list = v.rough(x, enough, list)
+		list = v.closestCodes(x, compared, list)
 		for i := range list {
-			if ahead := i + 8; ahead < len(list) {
-				p := s.partOf(list[ahead].ref)
+			if next := i + 8; next < len(list) {
+				p := s.partOf(list[next].ref)
 				set := p.vectorsOf(length)
-				prefetch(set.components(set.slot(list[ahead].ref - p.base)))
+				prefetch(set.components(set.slot(list[next].ref - p.base)))
 			}
 			p := s.partOf(list[i].ref)
 			set := p.vectorsOf(length)
-			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.q)
+			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.query)
 		}
 	}
 	x.list = list
@@ -73,31 +52,28 @@ func (v *View) eachVector(length int, f func(p *part, set *vectors, passage uint
 		if set == nil {
 			continue
 		}
-		for w, word := range p.within(v.selected) {
-			for ; word != 0; word &= word - 1 {
-				passage := number(w<<6 + bits.TrailingZeros64(word))
-				if slot := set.slot(passage); slot >= 0 {
-					f(p, set, passage, slot)
-				}
+		p.within(v.selected).each(func(passage uint32) {
+			if slot := set.slot(passage); slot >= 0 {
+				f(p, set, passage, slot)
 			}
-		}
+		})
 	}
 }
 
-// roughStep is how many blocks of 64 passages one of a sample stands for.
-const roughStep = 16
+// sampleBlocks is the number of blocks of 64 passages of which one is sampled.
+const sampleBlocks = 16
 
-// rough appends the selected passages whose codes differ least from that of
-// x.q: at least so many, and all that differ as much as the last of them. A
-// sample says how much that may be; should it have said too little, all are
-// looked at again.
-func (v *View) rough(x *scratch, enough int, list []scored) []scored {
-	v.closer(x, v.limit(x, enough))
-	if len(x.refs) < enough {
-		v.closer(x, math.MaxUint16)
+// closestCodes appends the selected passages whose codes have the smallest Hamming
+// distances from the code of x.query: at least n, and all with the distance of the last
+// of them. It estimates the distance from a sample, and collects all passages if the
+// estimate was too small.
+func (v *View) closestCodes(x *scratch, n int, list []scored) []scored {
+	v.codesBelow(x, v.estimateLimit(x, n))
+	if len(x.refs) < n {
+		v.codesBelow(x, math.MaxUint16)
 	}
-	limit := within(x.far, enough)
-	for i, d := range x.far {
+	limit := distanceLimit(x.distances, n)
+	for i, d := range x.distances {
 		if int(d) < limit {
 			list = append(list, scored{ref: x.refs[i]})
 		}
@@ -105,71 +81,70 @@ func (v *View) rough(x *scratch, enough int, list []scored) []scored {
 	return list
 }
 
-// limit is a difference below which somewhat more than enough codes are, as far
-// as a sample of them can tell.
-func (v *View) limit(x *scratch, enough int) int {
-	far := x.far[:0]
-	v.eachBlock(x, roughStep, func(_ *part, set *vectors, w int, word uint64, first int, block []uint16) {
+// estimateLimit returns a limit of the distance below which there are probably more
+// than n codes.
+func (v *View) estimateLimit(x *scratch, n int) int {
+	sample := x.distances[:0]
+	v.eachBlock(x, sampleBlocks, func(_ *part, set *vectors, w int, word uint64, first int, distances []uint16) {
 		for ; word != 0; word &= word - 1 {
-			far = append(far, block[set.slot(number(w<<6+bits.TrailingZeros64(word)))-first])
+			sample = append(sample, distances[set.slot(u32(w<<6+bits.TrailingZeros64(word)))-first])
 		}
 	})
-	x.far = far
-	place := enough/roughStep*2 + 64
-	if place >= len(far) {
+	x.distances = sample
+	place := n/sampleBlocks*2 + 64
+	if place >= len(sample) {
 		return math.MaxUint16
 	}
-	return within(far, place)
+	return distanceLimit(sample, place)
 }
 
-// within is the least limit below which at least n of the differences are, or
-// one above all of them.
-func within(far []uint16, n int) int {
-	heights := make([]int32, 1<<10)
-	for _, d := range far {
-		if int(d) >= len(heights) {
-			heights = append(heights, make([]int32, int(d)+1-len(heights))...)
+// distanceLimit returns the smallest limit below which there are at least n of the
+// distances, or one above all of them.
+func distanceLimit(distances []uint16, n int) int {
+	histogram := make([]int32, 1<<10)
+	for _, d := range distances {
+		if int(d) >= len(histogram) {
+			histogram = append(histogram, make([]int32, int(d)+1-len(histogram))...)
 		}
-		heights[d]++
+		histogram[d]++
 	}
 	limit := 0
-	for limit < len(heights) && n > 0 {
-		n -= int(heights[limit])
+	for limit < len(histogram) && n > 0 {
+		n -= int(histogram[limit])
 		limit++
 	}
 	return limit
 }
 
-// closer gathers the selected passages whose codes differ by less than a limit,
-// and by how much.
-func (v *View) closer(x *scratch, limit int) {
-	refs, far := x.refs[:0], x.far[:0]
-	v.eachBlock(x, 1, func(p *part, set *vectors, w int, word uint64, first int, block []uint16) {
-		base := p.base + number(w<<6)
-		if len(block) == 64 && set.slots == nil {
-			for word &= below((*[64]uint16)(block), limit); word != 0; word &= word - 1 {
+// codesBelow sets x.refs to the selected passages whose codes have a distance below a
+// limit, and x.distances to their distances.
+func (v *View) codesBelow(x *scratch, limit int) {
+	refs, all := x.refs[:0], x.distances[:0]
+	v.eachBlock(x, 1, func(p *part, set *vectors, w int, word uint64, first int, distances []uint16) {
+		base := p.base + u32(w<<6)
+		if len(distances) == 64 && set.slots == nil {
+			for word &= below((*[64]uint16)(distances), limit); word != 0; word &= word - 1 {
 				i := bits.TrailingZeros64(word)
-				refs, far = append(refs, base+number(i)), append(far, block[i])
+				refs, all = append(refs, base+u32(i)), append(all, distances[i])
 			}
 			return
 		}
 		for ; word != 0; word &= word - 1 {
-			i := number(bits.TrailingZeros64(word))
-			if d := block[set.slot(number(w<<6)+i)-first]; int(d) < limit {
-				refs, far = append(refs, base+i), append(far, d)
+			i := u32(bits.TrailingZeros64(word))
+			if d := distances[set.slot(u32(w<<6)+i)-first]; int(d) < limit {
+				refs, all = append(refs, base+i), append(all, d)
 			}
 		}
 	})
-	x.refs, x.far = refs, far
+	x.refs, x.distances = refs, all
 }
 
-// eachBlock calls f for every step-th block of 64 passages in which some that
-// are selected have a vector: with the block's number in its part, those
-// passages, and by how much the codes of the vectors from a first one on differ
-// from that of x.q.
-func (v *View) eachBlock(x *scratch, step int, f func(p *part, set *vectors, w int, word uint64, first int, block []uint16)) {
+// eachBlock calls f for every step-th block of 64 passages in which selected passages
+// have a vector. w is the block's word in the part's bitmaps, and word holds these
+// passages. distances are those of the codes from slot first on.
+func (v *View) eachBlock(x *scratch, step int, f func(p *part, set *vectors, w int, word uint64, first int, distances []uint16)) {
 	s := v.snapshot
-	length := len(x.q.vector)
+	length := len(x.query.vector)
 	var block [64]uint16
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -177,18 +152,18 @@ func (v *View) eachBlock(x *scratch, step int, f func(p *part, set *vectors, w i
 		if set == nil {
 			continue
 		}
-		code, words := x.q.coded(set.coder), set.coder.words
+		code, words := x.query.codeBy(set.quantizer), set.quantizer.words
 		selected := p.within(v.selected)
 		for w := 0; w < len(selected); w += step {
 			word := selected[w] & set.present(w)
 			if word == 0 {
 				continue
 			}
-			// The vectors of 64 passages follow one another: with those
-			// between it is still faster than one by one.
-			first := set.slot(number(w<<6 + bits.TrailingZeros64(word)))
-			last := set.slot(number(w<<6 + 63 - bits.LeadingZeros64(word)))
-			differ(block[:], set.codes[first*words:(last+1)*words], code)
+			// The codes of a block are adjacent. Comparing all between the first and the
+			// last is faster than comparing them one by one.
+			first := set.slot(u32(w<<6 + bits.TrailingZeros64(word)))
+			last := set.slot(u32(w<<6 + 63 - bits.LeadingZeros64(word)))
+			hamming(block[:], set.codes[first*words:(last+1)*words], code)
 			f(p, set, w, word, first, block[:last-first+1])
 		}
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-// rounding is how far a similarity may be from the exact cosine: components
-// are kept in 127 steps of the greatest one.
+// rounding bounds the error of a similarity: components are rounded to 127 steps of the
+// greatest one.
 const rounding = 0.01
 
-func TestAnswersAreThoseOfAnOracle(t *testing.T) {
+func TestAnswersEqualBruteForce(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
 		t.Run("", func(t *testing.T) {
@@ -46,14 +46,14 @@ func TestAnswersAreThoseOfAnOracle(t *testing.T) {
 	}
 }
 
-// TestLargeSegmentsAndMergesAnswerAlike has terms in many blocks, terms of all
-// lengths of codes, and so many changes that segments are merged.
-func TestLargeSegmentsAndMergesAnswerAlike(t *testing.T) {
+// TestLargeAndMergedSegmentsEqualBruteForce has terms in many blocks, terms with codes of
+// every length, and enough changes that segments are merged.
+func TestLargeAndMergedSegmentsEqualBruteForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(99, 60, 24)
 	w.rare = 120_000
 	o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
-	x := resident.New(resident.Options{LeastRescored: 1 << 20})
+	x := resident.New(resident.Options{MinCompared: 1 << 20})
 	at := index.Position{Generation: 3, Change: 1}
 	c := x.Change()
 	if err := c.Begin(at, "model", true); err != nil {
@@ -81,7 +81,7 @@ func TestLargeSegmentsAndMergesAnswerAlike(t *testing.T) {
 	}
 }
 
-func TestChancesAreOfASampleThatDoesNotDependOnTheStore(t *testing.T) {
+func TestTheBackgroundDoesNotDependOnHowPassagesAreStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(5, 50, 40)
 	one, many := resident.New(resident.Options{}), resident.New(resident.Options{})
@@ -94,7 +94,7 @@ func TestChancesAreOfASampleThatDoesNotDependOnTheStore(t *testing.T) {
 			e := w.entry(w.id())
 			some = append(some, e)
 			for _, p := range e.Passages {
-				if s := (&known{entry: e, passage: &p}).similarity(q); !math.IsNaN(s) {
+				if s := (&passage{entry: e, passage: &p}).similarity(q); !math.IsNaN(s) {
 					sum, squares, n = sum+s, squares+s*s, n+1
 				}
 			}
@@ -108,24 +108,24 @@ func TestChancesAreOfASampleThatDoesNotDependOnTheStore(t *testing.T) {
 	if err := one.Apply(index.Position{Change: 4}, all); err != nil {
 		t.Fatal(err)
 	}
-	a, err := one.Snapshot().View(nil).Chance(t.Context(), q)
+	a, err := one.Snapshot().View(nil).Background(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := many.Snapshot().View(in(rank.FacetSection, "blog")).Chance(t.Context(), q)
-	if err != nil || a.Sample != b.Sample || math.Abs(a.Mean-b.Mean) > 1e-9 || math.Abs(a.Deviation-b.Deviation) > 1e-9 {
-		t.Errorf("Chance = %+v and %+v, %v", a, b, err)
+	b, err := many.Snapshot().View(in(rank.FacetSection, "blog")).Background(t.Context(), q)
+	if err != nil || a.SampleSize != b.SampleSize || math.Abs(a.Mean-b.Mean) > 1e-9 || math.Abs(a.StdDev-b.StdDev) > 1e-9 {
+		t.Errorf("Background() = %+v in one segment, %+v in many, error %v", a, b, err)
 	}
 	mean := sum / n
-	if a.Sample != int(n) || math.Abs(a.Mean-mean) > rounding || math.Abs(a.Deviation-math.Sqrt(squares/n-mean*mean)) > rounding {
-		t.Errorf("Chance = %+v, want %v of %v", a, mean, n)
+	if a.SampleSize != int(n) || math.Abs(a.Mean-mean) > rounding || math.Abs(a.StdDev-math.Sqrt(squares/n-mean*mean)) > rounding {
+		t.Errorf("Background() = %+v, want mean %v of %v", a, mean, n)
 	}
-	if none, err := one.Snapshot().View(nil).Chance(t.Context(), w.vector(7)); err != nil || none.Sample != 0 {
-		t.Errorf("vectors of another length: %+v, %v", none, err)
+	if none, err := one.Snapshot().View(nil).Background(t.Context(), w.vector(7)); err != nil || none.SampleSize != 0 {
+		t.Errorf("Background() of another length = %+v, %v, want no sample", none, err)
 	}
 }
 
-// change makes random changes of both.
+// change makes the same random changes to the oracle and the index.
 func change(t *testing.T, w *world, o *oracle, x *resident.Index, at index.Position, all bool) {
 	t.Helper()
 	c := x.Change()
@@ -170,9 +170,9 @@ func (w *world) filter(o *oracle) *rank.Filter {
 	}
 	switch w.IntN(11) {
 	case 0:
-		f.Values[rank.FacetSection] = some(w.choose("guide", "blog", "nowhere"), w.choose("", "reference"))
+		f.Values[rank.FacetSection] = nonEmpty(w.choose("guide", "blog", "nowhere"), w.choose("", "reference"))
 	case 1:
-		f.Values[rank.FacetVersion], f.Values[rank.FacetLanguage] = some(w.choose("", "v1")), some(w.choose("de", "en"))
+		f.Values[rank.FacetVersion], f.Values[rank.FacetLanguage] = nonEmpty(w.choose("", "v1")), nonEmpty(w.choose("de", "en"))
 	case 2:
 		f.Values[rank.FacetTag] = []string{w.choose("x", "y", "unknown"), w.choose("z", "w")}
 	case 3:
@@ -196,18 +196,18 @@ func (w *world) filter(o *oracle) *rank.Filter {
 		f.Readers = [][]string{{}, {"anna"}, {"ben", "ops"}, {"nobody"}}[w.IntN(4)]
 	}
 	phrase := func() rank.Phrase {
-		if w.IntN(3) == 0 { // one that is there
-			var found rank.Phrase
-			o.each(func(k *known) {
-				if found != nil || len(k.terms) < 3 || w.IntN(5) > 0 {
+		if w.IntN(3) == 0 { // terms of a passage
+			var out rank.Phrase
+			o.each(func(k *passage) {
+				if out != nil || len(k.terms) < 3 || w.IntN(5) > 0 {
 					return
 				}
-				at := w.IntN(len(k.terms) - 2)
-				for _, t := range k.terms[at : at+2+w.IntN(2)] {
-					found = append(found, []string{t.term})
+				first := w.IntN(len(k.terms) - 2)
+				for _, t := range k.terms[first : first+2+w.IntN(2)] {
+					out = append(out, []string{t.term})
 				}
 			})
-			return found
+			return out
 		}
 		p := rank.Phrase{{w.term(), w.term()}}
 		for range w.IntN(2) {
@@ -229,7 +229,7 @@ func (w *world) filter(o *oracle) *rank.Filter {
 }
 
 func (w *world) request() *rank.Request {
-	r := &rank.Request{AverageBody: float64(w.IntN(200)), Best: w.IntN(40), Nearest: w.IntN(40)}
+	r := &rank.Request{AverageBody: float64(w.IntN(200)), TopLexical: w.IntN(40), TopSimilar: w.IntN(40)}
 	used := map[string]bool{}
 	for range w.IntN(6) {
 		word := rank.Word{Weight: 0.1 + w.Float64()}
@@ -243,7 +243,7 @@ func (w *world) request() *rank.Request {
 			r.Words = append(r.Words, word)
 		}
 	}
-	r.Report = w.IntN(len(r.Words) + 1)
+	r.MatchWords = w.IntN(len(r.Words) + 1)
 	if w.IntN(5) > 0 {
 		r.Vector = w.vector(w.length)
 	}
@@ -255,9 +255,9 @@ func compare(t *testing.T, w *world, o *oracle, s *resident.Snapshot) {
 	f := w.filter(o)
 	v := s.View(f)
 	compareCounts(t, w, o, v)
-	var left []*known
-	o.each(func(k *known) {
-		if k.matches(f) {
+	var left []*passage
+	o.each(func(k *passage) {
+		if k.satisfies(f) {
 			left = append(left, k)
 		}
 	})
@@ -269,13 +269,12 @@ func compare(t *testing.T, w *world, o *oracle, s *resident.Snapshot) {
 	compareCandidates(t, r, left, got)
 	compareFacets(t, w, v, left, got)
 
-	// What an earlier answer told of is told of again.
-	again := &rank.Request{Words: r.Words, AverageBody: r.AverageBody, Vector: r.Vector, Report: len(r.Words), Also: got}
-	got2, err := v.Candidates(t.Context(), again)
-	if err != nil || len(got2) != len(got) {
-		t.Errorf("%d candidates of before become %d, %v", len(got), len(got2), err)
+	rescore := &rank.Request{Words: r.Words, AverageBody: r.AverageBody, Vector: r.Vector, MatchWords: len(r.Words), Rescore: got}
+	rescored, err := v.Candidates(t.Context(), rescore)
+	if err != nil || len(rescored) != len(got) {
+		t.Errorf("%d candidates become %d when rescored, error %v", len(got), len(rescored), err)
 	}
-	compareDetails(t, again, left, got2)
+	compareDetails(t, rescore, left, rescored)
 	compareTerms(t, v, left, got)
 }
 
@@ -283,7 +282,7 @@ func compareCounts(t *testing.T, w *world, o *oracle, v *resident.View) {
 	t.Helper()
 	want := rank.Statistics{Documents: len(o.documents)}
 	frequencies := map[string]int{}
-	o.each(func(k *known) {
+	o.each(func(k *passage) {
 		want.Passages++
 		want.BodyWords += int64(k.passage.Words[index.FieldBody])
 		for term := range k.has {
@@ -294,10 +293,10 @@ func compareCounts(t *testing.T, w *world, o *oracle, v *resident.View) {
 		t.Errorf("Statistics = %+v, %v, want %+v", got, err, want)
 	}
 	terms := []string{w.term(), w.term(), "unknown", w.term()}
-	got, err := v.Frequencies(t.Context(), terms)
+	got, err := v.DocumentFrequencies(t.Context(), terms)
 	for i, term := range terms {
 		if err != nil || got[i] != frequencies[term] {
-			t.Errorf("Frequencies %q = %d, %v, want %d", term, got[i], err, frequencies[term])
+			t.Errorf("DocumentFrequencies(%q) = %d, %v, want %d", term, got[i], err, frequencies[term])
 		}
 	}
 	prefix, limit := w.term()[:1+w.IntN(2)], 1+w.IntN(8)
@@ -315,16 +314,16 @@ func compareCounts(t *testing.T, w *world, o *oracle, v *resident.View) {
 	})
 	completed, err := v.Complete(t.Context(), prefix, limit)
 	if diff := gocmp.Diff(all[:min(limit, len(all))], completed, cmpopts.EquateEmpty()); diff != "" || err != nil {
-		t.Errorf("Complete %q: %v\n%s", prefix, err, diff)
+		t.Errorf("Complete(%q): %v\n%s", prefix, err, diff)
 	}
 }
 
-func compareCandidates(t *testing.T, r *rank.Request, left []*known, got []rank.Candidate) {
+func compareCandidates(t *testing.T, r *rank.Request, left []*passage, got []rank.Candidate) {
 	t.Helper()
-	lexical := func(k *known) float64 { return k.lexical(r) }
-	similar := func(k *known) float64 { return k.similarity(r.Vector) }
+	lexical := func(k *passage) float64 { return k.lexical(r) }
+	similar := func(k *passage) float64 { return k.similarity(r.Vector) }
 	want := map[uuid.UUID]bool{}
-	var worded, vectored []*known
+	var worded, vectored []*passage
 	for _, k := range left {
 		if lexical(k) > 0 {
 			worded = append(worded, k)
@@ -335,12 +334,12 @@ func compareCandidates(t *testing.T, r *rank.Request, left []*known, got []rank.
 	}
 	slices.SortFunc(worded, byScore(lexical))
 	slices.SortFunc(vectored, byScore(similar))
-	for _, k := range worded[:min(r.Best, len(worded))] {
+	for _, k := range worded[:min(r.TopLexical, len(worded))] {
 		want[k.passage.ID] = true
 	}
-	// Near the last one rounding may swap places.
+	// Rounding may exchange passages that are about as similar as the last one.
 	maybe := map[uuid.UUID]bool{}
-	if n := min(r.Nearest, len(vectored)); n > 0 {
+	if n := min(r.TopSimilar, len(vectored)); n > 0 {
 		for _, k := range vectored {
 			switch d := similar(k) - similar(vectored[n-1]); {
 			case d > 2*rounding:
@@ -353,7 +352,7 @@ func compareCandidates(t *testing.T, r *rank.Request, left []*known, got []rank.
 	seen := map[uuid.UUID]bool{}
 	for _, c := range got {
 		if seen[c.Passage] || !want[c.Passage] && !maybe[c.Passage] {
-			t.Errorf("passage %s is no candidate", c.Passage)
+			t.Errorf("passage %s must not be a candidate", c.Passage)
 		}
 		seen[c.Passage] = true
 	}
@@ -365,9 +364,9 @@ func compareCandidates(t *testing.T, r *rank.Request, left []*known, got []rank.
 	compareDetails(t, r, left, got)
 }
 
-func compareDetails(t *testing.T, r *rank.Request, left []*known, got []rank.Candidate) {
+func compareDetails(t *testing.T, r *rank.Request, left []*passage, got []rank.Candidate) {
 	t.Helper()
-	byID := map[uuid.UUID]*known{}
+	byID := map[uuid.UUID]*passage{}
 	for _, k := range left {
 		byID[k.passage.ID] = k
 	}
@@ -381,8 +380,8 @@ func compareDetails(t *testing.T, r *rank.Request, left []*known, got []rank.Can
 		if !k.entry.Time.IsZero() {
 			unix = k.entry.Time.Unix()
 		}
-		if c.Document != k.entry.Document || c.Ordinal != k.passage.Ordinal || c.Words != k.passage.Words || c.Time != unix {
-			t.Errorf("candidate %+v is of %+v", c, k.passage)
+		if c.Document != k.entry.Document || c.Ordinal != k.passage.Ordinal || c.FieldWords != k.passage.Words || c.Time != unix {
+			t.Errorf("candidate %+v differs from its passage %+v", c, k.passage)
 		}
 		if want := k.lexical(r); c.Lexical != want {
 			t.Errorf("Lexical = %v, want %v", c.Lexical, want)
@@ -390,13 +389,13 @@ func compareDetails(t *testing.T, r *rank.Request, left []*known, got []rank.Can
 		if want := k.similarity(r.Vector); math.IsNaN(want) != math.IsNaN(c.Similarity) || math.Abs(want-c.Similarity) > rounding {
 			t.Errorf("Similarity = %v, want %v", c.Similarity, want)
 		}
-		if diff := gocmp.Diff(k.hits(r), c.Hits, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("Hits of %s: %s", c.Passage, diff)
+		if diff := gocmp.Diff(k.matches(r), c.Matches, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Matches of %s: %s", c.Passage, diff)
 		}
 	}
 }
 
-func compareFacets(t *testing.T, w *world, v *resident.View, left []*known, some []rank.Candidate) {
+func compareFacets(t *testing.T, w *world, v *resident.View, left []*passage, some []rank.Candidate) {
 	t.Helper()
 	chosen := map[uuid.UUID]bool{}
 	for _, c := range some {
@@ -455,7 +454,7 @@ func countEntry(e *index.Entry, ask *rank.FacetRequest, want *rank.FacetCounts) 
 	}
 }
 
-func compareTerms(t *testing.T, v *resident.View, left []*known, some []rank.Candidate) {
+func compareTerms(t *testing.T, v *resident.View, left []*passage, some []rank.Candidate) {
 	t.Helper()
 	some = some[:min(len(some), 5)]
 	got, err := v.Terms(t.Context(), some)
@@ -467,7 +466,7 @@ func compareTerms(t *testing.T, v *resident.View, left []*known, some []rank.Can
 		t.Fatal(err)
 	}
 	for i, c := range some {
-		k := left[slices.IndexFunc(left, func(k *known) bool { return k.passage.ID == c.Passage })]
+		k := left[slices.IndexFunc(left, func(k *passage) bool { return k.passage.ID == c.Passage })]
 		var want []rank.TermCount
 		var terms []string
 		for _, x := range k.terms {
@@ -481,7 +480,7 @@ func compareTerms(t *testing.T, v *resident.View, left []*known, some []rank.Can
 			t.Errorf("Terms: %s", diff)
 		}
 		if len(vectors[i]) != len(k.passage.Vector) || (vectors[i] == nil) != (k.passage.Vector == nil) {
-			t.Fatalf("a vector of %d is %d", len(k.passage.Vector), len(vectors[i]))
+			t.Fatalf("Vectors() has %d components, want %d", len(vectors[i]), len(k.passage.Vector))
 		}
 		for j, x := range vectors[i] {
 			if math.Abs(float64(x-k.passage.Vector[j])) > rounding {

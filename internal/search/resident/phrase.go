@@ -1,41 +1,40 @@
 package resident
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// filterPhrases takes passages out of a selection of the part that lack one of
-// the phrases or have an excluded one.
+// filterPhrases removes passages from a selection of the part if they lack one of the
+// phrases or have an excluded one.
 func (p *part) filterPhrases(f *rank.Filter, selected bitmap) {
-	with := make(bitmap, len(selected))
+	matches := make(bitmap, len(selected))
 	for _, phrase := range f.Phrases {
 		if len(phrase) == 0 {
 			continue
 		}
-		p.matches(phrase, selected, with)
-		copy(selected, with)
+		p.matchPhrase(phrase, selected, matches)
+		copy(selected, matches)
 	}
 	for _, phrase := range f.Excluded {
 		if len(phrase) == 0 {
 			continue
 		}
-		p.matches(phrase, selected, with)
+		p.matchPhrase(phrase, selected, matches)
 		for w := range selected {
-			selected[w] &^= with[w]
+			selected[w] &^= matches[w]
 		}
 	}
 }
 
-// matches sets out to the selected passages that a phrase stands in.
-func (p *part) matches(phrase rank.Phrase, selected, out bitmap) {
+// matchPhrase sets out to the selected passages that contain a phrase.
+func (p *part) matchPhrase(phrase rank.Phrase, selected, out bitmap) {
 	copy(out, selected)
 	terms := make([][]uint32, len(phrase))
-	for i, place := range phrase {
-		for _, t := range place {
+	for i, alternatives := range phrase {
+		for _, t := range alternatives {
 			if n, ok := p.terms.find(t); ok && !slices.Contains(terms[i], n) {
 				terms[i] = append(terms[i], n)
 			}
@@ -45,90 +44,84 @@ func (p *part) matches(phrase rank.Phrase, selected, out bitmap) {
 			return
 		}
 	}
-	// The rarest place first: what is left of the selection lets the others skip blocks.
+	// The rarest word comes first: a small selection lets the others skip blocks.
 	order := make([]int, len(terms))
-	sizes := make([]int, len(terms))
-	for i, any := range terms {
+	frequencies := make([]int, len(terms))
+	for i, alternatives := range terms {
 		order[i] = i
-		for _, t := range any {
-			sizes[i] += int(p.terms.passages[t])
+		for _, t := range alternatives {
+			frequencies[i] += int(p.terms.passages[t])
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return sizes[a] - sizes[b] })
-	here := make(bitmap, len(out))
+	slices.SortFunc(order, func(a, b int) int { return frequencies[a] - frequencies[b] })
+	having := make(bitmap, len(out))
 	for _, i := range order {
-		clear(here)
+		clear(having)
 		for _, t := range terms[i] {
 			list := p.postings(t)
-			list.each(out, func(passage uint32, _ occurrences) { here.set(passage) })
+			list.each(out, func(passage uint32, _ occurrences) { having.set(passage) })
 		}
-		copy(out, here)
+		copy(out, having)
 	}
 	if len(phrase) == 1 {
 		return
 	}
-	m := newMatcher(terms)
-	for w, word := range out {
-		for ; word != 0; word &= word - 1 {
-			i := bits.TrailingZeros64(word)
-			if !m.in(p.segment, number(w<<6+i)) {
-				out[w] &^= 1 << i
-			}
-		}
-	}
+	m := newPhraseMatcher(terms)
+	out.retain(func(passage uint32) bool { return m.matches(p.segment, passage) })
 }
 
-// matcher finds a phrase in the terms of passages. It keeps, for each place,
-// whether the phrase up to there ends at the position at hand (Baeza-Yates and
-// Gonnet, A New Approach to Text Searching, 1992).
-type matcher struct {
-	places      map[uint32]bitmap // of the phrase, by term
-	last        uint32            // place
-	now, before bitmap
-	tokens      []token
+// A phraseMatcher finds a phrase in the tokens of passages by the Shift-And algorithm
+// (Baeza-Yates and Gonnet, A New Approach to Text Searching, 1992): bit i of a state
+// is set if the first i+1 words of the phrase end at a position.
+type phraseMatcher struct {
+	masks             map[uint32]bitmap // the places of a term in the phrase
+	last              uint32            // bit of the whole phrase
+	current, previous bitmap            // states of a position and the one before
+	tokens            []token
 }
 
-func newMatcher(terms [][]uint32) *matcher {
+func newPhraseMatcher(terms [][]uint32) *phraseMatcher {
 	words := bitmapWords(len(terms))
-	m := &matcher{
-		places: make(map[uint32]bitmap), last: number(len(terms) - 1),
-		now: make(bitmap, words), before: make(bitmap, words),
+	m := &phraseMatcher{
+		masks: make(map[uint32]bitmap), last: u32(len(terms) - 1),
+		current: make(bitmap, words), previous: make(bitmap, words),
 	}
-	for place, any := range terms {
-		for _, t := range any {
-			if m.places[t] == nil {
-				m.places[t] = make(bitmap, words)
+	for i, alternatives := range terms {
+		for _, t := range alternatives {
+			if m.masks[t] == nil {
+				m.masks[t] = make(bitmap, words)
 			}
-			m.places[t].set(number(place))
+			m.masks[t].set(u32(i))
 		}
 	}
 	return m
 }
 
-func (m *matcher) in(s *segment, passage uint32) bool {
+// matches reports whether a passage contains the phrase.
+func (m *phraseMatcher) matches(s *segment, passage uint32) bool {
 	m.tokens = s.tokens(m.tokens[:0], passage)
-	clear(m.now)
-	clear(m.before)
-	at := uint16(0)
+	clear(m.current)
+	clear(m.previous)
+	position := uint16(0)
 	for _, t := range m.tokens {
-		places, ok := m.places[t.term]
+		mask, ok := m.masks[t.term]
 		if !ok {
 			continue
 		}
-		if t.position != at {
-			m.now, m.before = m.before, m.now
-			clear(m.now)
-			if t.position != at+1 || index.FieldOf(at) != index.FieldOf(t.position) {
-				clear(m.before)
+		if t.position != position {
+			m.current, m.previous = m.previous, m.current
+			clear(m.current)
+			if t.position != position+1 || index.FieldOf(position) != index.FieldOf(t.position) {
+				clear(m.previous)
 			}
-			at = t.position
+			position = t.position
 		}
-		carry := uint64(1) // the phrase may begin anywhere
-		for w, b := range m.before {
-			m.now[w] |= places[w] & (b<<1 | carry)
+		carry := uint64(1) // the phrase may begin at any position
+		for w, b := range m.previous {
+			m.current[w] |= mask[w] & (b<<1 | carry)
 			carry = b >> 63
 		}
-		if m.now.has(m.last) {
+		if m.current.has(m.last) {
 			return true
 		}
 	}

@@ -7,21 +7,22 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// occurrences are rank.Counts in one byte: the body's in the lower bits, then
+// occurrences are rank.Counts in one byte: the body's count in the lower bits, then
 // one bit each for title, heading and path. No posting has 0.
 type occurrences uint8
 
 const (
-	bodyMask      occurrences = 1<<5 - 1
-	titleOnce     occurrences = 1 << 5
-	headingOnce   occurrences = 1 << 6
-	pathOnce      occurrences = 1 << 7
-	_             uint        = uint(bodyMask) - rank.MaxBody // MaxBody fits
-	_             uint        = rank.MaxBody - uint(bodyMask) // and is not wasted
-	codesPerTable             = 1 << 8
+	bodyMask    occurrences = 1<<5 - 1
+	titleOnce   occurrences = 1 << 5
+	headingOnce occurrences = 1 << 6
+	pathOnce    occurrences = 1 << 7
+	_           uint        = uint(bodyMask) - rank.MaxBody // MaxBody fits
+	_           uint        = rank.MaxBody - uint(bodyMask) // and uses all of the bits
+
+	allOccurrences = 1 << 8 // number of values
 )
 
-// add counts one more occurrence at a position.
+// add counts another occurrence at a position.
 func (o occurrences) add(position uint16) occurrences {
 	switch index.FieldOf(position) {
 	case index.FieldTitle:
@@ -49,15 +50,16 @@ func (o occurrences) counts() rank.Counts {
 	}
 }
 
-// blockSize is how many postings a block has. Postings of a term that has more
-// begin with a head for each block: its first passage and where it starts.
+// blockSize is the number of postings in a block. Where a term has more than one
+// block, its postings begin with a head for each: the block's first passage and the
+// offset of its postings in the stream.
 const (
 	blockSize = 128
 	headSize  = 8
 )
 
-// postings are the passages of one term, rising: for each a code of the
-// distance to the one before it, less 1, and a byte of occurrences.
+// postings are the passages that contain a term, in rising order. Each is a varint of
+// the distance to the passage before, minus 1, and a byte of occurrences.
 type postings struct {
 	n      uint32
 	heads  []byte
@@ -75,27 +77,27 @@ func (s *segment) postings(term uint32) postings {
 	return p
 }
 
-// block returns the first passage of a block and where its stream begins.
-func (p *postings) block(b uint32) (first uint32, at int) {
+// block returns the first passage of a block and its offset in the stream.
+func (p *postings) block(b uint32) (first uint32, offset int) {
 	h := p.heads[b*headSize:]
 	return binary.LittleEndian.Uint32(h), int(binary.LittleEndian.Uint32(h[4:]))
 }
 
-// each calls f for the postings within a selection of the segment's passages,
-// in rising order; nil selects all. Blocks in which nothing is selected are skipped.
+// each calls f for the postings of selected passages, in rising order; nil selects
+// all. It skips blocks without a selected passage.
 func (p *postings) each(selected bitmap, f func(passage uint32, o occurrences)) {
-	p.eachBlock(selected, func(previous uint32, at int, n uint32) {
+	p.eachBlock(selected, func(previous uint32, i int, n uint32) {
 		b := p.stream
 		passage := previous
 		for range n {
-			d := uint32(b[at])
-			at++
+			d := uint32(b[i])
+			i++
 			if d >= twoBytes {
-				d, at = longCode(d, b, at)
+				d, i = longVarint(d, b, i)
 			}
 			passage += d + 1
-			o := occurrences(b[at])
-			at++
+			o := occurrences(b[i])
+			i++
 			if selected == nil || selected.has(passage) {
 				f(passage, o)
 			}
@@ -103,18 +105,18 @@ func (p *postings) each(selected bitmap, f func(passage uint32, o occurrences)) 
 	})
 }
 
-// eachBlock calls f for the blocks that may hold selected passages: with the
-// passage before its first one (as a wrapped number), where its stream begins,
-// and how many postings it has.
-func (p *postings) eachBlock(selected bitmap, f func(previous uint32, at int, n uint32)) {
+// eachBlock calls f for the blocks that may have selected passages: with the passage
+// before the block's first one (which wraps below 0), the block's offset in the
+// stream, and its number of postings.
+func (p *postings) eachBlock(selected bitmap, f func(previous uint32, offset int, n uint32)) {
 	if p.heads == nil || selected == nil {
 		f(^uint32(0), 0, p.n)
 		return
 	}
-	blocks := number(len(p.heads) / headSize)
-	end := number(len(selected) * 64)
+	blocks := u32(len(p.heads) / headSize)
+	end := u32(len(selected) * 64)
 	for b := range blocks {
-		first, at := p.block(b)
+		first, offset := p.block(b)
 		next := end
 		if b+1 < blocks {
 			next, _ = p.block(b + 1)
@@ -122,157 +124,157 @@ func (p *postings) eachBlock(selected bitmap, f func(previous uint32, at int, n 
 		if !selected.any(first, next) {
 			continue
 		}
-		// The distance in the stream is that to the block before.
-		d := uint32(p.stream[at])
+		// The first distance is that from the block before.
+		d := uint32(p.stream[offset])
 		if d >= twoBytes {
-			d, _ = longCode(d, p.stream, at+1)
+			d, _ = longVarint(d, p.stream, offset+1)
 		}
-		f(first-d-1, at, min(blockSize, p.n-b*blockSize))
+		f(first-d-1, offset, min(blockSize, p.n-b*blockSize))
 	}
 }
 
-// dampedWords is how long the bodies are whose scores a table remembers.
-const dampedWords = 1 << 8
+// tableWords bounds the body lengths in a saturationTable.
+const tableWords = 1 << 8
 
-// dampedTable remembers rank.Damped by occurrences and length of the body for
-// one mean length: the same few hundred values come again and again.
-type dampedTable struct {
+// A saturationTable caches rank.Saturation by occurrences and body length, for one
+// mean length: a search needs the same few hundred values many times.
+type saturationTable struct {
 	average float64
-	values  [codesPerTable * dampedWords]float64 // 0: not known yet
+	values  [allOccurrences * tableWords]float64 // 0: not computed yet
 }
 
-// reset makes the table one for a mean length.
-func (t *dampedTable) reset(average float64) {
+// reset prepares the table for a mean length.
+func (t *saturationTable) reset(average float64) {
 	if t.average != average {
 		clear(t.values[:])
 		t.average = average
 	}
 }
 
-// of is the value for a passage's occurrences and the words of its body.
-func (t *dampedTable) of(o occurrences, words int32) float64 {
-	if v := t.known(o, words); v != 0 {
+// value returns the saturation of a passage's occurrences, given its body length.
+func (t *saturationTable) value(o occurrences, words int32) float64 {
+	if v := t.cached(o, words); v != 0 {
 		return v
 	}
-	return t.reckon(o, words)
+	return t.compute(o, words)
 }
 
-// known is of where that is known, else 0.
-func (t *dampedTable) known(o occurrences, words int32) float64 {
-	if uint32(words) >= dampedWords { //nolint:gosec // a negative length is a great one
+// cached returns the value if it has been computed, else 0.
+func (t *saturationTable) cached(o occurrences, words int32) float64 {
+	if uint32(words) >= tableWords { //nolint:gosec // a negative length is out of range, too
 		return 0
 	}
-	return t.values[uint16(o)*dampedWords+uint16(words)] //nolint:gosec // below dampedWords
+	return t.values[uint16(o)*tableWords+uint16(words)] //nolint:gosec // below tableWords
 }
 
-// reckon is of where that is not known.
-func (t *dampedTable) reckon(o occurrences, words int32) float64 {
-	v := rank.Damped(o.counts(), rank.BodyNorm(words, t.average))
-	if uint32(words) < dampedWords { //nolint:gosec // a negative length is a great one
-		t.values[uint16(o)*dampedWords+uint16(words)] = v //nolint:gosec // below dampedWords
+// compute computes a value and caches it.
+func (t *saturationTable) compute(o occurrences, words int32) float64 {
+	v := rank.Saturation(o.counts(), rank.LengthNorm(words, t.average))
+	if uint32(words) < tableWords { //nolint:gosec // a negative length is out of range, too
+		t.values[uint16(o)*tableWords+uint16(words)] = v //nolint:gosec // below tableWords
 	}
 	return v
 }
 
-// score adds a term's share to the scores of the selected passages; nil selects
-// all. What has been gathered of further terms of the same word is added to its
-// occurrences and taken out; nil for a word of one term.
-func (s *segment) score(term uint32, weight float64, selected bitmap, t *dampedTable, scores []float64, gathered []occurrences) {
+// score adds the scores of a term to those of the selected passages; nil selects all.
+// others, nil for a word of one term, are occurrences of the word's other terms by
+// passage. score merges them with those of the term and clears the ones it used.
+func (s *segment) score(term uint32, weight float64, selected bitmap, t *saturationTable, scores []float64, others []occurrences) {
 	p := s.postings(term)
 	scores = scores[:len(s.bodyWords)]
 	if selected == nil {
-		t.scoreAll(p.stream, s.bodyWords, weight, scores, gathered)
+		t.scoreAll(p.stream, s.bodyWords, weight, scores, others)
 		return
 	}
-	p.eachBlock(selected, func(previous uint32, at int, n uint32) {
-		t.scoreSome(p.stream[at:], n, previous, s.bodyWords, weight, selected, scores, gathered)
+	p.eachBlock(selected, func(previous uint32, offset int, n uint32) {
+		t.scoreSelected(p.stream[offset:], n, previous, s.bodyWords, weight, selected, scores, others)
 	})
 }
 
-// scoreAll is score for all passages. It is most of what words cost a search: in a
-// closure, or with a look at a selection, it would take half as long again.
-func (t *dampedTable) scoreAll(stream []byte, words []int32, weight float64, scores []float64, gathered []occurrences) {
+// scoreAll is score for all passages. Words cost a search most of their time here: as
+// a closure, or with a test of the selection, the loop would take half as long again.
+func (t *saturationTable) scoreAll(stream []byte, words []int32, weight float64, scores []float64, others []occurrences) {
 	passage := ^uint32(0)
-	for at := 0; at < len(stream); {
-		d := uint32(stream[at])
-		at++
+	for i := 0; i < len(stream); {
+		d := uint32(stream[i])
+		i++
 		if d >= twoBytes {
-			d, at = longCode(d, stream, at)
+			d, i = longVarint(d, stream, i)
 		}
 		passage += d + 1
-		o := occurrences(stream[at])
-		at++
-		if gathered != nil {
-			if more := gathered[passage]; more != 0 {
-				o = o.merge(more)
-				gathered[passage] = 0
+		o := occurrences(stream[i])
+		i++
+		if others != nil {
+			if other := others[passage]; other != 0 {
+				o = o.merge(other)
+				others[passage] = 0
 			}
 		}
-		v := t.known(o, words[passage])
+		v := t.cached(o, words[passage])
 		if v == 0 {
-			v = t.reckon(o, words[passage])
+			v = t.compute(o, words[passage])
 		}
 		scores[passage] += weight * v
 	}
 }
 
-// scoreSome is score for n postings, the passage of the one before them being previous.
-func (t *dampedTable) scoreSome(stream []byte, n, previous uint32, words []int32, weight float64, selected bitmap, scores []float64, gathered []occurrences) {
-	passage, at := previous, 0
+// scoreSelected is score for n postings that follow the passage previous.
+func (t *saturationTable) scoreSelected(stream []byte, n, previous uint32, words []int32, weight float64, selected bitmap, scores []float64, others []occurrences) {
+	passage, i := previous, 0
 	for range n {
-		d := uint32(stream[at])
-		at++
+		d := uint32(stream[i])
+		i++
 		if d >= twoBytes {
-			d, at = longCode(d, stream, at)
+			d, i = longVarint(d, stream, i)
 		}
 		passage += d + 1
-		o := occurrences(stream[at])
-		at++
+		o := occurrences(stream[i])
+		i++
 		if !selected.has(passage) {
 			continue
 		}
-		if gathered != nil {
-			if more := gathered[passage]; more != 0 {
-				o = o.merge(more)
-				gathered[passage] = 0
+		if others != nil {
+			if other := others[passage]; other != 0 {
+				o = o.merge(other)
+				others[passage] = 0
 			}
 		}
-		v := t.known(o, words[passage])
+		v := t.cached(o, words[passage])
 		if v == 0 {
-			v = t.reckon(o, words[passage])
+			v = t.compute(o, words[passage])
 		}
 		scores[passage] += weight * v
 	}
 }
 
-// scoreWord is score for a word of several terms: the occurrences of all but the
-// most frequent one are gathered first. x.merged is all zero before and after.
+// scoreWord is score for a word of several terms. It collects the occurrences of all
+// terms but the most frequent one, and merges them while it scores that one.
 func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, x *scratch, scores []float64) {
-	most := terms[0]
+	frequent := terms[0]
 	for _, term := range terms[1:] {
-		if s.terms.passages[term] > s.terms.passages[most] {
-			most = term
+		if s.terms.passages[term] > s.terms.passages[frequent] {
+			frequent = term
 		}
 	}
-	gathered, touched := x.occurrences(len(s.bodyWords)), x.touched[:0]
+	others, passages := x.occurrences(len(s.bodyWords)), x.passages[:0]
 	for _, term := range terms {
-		if term != most {
+		if term != frequent {
 			p := s.postings(term)
 			p.each(selected, func(passage uint32, o occurrences) {
-				before := gathered[passage]
+				before := others[passage]
 				if before == 0 {
-					touched = append(touched, passage)
+					passages = append(passages, passage)
 				}
-				gathered[passage] = before.merge(o)
+				others[passage] = before.merge(o)
 			})
 		}
 	}
-	x.touched = touched
-	s.score(most, weight, selected, &x.damped, scores, gathered)
-	for _, passage := range touched {
-		if o := gathered[passage]; o != 0 {
-			scores[passage] += weight * x.damped.of(o, s.bodyWords[passage])
-			gathered[passage] = 0
+	x.passages = passages
+	s.score(frequent, weight, selected, &x.saturation, scores, others)
+	for _, passage := range passages {
+		if o := others[passage]; o != 0 {
+			scores[passage] += weight * x.saturation.value(o, s.bodyWords[passage])
+			others[passage] = 0
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-// BenchmarkReaders reports what it costs a search of 100,000 passages in 10,000
-// documents, each for ten of 2,000 groups, to find out what somebody may read.
-// The least time is that of the work itself, whatever else the machine does.
+// BenchmarkReaders reports the time of the readers filter on 100,000 passages in 10,000
+// documents, each readable by ten of 2,000 groups. The least time is independent of
+// other load on the machine.
 func BenchmarkReaders(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	x := resident.New(resident.Options{})

@@ -6,27 +6,25 @@ import (
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
 
-// scratch is memory of one call that the next one uses again. What it says is
-// cleared is so between calls.
+// scratch is the memory of one call, reused by later ones. Fields marked zero are
+// zero between calls.
 type scratch struct {
-	damped  dampedTable
-	scores  []float64 // of passages
-	taken   bitmap    // cleared
-	merged  []occurrences
-	marks   marks // cleared
-	tokens  []token
-	found   []uint32
-	terms   []uint32
-	touched []uint32
-	chosen  []uint32
-	list    []scored
-	sample  []float64
-	q       question
-	refs    []uint32
-	far     []uint16
+	query      queryVector
+	saturation saturationTable
+	scores     []float64     // by passage
+	sample     []float64     // of scores
+	candidates bitmap        // zero
+	counts     []occurrences // zero
+	marks      marks         // zero
+	tokens     []token
+	terms      []uint32 // term numbers
+	passages   []uint32 // of a segment
+	refs       []uint32 // passages of the snapshot
+	distances  []uint16 // of the codes of refs
+	list       []scored
 }
 
-// scratchFor returns memory for a snapshot, to be put back.
+// scratchFor returns scratch memory for a snapshot. The caller puts it back.
 func (x *Index) scratchFor(s *Snapshot) *scratch {
 	m, ok := x.scratch.Get().(*scratch)
 	if !ok {
@@ -35,33 +33,33 @@ func (x *Index) scratchFor(s *Snapshot) *scratch {
 	n := len(s.live) * 64
 	if len(m.scores) < n {
 		m.scores = make([]float64, n)
-		m.merged = make([]occurrences, n)
-		m.taken = make(bitmap, n/64)
+		m.counts = make([]occurrences, n)
+		m.candidates = make(bitmap, n/64)
 	}
 	return m
 }
 
-// occurrences returns cleared room for so many, to be left so.
+// occurrences returns n zero occurrences. The caller leaves them zero.
 func (m *scratch) occurrences(n int) []occurrences {
-	if len(m.merged) < n {
-		m.merged = make([]occurrences, n)
+	if len(m.counts) < n {
+		m.counts = make([]occurrences, n)
 	}
-	return m.merged[:n]
+	return m.counts[:n]
 }
 
-// scored is a passage with a score.
+// scored is a passage of a snapshot with its score.
 type scored struct {
 	ref   uint32
 	score float64
 }
 
-// top moves the best k of a list to its front, in no particular order: those of
-// greater score, and of the same score those with the smaller id.
+// top moves the k passages with the greatest scores to the front of the list, in no
+// particular order. Of equal scores those with the smaller ids come first.
 func (s *Snapshot) top(list []scored, k int) []scored {
 	if k >= len(list) {
 		return list
 	}
-	less := func(a, b scored) int {
+	compare := func(a, b scored) int {
 		switch {
 		case a.score > b.score:
 			return -1
@@ -73,5 +71,5 @@ func (s *Snapshot) top(list []scored, k int) []scored {
 		x, y := s.id(a.ref), s.id(b.ref)
 		return slices.Compare(x[:], y[:])
 	}
-	return quickselect.First(list, k, less)
+	return quickselect.First(list, k, compare)
 }

@@ -11,42 +11,42 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// Snapshot is the state of an index at one moment. Any number of searches may
-// read it at the same time; it keeps what it needs alive.
+// A Snapshot is the state of an index at one moment. It is immutable and safe for
+// concurrent use.
 type Snapshot struct {
-	index.Position // the index is that of the store at this position
+	index.Position // of the store
 
 	index *Index
 	model string
 	parts []part
 	// live are the passages that searches may find, and liveDocuments their
-	// documents, by their numbers in the whole snapshot.
+	// documents, by their numbers in the snapshot.
 	live, liveDocuments bitmap
 	statistics          rank.Statistics
 	samples             []sample
 	bytes               int64
 }
 
-// part is a segment in a snapshot. Its passages and documents are numbered from
-// a base on, which is a multiple of 64, so that each part has its own words of
-// the snapshot's bitmaps.
+// A part is a segment of a snapshot. Its passages and documents are numbered from a
+// base that is a multiple of 64, so that each part has its own words of the
+// snapshot's bitmaps.
 type part struct {
 	*segment
 	base, documentBase uint32
-	// dead is by term in how many dead passages it stands, nil for none.
+	// dead is the number of dead passages that contain a term, nil if none is dead.
 	dead []uint32
-	// What is live in the part.
+	// Live documents and passages, and the length of the live bodies.
 	documents, passages int
 	bodyWords           int64
 }
 
-// Model is the embedding model that the vectors are of.
+// Model returns the embedding model of the vectors.
 func (s *Snapshot) Model() string { return s.model }
 
-// Statistics counts what can be found.
+// Statistics counts live documents and passages.
 func (s *Snapshot) Statistics() rank.Statistics { return s.statistics }
 
-// Bytes is the memory that the snapshot holds.
+// Bytes returns the memory that the snapshot holds.
 func (s *Snapshot) Bytes() int64 { return s.bytes }
 
 // within returns a part's share of a bitmap over all passages.
@@ -61,7 +61,7 @@ func (p *part) documentsWithin(b bitmap) bitmap {
 	return b[from : from+bitmapWords(p.documentCount())]
 }
 
-// partOf returns the part that a passage of the snapshot is in.
+// partOf returns the part of a passage.
 func (s *Snapshot) partOf(ref uint32) *part {
 	i := len(s.parts) - 1
 	for i > 0 && s.parts[i].base > ref {
@@ -75,20 +75,19 @@ func (s *Snapshot) id(ref uint32) uuid.UUID {
 	return p.ids[ref-p.base]
 }
 
-// draft is a snapshot in the making.
+// A draft becomes a snapshot.
 type draft struct {
-	index *Index
-	at    index.Position
-	model string
-	parts []draftPart
+	index    *Index
+	position index.Position
+	model    string
+	parts    []draftPart
 }
 
-// draftPart is a segment of a draft. Its bitmaps and counts are its own until
-// it is written for the first time.
+// A draftPart is a segment of a draft, with bitmaps and counts of its own.
 type draftPart struct {
 	part
 	live, liveDocuments bitmap
-	stamps              []uint32 // by term: the last dead passage that it was counted for, and one more
+	counted             []uint32 // by term: number plus one of the last dead passage in which it was counted
 }
 
 func (s *Snapshot) draftParts() []draftPart {
@@ -101,40 +100,44 @@ func (s *Snapshot) draftParts() []draftPart {
 	return parts
 }
 
-// newDraftPart makes the part of a segment of which everything is live.
+// newDraftPart returns the part of a segment whose documents are all live.
 func newDraftPart(s *segment) draftPart {
 	p := draftPart{part: part{segment: s, documents: s.documentCount(), passages: s.passageCount()}}
 	p.live, p.liveDocuments = make(bitmap, bitmapWords(p.passages)), make(bitmap, bitmapWords(p.documents))
-	p.live.setRange(0, number(p.passages))
-	p.liveDocuments.setRange(0, number(p.documents))
+	p.live.setRange(0, u32(p.passages))
+	p.liveDocuments.setRange(0, u32(p.documents))
 	for _, n := range s.bodyWords {
 		p.bodyWords += int64(n)
 	}
 	return p
 }
 
-// take puts what a builder was told on top of the draft.
-func (d *draft) take(b *builder) error {
-	for _, g := range b.gone {
-		d.remove(g.id)
+// apply adds the documents of a builder to the draft and removes their old versions
+// and the deleted documents.
+func (d *draft) apply(b *builder) error {
+	for _, deletion := range b.deletions {
+		d.remove(deletion.id)
 	}
 	for _, id := range b.documents.out.ids {
 		d.remove(id)
 	}
-	gone := b.gone
-	s, err := b.finish(d.coder)
-	if err != nil || s == nil {
+	if len(b.out.ids) == 0 {
+		return nil
+	}
+	deletions := b.deletions
+	s, err := b.finish(d.quantizer)
+	if err != nil {
 		return err
 	}
 	p := newDraftPart(s)
-	for _, g := range gone {
-		for _, document := range s.documents.find(g.id) {
-			if int(document) < g.before {
+	for _, deletion := range deletions {
+		for _, document := range s.documents.find(deletion.id) {
+			if int(document) < deletion.before {
 				p.remove(document)
 			}
 		}
 	}
-	// Of a document that was told of several times the last one counts.
+	// The last version of a document that was added several times counts.
 	byID := s.documents.byID
 	for i := 1; i < len(byID); i++ {
 		if s.documents.ids[byID[i]] == s.documents.ids[byID[i-1]] {
@@ -156,7 +159,7 @@ func (d *draft) remove(id uuid.UUID) {
 	}
 }
 
-// remove makes a document dead.
+// remove marks a document as dead.
 func (p *draftPart) remove(document uint32) {
 	if !p.liveDocuments.has(document) {
 		return
@@ -166,8 +169,8 @@ func (p *draftPart) remove(document uint32) {
 	if p.dead == nil {
 		p.dead = make([]uint32, len(p.terms.passages))
 	}
-	if p.stamps == nil {
-		p.stamps = make([]uint32, len(p.terms.passages))
+	if p.counted == nil {
+		p.counted = make([]uint32, len(p.terms.passages))
 	}
 	var tokens []token
 	for passage := p.first[document]; passage < p.first[document+1]; passage++ {
@@ -176,38 +179,39 @@ func (p *draftPart) remove(document uint32) {
 		p.bodyWords -= int64(p.segment.bodyWords[passage])
 		tokens = p.tokens(tokens[:0], passage)
 		for _, t := range tokens {
-			if p.stamps[t.term] != passage+1 {
-				p.stamps[t.term] = passage + 1
+			if p.counted[t.term] != passage+1 {
+				p.counted[t.term] = passage + 1
 				p.dead[t.term]++
 			}
 		}
 	}
 }
 
-// coder returns that of the most vectors of a length.
-func (d *draft) coder(length int) *coder {
-	var best *coder
+// quantizer returns the quantizer of vectors of a length that has seen the most
+// vectors; nil if there is none.
+func (d *draft) quantizer(length int) *quantizer {
+	var best *quantizer
 	for i := range d.parts {
-		if v := d.parts[i].vectorsOf(length); v != nil && (best == nil || v.coder.sample > best.sample) {
-			best = v.coder
+		if v := d.parts[i].vectorsOf(length); v != nil && (best == nil || v.quantizer.sample > best.sample) {
+			best = v.quantizer
 		}
 	}
 	return best
 }
 
-// snapshot publishes the draft; it is not used any more then.
+// snapshot returns the draft as a snapshot. The draft must not be used afterwards.
 func (d *draft) snapshot() *Snapshot {
-	s := &Snapshot{index: d.index, Position: d.at, model: d.model}
+	s := &Snapshot{index: d.index, Position: d.position, model: d.model}
 	passages, documents := 0, 0
 	for i := range d.parts {
 		p := &d.parts[i]
-		p.base, p.documentBase = number(passages), number(documents)
+		p.base, p.documentBase = u32(passages), u32(documents)
 		passages += 64 * len(p.live)
 		documents += 64 * len(p.liveDocuments)
 	}
 	s.live, s.liveDocuments = make(bitmap, 0, passages/64), make(bitmap, 0, documents/64)
 	s.parts = make([]part, len(d.parts))
-	coders := map[*coder]bool{}
+	quantizers := map[*quantizer]bool{}
 	for i := range d.parts {
 		p := &d.parts[i]
 		s.live, s.liveDocuments = append(s.live, p.live...), append(s.liveDocuments, p.liveDocuments...)
@@ -217,39 +221,39 @@ func (d *draft) snapshot() *Snapshot {
 		s.statistics.BodyWords += p.part.bodyWords
 		s.bytes += p.segment.bytes() + int64(4*len(p.dead))
 		for _, v := range p.vectors {
-			if !coders[v.coder] {
-				coders[v.coder] = true
-				s.bytes += v.coder.bytes()
+			if !quantizers[v.quantizer] {
+				quantizers[v.quantizer] = true
+				s.bytes += v.quantizer.bytes()
 			}
 		}
 	}
 	s.bytes += int64(8 * (cap(s.live) + cap(s.liveDocuments)))
-	s.sample()
+	s.setSamples()
 	return s
 }
 
-// sample is the vectors of some of the live passages, of one length: copies, that
-// lie side by side.
+// A sample holds vectors of one length of some live passages, copied so that they lie
+// side by side.
 type sample struct {
 	length     int
 	components []int8
-	inverse    []float32
+	scale      []float32
 }
 
-// similarity is the cosine of the i-th vector and a question.
-func (x *sample) similarity(i int, q *question) float64 {
-	return q.similarity(x.components[i*x.length:(i+1)*x.length], x.inverse[i])
+// similarity returns the cosine of the i-th vector and a query vector.
+func (x *sample) similarity(i int, q *queryVector) float64 {
+	return q.similarity(x.components[i*x.length:(i+1)*x.length], x.scale[i])
 }
 
-func (x *sample) bytes() int64 { return int64(cap(x.components) + 4*cap(x.inverse)) }
+func (x *sample) bytes() int64 { return int64(cap(x.components) + 4*cap(x.scale)) }
 
-// sampleSize is how many passages a sample has at most.
+// sampleSize is the largest number of vectors in a sample.
 const sampleSize = 512
 
-// sample chooses the passages for Chance: those whose ids have the smallest
-// hashes. It is the same for the same passages, however they are stored, and
-// hardly changes when some of them do (Broder's bottom sketch, 1997).
-func (s *Snapshot) sample() {
+// setSamples samples the vectors for Background. A sample consists of the passages
+// whose ids have the smallest hashes. It does not depend on how the passages are
+// stored, and changes little when some of them change (Broder's bottom sketch, 1997).
+func (s *Snapshot) setSamples() {
 	var lengths []int
 	for i := range s.parts {
 		for _, v := range s.parts[i].vectors {
@@ -263,13 +267,13 @@ func (s *Snapshot) sample() {
 		ref  uint32
 	}
 	for _, length := range lengths {
-		var found []hashed
+		var smallest []hashed
 		limit := ^uint64(0)
-		cut := func() {
-			slices.SortFunc(found, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ref, b.ref)) })
-			if len(found) > sampleSize {
-				found = found[:sampleSize]
-				limit = found[sampleSize-1].hash
+		truncate := func() {
+			slices.SortFunc(smallest, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ref, b.ref)) })
+			if len(smallest) > sampleSize {
+				smallest = smallest[:sampleSize]
+				limit = smallest[sampleSize-1].hash
 			}
 		}
 		for i := range s.parts {
@@ -282,22 +286,22 @@ func (s *Snapshot) sample() {
 			for slot := range v.count() {
 				passage := v.passage(slot)
 				if h := hashID(p.ids[passage]); h < limit && live.has(passage) {
-					if found = append(found, hashed{h, p.base + passage}); len(found) == 4*sampleSize {
-						cut()
+					if smallest = append(smallest, hashed{h, p.base + passage}); len(smallest) == 4*sampleSize {
+						truncate()
 					}
 				}
 			}
 		}
-		cut()
-		if len(found) == 0 {
+		truncate()
+		if len(smallest) == 0 {
 			continue
 		}
-		x := sample{length, make([]int8, 0, len(found)*length), make([]float32, 0, len(found))}
-		for _, f := range found {
-			p := s.partOf(f.ref)
+		x := sample{length, make([]int8, 0, len(smallest)*length), make([]float32, 0, len(smallest))}
+		for _, h := range smallest {
+			p := s.partOf(h.ref)
 			v := p.vectorsOf(length)
-			slot := v.slot(f.ref - p.base)
-			x.components, x.inverse = append(x.components, v.components(slot)...), append(x.inverse, v.inverse[slot])
+			slot := v.slot(h.ref - p.base)
+			x.components, x.scale = append(x.components, v.components(slot)...), append(x.scale, v.scale[slot])
 		}
 		s.samples = append(s.samples, x)
 		s.bytes += x.bytes()

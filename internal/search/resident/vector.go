@@ -4,40 +4,42 @@ import (
 	"math"
 )
 
-// pageBytes is about how large the pieces are in which vectors are kept: small
-// enough that a builder wastes little while it grows.
+// pageBytes is the approximate size of the pages that hold vectors: small enough that
+// a growing builder wastes little.
 const pageBytes = 1 << 20
 
-// vectors are a segment's vectors of one length, numbered in the order of their
-// passages. Each is kept as bytes, to be compared exactly enough, and as bits,
-// to find out quickly which are worth it.
+// vectors are a segment's vectors of one length, numbered (by slot) in the order of
+// their passages. Each vector has int8 components, for similarities, and a binary
+// code, for a fast selection of the vectors that are compared by their components.
 type vectors struct {
 	length int
-	// passages of the vectors, rising; nil when every passage of the segment has one.
+	// passages are the passages of the slots, rising; nil if every passage of the
+	// segment has a vector.
 	passages []uint32
-	// slots are the vectors of the passages, -1 for none; nil like passages.
+	// slots are the slots of the passages, -1 for none; nil if passages is nil.
 	slots []int32
 
-	shift   int      // a page has 1<<shift vectors
-	pages   [][]int8 // components, as shares of the greatest one
-	inverse []float32
-	// codes are the bits of each vector, coder.words apiece.
-	codes []uint64
-	coder *coder
+	shift int      // a page has 1<<shift vectors
+	pages [][]int8 // components, relative to a vector's greatest one
+	scale []float32
+	// codes are the binary codes, quantizer.words each.
+	codes     []uint64
+	quantizer *quantizer
 }
 
-func (v *vectors) count() int { return len(v.inverse) }
+func (v *vectors) count() int { return len(v.scale) }
 
-// bytes leaves the coder out, which several segments may share.
+// bytes returns the memory of the vectors without the quantizer, which segments may
+// share.
 func (v *vectors) bytes() int64 {
-	n := int64(4*(len(v.passages)+len(v.slots)+len(v.inverse)) + 8*len(v.codes))
+	n := int64(4*(len(v.passages)+len(v.slots)+len(v.scale)) + 8*len(v.codes))
 	for _, p := range v.pages {
 		n += int64(cap(p)) + 24
 	}
 	return n
 }
 
-// slot returns the vector of a passage, -1 for none.
+// slot returns the slot of a passage's vector, -1 for none.
 func (v *vectors) slot(passage uint32) int {
 	if v.slots == nil {
 		return int(passage)
@@ -45,7 +47,7 @@ func (v *vectors) slot(passage uint32) int {
 	return int(v.slots[passage])
 }
 
-// present returns which of the passages from 64*word on have a vector.
+// present returns which of the 64 passages of a bitmap's word have a vector.
 func (v *vectors) present(word int) uint64 {
 	if v.slots == nil {
 		return ^uint64(0)
@@ -61,45 +63,46 @@ func (v *vectors) present(word int) uint64 {
 
 func (v *vectors) passage(slot int) uint32 {
 	if v.passages == nil {
-		return number(slot)
+		return u32(slot)
 	}
 	return v.passages[slot]
 }
 
-// components returns a vector, to be multiplied by its inverse for unit length.
+// components returns the components of a vector. Multiplied by scale they have unit
+// length.
 func (v *vectors) components(slot int) []int8 {
-	at := slot & (1<<v.shift - 1) * v.length
-	return v.pages[slot>>v.shift][at : at+v.length]
+	start := slot & (1<<v.shift - 1) * v.length
+	return v.pages[slot>>v.shift][start : start+v.length]
 }
 
 func (v *vectors) code(slot int) []uint64 {
-	w := v.coder.words
+	w := v.quantizer.words
 	return v.codes[slot*w : slot*w+w]
 }
 
-// similarity is the cosine of a vector and a question.
-func (v *vectors) similarity(slot int, q *question) float64 {
-	return q.similarity(v.components(slot), v.inverse[slot])
+// similarity returns the cosine of a vector and a query vector.
+func (v *vectors) similarity(slot int, q *queryVector) float64 {
+	return q.similarity(v.components(slot), v.scale[slot])
 }
 
-// question is a vector to compare others with.
-type question struct {
+// A queryVector is compared with the vectors of passages.
+type queryVector struct {
 	vector     []float32
 	components []int16
-	inverse    float64
+	scale      float64 // 0 for a vector without a direction
 	code       []uint64
-	coder      *coder // that code is of
+	quantizer  *quantizer // of code
 }
 
-// similarity is the cosine of the question and a vector of these components.
-func (q *question) similarity(components []int8, inverse float32) float64 {
-	return max(-1, min(1, float64(dot(components, q.components))*q.inverse*float64(inverse)))
+// similarity returns the cosine with a vector given by its components and scale.
+func (q *queryVector) similarity(components []int8, scale float32) float64 {
+	return max(-1, min(1, float64(dot(components, q.components))*q.scale*float64(scale)))
 }
 
-// set makes q a question by a vector; false when the vector has no direction.
-func (q *question) set(vector []float32) bool {
-	q.coder, q.inverse = nil, 0
-	greatest := magnitude(vector)
+// set sets the vector. It reports whether the vector has a direction.
+func (q *queryVector) set(vector []float32) bool {
+	q.quantizer, q.scale = nil, 0
+	greatest := maxComponent(vector)
 	if greatest == 0 {
 		return false
 	}
@@ -111,25 +114,26 @@ func (q *question) set(vector []float32) bool {
 		q.components = append(q.components, int16(c))
 		sum += c * c
 	}
-	q.inverse = 1 / math.Sqrt(sum)
+	q.scale = 1 / math.Sqrt(sum)
 	return true
 }
 
-// coded returns the question's bits under a coder.
-func (q *question) coded(c *coder) []uint64 {
-	if q.coder != c {
+// codeBy returns the vector's code by a quantizer.
+func (q *queryVector) codeBy(c *quantizer) []uint64 {
+	if q.quantizer != c {
 		if cap(q.code) < c.words {
 			q.code = make([]uint64, c.words)
 		}
 		q.code = q.code[:c.words]
 		c.encode(q.code, q.vector)
-		q.coder = c
+		q.quantizer = c
 	}
 	return q.code
 }
 
-// magnitude is the greatest component, 0 where there is none or one is no number.
-func magnitude(vector []float32) float64 {
+// maxComponent returns the greatest absolute component; 0 if the vector is empty or a
+// component is not finite.
+func maxComponent(vector []float32) float64 {
 	greatest := float32(0)
 	for _, x := range vector {
 		if x != x {
@@ -143,10 +147,10 @@ func magnitude(vector []float32) float64 {
 	return float64(greatest)
 }
 
-// vectorBuilder gathers vectors of one length.
+// A vectorBuilder collects vectors of one length.
 type vectorBuilder struct {
 	out vectors
-	sum []float64 // of all vectors at unit length
+	sum []float64 // of the vectors at unit length
 }
 
 func newVectorBuilder(length int) *vectorBuilder {
@@ -157,72 +161,74 @@ func newVectorBuilder(length int) *vectorBuilder {
 	return &vectorBuilder{out: vectors{length: length, shift: shift}, sum: make([]float64, length)}
 }
 
-// room returns where the next vector of a passage is to be written.
-func (b *vectorBuilder) room(passage uint32) []int8 {
+// allocate returns the components of a new vector of a passage.
+func (b *vectorBuilder) allocate(passage uint32) []int8 {
 	v := &b.out
 	n := v.count()
 	if n&(1<<v.shift-1) == 0 {
 		v.pages = append(v.pages, nil)
 	}
 	page := &v.pages[len(v.pages)-1]
-	from := len(*page)
-	if cap(*page) < from+v.length {
-		// The first pages of small segments grow, later ones are made whole.
+	start := len(*page)
+	if cap(*page) < start+v.length {
+		// The first page grows, because small segments fill only a part of it.
 		size := v.length << v.shift
 		if len(v.pages) == 1 {
-			size = min(size, max(2*from, 4*v.length))
+			size = min(size, max(2*start, 4*v.length))
 		}
-		grown := make([]int8, from, size)
+		grown := make([]int8, start, size)
 		copy(grown, *page)
 		*page = grown
 	}
-	*page = (*page)[:from+v.length]
+	*page = (*page)[:start+v.length]
 	v.passages = append(v.passages, passage)
-	return (*page)[from:]
+	return (*page)[start:]
 }
 
-// add takes the vector of a passage. Passages come in rising order.
+// add adds the vector of a passage. Passages come in rising order. A vector without a
+// direction is left out: its similarity is unknown.
 func (b *vectorBuilder) add(passage uint32, vector []float32) {
-	greatest := magnitude(vector)
+	greatest := maxComponent(vector)
 	if greatest == 0 {
-		return // it has no direction: its similarity is unknown
+		return
 	}
-	to := b.room(passage)
+	to := b.allocate(passage)
 	sum := 0
 	for i, x := range vector {
 		c := math.RoundToEven(float64(x) / greatest * math.MaxInt8)
 		to[i] = int8(c)
 		sum += int(to[i]) * int(to[i])
 	}
-	b.take(to, float32(1/math.Sqrt(float64(sum))))
+	b.addScale(to, float32(1/math.Sqrt(float64(sum))))
 }
 
-// copy takes a vector of another segment.
+// copy adds a vector of another segment.
 func (b *vectorBuilder) copy(passage uint32, from *vectors, slot int) {
-	to := b.room(passage)
+	to := b.allocate(passage)
 	copy(to, from.components(slot))
-	b.take(to, from.inverse[slot])
+	b.addScale(to, from.scale[slot])
 }
 
-func (b *vectorBuilder) take(components []int8, inverse float32) {
-	b.out.inverse = append(b.out.inverse, inverse)
+func (b *vectorBuilder) addScale(components []int8, scale float32) {
+	b.out.scale = append(b.out.scale, scale)
 	for i, c := range components {
-		b.sum[i] += float64(float32(c) * inverse)
+		b.sum[i] += float64(float32(c) * scale)
 	}
 }
 
-// finish codes the vectors of a segment of so many passages. near codes vectors
-// like these and is used when these are too few to learn from; it may be nil.
-func (b *vectorBuilder) finish(passages int, near *coder) *vectors {
+// finish encodes the vectors of a segment of so many passages. existing is a quantizer
+// of other vectors of the collection, nil for none. It is used if it has seen more
+// vectors than there are here.
+func (b *vectorBuilder) finish(passages int, existing *quantizer) *vectors {
 	v := &b.out
 	if last := len(v.pages) - 1; last >= 0 {
-		v.pages[last] = exact(v.pages[last])
+		v.pages[last] = trim(v.pages[last])
 	}
-	v.pages, v.inverse = exact(v.pages), exact(v.inverse)
+	v.pages, v.scale = trim(v.pages), trim(v.scale)
 	if v.count() == passages {
 		v.passages = nil
 	} else {
-		v.passages = exact(v.passages)
+		v.passages = trim(v.passages)
 		v.slots = make([]int32, passages)
 		for i := range v.slots {
 			v.slots[i] = -1
@@ -231,24 +237,24 @@ func (b *vectorBuilder) finish(passages int, near *coder) *vectors {
 			v.slots[p] = int32(slot) //nolint:gosec // below the number of passages
 		}
 	}
-	v.coder = near
-	if near == nil || near.sample < v.count() {
-		v.coder = newCoder(b.sum, v.count())
+	v.quantizer = existing
+	if existing == nil || existing.sample < v.count() {
+		v.quantizer = newQuantizer(b.sum, v.count())
 	}
-	v.codes = make([]uint64, v.count()*v.coder.words)
-	wide := make([]float32, v.length)
+	v.codes = make([]uint64, v.count()*v.quantizer.words)
+	vector := make([]float32, v.length)
 	for slot := range v.count() {
 		for i, c := range v.components(slot) {
-			wide[i] = float32(c) * v.inverse[slot]
+			vector[i] = float32(c) * v.scale[slot]
 		}
-		v.coder.encode(v.code(slot), wide)
+		v.quantizer.encode(v.code(slot), vector)
 	}
-	out := *v // a pointer into the builder would keep all of it
+	out := *v // a pointer into the builder would keep all of it in memory
 	return &out
 }
 
 func (b *vectorBuilder) bytes() int64 {
-	n := int64(4*(cap(b.out.passages)+cap(b.out.inverse)) + 8*len(b.sum))
+	n := int64(4*(cap(b.out.passages)+cap(b.out.scale)) + 8*len(b.sum))
 	for _, p := range b.out.pages {
 		n += int64(cap(p))
 	}

@@ -8,20 +8,18 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// View is a snapshot as one search sees it.
+// A View is a snapshot through a filter. It is used by one goroutine at a time.
 type View struct {
 	snapshot *Snapshot
 	filter   *rank.Filter
-	selected bitmap // nil until it is needed; the snapshot's own without a filter
-	all      bool   // everything that is live is selected
-	count    int    // of what is selected
-	nearest  nearest
+	selected bitmap // nil until needed; the snapshot's own if everything is selected
+	all      bool   // everything is selected
+	count    int    // of the selected passages
 }
 
 var _ rank.Source = (*View)(nil)
 
-// View returns the snapshot through a filter; nil leaves everything. It is used
-// by one goroutine at a time.
+// View returns the snapshot through a filter; nil selects everything.
 func (s *Snapshot) View(f *rank.Filter) *View { return &View{snapshot: s, filter: f} }
 
 // Statistics implements [rank.Source].
@@ -30,7 +28,7 @@ func (v *View) Statistics(context.Context) (rank.Statistics, error) {
 }
 
 // Frequencies implements [rank.Source].
-func (v *View) Frequencies(_ context.Context, terms []string) ([]int, error) {
+func (v *View) DocumentFrequencies(_ context.Context, terms []string) ([]int, error) {
 	out := make([]int, len(terms))
 	for i, t := range terms {
 		for j := range v.snapshot.parts {
@@ -43,7 +41,7 @@ func (v *View) Frequencies(_ context.Context, terms []string) ([]int, error) {
 	return out, nil
 }
 
-// frequency is in how many live passages of the part a term stands.
+// frequency returns the number of live passages of the part that contain a term.
 func (p *part) frequency(term uint32) int {
 	n := int(p.terms.passages[term])
 	if p.dead != nil {
@@ -52,28 +50,27 @@ func (p *part) frequency(term uint32) int {
 	return n
 }
 
-// Chance implements [rank.Source]: the sample is up to 512 passages.
-func (v *View) Chance(_ context.Context, vector []float32) (rank.Chance, error) {
+// Background implements [rank.Source]. The sample has up to 512 passages.
+func (v *View) Background(_ context.Context, vector []float32) (rank.Background, error) {
 	s := v.snapshot
 	i := slices.IndexFunc(s.samples, func(x sample) bool { return x.length == len(vector) })
-	var q question
+	var q queryVector
 	if i < 0 || !q.set(vector) {
-		return rank.Chance{}, nil
+		return rank.Background{}, nil
 	}
 	x := &s.samples[i]
 	sum, squares := 0.0, 0.0
-	for i := range x.inverse {
+	for i := range x.scale {
 		y := x.similarity(i, &q)
 		sum += y
 		squares += y * y
 	}
-	n := float64(len(x.inverse))
+	n := float64(len(x.scale))
 	mean := sum / n
-	return rank.Chance{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0)), Sample: len(x.inverse)}, nil
+	return rank.Background{Mean: mean, StdDev: math.Sqrt(max(squares/n-mean*mean, 0)), SampleSize: len(x.scale)}, nil
 }
 
-// Terms implements [rank.Source]. Each passage's terms are in the order of
-// their bytes. Passages that the view does not know have none.
+// Terms implements [rank.Source]. Passages outside the view have no terms.
 func (v *View) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank.TermCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -83,23 +80,24 @@ func (v *View) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank.T
 	defer s.index.scratch.Put(x)
 	out := make([][]rank.TermCount, len(passages))
 	for i := range passages {
-		ref, ok := v.known(&passages[i])
+		ref, ok := v.refOf(&passages[i])
 		if !ok {
 			continue
 		}
 		p := s.partOf(ref)
 		x.tokens = p.tokens(x.tokens[:0], ref-p.base)
-		x.found = x.found[:0]
+		ranks := x.terms[:0]
 		counts := x.occurrences(len(p.terms.ends))
 		for _, t := range x.tokens {
 			if counts[t.term] == 0 {
-				x.found = append(x.found, p.terms.rank[t.term])
+				ranks = append(ranks, p.terms.rank[t.term])
 			}
 			counts[t.term] = counts[t.term].add(t.position)
 		}
-		slices.Sort(x.found)
-		out[i] = make([]rank.TermCount, len(x.found))
-		for j, r := range x.found {
+		x.terms = ranks
+		slices.Sort(ranks)
+		out[i] = make([]rank.TermCount, len(ranks))
+		for j, r := range ranks {
 			n := p.terms.number[r]
 			out[i][j] = rank.TermCount{Term: p.terms.at(r), Counts: counts[n].counts()}
 			counts[n] = 0
@@ -108,14 +106,14 @@ func (v *View) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank.T
 	return out, nil
 }
 
-// Vectors implements [rank.Source]. Passages that the view does not know have none.
+// Vectors implements [rank.Source]. Passages outside the view have no vector.
 func (v *View) Vectors(ctx context.Context, passages []rank.Candidate) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	out := make([][]float32, len(passages))
 	for i := range passages {
-		ref, ok := v.known(&passages[i])
+		ref, ok := v.refOf(&passages[i])
 		if !ok {
 			continue
 		}
@@ -127,20 +125,21 @@ func (v *View) Vectors(ctx context.Context, passages []rank.Candidate) ([][]floa
 			}
 			out[i] = make([]float32, set.length)
 			for j, c := range set.components(slot) {
-				out[i][j] = float32(c) * set.inverse[slot]
+				out[i][j] = float32(c) * set.scale[slot]
 			}
 		}
 	}
 	return out, nil
 }
 
-// known returns the number of a passage that came from this view.
-func (v *View) known(c *rank.Candidate) (uint32, bool) {
+// refOf returns the number of a candidate's passage in the snapshot. ok is false if
+// the candidate is not of this view.
+func (v *View) refOf(c *rank.Candidate) (ref uint32, ok bool) {
 	s := v.snapshot
 	if c.Ref >= uint64(len(s.live))*64 {
 		return 0, false
 	}
-	ref := uint32(c.Ref) //nolint:gosec // checked above
+	ref = uint32(c.Ref) //nolint:gosec // checked above
 	if !v.selection().has(ref) || s.id(ref) != c.Passage {
 		return 0, false
 	}

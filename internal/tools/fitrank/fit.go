@@ -13,69 +13,71 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// asked is a question with what the search found.
-type asked struct {
+// A rankedQuestion is a question with its ranking.
+type rankedQuestion struct {
 	kind       kind
 	answerable bool
 	query      rank.QueryEvidence
-	found      []found
+	passages   []rankedPassage
 }
 
-type found struct {
-	right    bool
+type rankedPassage struct {
+	relevant bool
 	evidence rank.Evidence
 }
 
-// considered is how many passages of a ranking the order is fitted on.
-const considered = 100
+// depth is the number of passages of a ranking that the order is fitted on.
+const depth = 100
 
-func ask(ctx context.Context, x *eval.Index, k kind, questions []question, answerable bool) ([]asked, error) {
-	var out []asked
+func rankQuestions(ctx context.Context, x *eval.Index, k kind, questions []question, answerable bool) ([]rankedQuestion, error) {
+	var out []rankedQuestion
 	for _, q := range questions {
-		r, err := x.Search(ctx, rank.Hybrid, q.text, "", 0)
+		ranking, err := x.Search(ctx, rank.Hybrid, q.text, "", 0)
 		if err != nil {
 			return nil, err
 		}
-		a := asked{kind: k, answerable: answerable, query: r.Query}
-		for i := range r.Ranked[:min(len(r.Ranked), considered)] {
-			a.found = append(a.found, found{
-				right:    answerable && x.Document(&r.Ranked[i]) == q.document,
-				evidence: r.Ranked[i].Evidence,
+		ranked := rankedQuestion{kind: k, answerable: answerable, query: ranking.Query}
+		for i := range ranking.Results[:min(len(ranking.Results), depth)] {
+			ranked.passages = append(ranked.passages, rankedPassage{
+				relevant: answerable && x.Document(&ranking.Results[i]) == q.document,
+				evidence: ranking.Results[i].Evidence,
 			})
 		}
-		if len(a.found) > 0 {
-			out = append(out, a)
+		if len(ranked.passages) > 0 {
+			out = append(out, ranked)
 		}
 	}
 	return out, nil
 }
 
-// features of the order.
-func features(e *rank.Evidence) []float64 {
-	start := 0.0
-	if e.Start {
-		start = e.Title
+// keyTerms returns the terms of the key that passages are ordered by.
+func keyTerms(e *rank.Evidence) []float64 {
+	first := 0.0
+	if e.FirstPassage {
+		first = e.Title
 	}
-	return []float64{e.Words, e.Rise, e.Proximity, e.Title, e.Heading, e.Exact(), start}
+	return []float64{e.Interpolation, e.ZScore, e.Proximity, e.Title, e.Heading, e.ExactMatch(), first}
 }
 
-// names are the constants of all features but the first, whose weight is 1.
-var names = []string{"Rise", "Proximity", "Title", "Heading", "Exact", "Start"}
+// weightNames are the names of the weights of all keyTerms but the first, whose weight is 1.
+var weightNames = []string{"ZScore", "Proximity", "Title", "Heading", "ExactMatch", "FirstPassage"}
 
-// least and most bound the weights in the order of names. Documentation flatters
-// what is its own style: sentences worded like their neighbours, pages that begin
-// with their title and say what matters first. And it needs vectors less than
-// questions of people do, who use words of their own. Who types a title wants that page.
+// The bounds of the weights, in the order of weightNames. Documentation favours its own
+// style: sentences worded like their neighbours, and pages that begin with their title and
+// say first what matters. It needs vectors less than people's questions, which use other
+// words. And a question that is a title asks for that page.
 var (
-	least = []float64{0.09, 0, 0, 0.1, 0.5, 0}
-	most  = []float64{0.15, 0.2, 0.2, 0.2, 0.5, 0.05}
+	minWeights = []float64{0.09, 0, 0, 0.1, 0.5, 0}
+	maxWeights = []float64{0.15, 0.2, 0.2, 0.2, 0.5, 0.05}
 )
 
-// fitOrder maximises the likelihood that a right passage is drawn first, when
-// passages are drawn by the exponential of their order (ListNet with one draw,
-// Cao et al. 2007). Weights are kept from going negative: evidence never speaks
-// against a passage.
-func fitOrder(cases []asked) []float64 {
+// shrinkage keeps weights small that the questions hardly affect.
+const shrinkage = 0.002
+
+// fitOrder fits the weights of keyTerms. It maximises the likelihood that a relevant passage
+// is drawn first, when passages are drawn by the exponential of their keys (ListNet with one
+// draw, Cao et al. 2007). Weights are at least 0: evidence never counts against a passage.
+func fitOrder(cases []rankedQuestion) []float64 {
 	w := []float64{1, 0.1, 0.2, 0.2, 0.1, 0.2, 0.05}
 	scale := 8.0 // of the softmax: the size of the weights together
 	grad := make([]float64, len(w))
@@ -85,50 +87,52 @@ func fitOrder(cases []asked) []float64 {
 		loss := 0.0
 		usable = 0
 		for _, c := range cases {
-			if c.kind == keyword || !c.answerable || !slices.ContainsFunc(c.found, func(f found) bool { return f.right }) {
+			if c.kind == keyword || !c.answerable || !slices.ContainsFunc(c.passages, func(p rankedPassage) bool { return p.relevant }) {
 				continue
 			}
 			usable++
-			loss += softmax(c.found, w, scale, grad)
+			loss += softmax(c.passages, w, scale, grad)
 		}
 		for i := range w {
-			g := grad[i]/float64(usable) + shrink*w[i]
+			g := grad[i]/float64(usable) + shrinkage*w[i]
 			w[i] = max(0, w[i]-rate*g)
 			if i > 0 {
-				w[i] = min(max(w[i], least[i-1]*w[0]), most[i-1]*w[0])
+				w[i] = min(max(w[i], minWeights[i-1]*w[0]), maxWeights[i-1]*w[0])
 			}
 		}
 		if step%100 == 99 {
 			fmt.Printf("order: step %d, loss %.4f, weights %.3f\n", step+1, loss/float64(usable), w)
 		}
 	}
-	whole := w[0]
+	first := w[0]
 	for i := range w {
-		w[i] /= whole
+		w[i] /= first
 	}
-	first, reciprocal := 0, 0.0
+	printOrder(cases, w)
+	return w
+}
+
+// printOrder prints how well passages are ordered by the weights.
+func printOrder(cases []rankedQuestion, w []float64) {
+	answerable, relevantFirst, reciprocal := 0, 0, 0.0
 	for _, c := range cases {
 		if !c.answerable {
 			continue
 		}
-		order := slices.Clone(c.found)
-		slices.SortStableFunc(order, func(a, b found) int { return cmp.Compare(dot(w, features(&b.evidence)), dot(w, features(&a.evidence))) })
-		if i := slices.IndexFunc(order, func(f found) bool { return f.right }); i >= 0 {
+		answerable++
+		order := slices.Clone(c.passages)
+		slices.SortStableFunc(order, func(a, b rankedPassage) int {
+			return cmp.Compare(dot(w, keyTerms(&b.evidence)), dot(w, keyTerms(&a.evidence)))
+		})
+		if i := slices.IndexFunc(order, func(p rankedPassage) bool { return p.relevant }); i >= 0 {
 			reciprocal += 1 / float64(i+1)
 			if i == 0 {
-				first++
+				relevantFirst++
 			}
 		}
 	}
-	n := 0
-	for _, c := range cases {
-		if c.answerable {
-			n++
-		}
-	}
-	fmt.Printf("order: right document first for %.1f %% of %d, mean reciprocal rank of its first passage %.4f\n",
-		100*float64(first)/float64(n), n, reciprocal/float64(n))
-	return w
+	fmt.Printf("order: relevant document first for %.1f %% of %d, mean reciprocal rank of its first passage %.4f\n",
+		100*float64(relevantFirst)/float64(answerable), answerable, reciprocal/float64(answerable))
 }
 
 func dot(a, b []float64) float64 {
@@ -139,77 +143,72 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// softmax adds the gradient of one question and returns its loss.
-func softmax(all []found, w []float64, scale float64, grad []float64) float64 {
-	values := make([][]float64, len(all))
-	scores := make([]float64, len(all))
-	most := math.Inf(-1)
-	for i := range all {
-		values[i] = features(&all[i].evidence)
+// softmax adds the gradient of one question to grad and returns the question's loss.
+func softmax(passages []rankedPassage, w []float64, scale float64, grad []float64) float64 {
+	values := make([][]float64, len(passages))
+	scores := make([]float64, len(passages))
+	highest := math.Inf(-1)
+	for i := range passages {
+		values[i] = keyTerms(&passages[i].evidence)
 		scores[i] = scale * dot(w, values[i])
-		most = max(most, scores[i])
+		highest = max(highest, scores[i])
 	}
-	var whole, right float64
+	var total, relevant float64
 	for i := range scores {
-		scores[i] = math.Exp(scores[i] - most)
-		whole += scores[i]
-		if all[i].right {
-			right += scores[i]
+		scores[i] = math.Exp(scores[i] - highest)
+		total += scores[i]
+		if passages[i].relevant {
+			relevant += scores[i]
 		}
 	}
 	for i := range scores {
-		g := scores[i] / whole
-		if all[i].right {
-			g -= scores[i] / right
+		g := scores[i] / total
+		if passages[i].relevant {
+			g -= scores[i] / relevant
 		}
 		for j, v := range values[i] {
 			grad[j] += scale * g * v
 		}
 	}
-	return math.Log(whole / right)
+	return math.Log(total / relevant)
 }
 
-// signals are what the certainty of the first passage is fitted on.
-func signals(q *rank.QueryEvidence, t *rank.Evidence) []float64 {
-	s := rank.Signals(q, t)
-	return s[:]
-}
-
-// fitCertain fits by logistic regression whether the first passage, by the
-// fitted order, is of a document that answers. Questions with and without an
-// answer count alike together.
-func fitCertain(cases []asked, order []float64) []float64 {
+// fitConfidence fits by logistic regression whether the first passage in the fitted order is
+// of a document that answers. Questions with and without an answer have the same total
+// weight.
+func fitConfidence(cases []rankedQuestion, order []float64) []float64 {
 	type sample struct {
-		x     []float64
-		right bool
-		share float64
+		x        []float64
+		relevant bool
+		weight   float64
 	}
 	var samples []sample
-	var with, without float64
+	var answerable, unanswerable float64
 	for _, c := range cases {
 		if c.answerable {
-			with++
+			answerable++
 		} else {
-			without++
+			unanswerable++
 		}
 	}
 	for _, c := range cases {
-		best := 0
-		for i := range c.found {
-			if dot(order, features(&c.found[i].evidence)) > dot(order, features(&c.found[best].evidence)) {
-				best = i
+		best := &c.passages[0]
+		for i := range c.passages {
+			if dot(order, keyTerms(&c.passages[i].evidence)) > dot(order, keyTerms(&best.evidence)) {
+				best = &c.passages[i]
 			}
 		}
-		s := sample{x: signals(&c.query, &c.found[best].evidence), right: c.answerable, share: 1 / without}
-		whole := c.found[best].evidence.Coverage > 0.999
-		if c.kind == keyword && whole && !c.answerable {
-			continue // who asks for words is answered by a passage that has them
+		features := rank.Features(&c.query, &best.evidence)
+		s := sample{x: features[:], relevant: c.answerable, weight: 1 / unanswerable}
+		hasAllWords := best.evidence.Coverage > 0.999
+		if c.kind == keyword && hasAllWords && !c.answerable {
+			continue // a passage with the keywords answers them
 		}
 		if c.answerable {
-			if !c.found[best].right && (c.kind != keyword || !whole) {
-				continue // another passage may answer as well: it says nothing
+			if !best.relevant && (c.kind != keyword || !hasAllWords) {
+				continue // the other document may answer as well
 			}
-			s.share = 1 / with
+			s.weight = 1 / answerable
 		}
 		samples = append(samples, s)
 	}
@@ -219,11 +218,11 @@ func fitCertain(cases []asked, order []float64) []float64 {
 		grad := make([]float64, len(w))
 		for _, s := range samples {
 			p := 1 / (1 + math.Exp(-dot(w, s.x)))
-			if s.right {
+			if s.relevant {
 				p--
 			}
 			for j, v := range s.x {
-				grad[j] += s.share * p * v
+				grad[j] += s.weight * p * v
 			}
 		}
 		for j := range w {
@@ -231,42 +230,47 @@ func fitCertain(cases []asked, order []float64) []float64 {
 			w[j] -= 0.05 * momentum[j]
 		}
 	}
-	// The slopes stand; 0.5 is moved to where so many of the answered questions
-	// keep their passage.
+	// Move a confidence of 0.5 to where keptShare of the answered questions keep their
+	// passage. The other weights stay.
 	var answered []float64
 	for _, s := range samples {
-		if s.right {
+		if s.relevant {
 			answered = append(answered, dot(w, s.x))
 		}
 	}
 	slices.Sort(answered)
-	w[0] -= answered[int(float64(len(answered))*(1-keep))]
-	silent, m := 0, 0
+	w[0] -= answered[int(float64(len(answered))*(1-keptShare))]
+	silent, n := 0, 0
 	for _, s := range samples {
-		if !s.right {
-			m++
+		if !s.relevant {
+			n++
 			if dot(w, s.x) < 0 {
 				silent++
 			}
 		}
 	}
-	fmt.Printf("certainty: over 0.5 for %.1f %% of those answered, below for %.1f %% of those without an answer\n",
-		100*keep, 100*float64(silent)/float64(m))
+	fmt.Printf("confidence: over 0.5 for %.1f %% of those answered, below for %.1f %% of those without an answer\n",
+		100*keptShare, 100*float64(silent)/float64(n))
 	return w
 }
 
-// keep is the share of questions whose right first passage scores over 0.5.
-const keep = 0.9905
+// keptShare is the share of questions whose relevant first passage scores over 0.5.
+const keptShare = 0.9905
 
-func write(path string, order, certain []float64) error {
+// write writes the source file with the fitted weights; "-" prints it.
+func write(path string, order, confidence []float64) error {
 	var b strings.Builder
 	b.WriteString("// Code generated by internal/tools/fitrank. DO NOT EDIT.\n\npackage rank\n\n")
-	b.WriteString("// The weights of the order, that of the lexical scores being 1.\nconst (\n")
-	for i, name := range names {
-		fmt.Fprintf(&b, "\tweight%s = %.3f\n", name, order[i+1])
+	b.WriteString("// The weights of the key's terms; that of Evidence.Interpolation is 1.\nconst (\n")
+	width := 0
+	for _, name := range weightNames {
+		width = max(width, len(name))
 	}
-	b.WriteString(")\n\n// certainWeights belong to Signals.\nfunc certainWeights() [SignalCount]float64 {\n\treturn [SignalCount]float64{")
-	for i, w := range certain {
+	for i, name := range weightNames {
+		fmt.Fprintf(&b, "\tweight%-*s = %.3f\n", width, name, order[i+1])
+	}
+	b.WriteString(")\n\n// confidenceWeights returns the weights of Features in the log-odds.\nfunc confidenceWeights() [FeatureCount]float64 {\n\treturn [FeatureCount]float64{")
+	for i, w := range confidence {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -279,6 +283,3 @@ func write(path string, order, certain []float64) error {
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // source code
 }
-
-// shrink keeps weights small that the questions say little about.
-const shrink = 0.002

@@ -1,16 +1,15 @@
-// Command fitrank fits the constants of internal/search/rank on questions made
-// from documentation, and writes them to internal/search/rank/fitted.go.
+// Command fitrank fits the weights of internal/search/rank to questions generated from
+// documentation, and writes them to internal/search/rank/fitted.go.
 //
 //	go run ./internal/tools/fitrank -corpora ../shared/corpora
 //
-// Questions are made, none is judged by hand: a sentence that is taken out of
-// its passage asks for that passage (the inverse cloze task, Lee et al. 2019),
-// whole or with half of its words; a page's description asks for the page; the
-// headings above a passage ask for it once all headings are taken out of the
-// index. Every question is put to its own documentation and to that of another
-// product, which cannot answer it. The judged sets are never read.
+// No question is judged by hand. A sentence that is removed from its passage asks for that
+// passage (the inverse cloze task, Lee et al. 2019), with all or half of its words. A
+// page's description asks for the page. The headings above a passage ask for it in an
+// index without headings. Every question is searched for in its own documentation and in
+// that of another product, which cannot answer it. The judged sets are never read.
 //
-// It takes some minutes. The same corpora and code give the same constants.
+// It takes some minutes. The same corpora and code give the same weights.
 package main
 
 import (
@@ -27,36 +26,36 @@ import (
 func main() {
 	corpora := flag.String("corpora", "../shared/corpora", "the folder with the documentation")
 	out := flag.String("out", "internal/search/rank/fitted.go", "the file to write; - prints it")
-	most := flag.Int("questions", 500, "the most questions of each kind and documentation")
+	limit := flag.Int("questions", 500, "the largest number of questions of each kind and documentation")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *corpora, *out, *most); err != nil {
+	if err := run(ctx, *corpora, *out, *limit); err != nil {
 		fmt.Fprintln(os.Stderr, "fitrank:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, corpora, out string, most int) error {
-	products, err := read(ctx, corpora, most)
+func run(ctx context.Context, corpora, out string, limit int) error {
+	products, err := readProducts(ctx, corpora, limit)
 	if err != nil {
 		return err
 	}
 	a, e := analysis.New(), embed.NewBuiltin()
-	var cases []asked
+	var cases []rankedQuestion
 	for i, p := range products {
 		for _, kind := range kinds() {
 			x, err := p.index(ctx, a, e, kind)
 			if err != nil {
 				return err
 			}
-			own, err := ask(ctx, x, kind, p.questions[kind], true)
+			own, err := rankQuestions(ctx, x, kind, p.questions[kind], true)
 			if err != nil {
 				return err
 			}
-			var foreign []asked
+			var foreign []rankedQuestion
 			if other := p.other(products[i+1:], products); other != nil {
-				if foreign, err = ask(ctx, x, kind, other.questions[kind], false); err != nil {
+				if foreign, err = rankQuestions(ctx, x, kind, other.questions[kind], false); err != nil {
 					return err
 				}
 			}
@@ -67,6 +66,5 @@ func run(ctx context.Context, corpora, out string, most int) error {
 		}
 	}
 	order := fitOrder(cases)
-	certain := fitCertain(cases, order)
-	return write(out, order, certain)
+	return write(out, order, fitConfidence(cases, order))
 }

@@ -20,37 +20,37 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
-// kind is a way to make a question.
+// A kind of generated question.
 type kind string
 
 const (
-	sentence    kind = "sentence"    // a sentence that was taken out of its passage
+	sentence    kind = "sentence"    // a sentence that is removed from its passage
 	half        kind = "half"        // half of the words of such a sentence
-	description kind = "description" // what a page says of itself
-	heading     kind = "heading"     // title and headings of a passage, in an index without headings
+	description kind = "description" // the description of a page
+	heading     kind = "heading"     // a heading, in an index without headings
 	keyword     kind = "keyword"     // one to three words of a sentence, each of more than four letters
 )
 
 func kinds() []kind { return []kind{sentence, half, description, heading, keyword} }
 
-// question has one document that answers it.
+// A question with the document that answers it.
 type question struct {
 	text, language, document string
 }
 
-// product is the documentation of one product in one version and language.
+// A product is the documentation of one product in one version and language.
 type product struct {
 	name      string
 	folder    string
 	language  string
 	documents []*document.Document
 	paths     []string
-	without   []*document.Document // the documents less the sentences that became questions
+	without   []*document.Document // the documents without the sentences that became questions
 	questions map[kind][]question
 }
 
-// other is the next documentation of another product in the same language, nil
-// when there is none.
+// other returns the next documentation of another product in the same language, nil if
+// there is none.
 func (p *product) other(later, all []*product) *product {
 	for _, o := range slices.Concat(later, all) {
 		if o.folder != p.folder && o.language == p.language {
@@ -60,22 +60,21 @@ func (p *product) other(later, all []*product) *product {
 	return nil
 }
 
-// read parses the documentation. Of products that are there in several versions
-// the newest is taken.
-func read(ctx context.Context, corpora string, most int) ([]*product, error) {
+// readProducts parses the documentation, in the newest version of each product.
+func readProducts(ctx context.Context, corpora string, limit int) ([]*product, error) {
 	var all []*product
-	for _, w := range []struct{ folder, version, language string }{
+	for _, d := range []struct{ folder, version, language string }{
 		{"helm-docs", "4", "en"}, {"etcd-docs", "v3.6", "en"}, {"cockroachdb-docs", "v25.4", "en"},
 		{"helm-docs", "3", "de"}, {"helm-docs", "3", "fr"}, {"helm-docs", "3", "zh"}, {"helm-docs", "3", "ja"},
 	} {
-		p, err := readProduct(ctx, filepath.Join(corpora, w.folder), w.version, w.language)
+		p, err := readProduct(ctx, filepath.Join(corpora, d.folder), d.version, d.language)
 		if err != nil {
 			return nil, err
 		}
 		if len(p.documents) == 0 {
-			return nil, fmt.Errorf("%s has no documents of version %s in %s", w.folder, w.version, w.language)
+			return nil, fmt.Errorf("%s has no documents of version %s in %s", d.folder, d.version, d.language)
 		}
-		p.ask(most)
+		p.generate(limit)
 		all = append(all, p)
 	}
 	return all, nil
@@ -84,7 +83,7 @@ func read(ctx context.Context, corpora string, most int) ([]*product, error) {
 func readProduct(ctx context.Context, folder, version, language string) (*product, error) {
 	file, err := os.Open(filepath.Join(folder, "manifest.csv")) //nolint:gosec // the caller names the folder
 	if err != nil {
-		return nil, fmt.Errorf("the corpora are not there: %w", err)
+		return nil, fmt.Errorf("read the corpora: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	rows, err := csv.NewReader(file).ReadAll()
@@ -100,7 +99,7 @@ func readProduct(ctx context.Context, folder, version, language string) (*produc
 			continue
 		}
 		path := row[column("path")]
-		content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) //nolint:gosec // of the caller's own corpora
+		content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) //nolint:gosec // in the caller's own corpora
 		if err != nil {
 			return nil, err
 		}
@@ -118,13 +117,14 @@ var (
 	markup      = regexp.MustCompile("[`*_]|\\]\\([^)]*\\)|\\[|\\{[^}]*\\}|<[^>]*>")
 )
 
-// ask makes the questions. Everything random depends on the text alone.
-func (p *product) ask(most int) {
+// generate generates the questions, at most limit of each kind. Random choices depend on
+// the paths alone.
+func (p *product) generate(limit int) {
 	for i, d := range p.documents {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(p.paths[i]))
 		random := rand.New(rand.NewPCG(h.Sum64(), 7)) //nolint:gosec // not a secret
-		p.askSentence(i, d, random)
+		p.addSentences(i, d, random)
 		if text, _ := d.Metadata["description"].(string); words(text) >= 4 {
 			p.add(description, text, i)
 		}
@@ -137,42 +137,43 @@ func (p *product) ask(most int) {
 	for k, all := range p.questions {
 		random := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // not a secret
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		p.questions[k] = all[:min(len(all), most)]
+		p.questions[k] = all[:min(len(all), limit)]
 	}
 }
 
-func (p *product) add(k kind, text string, at int) {
-	p.questions[k] = append(p.questions[k], question{text: text, language: p.language, document: p.paths[at]})
+// add adds a question that document i answers.
+func (p *product) add(k kind, text string, i int) {
+	p.questions[k] = append(p.questions[k], question{text: text, language: p.language, document: p.paths[i]})
 }
 
-// askSentence takes one or two sentences out of a document.
-func (p *product) askSentence(at int, d *document.Document, random *rand.Rand) {
-	less := *d
-	less.Blocks = slices.Clone(d.Blocks)
-	var places []int
-	for i, b := range d.Blocks {
+// addSentences removes up to three sentences from document i and adds questions of them.
+func (p *product) addSentences(i int, d *document.Document, random *rand.Rand) {
+	without := *d
+	without.Blocks = slices.Clone(d.Blocks)
+	var paragraphs []int
+	for n, b := range d.Blocks {
 		if b.Kind == document.Paragraph && len(sentences(b.Text)) >= 3 {
-			places = append(places, i)
+			paragraphs = append(paragraphs, n)
 		}
 	}
-	random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-	for _, place := range places[:min(len(places), 3)] {
-		all := sentences(d.Blocks[place].Text)
-		taken := all[random.IntN(len(all))]
-		text := clean(taken)
-		if n := words(text); n < 6 || n > 40 {
+	random.Shuffle(len(paragraphs), func(i, j int) { paragraphs[i], paragraphs[j] = paragraphs[j], paragraphs[i] })
+	for _, n := range paragraphs[:min(len(paragraphs), 3)] {
+		all := sentences(d.Blocks[n].Text)
+		removed := all[random.IntN(len(all))]
+		text := clean(removed)
+		if length := words(text); length < 6 || length > 40 {
 			continue
 		}
-		less.Blocks[place].Text = strings.Replace(d.Blocks[place].Text, taken, "", 1)
-		p.add(sentence, text, at)
-		if some := thin(text, random); words(some) >= 5 {
-			p.add(half, some, at)
+		without.Blocks[n].Text = strings.Replace(d.Blocks[n].Text, removed, "", 1)
+		p.add(sentence, text, i)
+		if part := halfOfWords(text, random); words(part) >= 5 {
+			p.add(half, part, i)
 		}
-		if some := pick(text, random); some != "" {
-			p.add(keyword, some, at)
+		if part := keywords(text, random); part != "" {
+			p.add(keyword, part, i)
 		}
 	}
-	p.without = append(p.without, &less)
+	p.without = append(p.without, &without)
 }
 
 func sentences(text string) []string {
@@ -192,8 +193,7 @@ func clean(text string) string {
 	return strings.Join(strings.Fields(markup.ReplaceAllString(text, " ")), " ")
 }
 
-// words counts words; of scripts that are written without spaces two
-// characters are one.
+// words counts words. Two characters of a script without spaces are one word.
 func words(text string) int {
 	wide := 0
 	for _, r := range text {
@@ -204,10 +204,10 @@ func words(text string) int {
 	return len(strings.Fields(text)) + wide/2
 }
 
-// thin keeps about half of the words.
-func thin(text string, random *rand.Rand) string {
+// halfOfWords returns about half of the words.
+func halfOfWords(text string, random *rand.Rand) string {
 	fields := strings.Fields(text)
-	if len(fields) < 4 { // written without spaces: a stretch of it
+	if len(fields) < 4 { // a script without spaces: half of the characters
 		r := []rune(text)
 		n := len(r) / 2
 		from := random.IntN(len(r) - n + 1)
@@ -222,8 +222,8 @@ func thin(text string, random *rand.Rand) string {
 	return strings.Join(kept, " ")
 }
 
-// pick draws one to three long words.
-func pick(text string, random *rand.Rand) string {
+// keywords returns one to three long words.
+func keywords(text string, random *rand.Rand) string {
 	var long []string
 	for _, f := range strings.Fields(text) {
 		if f = strings.Trim(f, ".,;:!?()\"'"); utf8.RuneCountInString(f) > 4 {
@@ -234,7 +234,7 @@ func pick(text string, random *rand.Rand) string {
 	return strings.Join(long[:min(len(long), 1+random.IntN(3))], " ")
 }
 
-// index makes the index that questions of a kind are put to.
+// index returns the index that questions of a kind are searched for in.
 func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embedder, k kind) (*eval.Index, error) {
 	x, err := eval.NewIndex(a, e)
 	if err != nil {

@@ -1,9 +1,11 @@
 package resident
 
-// A builder keeps terms as bytes until it knows which are common: the same
-// marks as in forward.go, and numbers in the order in which terms came.
+// A builder codes the terms of passages as varints until it knows which terms are
+// common. The marks are those of forward.go, and terms are numbered in the order in
+// which they were interned.
 
-// appendTokens codes tokens in the order of their positions, from the one after previous on.
+// appendTokens codes tokens, which are ordered by position. previous is the position
+// before the first one.
 func appendTokens(b []byte, tokens []token, previous uint16) []byte {
 	for _, t := range tokens {
 		switch d := t.position - previous; d {
@@ -11,22 +13,23 @@ func appendTokens(b []byte, tokens []token, previous uint16) []byte {
 			b = append(b, sameCode)
 		case 1:
 		default:
-			b = appendCode(append(b, jumpCode), uint32(d))
+			b = appendVarint(append(b, jumpCode), uint32(d))
 		}
-		b = appendCode(b, t.term+termCode)
+		b = appendVarint(b, t.term+termCode)
 		previous = t.position
 	}
 	return b
 }
 
-// appendDecoded appends the tokens that were coded from the one after position on.
-func appendDecoded(tokens []token, b []byte, position uint16) []token {
+// decodeTokens appends the tokens coded in b. position is the position before the
+// first one.
+func decodeTokens(tokens []token, b []byte, position uint16) []token {
 	distance := uint16(1)
 	for i := 0; i < len(b); {
 		c := uint32(b[i])
 		i++
 		if c >= twoBytes {
-			c, i = longCode(c, b, i)
+			c, i = longVarint(c, b, i)
 		}
 		switch c {
 		case sameCode:
@@ -35,7 +38,7 @@ func appendDecoded(tokens []token, b []byte, position uint16) []token {
 			d := uint32(b[i])
 			i++
 			if d >= twoBytes {
-				d, i = longCode(d, b, i)
+				d, i = longVarint(d, b, i)
 			}
 			distance = uint16(d) //nolint:gosec // positions are below 1<<14
 		default:

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func dotWide(a *int8, b *int16, n int) int64
-TEXT ·dotWide(SB), NOSPLIT, $0-32
+// func dotAVX2(a *int8, b *int16, n int) int64
+TEXT ·dotAVX2(SB), NOSPLIT, $0-32
 	MOVQ a+0(FP), SI
 	MOVQ b+8(FP), DI
 	MOVQ n+16(FP), CX
@@ -31,7 +31,7 @@ single:
 	VPADDD    Y2, Y0, Y0
 
 sum:
-	// The eight sums fit in 32 bits each, but not together.
+	// Each of the eight sums fits in 32 bits, but not their total.
 	VPADDD       Y1, Y0, Y0
 	VEXTRACTI128 $1, Y0, X1
 	VPMOVSXDQ    X0, Y2
@@ -46,8 +46,8 @@ sum:
 	MOVQ AX, ret+24(FP)
 	RET
 
-// func differWide(out *uint16, codes, code *uint64, words, n int)
-TEXT ·differWide(SB), NOSPLIT, $0-40
+// func hammingPOPCNT(out *uint16, codes, code *uint64, words, n int)
+TEXT ·hammingPOPCNT(SB), NOSPLIT, $0-40
 	MOVQ out+0(FP), DI
 	MOVQ codes+8(FP), SI
 	MOVQ code+16(FP), DX
@@ -88,8 +88,8 @@ four:
 	JNZ  next
 	RET
 
-// func differFour(out *uint16, codes, code *uint64, n int)
-TEXT ·differFour(SB), NOSPLIT, $0-32
+// func hamming4AVX512(out *uint16, codes, code *uint64, n int)
+TEXT ·hamming4AVX512(SB), NOSPLIT, $0-32
 	MOVQ out+0(FP), DI
 	MOVQ codes+8(FP), SI
 	MOVQ code+16(FP), DX
@@ -97,7 +97,7 @@ TEXT ·differFour(SB), NOSPLIT, $0-32
 	VBROADCASTI64X4 (DX), Z0
 
 eight:
-	// Two codes each, a number of bits for each of their words.
+	// Each register holds two codes. Count the bits of each word.
 	VPXORQ   (SI), Z0, Z1
 	VPXORQ   64(SI), Z0, Z2
 	VPXORQ   128(SI), Z0, Z3
@@ -107,7 +107,7 @@ eight:
 	VPOPCNTQ Z3, Z3
 	VPOPCNTQ Z4, Z4
 
-	// Side by side in 16 bits, then added up over the four words.
+	// Pack the counts into 16 bits each, then add them up over the four words.
 	VPSLLQ $16, Z2, Z2
 	VPSLLQ $32, Z3, Z3
 	VPSLLQ $48, Z4, Z4
@@ -119,7 +119,7 @@ eight:
 	VPERMQ $0xb1, Z1, Z2
 	VPADDW Z2, Z1, Z1
 
-	// The even codes are below, the odd ones above.
+	// Codes with even numbers are in the lower half, the others in the upper one.
 	VEXTRACTI64X4 $1, Z1, Y2
 	VPUNPCKLWD    X2, X1, X1
 	VMOVDQU       X1, (DI)
@@ -130,8 +130,8 @@ eight:
 	VZEROUPPER
 	RET
 
-// func differEights(out *uint16, codes, code *uint64, words, n int)
-TEXT ·differEights(SB), NOSPLIT, $0-40
+// func hamming8AVX512(out *uint16, codes, code *uint64, words, n int)
+TEXT ·hamming8AVX512(SB), NOSPLIT, $0-40
 	MOVQ out+0(FP), DI
 	MOVQ codes+8(FP), SI
 	MOVQ code+16(FP), DX
@@ -167,8 +167,8 @@ words:
 	VZEROUPPER
 	RET
 
-// func prefetchWide(p *int8, n int)
-TEXT ·prefetchWide(SB), NOSPLIT, $0-16
+// func prefetchInt8(p *int8, n int)
+TEXT ·prefetchInt8(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 
@@ -179,8 +179,8 @@ line:
 	JGT  line
 	RET
 
-// func prefetchTerms(p *uint16, n int)
-TEXT ·prefetchTerms(SB), NOSPLIT, $0-16
+// func prefetchUint16(p *uint16, n int)
+TEXT ·prefetchUint16(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	ADDQ CX, CX
@@ -192,8 +192,8 @@ line:
 	JGT  line
 	RET
 
-// func chooseWide(masks *chosen, codes *uint16, blocks int, digits *[4][16]byte)
-TEXT ·chooseWide(SB), NOSPLIT, $0-32
+// func classifyAVX2(masks *codeMasks, codes *uint16, blocks int, digits *[4][16]byte)
+TEXT ·classifyAVX2(SB), NOSPLIT, $0-32
 	MOVQ masks+0(FP), DI
 	MOVQ codes+8(FP), SI
 	MOVQ blocks+16(FP), CX
@@ -232,10 +232,10 @@ block:
 	MOVL    R8, 8(DI)
 	VPAND   Y14, Y0, Y2
 	VPAND   Y14, Y1, Y3
-	VPACKUSWB Y3, Y2, Y2 // the lower bytes
+	VPACKUSWB Y3, Y2, Y2 // the low bytes
 	VPSRLW  $8, Y0, Y0
 	VPSRLW  $8, Y1, Y1
-	VPACKUSWB Y1, Y0, Y0 // the higher bytes
+	VPACKUSWB Y1, Y0, Y0 // the high bytes
 	VPSRLW  $4, Y2, Y3
 	VPSRLW  $4, Y0, Y1
 	VPAND   Y15, Y2, Y2
@@ -261,8 +261,8 @@ block:
 	VZEROUPPER
 	RET
 
-// func belowWide(numbers *uint16, limit int) uint64
-TEXT ·belowWide(SB), NOSPLIT, $0-24
+// func belowAVX2(numbers *uint16, limit int) uint64
+TEXT ·belowAVX2(SB), NOSPLIT, $0-24
 	MOVQ numbers+0(FP), SI
 	MOVQ limit+8(FP), AX
 	MOVQ AX, X0
@@ -283,15 +283,15 @@ TEXT ·belowWide(SB), NOSPLIT, $0-24
 	MOVQ    AX, ret+16(FP)
 	RET
 
-// func reachingWide(scores *float64, floor float64) uint64
-TEXT ·reachingWide(SB), NOSPLIT, $0-24
+// func reachingAVX2(scores *float64, floor float64) uint64
+TEXT ·reachingAVX2(SB), NOSPLIT, $0-24
 	MOVQ scores+0(FP), SI
 	VBROADCASTSD floor+8(FP), Y0
 	XORQ AX, AX
 	MOVQ $48, CX
 
 sixteen:
-	// From the last scores on: those before move them up.
+	// From the last scores to the first: each step shifts the bits up.
 	VMOVUPD 0(SI)(CX*8), Y1
 	VMOVUPD 32(SI)(CX*8), Y2
 	VMOVUPD 64(SI)(CX*8), Y3

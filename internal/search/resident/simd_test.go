@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-func TestProductsAreExact(t *testing.T) {
+func TestDotIsExact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, 1, 1)
 	for n := range 20000 {
@@ -26,16 +26,16 @@ func TestProductsAreExact(t *testing.T) {
 				want += int(a[i]) * int(b[i])
 			}
 			if got := resident.Dot(a, b); got != want {
-				t.Fatalf("Dot of %d = %d, want %d", n, got, want)
+				t.Fatalf("Dot of %d components = %d, want %d", n, got, want)
 			}
-			if got := resident.DotPlain(a, b); got != want {
-				t.Fatalf("DotPlain of %d = %d, want %d", n, got, want)
+			if got := resident.DotGeneric(a, b); got != want {
+				t.Fatalf("DotGeneric of %d components = %d, want %d", n, got, want)
 			}
 		}
 	}
 }
 
-func TestDifferencesAreCounted(t *testing.T) {
+func TestHammingEqualsGeneric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(2, 1, 1)
 	for _, words := range []int{1, 4, 8, 12, 256} {
@@ -53,16 +53,16 @@ func TestDifferencesAreCounted(t *testing.T) {
 				}
 			}
 			got, want := make([]uint16, n), make([]uint16, n)
-			resident.Differ(got, codes, code)
-			resident.DifferPlain(want, codes, code)
+			resident.Hamming(got, codes, code)
+			resident.HammingGeneric(want, codes, code)
 			if !slices.Equal(got, want) || n > 1 && (want[0] != 0 || int(want[1]) != 64*words) {
-				t.Fatalf("%d codes of %d words differ by %v, want %v", n, words, got, want)
+				t.Fatalf("Hamming of %d codes of %d words = %v, want %v", n, words, got, want)
 			}
 		}
 	}
 }
 
-func TestWhatIsBelowALimit(t *testing.T) {
+func TestBelowEqualsGeneric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3, 1, 1)
 	for _, limit := range []int{0, 1, 40, 120, 1 << 14, math.MaxInt16, math.MaxUint16} {
@@ -73,13 +73,13 @@ func TestWhatIsBelowALimit(t *testing.T) {
 				numbers[i] = 1 << 14
 			}
 		}
-		if got, want := resident.Below(&numbers, limit), resident.BelowPlain(&numbers, limit); got != want {
-			t.Errorf("below %d: %b, want %b", limit, got, want)
+		if got, want := resident.Below(&numbers, limit), resident.BelowGeneric(&numbers, limit); got != want {
+			t.Errorf("Below(%d) = %b, want %b", limit, got, want)
 		}
 	}
 }
 
-func TestWhatReachesAFloor(t *testing.T) {
+func TestReachingEqualsGeneric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(5, 1, 1)
 	for _, floor := range []float64{math.SmallestNonzeroFloat64, 0.25, 0.5, 1, math.MaxFloat64} {
@@ -94,28 +94,28 @@ func TestWhatReachesAFloor(t *testing.T) {
 				scores[i] = w.Float64()
 			}
 		}
-		if got, want := resident.Reaching(&scores, floor), resident.ReachingPlain(&scores, floor); got != want || got&1 == 0 {
-			t.Errorf("reaching %g: %b, want %b", floor, got, want)
+		if got, want := resident.Reaching(&scores, floor), resident.ReachingGeneric(&scores, floor); got != want || got&1 == 0 {
+			t.Errorf("Reaching(%g) = %b, want %b", floor, got, want)
 		}
 	}
 }
 
-func TestTermsAreFoundInBothWays(t *testing.T) {
+func TestScanEqualsGeneric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(4, 1, 1)
-	others := 0
+	vectorised := 0
 	for range 3000 {
-		of := []int{50, 3000, 65530, 65536, 200_000}[w.IntN(5)]
+		dictionary := []int{50, 3000, 65530, 65536, 200_000}[w.IntN(5)]
 		terms := make([]uint32, w.IntN(400))
 		positions := make([]uint16, len(terms))
-		at := uint16(0)
+		position := uint16(0)
 		for i := range terms {
-			at += uint16([]int{1, 1, 1, 1, 0, 2, 3, 4, 9, 60}[w.IntN(10)]) // distances that are codes or terms, too
-			terms[i], positions[i] = uint32(w.IntN(of)), at
+			position += uint16([]int{1, 1, 1, 1, 0, 2, 3, 4, 9, 60}[w.IntN(10)]) // some distances equal codes
+			terms[i], positions[i] = uint32(w.IntN(dictionary)), position
 		}
 		var marked []uint32
 		for range w.IntN(60) {
-			t := uint32(w.IntN(of))
+			t := uint32(w.IntN(dictionary))
 			if len(terms) > 0 && w.IntN(2) == 0 {
 				t = terms[w.IntN(len(terms))]
 			}
@@ -123,23 +123,23 @@ func TestTermsAreFoundInBothWays(t *testing.T) {
 				marked = append(marked, t)
 			}
 		}
-		reported := w.IntN(len(marked) + 1)
-		found, plain, wide := resident.NewPassage(marked, of, reported).Find(terms, positions, w.IntN(64))
-		if !slices.Equal(found, plain) {
-			t.Fatalf("%v of %v at %v: %v, want %v", marked, terms, positions, found, plain)
+		matchWords := w.IntN(len(marked) + 1)
+		got, want, ok := resident.NewTermScanner(marked, dictionary, matchWords).Scan(terms, positions, w.IntN(64))
+		if !slices.Equal(got, want) {
+			t.Fatalf("scan for %v in %v at %v: %v, want %v", marked, terms, positions, got, want)
 		}
 		n := 0
 		for _, term := range terms {
-			if i := slices.Index(marked, term); i >= 0 && i < reported {
+			if i := slices.Index(marked, term); i >= 0 && i < matchWords {
 				n++
 			}
 		}
-		if n != len(found) {
-			t.Fatalf("%d hits, want %d", len(found), n)
+		if n != len(got) {
+			t.Fatalf("%d matches, want %d", len(got), n)
 		}
-		if wide {
-			others++
+		if ok {
+			vectorised++
 		}
 	}
-	t.Logf("%d of 3000 passages were looked at in another way", others)
+	t.Logf("%d of 3000 scans were vectorised", vectorised)
 }

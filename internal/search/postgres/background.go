@@ -13,11 +13,11 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// sampleSize is how many passages stand for a collection.
+// sampleSize is the number of passages in the sample of a collection.
 const sampleSize = 256
 
-// sampleKey is the state that a sample belongs to: a large collection keeps its
-// sample until it has doubled.
+// sampleKey is the state that a sample is of. A large collection keeps its sample until
+// it has doubled: change is 0, and magnitude the binary logarithm of its size.
 type sampleKey struct {
 	collection         uuid.UUID
 	generation, change int64
@@ -26,14 +26,14 @@ type sampleKey struct {
 	dimensions         int
 }
 
-// Chance implements rank.Source.
-func (s *Source) Chance(ctx context.Context, vector []float32) (rank.Chance, error) {
+// Background implements rank.Source.
+func (s *Source) Background(ctx context.Context, vector []float32) (rank.Background, error) {
 	if len(vector) == 0 {
-		return rank.Chance{}, nil
+		return rank.Background{}, nil
 	}
 	if !s.begun {
-		if err := s.ask(ctx); err != nil {
-			return rank.Chance{}, fmt.Errorf("sample a collection: %w", err)
+		if err := s.query(ctx); err != nil {
+			return rank.Background{}, fmt.Errorf("sample a collection: %w", err)
 		}
 	}
 	key := sampleKey{collection: s.collection, generation: s.generation, model: s.model, dimensions: len(vector)}
@@ -44,7 +44,7 @@ func (s *Source) Chance(ctx context.Context, vector []float32) (rank.Chance, err
 	}
 	sample, ok := s.tier.samples.get(key)
 	if !ok {
-		err := s.ask(ctx, func(b *pgx.Batch) {
+		err := s.query(ctx, func(b *pgx.Batch) {
 			b.Queue("select v from magpie_vectors($1, $2, $3, $4) v", s.workspace, s.collection, s.model, sampleSize).
 				Query(func(rows pgx.Rows) error {
 					var v pgvector.HalfVector
@@ -58,22 +58,22 @@ func (s *Source) Chance(ctx context.Context, vector []float32) (rank.Chance, err
 				})
 		})
 		if err != nil {
-			return rank.Chance{}, fmt.Errorf("sample a collection: %w", err)
+			return rank.Background{}, fmt.Errorf("sample a collection: %w", err)
 		}
 		s.tier.samples.put(key, sample)
 	}
-	return chance(sample, vector), nil
+	return background(sample, vector), nil
 }
 
-// chance is the distribution of the vector's similarities to the sample, whose
-// vectors lie one after another.
-func chance(sample, vector []float32) rank.Chance {
-	c := rank.Chance{Sample: len(sample) / len(vector)}
-	if c.Sample == 0 {
-		return c
+// background returns the distribution of the vector's similarities to a sample, which
+// holds vectors one after another.
+func background(sample, vector []float32) rank.Background {
+	d := rank.Background{SampleSize: len(sample) / len(vector)}
+	if d.SampleSize == 0 {
+		return d
 	}
 	var sum, squares float64
-	for i := range c.Sample {
+	for i := range d.SampleSize {
 		var dot float32
 		for j, x := range sample[i*len(vector) : (i+1)*len(vector)] {
 			dot += x * vector[j]
@@ -81,8 +81,8 @@ func chance(sample, vector []float32) rank.Chance {
 		sum += float64(dot)
 		squares += float64(dot) * float64(dot)
 	}
-	n := float64(c.Sample)
-	c.Mean = sum / n
-	c.Deviation = math.Sqrt(max(squares/n-c.Mean*c.Mean, 0))
-	return c
+	n := float64(d.SampleSize)
+	d.Mean = sum / n
+	d.StdDev = math.Sqrt(max(squares/n-d.Mean*d.Mean, 0))
+	return d
 }

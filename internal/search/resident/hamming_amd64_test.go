@@ -7,8 +7,8 @@ import (
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
 
-// Processors with AVX-512 do not come here otherwise, save for what is left over.
-func TestDifferencesAreCountedWithoutAVX512(t *testing.T) {
+// Processors with AVX-512 use this code for a few codes only.
+func TestHammingWithoutAVX512EqualsGeneric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(6, 1, 1)
 	for _, words := range []int{4, 8, 12} {
@@ -20,10 +20,10 @@ func TestDifferencesAreCountedWithoutAVX512(t *testing.T) {
 			codes[i] = w.Uint64()
 		}
 		got, want := make([]uint16, 30), make([]uint16, 30)
-		resident.DifferSome(got, codes, code)
-		resident.DifferPlain(want, codes, code)
+		resident.HammingNoAVX512(got, codes, code)
+		resident.HammingGeneric(want, codes, code)
 		if !slices.Equal(got, want) {
-			t.Errorf("codes of %d words differ by %v, want %v", words, got, want)
+			t.Errorf("Hamming of codes of %d words = %v, want %v", words, got, want)
 		}
 	}
 }

@@ -2,17 +2,17 @@ package resident
 
 import "encoding/binary"
 
-// Numbers are coded in one byte below twoBytes, in two below threeBytes, in
-// three below fiveBytes, else in five. Most terms of a text have small numbers,
-// so a prefix code with 24,704 numbers of at most two bytes is smaller than
-// groups of seven bits, and needs one branch to read.
+// A varint takes one byte below twoBytes, two below threeBytes, three below
+// fiveBytes, else five. Most terms of a text have small numbers: a prefix code with
+// 24,704 numbers of at most two bytes is smaller than groups of seven bits, and is
+// read with one branch.
 const (
 	twoBytes   = 0x80
 	threeBytes = twoBytes + 0x60<<8
 	fiveBytes  = threeBytes + 0x1f<<16
 )
 
-func codeSize(v uint32) uint32 {
+func varintSize(v uint32) uint32 {
 	switch {
 	case v < twoBytes:
 		return 1
@@ -25,7 +25,7 @@ func codeSize(v uint32) uint32 {
 	}
 }
 
-func appendCode(b []byte, v uint32) []byte {
+func appendVarint(b []byte, v uint32) []byte {
 	switch {
 	case v < twoBytes:
 		return append(b, byte(v))
@@ -40,10 +40,10 @@ func appendCode(b []byte, v uint32) []byte {
 	}
 }
 
-// longCode reads on from a first byte c of at least twoBytes that stands before
-// b[i], and returns the number and where the next one begins. Loops read the
-// first byte themselves: mostly it is all.
-func longCode(c uint32, b []byte, i int) (uint32, int) {
+// longVarint reads the rest of a varint whose first byte c, at least twoBytes, is
+// b[i-1]. It returns the number and the index after the varint. Callers read the
+// first byte themselves, because most varints have no other.
+func longVarint(c uint32, b []byte, i int) (uint32, int) {
 	switch {
 	case c < 0xe0:
 		return twoBytes + (c-0x80)<<8 + uint32(b[i]), i + 1

@@ -2,8 +2,8 @@ package resident
 
 import "math/bits"
 
-// dotPlain is dot wherever there is nothing better.
-func dotPlain(a []int8, b []int16) int {
+// dotGeneric is dot in portable Go.
+func dotGeneric(a []int8, b []int16) int {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 int
 	i := 0
@@ -20,8 +20,8 @@ func dotPlain(a []int8, b []int16) int {
 	return s0 + s1 + s2 + s3
 }
 
-// differPlain is differ wherever there is nothing better.
-func differPlain(out []uint16, codes, code []uint64) {
+// hammingGeneric is hamming in portable Go.
+func hammingGeneric(out []uint16, codes, code []uint64) {
 	for i := range len(codes) / len(code) {
 		n := 0
 		for j, x := range codes[i*len(code) : (i+1)*len(code)] {
@@ -31,8 +31,8 @@ func differPlain(out []uint16, codes, code []uint64) {
 	}
 }
 
-// belowPlain is below wherever there is nothing better.
-func belowPlain(numbers *[64]uint16, limit int) uint64 {
+// belowGeneric is below in portable Go.
+func belowGeneric(numbers *[64]uint16, limit int) uint64 {
 	bits := uint64(0)
 	for i, n := range numbers {
 		if int(n) < limit {
@@ -42,8 +42,8 @@ func belowPlain(numbers *[64]uint16, limit int) uint64 {
 	return bits
 }
 
-// reachingPlain is reaching wherever there is nothing better.
-func reachingPlain(scores *[64]float64, floor float64) uint64 {
+// reachingGeneric is reaching in portable Go.
+func reachingGeneric(scores *[64]float64, floor float64) uint64 {
 	bits := uint64(0)
 	for i, s := range scores {
 		if s >= floor {

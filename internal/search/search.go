@@ -1,0 +1,140 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+// maxAttempts is the number of attempts to answer a query whose results are replaced
+// between ranking and reading them. The last attempt uses the stored tier alone, in one
+// transaction, where that cannot happen.
+const maxAttempts = 4
+
+// Search returns the passages in scope that answer the query, best first. It sees every
+// write that ended before it began. Of a sync that is still running it sees whole
+// documents only. A collection of the scope that does not exist has no results. Errors are
+// apierr errors for a query that is not valid.
+func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Results, error) {
+	start := time.Now()
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	q.setDefaultRanges()
+	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
+	for attempt := 1; ; attempt++ {
+		states, err := e.states(ctx, scope, &q)
+		if err == nil && attempt == 1 && q.Admit != nil {
+			err = q.Admit(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("search: %w", readable(err))
+		}
+		only := onlyCollection(scope, states, &q)
+		results, complete, err := e.attempt(ctx, scope, states, &q, question, openOptions{current: attempt > 1, storedOnly: attempt == maxAttempts})
+		if err != nil {
+			return nil, fmt.Errorf("search: %w", readable(err))
+		}
+		if complete || attempt == maxAttempts {
+			results.Collection, results.Took = only, time.Since(start)
+			return results, nil
+		}
+	}
+}
+
+// attempt ranks the passages of the collections with the given states and reads the page of
+// results. complete reports whether all of them could be read.
+func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *Results, complete bool, err error) {
+	passes := q.passes(e.analyzer, question)
+	opt.allCollections = anyUnbounded(passes)
+	s, err := e.open(ctx, scope, states, q, question, opt)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.close(ctx)
+	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q)})
+	if err != nil {
+		return nil, false, fmt.Errorf("rank: %w", err)
+	}
+	results := &Results{Total: ranking.Total, LexicalOnly: s.lexicalOnly}
+	ranked := ranking.Results
+	hits := make(map[uuid.UUID]*Hit)
+	if e.opt.Reranker != nil && len(ranked) > 0 {
+		if ranked, results.RerankFailed, err = s.rerank(ctx, q, ranked, hits); err != nil {
+			return nil, false, err
+		}
+		results.Total = len(ranked)
+	}
+	page := ranked[min(q.Offset, len(ranked)):]
+	page = page[:min(q.Limit, len(page))]
+	if err := s.read(ctx, page, hits); err != nil {
+		return nil, false, err
+	}
+	complete = true
+	results.Hits = make([]Hit, 0, len(page))
+	excerpter := e.excerpter(ranking.Terms, q.Highlight)
+	for _, r := range page {
+		h := hits[r.Passage]
+		if h == nil {
+			complete = false
+			continue
+		}
+		h.Score, h.Snippet = r.Score, excerpter.Excerpt(h.Text, h.Language)
+		results.Hits = append(results.Hits, *h)
+	}
+	if q.Facets != nil && (complete || opt.storedOnly) {
+		if results.Facets, err = s.countFacets(ctx, q, ranked, passes); err != nil {
+			return nil, false, err
+		}
+	}
+	return results, complete, nil
+}
+
+// rankLimit returns the number of results that the ranker must return: those up to the
+// end of the page. Facets and reranking need all of them, for which it returns 0.
+func (e *Engine) rankLimit(q *Query) int {
+	if q.Facets != nil || e.opt.Reranker != nil {
+		return 0
+	}
+	return min(q.Offset, rank.PoolSize) + q.Limit
+}
+
+// excerpter returns an excerpter for snippets in HTML that show the terms.
+func (e *Engine) excerpter(terms []string, highlight bool) *analysis.Excerpter {
+	before, after := "<mark>", "</mark>"
+	if !highlight {
+		before, after = "", ""
+	}
+	return e.analyzer.Excerpter(analysis.Marks{Terms: terms}, e.opt.SnippetRunes, before, after)
+}
+
+// readable turns errors of the database into errors that callers can act on.
+func readable(err error) error {
+	var unreachable *pgconn.ConnectError
+	if errors.As(err, &unreachable) {
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database cannot be reached; try again.", Cause: err}
+	}
+	var p *pgconn.PgError
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch {
+	case p.Code == "57014": // query_canceled
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The search took too long; narrow it with filters.", Cause: err}
+	case strings.HasPrefix(p.Code, "57P0"): // shutdown
+		return &apierr.Error{Code: apierr.Unavailable, Message: "The database is restarting; try again.", Cause: err}
+	default:
+		return err
+	}
+}

@@ -1,0 +1,189 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/postgres"
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+// tier is where a collection is searched.
+type tier uint8
+
+const (
+	residentTier tier = iota
+	storedTier
+)
+
+// A searcher holds the collections of one search, each opened in its tier. It must be
+// closed.
+type searcher struct {
+	engine      *Engine
+	workspace   uuid.UUID
+	parts       []rank.Part        // of the collections that the query searches
+	states      []index.State      // of the parts
+	collections []openCollection   // of the parts, then those that only facets count
+	sources     []*postgres.Source // each holds a connection
+	connections int64              // acquired from the engine
+	opt         openOptions
+	lexicalOnly bool
+}
+
+// openOptions say how to open collections.
+type openOptions struct {
+	current        bool // see every committed change, required or not
+	storedOnly     bool // do not use the resident tier
+	allCollections bool // also open collections that the filters exclude, for facets
+}
+
+// openCollection is a collection in its tier: snapshot or source is nil.
+type openCollection struct {
+	state    index.State
+	part     rank.Part
+	snapshot *resident.Snapshot
+	source   *postgres.Source
+	readers  readers
+}
+
+// filtered returns the collection as a part with another filter.
+func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Part, error) {
+	part := c.part
+	if c.snapshot != nil {
+		part.Source = c.snapshot.View(c.readers.restrict(f, &c.state, residentTier))
+		return part, nil
+	}
+	source, err := c.source.With(ctx, c.readers.restrict(f, &c.state, storedTier))
+	if err != nil {
+		return rank.Part{}, err
+	}
+	part.Source = source
+	return part, nil
+}
+
+// open opens the collections with the given states. It changes the list of states. Without
+// a question the parts have no vectors.
+func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *searcher, err error) {
+	s := &searcher{engine: e, opt: opt}
+	readers, err := readersOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.workspace, err = scope.Workspace(); err != nil {
+		return nil, err
+	}
+	if !opt.allCollections {
+		states = slices.DeleteFunc(states, func(state index.State) bool { return !q.Filters.includes(state.Collection) })
+	}
+	filter := q.Filters.filter()
+	vectors := queryVectors{engine: e}
+	if question != nil {
+		question.Restrict(filter)
+		vectors.text = q.Text
+	}
+	defer func() {
+		if err != nil {
+			s.close(ctx)
+		}
+	}()
+	var stored []openCollection
+	for _, state := range states {
+		if opt.current {
+			state.Required = state.Change
+		}
+		c := openCollection{state: state, part: vectors.part(ctx, state.Model), readers: readers}
+		isResident := false
+		if !opt.storedOnly {
+			if isResident, err = e.openResident(ctx, scope, &c); err != nil {
+				return nil, err
+			}
+		}
+		if !isResident {
+			stored = append(stored, c)
+			continue
+		}
+		c.part.Source = c.snapshot.View(readers.restrict(filter, &state, residentTier))
+		s.collections = append(s.collections, c)
+	}
+	s.lexicalOnly = vectors.missing
+	if err := s.openStored(ctx, stored, filter); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(s.collections, func(a, b openCollection) int {
+		switch x, y := q.Filters.includes(a.state.Collection), q.Filters.includes(b.state.Collection); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		default:
+			return 1
+		}
+	})
+	for i := range s.collections {
+		if q.Filters.includes(s.collections[i].state.Collection) {
+			s.parts, s.states = append(s.parts, s.collections[i].part), append(s.states, s.collections[i].state)
+		}
+	}
+	return s, nil
+}
+
+// openResident opens a collection in the resident tier. ok is false if the collection is too
+// large or still being loaded.
+func (e *Engine) openResident(ctx context.Context, scope viewer.Scope, c *openCollection) (ok bool, err error) {
+	if e.resident == nil {
+		return false, nil
+	}
+	c.snapshot, err = e.resident.Snapshot(ctx, scope, c.state)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, resident.ErrLoading), errors.Is(err, resident.ErrTooLarge):
+		return false, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	}
+	return false, fmt.Errorf("load a collection: %w", err)
+}
+
+// openStored opens collections in the stored tier. It acquires all connections at once:
+// searches that acquire them one by one could wait for each other forever.
+func (s *searcher) openStored(ctx context.Context, collections []openCollection, f *rank.Filter) error {
+	n := int64(len(collections))
+	if n == 0 {
+		return nil
+	}
+	if n > s.engine.maxConns {
+		return apierr.Invalid("collection", "too many large collections at once; name one")
+	}
+	if err := s.engine.connections.Acquire(ctx, n); err != nil {
+		return fmt.Errorf("wait for connections: %w", err)
+	}
+	s.connections = n
+	for _, c := range collections {
+		source, err := s.engine.stored.Open(ctx, s.workspace, c.state, c.readers.restrict(f, &c.state, storedTier))
+		if err != nil {
+			return err
+		}
+		s.sources = append(s.sources, source)
+		c.source, c.part.Source = source, source
+		s.collections = append(s.collections, c)
+	}
+	return nil
+}
+
+// close releases the connections.
+func (s *searcher) close(ctx context.Context) {
+	for _, source := range s.sources {
+		source.Close(ctx)
+	}
+	s.engine.connections.Release(s.connections)
+	s.sources, s.connections = nil, 0
+}
