@@ -89,9 +89,9 @@ func (r *Resolver) connectorWebhook(ctx context.Context, row *ent.Connector) (ou
 		return nil, err
 	}
 	hook := r.Connectors.Webhook(row, status)
-	out = &model.ConnectorWebhook{URL: hook.URL, LastDelivery: status.Last, Waiting: status.Waiting, Ready: hook.Ready}
+	out = &model.ConnectorWebhook{URL: hook.URL, LastDelivery: status.LastReceivedAt, Waiting: status.Pending, Ready: hook.Ready}
 	if s := status.Subscription; s != nil {
-		out.Subscription = &model.WebhookSubscription{Active: s.Active, ExpiresAt: s.Expires, Error: s.Error}
+		out.Subscription = &model.WebhookSubscription{Active: s.Active, ExpiresAt: s.ExpiresAt, Error: s.Error}
 	}
 	return out, nil
 }

@@ -16,15 +16,15 @@ func oauthProviders(grants *oauth.Grants) []*model.OAuthProvider {
 	return out
 }
 
-func oauthStart(begun oauth.Begun, err error) (*model.OAuthStart, error) {
+func oauthStart(started oauth.Authorization, err error) (*model.OAuthStart, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.OAuthStart{AuthorizationURL: begun.Address, Binding: begun.Binding, ExpiresAt: begun.ExpiresAt}, nil
+	return &model.OAuthStart{AuthorizationURL: started.URL, Binding: started.Binding, ExpiresAt: started.ExpiresAt}, nil
 }
 
-func oauthReturn(in model.FinishOAuthInput) oauth.Return {
-	return oauth.Return{
+func oauthCallback(in model.FinishOAuthInput) oauth.Callback {
+	return oauth.Callback{
 		Provider: in.Provider, State: in.State, Binding: orZero(in.Binding), Code: orZero(in.Code), Error: orZero(in.Error), Description: orZero(in.ErrorDescription),
 	}
 }
@@ -34,7 +34,7 @@ func oauthOutcome(done oauth.Outcome, err error) (*model.OAuthOutcome, error) {
 		return nil, err
 	}
 	return &model.OAuthOutcome{
-		Provider: done.Provider, GrantID: nilIfZero(done.Grant), ConnectorID: nilIfZero(done.Connector), Account: nilIfZero(done.Account), RedirectURL: nilIfZero(done.Place),
+		Provider: done.Provider, GrantID: nilIfZero(done.Grant), ConnectorID: nilIfZero(done.Connector), Account: nilIfZero(done.Account), RedirectURL: nilIfZero(done.ReturnTo),
 	}, nil
 }
 

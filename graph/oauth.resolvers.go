@@ -16,11 +16,11 @@ import (
 )
 
 func (r *mutationResolver) StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error) {
-	return oauthStart(r.Grants.Begin(ctx, oauth.Start{Provider: input.Provider, Connector: input.ConnectorID, Place: orZero(input.RedirectURL)}))
+	return oauthStart(r.Grants.Begin(ctx, oauth.AuthorizationRequest{Provider: input.Provider, Connector: input.ConnectorID, ReturnTo: orZero(input.RedirectURL)}))
 }
 
 func (r *mutationResolver) FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error) {
-	return oauthOutcome(r.Grants.Finish(ctx, oauthReturn(input)))
+	return oauthOutcome(r.Grants.Finish(ctx, oauthCallback(input)))
 }
 
 func (r *mutationResolver) RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {

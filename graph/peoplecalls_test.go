@@ -186,11 +186,11 @@ func signOnCalls() map[string]maker {
 		// A session has to be that of who began; a viewer's beginning ends in a refusal.
 		"Mutation.finishOAuth": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
 			h.browser(uuid.NewString() + "@google.example")
-			begun, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.Start{Provider: "google"})
+			begun, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.AuthorizationRequest{Provider: "google"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			back := h.provider.Browse(t, begun.Address).Query()
+			back := h.provider.Browse(t, begun.URL).Query()
 			return call{query: `mutation($s: String!, $b: String!, $c: String!) { finishOAuth(input: {provider: "google", state: $s, binding: $b, code: $c}) { grantId } }`,
 				variables: map[string]any{"s": back.Get("state"), "b": begun.Binding, "c": back.Get("code")}}
 		},

@@ -23,7 +23,7 @@ type Inbox interface {
 	Deliver(ctx context.Context, kind string, connector uuid.UUID, header http.Header, body []byte) (answer []byte, err error)
 	// Validates reports whether the platform of a kind validates the URL before it
 	// sends deliveries.
-	Validates(kind string) bool
+	ProbesAddress(kind string) bool
 }
 
 // WebhookOptions configures Webhooks. Zero means the default in the comment.
@@ -62,7 +62,7 @@ func (h *Webhooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !strings.HasPrefix(r.URL.Path, webhookRoot) || !nameRegexp.MatchString(kind) || (nested && (suffix == "" || strings.Contains(suffix, "/"))):
 		h.fail(w, r, apierr.NotFound("Page"))
-	case suffix == "validate" && !h.opt.Inbox.Validates(kind):
+	case suffix == "validate" && !h.opt.Inbox.ProbesAddress(kind):
 		h.fail(w, r, apierr.NotFound("Webhook"))
 	case suffix == "validate":
 		h.validate(w, r)

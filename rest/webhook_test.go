@@ -35,7 +35,7 @@ func (b inbox) Deliver(_ context.Context, kind string, connector uuid.UUID, head
 	return b.answer, nil
 }
 
-func (inbox) Validates(kind string) bool { return kind == "wiki" }
+func (inbox) ProbesAddress(kind string) bool { return kind == "wiki" }
 
 func TestWebhooksAnswer(t *testing.T) {
 	t.Parallel()

@@ -19,36 +19,36 @@ import (
 // databases is a fake with one attached database. It records the last call.
 type databases struct {
 	scope    viewer.Scope
-	question attached.Question
+	question attached.Statement
 	limit    int
 	err      error
 }
 
-func (s *databases) found() attached.Found {
+func (s *databases) found() attached.Match {
 	columns := []connectors.Column{{Name: "order_id", Type: "integer"}, {Name: "customer_id", Type: "integer", Nullable: true, Comment: "who <bought>"}}
 	for range 70 {
 		columns = append(columns, connectors.Column{Name: "more", Type: "text", Values: []string{"a", "b"}})
 	}
-	return attached.Found{
+	return attached.Match{
 		Database: attached.Database{ID: uuid.New(), Name: "Shop", Type: "postgresql"}, Columns: []string{"customer_id"},
 		Table: &connectors.Table{Schema: "public", Name: "orders", Columns: columns, PrimaryKey: []string{"order_id"}, Rows: 3},
 		Joins: []attached.Join{{Schema: "public", Table: "orders", Columns: []string{"customer_id"}, OtherSchema: "public", Other: "customers", References: []string{"id"}}},
 	}
 }
 
-func (s *databases) Search(_ context.Context, scope viewer.Scope, _, _ string, limit int) ([]attached.Found, error) {
+func (s *databases) Search(_ context.Context, scope viewer.Scope, _, _ string, limit int) ([]attached.Match, error) {
 	s.scope, s.limit = scope, limit
-	return []attached.Found{s.found()}, s.err
+	return []attached.Match{s.found()}, s.err
 }
 
-func (s *databases) Table(_ context.Context, scope viewer.Scope, _, _ string) (*attached.Detail, error) {
+func (s *databases) Table(_ context.Context, scope viewer.Scope, _, _ string) (*attached.TableDetail, error) {
 	s.scope = scope
-	return &attached.Detail{Found: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}, Truncated: "bytes", Omitted: 1, OversizedRow: 2}}, s.err
+	return &attached.TableDetail{Match: s.found(), Samples: &connectors.Rows{Columns: []string{"order_id"}, Values: [][]any{{int64(1)}}, Truncated: "bytes", Omitted: 1, OversizedRow: 2}}, s.err
 }
 
-func (s *databases) Query(_ context.Context, scope viewer.Scope, q attached.Question) (*attached.Answer, error) {
+func (s *databases) Query(_ context.Context, scope viewer.Scope, q attached.Statement) (*attached.Result, error) {
 	s.scope, s.question = scope, q
-	return &attached.Answer{Database: s.found().Database, Rows: &connectors.Rows{
+	return &attached.Result{Database: s.found().Database, Rows: &connectors.Rows{
 		Columns: []string{"n", "exact"}, Types: []string{"int8", "numeric"}, Values: [][]any{{int64(7), json.Number("12.50")}, {nil, "NaN"}}, Truncated: "rows", Omitted: 3, OmittedAtLeast: true, Duration: 5 * time.Millisecond,
 	}}, s.err
 }

@@ -32,7 +32,7 @@ func (s *toolset) queryDatabase(ctx context.Context, in queryInput) (loop.Result
 	if s.Databases == nil {
 		return loop.Result{}, errNoDatabase()
 	}
-	answer, err := s.Databases.Query(ctx, s.run.Scope, attached.Question{
+	answer, err := s.Databases.Query(ctx, s.run.Scope, attached.Statement{
 		Database: in.Database, SQL: in.Query, Agent: s.run.Agent, Run: s.run.Run,
 		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: maxQueryBytes, Timeout: queryTimeout},
 	})

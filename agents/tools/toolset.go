@@ -45,9 +45,9 @@ type Rememberer interface {
 // Databases are the databases that agents may query; attached.Databases
 // implements it.
 type Databases interface {
-	Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]attached.Found, error)
-	Table(ctx context.Context, scope viewer.Scope, database, name string) (*attached.Detail, error)
-	Query(ctx context.Context, scope viewer.Scope, q attached.Question) (*attached.Answer, error)
+	Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]attached.Match, error)
+	Table(ctx context.Context, scope viewer.Scope, database, name string) (*attached.TableDetail, error)
+	Query(ctx context.Context, scope viewer.Scope, q attached.Statement) (*attached.Result, error)
 }
 
 // Kit holds what the tools of all runs share. Every field but Databases is

@@ -193,7 +193,7 @@ func (c *Connectors) checkGrantHosts(ctx context.Context, kind connectors.Kind, 
 	if err != nil {
 		return lookup.Error("OAuth grant", err)
 	}
-	return c.o.Grants.Suits(row.Provider, kind.Name, config)
+	return c.o.Grants.CheckHosts(row.Provider, kind.Name, config)
 }
 
 // tokenSource returns the function that a source gets the tokens of a grant from;
@@ -203,7 +203,7 @@ func (c *Connectors) tokenSource(ctx context.Context, grant *uuid.UUID) func(con
 	if grant == nil || !ok {
 		return nil
 	}
-	return c.o.Grants.Source(v.Workspace, *grant)
+	return c.o.Grants.TokenSource(v.Workspace, *grant)
 }
 
 func (c *Connectors) logLostCredentials(ctx context.Context, id uuid.UUID, err error) {

@@ -11,12 +11,11 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Deliveries has the webhook deliveries that wait (internal/connector/inbound).
+// Deliveries reads pending webhook deliveries. inbound.Dispatcher implements it.
 type Deliveries interface {
-	// Absorb calls sync with the names of the items in waiting deliveries for a
-	// connector, if there are any, and then marks the deliveries as handled by the
-	// job.
-	Absorb(ctx context.Context, scope viewer.Scope, connector, job uuid.UUID, sync func(names []string) error) error
+	// ProcessPending calls sync with the item names of a connector's pending
+	// deliveries, if there are any, and then assigns the deliveries to the job.
+	ProcessPending(ctx context.Context, scope viewer.Scope, connector, job uuid.UUID, sync func(names []string) error) error
 }
 
 // processDeliveries syncs the items of deliveries that arrived since the job
@@ -26,7 +25,7 @@ func (s *slice) processDeliveries(ctx context.Context) error {
 	if !ok || s.engine.opt.Deliveries == nil || s.isSelective() || s.isPlan {
 		return nil
 	}
-	err := s.engine.opt.Deliveries.Absorb(ctx, s.run.Scope(), s.connector.ID, s.job.ID, func(names []string) error {
+	err := s.engine.opt.Deliveries.ProcessPending(ctx, s.run.Scope(), s.connector.ID, s.job.ID, func(names []string) error {
 		for part := range slices.Chunk(names, connectors.MaxPageItems) {
 			if err := s.syncNamed(ctx, resolver, part); err != nil {
 				return err

@@ -49,7 +49,7 @@ type Groups interface {
 
 // Grants provides the tokens of OAuth grants (internal/connector/oauth).
 type Grants interface {
-	Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
+	TokenSource(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
 }
 
 // States stores the state of sources (state.Store).

@@ -17,7 +17,7 @@ func (e *Engine) settings(scope viewer.Scope, row *ent.Connector) (connectors.Se
 		return connectors.Settings{}, &stopError{message: err.Error(), needsAuth: true, cause: err}
 	}
 	if row.GrantID != nil && e.opt.Grants != nil {
-		s.Token = e.opt.Grants.Source(row.WorkspaceID, *row.GrantID)
+		s.Token = e.opt.Grants.TokenSource(row.WorkspaceID, *row.GrantID)
 	}
 	if e.opt.States != nil {
 		if s.State, err = e.opt.States.Of(scope, row.ID); err != nil {

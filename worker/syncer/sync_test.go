@@ -401,7 +401,7 @@ type grantStub struct {
 	err              error
 }
 
-func (p *grantStub) Source(workspace, grant uuid.UUID) func(context.Context, string) (string, map[string]string, error) {
+func (p *grantStub) TokenSource(workspace, grant uuid.UUID) func(context.Context, string) (string, map[string]string, error) {
 	return func(context.Context, string) (string, map[string]string, error) {
 		if workspace != p.workspace || grant != p.grant {
 			return "", nil, errors.New("it was asked for another grant")

@@ -36,8 +36,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// house is an installation whose connectors reach databases of the tests' server.
-type house struct {
+// fixture is an installation whose connectors attach databases of the test server.
+type fixture struct {
 	*testing.T
 	db        *store.DB
 	kinds     *connectors.Registry
@@ -47,9 +47,9 @@ type house struct {
 	owner     *pgx.Conn
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{T: t}
+	h := &fixture{T: t}
 	urls := testkit.Database(t)
 	var err error
 	h.db, err = store.Open(t.Context(), urls.AppURL, 6)
@@ -79,15 +79,15 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) must(err error) {
+func (h *fixture) must(err error) {
 	h.Helper()
 	if err != nil {
 		h.Fatal(err)
 	}
 }
 
-// person is an owner of a workspace, signed in as one is.
-func (h *house) person(name string) (context.Context, viewer.Scope) {
+// person creates the owner of a workspace and signs in.
+func (h *fixture) person(name string) (context.Context, viewer.Scope) {
 	h.Helper()
 	accounts, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), []byte(strings.Repeat("k", 32)), nil)
 	h.must(err)
@@ -102,8 +102,8 @@ func (h *house) person(name string) (context.Context, viewer.Scope) {
 	return viewer.With(h.Context(), v), scope
 }
 
-// script fills a database of its own on the tests' server.
-func (h *house) script(path string) (name string, login map[string]string) {
+// script creates a database from an SQL script.
+func (h *fixture) script(path string) (name string, login map[string]string) {
 	h.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *house) script(path string) (name string, login map[string]string) {
 }
 
 // connector attaches a database and reads its schema.
-func (h *house) connector(ctx context.Context, name string, collection uuid.UUID, database string, login map[string]string, more map[string]any) *ent.Connector {
+func (h *fixture) connector(ctx context.Context, name string, collection uuid.UUID, database string, login map[string]string, more map[string]any) *ent.Connector {
 	h.Helper()
 	config := map[string]any{"host": "db.example.com", "database": database, "allowWriteAccess": true, "sslMode": "disable"}
 	for key, value := range more {
@@ -145,8 +145,8 @@ func (h *house) connector(ctx context.Context, name string, collection uuid.UUID
 	return row
 }
 
-// sync writes a schema as a job does.
-func (h *house) sync(ctx context.Context, row *ent.Connector, tables []connectors.Table) attached.Counts {
+// sync stores a schema as a sync job does.
+func (h *fixture) sync(ctx context.Context, row *ent.Connector, tables []connectors.Table) attached.Counts {
 	h.Helper()
 	scope, err := viewer.System(row.WorkspaceID).Scope()
 	h.must(err)
@@ -161,7 +161,7 @@ func (h *house) sync(ctx context.Context, row *ent.Connector, tables []connector
 	return counts
 }
 
-func (h *house) collection(ctx context.Context, name string) uuid.UUID {
+func (h *fixture) collection(ctx context.Context, name string) uuid.UUID {
 	h.Helper()
 	row, err := h.db.Ent.Collection.Create().SetName(name).SetEmbeddingModel(embed.BuiltinModel).Save(ctx)
 	h.must(err)
@@ -170,8 +170,8 @@ func (h *house) collection(ctx context.Context, name string) uuid.UUID {
 
 const shop = "../../../connectors/postgresql/testdata/shop.sql"
 
-// entries are the audit log's, as its reader gets them.
-func (h *house) entries(ctx context.Context) []*ent.AuditEntry {
+// entries returns the entries of the audit log.
+func (h *fixture) entries(ctx context.Context) []*ent.AuditEntry {
 	h.Helper()
 	rows, err := h.db.Ent.AuditEntry.Query().All(viewer.With(ctx, viewer.System(uuid.Nil)))
 	h.must(err)
@@ -184,14 +184,14 @@ func (h *house) entries(ctx context.Context) []*ent.AuditEntry {
 	return out
 }
 
-func TestStatementsRunAndAreWrittenDown(t *testing.T) {
+func TestStatementsAreRunAndAudited(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, scope := h.person("ada")
 	database, login := h.script(shop)
 	row := h.connector(ctx, "Shop", h.collection(ctx, "Open"), database, login, map[string]any{"excludeTables": []any{"secrets"}})
 	agent, run := uuid.New(), uuid.New()
-	answer, err := h.databases.Query(ctx, scope, attached.Question{SQL: "select name from customers order by 1", Agent: agent, Run: run})
+	answer, err := h.databases.Query(ctx, scope, attached.Statement{SQL: "select name from customers order by 1", Agent: agent, Run: run})
 	if err != nil || len(answer.Values) != 2 || answer.Values[0][0] != "Ada" || answer.Database.Name != "Shop" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
@@ -199,7 +199,7 @@ func TestStatementsRunAndAreWrittenDown(t *testing.T) {
 		"delete from customers": "Refused: ", "select * from secrets": "not among those", "select nme from customers": "The database says: column \"nme\" does not exist",
 		strings.Repeat("select 1 + ", 500) + "oops": "The database says",
 	} {
-		_, err := h.databases.Query(ctx, scope, attached.Question{SQL: sql})
+		_, err := h.databases.Query(ctx, scope, attached.Statement{SQL: sql})
 		if e := apierr.From(err); e.Code != apierr.InvalidRequest || !strings.Contains(e.Message, part) && len(sql) < 100 {
 			t.Errorf("%.50s: %v", sql, err)
 		}
@@ -226,17 +226,17 @@ func TestStatementsRunAndAreWrittenDown(t *testing.T) {
 	if byOutcome["answered"] != 1 || byOutcome["refused"]+byOutcome["failed"] != 4 || byOutcome["refused"] < 2 {
 		t.Errorf("entries: %v", byOutcome)
 	}
-	// A database that cannot be reached says nothing of where it is.
+	// The error of an unreachable database does not contain its address.
 	_, err = h.db.Ent.Connector.UpdateOneID(row.ID).SetConfig(map[string]any{"host": "secret.internal", "database": "x"}).Save(ctx)
 	h.must(err)
-	if _, err := h.databases.Query(ctx, scope, attached.Question{SQL: "select 1"}); apierr.From(err).Code != apierr.Unavailable || strings.Contains(err.Error(), "internal") {
+	if _, err := h.databases.Query(ctx, scope, attached.Statement{SQL: "select 1"}); apierr.From(err).Code != apierr.Unavailable || strings.Contains(err.Error(), "internal") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDatabasesAreReachedByTheirCollections(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, all := h.person("ada")
 	eve, foreign := h.person("eve")
 	database, login := h.script(shop)
@@ -248,7 +248,7 @@ func TestDatabasesAreReachedByTheirCollections(t *testing.T) {
 	none, err := all.Narrow()
 	h.must(err)
 	ask := func(ctx context.Context, scope viewer.Scope, name string) error {
-		_, err := h.databases.Query(ctx, scope, attached.Question{Database: name, SQL: "select 1"})
+		_, err := h.databases.Query(ctx, scope, attached.Statement{Database: name, SQL: "select 1"})
 		return err
 	}
 	for name, c := range map[string]struct {
@@ -292,23 +292,23 @@ func TestDatabasesAreReachedByTheirCollections(t *testing.T) {
 	if _, err := h.databases.Table(ada, some, "Payroll", "orders"); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("a table out of reach: %v", err)
 	}
-	// What is disabled or deleted is there for nobody.
+	// Disabled and deleted connectors have no database.
 	h.must(h.db.Ent.Connector.UpdateOneID(hidden.ID).SetEnabled(false).Exec(ada))
 	if err := ask(ada, all, "Payroll"); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("a disabled one: %v", err)
 	}
 }
 
-func TestTablesAreFoundAndTold(t *testing.T) {
+func TestTablesAreFoundAndDescribed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, scope := h.person("ada")
 	if _, err := h.databases.Search(ctx, scope, "", "orders", 5); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("without a database: %v", err)
 	}
 	database, login := h.script(shop)
 	row := h.connector(ctx, "Shop", h.collection(ctx, "Open"), database, login, map[string]any{"sampleRows": true})
-	first := func(query string) attached.Found {
+	first := func(query string) attached.Match {
 		t.Helper()
 		found, err := h.databases.Search(ctx, scope, "", query, 3)
 		h.must(err)
@@ -340,7 +340,7 @@ func TestTablesAreFoundAndTold(t *testing.T) {
 	if _, err := h.databases.Table(ctx, scope, "shop", "order"); apierr.From(err).Code != apierr.CodeNotFound || !strings.Contains(err.Error(), "public.orders") {
 		t.Errorf("nearly a table: %v", err)
 	}
-	// A sync is seen at once.
+	// A sync takes effect at once.
 	h.sync(ctx, row, []connectors.Table{{Schema: "public", Name: "penguins", Rows: -1}})
 	if f := first("penguin"); f.Table.Name != "penguins" {
 		t.Errorf("%+v", f)
@@ -350,11 +350,12 @@ func TestTablesAreFoundAndTold(t *testing.T) {
 	}
 }
 
-// How many of the tables that a question needs are among the first eight, over
-// the five sample databases at once, where these are at hand.
+// TestSearchFindsTheTablesOfQuestions measures how many of the tables that a
+// question needs are among the first eight, over the sample databases that are
+// available.
 func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, scope := h.person("ada")
 	folder := filepath.Join("..", "..", "..", "shared", "databases")
 	collection := h.collection(ctx, "Open")

@@ -17,38 +17,38 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// ErrFenced says that the job which writes is not held any more.
-var ErrFenced = errors.New("the sync job is held no longer")
+// ErrFenced says that another attempt holds the job that writes a schema.
+var ErrFenced = errors.New("the sync job is not held any more")
 
-// Fence names the attempt at a sync job under which a schema is written.
+// Fence is the attempt at a sync job that writes a schema.
 type Fence struct {
 	Job     uuid.UUID
 	Attempt int
 }
 
-// Counts say what a schema sync found.
+// Counts are the results of a schema sync in tables.
 type Counts struct{ Added, Modified, Deleted, Unchanged int }
 
-// Catalog keeps the schemas of attached databases. It is safe for concurrent use.
+// Catalog stores the schemas of attached databases. It is safe for concurrent use.
 type Catalog struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
 }
 
-// NewCatalog makes a Catalog on the application's pool (internal/store).
+// NewCatalog returns a Catalog that uses the application's pool.
 func NewCatalog(pool *pgxpool.Pool, now func() time.Time) *Catalog {
 	return &Catalog{pool: pool, now: now}
 }
 
 type tableKey struct{ schema, name string }
 
-// Replace makes the tables of a connector's database those given, in one
-// transaction, and counts the differences. A table whose rows alone were counted
-// anew is unchanged. The errors are ErrFenced and those of the database.
+// Replace stores the tables of a connector's database in the place of the old ones
+// and counts the differences. A table whose row estimate alone has changed counts
+// as unchanged. The error may be ErrFenced.
 func (c *Catalog) Replace(ctx context.Context, scope viewer.Scope, f Fence, connector uuid.UUID, tables []connectors.Table) (Counts, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
-		return Counts{}, fmt.Errorf("keep a schema: %w", err)
+		return Counts{}, fmt.Errorf("store a schema: %w", err)
 	}
 	var counts Counts
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) (err error) {
@@ -56,7 +56,7 @@ func (c *Catalog) Replace(ctx context.Context, scope viewer.Scope, f Fence, conn
 		return err
 	})
 	if err != nil {
-		return Counts{}, fmt.Errorf("keep a schema: %w", err)
+		return Counts{}, fmt.Errorf("store a schema: %w", err)
 	}
 	return counts, nil
 }
@@ -70,12 +70,12 @@ func (c *Catalog) replace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, f
 		return counts, ErrFenced
 	}
 	if err != nil {
-		return counts, fmt.Errorf("look at the job: %w", err)
+		return counts, fmt.Errorf("read the job: %w", err)
 	}
 	now := c.now()
 	if _, err := tx.Exec(ctx, `insert into database_schemas as s (workspace_id, connector_id, synced_at) values ($1, $2, $3)
 		on conflict (connector_id) do update set synced_at = excluded.synced_at, revision = s.revision + 1`, workspace, connector, now); err != nil {
-		return counts, fmt.Errorf("note the sync: %w", err)
+		return counts, fmt.Errorf("record the sync: %w", err)
 	}
 	known, err := digests(ctx, tx, connector)
 	if err != nil {
@@ -88,14 +88,14 @@ func (c *Catalog) replace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, f
 		if err != nil {
 			return counts, err
 		}
-		was, there := known[key]
+		old, exists := known[key]
 		delete(known, key)
 		switch {
-		case there && bytes.Equal(was, row.digest):
+		case exists && bytes.Equal(old, row.digest):
 			counts.Unchanged++
 			batch.Queue("update database_tables set row_estimate = $4 where connector_id = $1 and schema_name = $2 and name = $3 and row_estimate <> $4", connector, t.Schema, t.Name, t.Rows)
 			continue
-		case there:
+		case exists:
 			counts.Modified++
 		default:
 			counts.Added++
@@ -134,18 +134,19 @@ func digests(ctx context.Context, tx pgx.Tx, connector uuid.UUID) (map[tableKey]
 	return known, nil
 }
 
-type encoded struct{ columns, primary, foreign, digest []byte }
+type encodedTable struct{ columns, primary, foreign, digest []byte }
 
-// encode writes a table's parts as JSON, and the digest of all but the rows.
-func encode(t connectors.Table) (out encoded, err error) {
+// encode returns the parts of a table as JSON, and a digest that leaves out the row
+// estimate.
+func encode(t connectors.Table) (out encodedTable, err error) {
 	for _, part := range []struct {
 		value any
 		into  *[]byte
-	}{{filled(t.Columns), &out.columns}, {filled(t.PrimaryKey), &out.primary}, {filled(t.ForeignKeys), &out.foreign}} {
+	}{{nonNil(t.Columns), &out.columns}, {nonNil(t.PrimaryKey), &out.primary}, {nonNil(t.ForeignKeys), &out.foreign}} {
 		if *part.into, err = json.Marshal(part.value); err != nil {
-			return out, fmt.Errorf("write a table as JSON: %w", err)
+			return out, fmt.Errorf("encode a table: %w", err)
 		}
-		// PostgreSQL's JSON cannot hold it, and no name of a table does.
+		// PostgreSQL's JSON cannot store NUL.
 		*part.into = bytes.ReplaceAll(*part.into, []byte(`\u0000`), nil)
 	}
 	sum := sha256.New()
@@ -157,15 +158,15 @@ func encode(t connectors.Table) (out encoded, err error) {
 	return out, nil
 }
 
-func filled[T any](list []T) []T {
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
 	return list
 }
 
-// revisions are the present ones of some connectors' schemas. One that was never
-// read has none.
+// revisions returns the revision of each connector's schema. A schema that was
+// never read has none.
 func (c *Catalog) revisions(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
 	rows, err := c.pool.Query(ctx, "select connector_id, revision from database_schemas where workspace_id = $1 and connector_id = any ($2)", workspace, ids)
 	if err != nil {
@@ -180,7 +181,7 @@ func (c *Catalog) revisions(ctx context.Context, workspace uuid.UUID, ids []uuid
 	return out, nil
 }
 
-// tables reads those of one connector, in the order of their names.
+// tables returns the tables of a connector in the order of their names.
 func (c *Catalog) tables(ctx context.Context, workspace, connector uuid.UUID) ([]connectors.Table, error) {
 	rows, err := c.pool.Query(ctx, `select schema_name, name, is_view, comment, row_estimate, columns, primary_key, foreign_keys from database_tables
 		where workspace_id = $1 and connector_id = $2 order by schema_name, name`, workspace, connector)

@@ -21,44 +21,44 @@ import (
 )
 
 const (
-	// atOnce is how many statements run at once at one database, of this process.
-	atOnce = 4
-	// maxKept is how many tables are kept in memory.
-	maxKept = 20_000
+	// maxStatements is the maximum number of concurrent statements for a database
+	// in this process.
+	maxStatements = 4
+	// maxCachedTables is the maximum number of cached tables.
+	maxCachedTables = 20_000
 )
 
-// Options of Databases. Those without a default are needed.
+// Options configure Databases. Fields without a default are required.
 type Options struct {
 	Ent      *ent.Client
 	Catalog  *Catalog
 	Kinds    *connectors.Registry
 	Secrets  *secret.Box
 	Analyzer *analysis.Analyzer
-	// Embed makes vectors of length one of texts, quickly; nil: tables are found
-	// by words alone.
+	// Embed returns unit vectors of texts. Without it, search uses words only.
 	Embed func(ctx context.Context, texts []string, query bool) ([][]float32, error)
-	Log   *slog.Logger     // nil: silent
-	Now   func() time.Time // nil: the system's clock
+	Log   *slog.Logger     // default: discard
+	Now   func() time.Time // default: time.Now
 }
 
-// Databases are those attached to a workspace. All that is asked is done for the
-// viewer in the context, within a scope: a database is reached by who reaches
-// its connector's collection. It is safe for concurrent use.
+// Databases are the databases attached to a workspace. Methods act for the viewer
+// in the context and within a scope: a viewer who can read a connector's collection
+// can query its database. It is safe for concurrent use.
 type Databases struct {
 	o Options
 
-	mu    sync.Mutex
-	kept  map[uuid.UUID]*schema
-	gates map[uuid.UUID]chan struct{}
+	mu      sync.Mutex
+	schemas map[uuid.UUID]*schema
+	slots   map[uuid.UUID]chan struct{}
 }
 
-// schema is a connector's catalogue in memory, as of a revision.
+// schema is the cached schema of a connector.
 type schema struct {
 	revision int64
 	tables   []*entry
 }
 
-// New makes Databases.
+// New returns the attached databases.
 func New(o Options) *Databases {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -66,21 +66,21 @@ func New(o Options) *Databases {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Databases{o: o, kept: map[uuid.UUID]*schema{}, gates: map[uuid.UUID]chan struct{}{}}
+	return &Databases{o: o, schemas: map[uuid.UUID]*schema{}, slots: map[uuid.UUID]chan struct{}{}}
 }
 
-// Database is an attached one as agents see it.
+// Database is an attached database.
 type Database struct {
 	ID   uuid.UUID
 	Name string // the connector's
 	Type string // the connector's kind
-	// Known says that its schema was read.
-	Known bool
+	// HasSchema reports whether a schema sync has run.
+	HasSchema bool
 
 	row *ent.Connector
 }
 
-// List returns the databases within a scope, by name.
+// List returns the databases within a scope in the order of their names.
 func (d *Databases) List(ctx context.Context, scope viewer.Scope) ([]Database, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
@@ -104,68 +104,68 @@ func (d *Databases) List(ctx context.Context, scope viewer.Scope) ([]Database, e
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	known, err := d.o.Catalog.revisions(ctx, workspace, ids)
+	revisions, err := d.o.Catalog.revisions(ctx, workspace, ids)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Database, len(rows))
 	for i, row := range rows {
-		out[i] = Database{ID: row.ID, Name: row.Name, Type: row.Type, Known: known[row.ID] > 0, row: row}
+		out[i] = Database{ID: row.ID, Name: row.Name, Type: row.Type, HasSchema: revisions[row.ID] > 0, row: row}
 	}
 	return out, nil
 }
 
-// noDatabase is said where there is nothing to ask.
-func noDatabase() error {
+// errNoDatabase returns the error for a scope without a database.
+func errNoDatabase() error {
 	return apierr.New(apierr.CodeNotFound, "No database is attached for this agent, so there is nothing to query. Say so.")
 }
 
-// find is the database of a name or id; without one, the only one there is.
+// find returns the database with a name or id. An empty name finds the only one.
 func (d *Databases) find(ctx context.Context, scope viewer.Scope, name string) (Database, error) {
 	all, err := d.List(ctx, scope)
 	if err != nil {
 		return Database{}, err
 	}
 	if len(all) == 0 {
-		return Database{}, noDatabase()
+		return Database{}, errNoDatabase()
 	}
 	name = strings.TrimSpace(name)
 	if name == "" {
 		if len(all) == 1 {
 			return all[0], nil
 		}
-		return Database{}, apierr.Invalid("database", "is needed, since several are attached: "+named(all))
+		return Database{}, apierr.Invalid("database", "is needed, since several are attached: "+nameList(all))
 	}
-	var fitting []Database
-	for _, one := range all {
-		own, _ := one.row.Config["database"].(string)
-		if strings.EqualFold(one.Name, name) || one.ID.String() == strings.ToLower(name) || strings.EqualFold(own, name) {
-			fitting = append(fitting, one)
+	var matches []Database
+	for _, db := range all {
+		own, _ := db.row.Config["database"].(string)
+		if strings.EqualFold(db.Name, name) || db.ID.String() == strings.ToLower(name) || strings.EqualFold(own, name) {
+			matches = append(matches, db)
 		}
 	}
-	switch len(fitting) {
+	switch len(matches) {
 	case 0:
-		return Database{}, apierr.New(apierr.CodeNotFound, "There is no such database for this agent. There are: "+named(all))
+		return Database{}, apierr.New(apierr.CodeNotFound, "There is no such database for this agent. There are: "+nameList(all))
 	case 1:
-		return fitting[0], nil
+		return matches[0], nil
 	default:
-		return Database{}, apierr.Invalid("database", "fits several; name one by its id: "+named(fitting))
+		return Database{}, apierr.Invalid("database", "fits several; name one by its id: "+nameList(matches))
 	}
 }
 
-func named(all []Database) string {
-	const most = 30
-	names := make([]string, 0, min(len(all), most))
-	for _, one := range all[:min(len(all), most)] {
-		names = append(names, fmt.Sprintf("%q (%s)", one.Name, one.ID))
+func nameList(all []Database) string {
+	const limit = 30
+	names := make([]string, 0, min(len(all), limit))
+	for _, db := range all[:min(len(all), limit)] {
+		names = append(names, fmt.Sprintf("%q (%s)", db.Name, db.ID))
 	}
 	return strings.Join(names, ", ")
 }
 
-// open attaches the database of a connector.
+// open connects to the database of a connector.
 func (d *Databases) open(ctx context.Context, row *ent.Connector) (connectors.Database, connectors.Kind, map[string]string, error) {
-	kind, known := d.o.Kinds.Lookup(row.Type)
-	if !known || !kind.AttachesDatabase() {
+	kind, ok := d.o.Kinds.Lookup(row.Type)
+	if !ok || !kind.AttachesDatabase() {
 		return nil, kind, nil, connectors.Fatal(fmt.Errorf("connectors of the type %q attach no database", row.Type))
 	}
 	settings, err := credential.NewVault(d.o.Secrets).Settings(row)
@@ -179,46 +179,46 @@ func (d *Databases) open(ctx context.Context, row *ent.Connector) (connectors.Da
 	return database, kind, settings.Credentials, nil
 }
 
-// gate lets a few statements at a time to a database.
-func (d *Databases) gate(ctx context.Context, id uuid.UUID) (leave func(), err error) {
+// acquireSlot waits until a further statement may run at a database.
+func (d *Databases) acquireSlot(ctx context.Context, id uuid.UUID) (release func(), err error) {
 	d.mu.Lock()
-	gate := d.gates[id]
-	if gate == nil {
-		gate = make(chan struct{}, atOnce)
-		d.gates[id] = gate
+	slots := d.slots[id]
+	if slots == nil {
+		slots = make(chan struct{}, maxStatements)
+		d.slots[id] = slots
 	}
 	d.mu.Unlock()
 	select {
-	case gate <- struct{}{}:
-		return func() { <-gate }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// failed is what an agent is told of an error that is not about its statement.
-// What exactly is wrong is for those who may see the connector's settings.
-func (d *Databases) failed(ctx context.Context, one Database, kind connectors.Kind, credentials map[string]string, err error) error {
+// queryError returns the error for an agent whose query failed for a reason that is
+// not its statement. Details are logged: agents may not see a connector's settings.
+func (d *Databases) queryError(ctx context.Context, db Database, kind connectors.Kind, credentials map[string]string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	d.o.Log.WarnContext(ctx, "an attached database could not be asked", slog.String("connector", one.ID.String()), slog.String("error", kind.Redact(err.Error(), credentials)))
-	message := "The database " + fmt.Sprintf("%q", one.Name) + " cannot be reached at the moment; try again later."
+	d.o.Log.WarnContext(ctx, "attached database query failed", slog.String("connector", db.ID.String()), slog.String("error", kind.Redact(err.Error(), credentials)))
+	message := "The database " + fmt.Sprintf("%q", db.Name) + " cannot be reached at the moment; try again later."
 	if connectors.IsNeedsAuth(err) || connectors.IsFatal(err) {
-		message = "The database " + fmt.Sprintf("%q", one.Name) + " cannot be asked: its connector needs the attention of an administrator."
+		message = "The database " + fmt.Sprintf("%q", db.Name) + " cannot be asked: its connector needs the attention of an administrator."
 	}
 	return apierr.New(apierr.Unavailable, message)
 }
 
-// schemas are the catalogues of databases, read anew where they have changed.
-func (d *Databases) schemas(ctx context.Context, scope viewer.Scope, all []Database) ([]*schema, error) {
+// readSchemas returns the schemas of databases. It reads those that have changed.
+func (d *Databases) readSchemas(ctx context.Context, scope viewer.Scope, all []Database) ([]*schema, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
 		return nil, fmt.Errorf("read schemas: %w", err)
 	}
 	ids := make([]uuid.UUID, len(all))
-	for i, one := range all {
-		ids[i] = one.ID
+	for i, db := range all {
+		ids[i] = db.ID
 	}
 	revisions, err := d.o.Catalog.revisions(ctx, workspace, ids)
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *Databases) schemas(ctx context.Context, scope viewer.Scope, all []Datab
 			continue
 		}
 		d.mu.Lock()
-		out[i] = d.kept[id]
+		out[i] = d.schemas[id]
 		d.mu.Unlock()
 		if out[i] != nil && out[i].revision == revisions[id] {
 			continue
@@ -241,30 +241,30 @@ func (d *Databases) schemas(ctx context.Context, scope viewer.Scope, all []Datab
 			return nil, err
 		}
 		out[i] = &schema{revision: revisions[id], tables: d.entries(ctx, all[i], tables)}
-		d.keep(id, out[i])
+		d.cache(id, out[i])
 	}
 	return out, nil
 }
 
-// keep remembers a schema, in the place of others where they are too many.
-func (d *Databases) keep(id uuid.UUID, s *schema) {
+// cache stores a schema and evicts others if there are too many.
+func (d *Databases) cache(id uuid.UUID, s *schema) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	total := len(s.tables)
-	for other, kept := range d.kept {
+	for other, cached := range d.schemas {
 		if other == id {
 			continue
 		}
-		if total += len(kept.tables); total > maxKept {
-			delete(d.kept, other)
-			total -= len(kept.tables)
+		if total += len(cached.tables); total > maxCachedTables {
+			delete(d.schemas, other)
+			total -= len(cached.tables)
 		}
 	}
-	d.kept[id] = s
+	d.schemas[id] = s
 }
 
-// sameName reports whether a table is the one that a text names: its name, or
-// schema and name, quoted or not, whatever the case.
+// sameName reports whether text names the table, with or without the schema and
+// quotes, in any case.
 func sameName(t *connectors.Table, text string) bool {
 	text = strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "").Replace(strings.TrimSpace(text))
 	return strings.EqualFold(t.Name, text) || strings.EqualFold(t.Schema+"."+t.Name, text)

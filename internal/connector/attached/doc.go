@@ -1,7 +1,7 @@
-// Package attached is what agents know of attached databases and how they ask
-// them: the catalogue of tables that schema syncs keep, the search in it, and
-// statements that are run at the database and written down.
+// Package attached lets agents query attached databases. It stores the catalog of
+// tables that schema syncs read, searches it, and runs statements, which it records
+// in the audit log.
 //
 // Allowed imports: ent, pgx, connectors, internal/audit, internal/secret,
-// internal/analysis, internal/viewer, internal/apierr.
+// internal/analysis, internal/safetext, internal/viewer, internal/apierr.
 package attached

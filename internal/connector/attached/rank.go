@@ -13,26 +13,28 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// How a table is ranked: a word counts by where it stands and by how few tables
-// have it. The figures are not fitted to anything; docs/databases.md has what
-// they come to on the questions of five sample databases.
+// Weights of a table's score. A term counts by the field that contains it and by
+// its idf. The values are not fitted to data; docs/databases.md has their results
+// on five sample databases.
 const (
 	weightName    = 3.0
 	weightColumn  = 1.5
 	weightComment = 1.0
-	// weightPart is what a word counts that is only a part of another one, as in
-	// sbcustomer; shortestPart is how long it has to be.
-	weightPart   = 0.6
-	shortestPart = 4
-	// weightMeaning is how much the likeness of meaning counts against the words.
-	weightMeaning = 0.6
-	// weightNeighbour is what a table gets of the score of one that it is joined to.
-	weightNeighbour = 0.25
-	// maxColumnsEmbedded is how many columns the vector of a table is made of.
+	// weightPart is the weight of a term that is part of a longer word, as in
+	// sbcustomer; minPartLength is the minimum length of such a term.
+	weightPart    = 0.6
+	minPartLength = 4
+	// weightSimilarity is the weight of the vectors' similarity relative to the
+	// best score by words.
+	weightSimilarity = 0.6
+	// weightJoined is the share of its score that a table passes on to tables that
+	// it is joined with.
+	weightJoined = 0.25
+	// maxColumnsEmbedded is the maximum number of columns in the embedded text.
 	maxColumnsEmbedded = 60
 )
 
-// entry is a table as it is searched.
+// entry is a table prepared for search.
 type entry struct {
 	database Database
 	table    *connectors.Table
@@ -42,18 +44,18 @@ type entry struct {
 	vector   []float32
 }
 
-// Found is a table that a search found.
-type Found struct {
+// Match is a table that a search found.
+type Match struct {
 	Database Database
 	Table    *connectors.Table
-	// Columns are the names of those that the search's words are in.
+	// Columns are the names of the columns that match the query.
 	Columns []string
-	// Joins are the foreign keys of the table and those that point at it.
+	// Joins are the foreign keys of the table and those that reference it.
 	Joins []Join
 	Score float64
 }
 
-// Join says by which columns two tables of a database are joined.
+// Join is a foreign key between two tables of a database.
 type Join struct {
 	Schema, Table      string
 	Columns            []string
@@ -61,14 +63,14 @@ type Join struct {
 	References         []string
 }
 
-// entries prepares tables for searches.
-func (d *Databases) entries(ctx context.Context, one Database, tables []connectors.Table) []*entry {
+// entries prepares tables for search.
+func (d *Databases) entries(ctx context.Context, db Database, tables []connectors.Table) []*entry {
 	out := make([]*entry, len(tables))
 	texts := make([]string, len(tables))
 	for i := range tables {
 		t := &tables[i]
-		e := &entry{database: one, table: t, name: d.terms(t.Name), comment: d.terms(t.Comment)}
-		text := words(t.Name) + ". " + t.Comment + "."
+		e := &entry{database: db, table: t, name: d.terms(t.Name), comment: d.terms(t.Comment)}
+		text := spaced(t.Name) + ". " + t.Comment + "."
 		for at, c := range t.Columns {
 			e.columns = append(e.columns, d.terms(c.Name))
 			for term := range d.terms(c.Comment) {
@@ -80,7 +82,7 @@ func (d *Databases) entries(ctx context.Context, one Database, tables []connecto
 				}
 			}
 			if at < maxColumnsEmbedded {
-				text += " " + words(c.Name)
+				text += " " + spaced(c.Name)
 			}
 		}
 		out[i], texts[i] = e, text
@@ -90,7 +92,7 @@ func (d *Databases) entries(ctx context.Context, one Database, tables []connecto
 	}
 	vectors, err := d.o.Embed(ctx, texts, false)
 	if err != nil || len(vectors) != len(texts) {
-		d.o.Log.WarnContext(ctx, "the tables of a database are found by words alone", slog.String("connector", one.ID.String()), slog.Any("error", err))
+		d.o.Log.WarnContext(ctx, "embedding tables failed, search uses words only", slog.String("connector", db.ID.String()), slog.Any("error", err))
 		return out
 	}
 	for i := range out {
@@ -99,8 +101,8 @@ func (d *Databases) entries(ctx context.Context, one Database, tables []connecto
 	return out
 }
 
-// words is an identifier as one would say it.
-func words(name string) string {
+// spaced splits an identifier into words.
+func spaced(name string) string {
 	return strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name)
 }
 
@@ -112,26 +114,26 @@ func (d *Databases) terms(text string) map[string]bool {
 	return out
 }
 
-// Search finds tables of the databases within a scope by what they are about.
-func (d *Databases) Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]Found, error) {
+// Search returns the best tables of the databases within a scope for a query.
+func (d *Databases) Search(ctx context.Context, scope viewer.Scope, database, query string, limit int) ([]Match, error) {
 	all, err := d.List(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, noDatabase()
+		return nil, errNoDatabase()
 	}
 	if strings.TrimSpace(database) != "" {
-		one, err := d.find(ctx, scope, database)
+		db, err := d.find(ctx, scope, database)
 		if err != nil {
 			return nil, err
 		}
-		all = []Database{one}
+		all = []Database{db}
 	}
-	if !slices.ContainsFunc(all, func(one Database) bool { return one.Known }) {
+	if !slices.ContainsFunc(all, func(db Database) bool { return db.HasSchema }) {
 		return nil, apierr.New(apierr.CodeNotFound, "The schema of the attached database was not read yet; a schema sync has to run first.")
 	}
-	schemas, err := d.schemas(ctx, scope, all)
+	schemas, err := d.readSchemas(ctx, scope, all)
 	if err != nil {
 		return nil, err
 	}
@@ -155,30 +157,31 @@ func (d *Databases) Search(ctx context.Context, scope viewer.Scope, database, qu
 			return 0
 		}
 	})
-	out := []Found{}
+	out := []Match{}
 	for _, i := range order[:min(len(order), limit)] {
 		if scores[i] <= 0 {
 			break
 		}
 		e := entries[i]
-		found := Found{Database: e.database, Table: e.table, Joins: joins(entries, e), Score: scores[i]}
+		m := Match{Database: e.database, Table: e.table, Joins: joins(entries, e), Score: scores[i]}
 		for at, own := range e.columns {
-			if slices.ContainsFunc(terms, func(term string) bool { return strength(own, term) > 0 }) {
-				found.Columns = append(found.Columns, e.table.Columns[at].Name)
+			if slices.ContainsFunc(terms, func(term string) bool { return matchWeight(own, term) > 0 }) {
+				m.Columns = append(m.Columns, e.table.Columns[at].Name)
 			}
 		}
-		out = append(out, found)
+		out = append(out, m)
 	}
 	return out, nil
 }
 
-// strength is how well a word stands among others: whole, or as a part of one.
-func strength(among map[string]bool, term string) float64 {
-	if among[term] {
+// matchWeight returns 1 if term is one of the words, weightPart if it is part of
+// one, and else 0.
+func matchWeight(words map[string]bool, term string) float64 {
+	if words[term] {
 		return 1
 	}
-	if len(term) >= shortestPart {
-		for own := range among {
+	if len(term) >= minPartLength {
+		for own := range words {
 			if strings.Contains(own, term) {
 				return weightPart
 			}
@@ -187,32 +190,32 @@ func strength(among map[string]bool, term string) float64 {
 	return 0
 }
 
-// scores ranks entries for the terms of a query.
+// scores returns the score of each entry for a query.
 func (d *Databases) scores(ctx context.Context, entries []*entry, query string, terms []string) []float64 {
 	own := make([]float64, len(entries))
 	for _, term := range terms {
-		points := make([]float64, len(entries))
-		have := 0
+		weights := make([]float64, len(entries))
+		df := 0
 		for i, e := range entries {
-			best := weightName * strength(e.name, term)
+			weight := weightName * matchWeight(e.name, term)
 			columns := 0.0
 			for _, column := range e.columns {
-				columns += strength(column, term)
+				columns += matchWeight(column, term)
 			}
-			// Many columns with a word say little more than one.
-			best += weightColumn * math.Min(1+math.Log1p(math.Max(columns-1, 0))/2, columns)
-			best += weightComment * strength(e.comment, term)
-			if points[i] = best; best > 0 {
-				have++
+			// Several matching columns count little more than one.
+			weight += weightColumn * math.Min(1+math.Log1p(math.Max(columns-1, 0))/2, columns)
+			weight += weightComment * matchWeight(e.comment, term)
+			if weights[i] = weight; weight > 0 {
+				df++
 			}
 		}
-		rare := math.Log(1 + (float64(len(entries))-float64(have)+0.5)/(float64(have)+0.5))
+		idf := math.Log(1 + (float64(len(entries))-float64(df)+0.5)/(float64(df)+0.5))
 		for i := range own {
-			own[i] += points[i] * (0.3 + rare)
+			own[i] += weights[i] * (0.3 + idf)
 		}
 	}
 	best := slices.Max(append(slices.Clone(own), 0))
-	d.addMeaning(ctx, entries, query, own, best)
+	d.addSimilarity(ctx, entries, query, own, best)
 	out := slices.Clone(own)
 	at := make(map[[3]string]int, len(entries))
 	for i, e := range entries {
@@ -224,57 +227,57 @@ func (d *Databases) scores(ctx context.Context, entries []*entry, query string, 
 			if !ok || other == i {
 				continue
 			}
-			out[i] = math.Max(out[i], own[i]+weightNeighbour*own[other])
-			out[other] = math.Max(out[other], own[other]+weightNeighbour*own[i])
+			out[i] = math.Max(out[i], own[i]+weightJoined*own[other])
+			out[other] = math.Max(out[other], own[other]+weightJoined*own[i])
 		}
 	}
 	return out
 }
 
-// addMeaning adds what the likeness of the vectors says, in the measure of the
-// best score by words.
-func (d *Databases) addMeaning(ctx context.Context, entries []*entry, query string, own []float64, best float64) {
+// addSimilarity adds the similarity of the vectors to the scores by words, of which
+// best is the highest.
+func (d *Databases) addSimilarity(ctx context.Context, entries []*entry, query string, own []float64, best float64) {
 	if d.o.Embed == nil {
 		return
 	}
 	vectors, err := d.o.Embed(ctx, []string{query}, true)
 	if err != nil || len(vectors) != 1 {
-		return // words have to do
+		return // the scores by words are sufficient
 	}
-	likeness := make([]float64, len(entries))
-	mean, most := 0.0, 0.0
+	similarity := make([]float64, len(entries))
+	mean, highest := 0.0, 0.0
 	for i, e := range entries {
 		if len(e.vector) != len(vectors[0]) {
 			continue
 		}
 		for at, x := range vectors[0] {
-			likeness[i] += float64(x) * float64(e.vector[at])
+			similarity[i] += float64(x) * float64(e.vector[at])
 		}
-		mean += likeness[i] / float64(len(entries))
-		most = math.Max(most, likeness[i])
+		mean += similarity[i] / float64(len(entries))
+		highest = math.Max(highest, similarity[i])
 	}
-	if most <= mean {
+	if highest <= mean {
 		return
 	}
 	if best == 0 {
 		best = 1
 	}
 	for i := range own {
-		own[i] += weightMeaning * best * math.Max(0, (likeness[i]-mean)/(most-mean))
+		own[i] += weightSimilarity * best * math.Max(0, (similarity[i]-mean)/(highest-mean))
 	}
 }
 
-// joins are the foreign keys of a table, and of others that point at it.
+// joins returns the foreign keys of a table and those that reference it.
 func joins(entries []*entry, e *entry) []Join {
-	const most = 40
+	const limit = 40
 	var out []Join
 	for _, other := range entries {
 		if other.database.ID != e.database.ID {
 			continue
 		}
 		for _, key := range other.table.ForeignKeys {
-			points := key.Schema == e.table.Schema && key.Table == e.table.Name
-			if (other == e || points) && len(out) < most {
+			references := key.Schema == e.table.Schema && key.Table == e.table.Name
+			if (other == e || references) && len(out) < limit {
 				out = append(out, Join{other.table.Schema, other.table.Name, key.Columns, key.Schema, key.Table, key.References})
 			}
 		}
@@ -282,58 +285,58 @@ func joins(entries []*entry, e *entry) []Join {
 	return out
 }
 
-// Detail is a table with all that is known of it.
-type Detail struct {
-	Found
-	// Samples are some rows; nil where the connector shows none.
+// TableDetail is a table with sample rows.
+type TableDetail struct {
+	Match
+	// Samples is nil if the connector allows none.
 	Samples *connectors.Rows
 }
 
-// Table is the one of a name, in one database or in all within the scope.
-func (d *Databases) Table(ctx context.Context, scope viewer.Scope, database, name string) (*Detail, error) {
+// Table returns the table with a name, in one database or in all within the scope.
+func (d *Databases) Table(ctx context.Context, scope viewer.Scope, database, name string) (*TableDetail, error) {
 	all, err := d.List(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, noDatabase()
+		return nil, errNoDatabase()
 	}
 	if strings.TrimSpace(database) != "" {
-		one, err := d.find(ctx, scope, database)
+		db, err := d.find(ctx, scope, database)
 		if err != nil {
 			return nil, err
 		}
-		all = []Database{one}
+		all = []Database{db}
 	}
-	schemas, err := d.schemas(ctx, scope, all)
+	schemas, err := d.readSchemas(ctx, scope, all)
 	if err != nil {
 		return nil, err
 	}
-	var entries, fitting []*entry
+	var entries, matches []*entry
 	for _, s := range schemas {
 		entries = append(entries, s.tables...)
 	}
 	for _, e := range entries {
 		if sameName(e.table, name) {
-			fitting = append(fitting, e)
+			matches = append(matches, e)
 		}
 	}
-	switch len(fitting) {
+	switch len(matches) {
 	case 0:
-		return nil, d.missing(ctx, entries, name)
+		return nil, d.errNoTable(ctx, entries, name)
 	case 1:
-		e := fitting[0]
-		return &Detail{Found: Found{Database: e.database, Table: e.table, Joins: joins(entries, e)}, Samples: d.samples(ctx, e)}, nil
+		e := matches[0]
+		return &TableDetail{Match: Match{Database: e.database, Table: e.table, Joins: joins(entries, e)}, Samples: d.samples(ctx, e)}, nil
 	}
-	names := make([]string, 0, len(fitting))
-	for _, e := range fitting[:min(len(fitting), 20)] {
+	names := make([]string, 0, len(matches))
+	for _, e := range matches[:min(len(matches), 20)] {
 		names = append(names, fmt.Sprintf("%s.%s of %q", e.table.Schema, e.table.Name, e.database.Name))
 	}
 	return nil, apierr.Invalid("table", "fits several; name one with its schema, and its database: "+strings.Join(names, ", "))
 }
 
-// missing says which tables come nearest to a name that none has.
-func (d *Databases) missing(ctx context.Context, entries []*entry, name string) error {
+// errNoTable returns an error that suggests tables with similar names.
+func (d *Databases) errNoTable(ctx context.Context, entries []*entry, name string) error {
 	message := "There is no such table for this agent."
 	if len(entries) == 0 {
 		return apierr.New(apierr.CodeNotFound, message+" No schema was read yet; a schema sync has to run first.")
@@ -351,24 +354,23 @@ func (d *Databases) missing(ctx context.Context, entries []*entry, name string) 
 	return apierr.New(apierr.CodeNotFound, message+" The nearest are: "+strings.Join(near, ", ")+".")
 }
 
-// samples reads some rows, where the connector allows it; that they cannot be
-// read is no reason to keep the rest back.
+// samples returns some rows if the connector allows it. An error is ignored.
 func (d *Databases) samples(ctx context.Context, e *entry) *connectors.Rows {
-	const wanted = 3
+	const sampleRows = 3
 	if on, _ := e.database.row.Config["sampleRows"].(bool); !on {
 		return nil
 	}
-	leave, err := d.gate(ctx, e.database.ID)
+	release, err := d.acquireSlot(ctx, e.database.ID)
 	if err != nil {
 		return nil
 	}
-	defer leave()
+	defer release()
 	database, _, _, err := d.open(ctx, e.database.row)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = database.Close() }()
-	rows, err := database.Sample(ctx, e.table.Schema, e.table.Name, wanted)
+	rows, err := database.Sample(ctx, e.table.Schema, e.table.Name, sampleRows)
 	if err != nil {
 		return nil
 	}

@@ -45,17 +45,17 @@ func (source) Open(context.Context, connectors.Item) (io.ReadCloser, error) {
 func (source) Check(context.Context) error { return nil }
 func (source) Close() error                { return nil }
 
-// told is the body of a delivery of the kind "teller".
-type told struct {
+// notification is the body of a delivery of the kind "teller".
+type notification struct {
 	ID, Room         string
 	Items            []string
 	All, Permissions bool
 	Answer           string
 }
 
-// teller is a kind whose platform signs bodies, and names rooms.
-func teller() connectors.Kind {
-	read := func(body []byte) (t told, err error) {
+// testKind returns a kind whose platform signs bodies and names rooms.
+func testKind() connectors.Kind {
+	read := func(body []byte) (t notification, err error) {
 		if json.Unmarshal(body, &t) != nil {
 			return t, connectors.ErrDelivery
 		}
@@ -124,14 +124,14 @@ type fakeQueue struct{}
 
 func (fakeQueue) Enqueue(context.Context, queue.Task) error { return nil }
 
-// bus tells nobody.
+// bus drops all events.
 type bus struct{}
 
 func (bus) Publish(context.Context, syncjob.Event) error { return nil }
 func (bus) Subscribe(uuid.UUID) syncjob.Subscription     { return nil }
 func (bus) Listen(func(syncjob.Snapshot)) (untap func()) { return func() {} }
 
-type house struct {
+type fixture struct {
 	t     *testing.T
 	db    *store.DB
 	box   *secret.Box
@@ -141,16 +141,16 @@ type house struct {
 	work  *inbound.Dispatcher
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, clock: &clock{at: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}}
+	h := &fixture{t: t, clock: &clock{at: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}}
 	var err error
 	h.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 8)
 	h.must(err)
 	t.Cleanup(h.db.Close)
 	h.box, err = secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
 	h.must(err)
-	kinds, err := connectors.NewRegistry(teller())
+	kinds, err := connectors.NewRegistry(testKind())
 	h.must(err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	h.jobs = syncjob.New(h.db.Ent, fakeQueue{}, bus{}, h.clock.now, syncjob.WithLog(log))
@@ -161,15 +161,15 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) must(err error) {
+func (h *fixture) must(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// connector makes a workspace with a connector of the kind.
-func (h *house) connector(word string, rooms ...any) *ent.Connector {
+// connector creates a workspace with a connector of the kind.
+func (h *fixture) connector(word string, rooms ...any) *ent.Connector {
 	h.t.Helper()
 	system := viewer.With(h.t.Context(), viewer.System(uuid.Nil))
 	workspace, err := h.db.Ent.Workspace.Create().SetName("W").Save(system)
@@ -189,9 +189,8 @@ func (h *house) connector(word string, rooms ...any) *ent.Connector {
 	return row
 }
 
-// send delivers what a platform tells, signed with a secret; the code of the
-// refusal is "" for none.
-func (h *house) send(word string, to uuid.UUID, t told) (answer string, code apierr.Code) {
+// send delivers a notification, signed with a secret. The code is "" on success.
+func (h *fixture) send(word string, to uuid.UUID, t notification) (answer string, code apierr.Code) {
 	h.t.Helper()
 	body, err := json.Marshal(t)
 	h.must(err)
@@ -204,15 +203,15 @@ func (h *house) send(word string, to uuid.UUID, t told) (answer string, code api
 	return string(out), ""
 }
 
-func (h *house) accept(word string, to uuid.UUID, t told) {
+func (h *fixture) accept(word string, to uuid.UUID, t notification) {
 	h.t.Helper()
 	if _, code := h.send(word, to, t); code != "" {
 		h.t.Fatalf("%+v was refused: %s", t, code)
 	}
 }
 
-// dispatch lets enough time pass and starts what is due.
-func (h *house) dispatch() int {
+// dispatch lets deliveries become due and dispatches them.
+func (h *fixture) dispatch() int {
 	h.t.Helper()
 	h.clock.advance(10 * time.Second)
 	n, err := h.work.Dispatch(h.t.Context())
@@ -220,8 +219,8 @@ func (h *house) dispatch() int {
 	return n
 }
 
-// jobsOf are the jobs of a connector, the oldest first.
-func (h *house) jobsOf(row *ent.Connector) []*ent.SyncJob {
+// jobsOf returns the jobs of a connector, the oldest first.
+func (h *fixture) jobsOf(row *ent.Connector) []*ent.SyncJob {
 	h.t.Helper()
 	rows, err := h.db.Ent.SyncJob.Query().Where(entjob.ConnectorID(row.ID)).Order(ent.Asc(entjob.FieldCreatedAt)).
 		All(viewer.With(h.t.Context(), viewer.System(row.WorkspaceID)))
@@ -229,12 +228,12 @@ func (h *house) jobsOf(row *ent.Connector) []*ent.SyncJob {
 	return rows
 }
 
-func (h *house) finish(job *ent.SyncJob, status entjob.Status) {
+func (h *fixture) finish(job *ent.SyncJob, status entjob.Status) {
 	h.t.Helper()
 	h.must(h.db.Ent.SyncJob.UpdateOne(job).SetStatus(status).Exec(viewer.With(h.t.Context(), viewer.System(job.WorkspaceID))))
 }
 
-func (h *house) count(where string) (n int) {
+func (h *fixture) count(where string) (n int) {
 	h.t.Helper()
 	h.must(h.db.Pool.QueryRow(h.t.Context(), "select count(*) from inbound_events where "+where).Scan(&n))
 	return n

@@ -22,13 +22,13 @@ import (
 
 func TestADeliveryBecomesASyncOfJustWhatChanged(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word", "blue")
-	h.accept("word", row.ID, told{ID: "1", Items: []string{"a.md", "b.md"}})
-	h.accept("word", uuid.Nil, told{ID: "2", Room: "Blue", Items: []string{"b.md", "c.md"}})
-	h.accept("word", row.ID, told{ID: "2", Room: "blue", Items: []string{"not again"}})
-	h.accept("word", row.ID, told{ID: "3"})
-	if answer, code := h.send("word", row.ID, told{ID: "4", Answer: "pong"}); answer != "pong" || code != "" {
+	h.accept("word", row.ID, notification{ID: "1", Items: []string{"a.md", "b.md"}})
+	h.accept("word", uuid.Nil, notification{ID: "2", Room: "Blue", Items: []string{"b.md", "c.md"}})
+	h.accept("word", row.ID, notification{ID: "2", Room: "blue", Items: []string{"not again"}})
+	h.accept("word", row.ID, notification{ID: "3"})
+	if answer, code := h.send("word", row.ID, notification{ID: "4", Answer: "pong"}); answer != "pong" || code != "" {
 		t.Errorf("the challenge was answered %q %s", answer, code)
 	}
 	if n, err := h.work.Dispatch(t.Context()); n != 0 || err != nil {
@@ -43,15 +43,15 @@ func TestADeliveryBecomesASyncOfJustWhatChanged(t *testing.T) {
 	}
 }
 
-func TestAStormBecomesFewSyncs(t *testing.T) {
+func TestManyDeliveriesBecomeFewSyncs(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
 	var senders sync.WaitGroup
 	for s := range 4 {
 		senders.Go(func() {
 			for i := range 250 {
-				h.accept("word", row.ID, told{ID: fmt.Sprint(s, "/", i), Items: []string{fmt.Sprintf("%d.md", i%50)}})
+				h.accept("word", row.ID, notification{ID: fmt.Sprint(s, "/", i), Items: []string{fmt.Sprintf("%d.md", i%50)}})
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestAStormBecomesFewSyncs(t *testing.T) {
 	if n := h.dispatch(); n != 1 {
 		t.Fatalf("%d syncs", n)
 	}
-	h.accept("word", row.ID, told{ID: "later", Items: []string{"new.md"}})
+	h.accept("word", row.ID, notification{ID: "later", Items: []string{"new.md"}})
 	if n := h.dispatch(); n != 0 {
 		t.Errorf("%d syncs beside the open one", n)
 	}
@@ -81,9 +81,9 @@ func TestAStormBecomesFewSyncs(t *testing.T) {
 
 func TestNothingIsLostWhenASyncFails(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
-	h.accept("word", row.ID, told{ID: "1", Items: []string{"a.md"}})
+	h.accept("word", row.ID, notification{ID: "1", Items: []string{"a.md"}})
 	for try := range 3 {
 		if n := h.dispatch(); n != 1 {
 			t.Fatalf("try %d: %d syncs", try, n)
@@ -106,8 +106,8 @@ func TestNothingIsLostWhenASyncFails(t *testing.T) {
 	if n := h.count("done_at is null"); n != 0 {
 		t.Errorf("%d deliveries are not done", n)
 	}
-	// Known for a week, so that it is not taken again.
-	h.accept("word", row.ID, told{ID: "1", Items: []string{"a.md"}})
+	// Duplicates are recognized for a week.
+	h.accept("word", row.ID, notification{ID: "1", Items: []string{"a.md"}})
 	if n := h.dispatch(); n != 0 {
 		t.Errorf("%d syncs of a delivery that came again", n)
 	}
@@ -118,15 +118,15 @@ func TestNothingIsLostWhenASyncFails(t *testing.T) {
 	}
 }
 
-func TestWholeSourcesAndPermissions(t *testing.T) {
+func TestDeliveriesOfWholeSourcesAndPermissions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
 	many := make([]string, 2001)
 	for i := range many {
 		many[i] = fmt.Sprint(i)
 	}
-	for i, tell := range []told{
+	for i, tell := range []notification{
 		{All: true}, {Items: []string{"a", strings.Repeat("x", connectors.MaxIDBytes+1)}}, {Items: []string{""}}, {Items: many}, {All: true, Items: []string{"a"}},
 	} {
 		tell.ID = fmt.Sprint("whole", i)
@@ -140,7 +140,7 @@ func TestWholeSourcesAndPermissions(t *testing.T) {
 		}
 		h.finish(jobs[len(jobs)-1], entjob.StatusCompleted)
 	}
-	h.accept("word", row.ID, told{ID: "both", Items: []string{"a"}, Permissions: true})
+	h.accept("word", row.ID, notification{ID: "both", Items: []string{"a"}, Permissions: true})
 	for _, mode := range []entjob.Mode{entjob.ModeIncremental, entjob.ModePermissions} {
 		if n := h.dispatch(); n != 1 {
 			t.Fatalf("%d syncs", n)
@@ -153,25 +153,25 @@ func TestWholeSourcesAndPermissions(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoKnowsTheSecretIsHeard(t *testing.T) {
+func TestOnlySignedDeliveriesAreAccepted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	first, second, silent := h.connector("one", "shared"), h.connector("two", "shared", "own"), h.connector("", "shared")
 	for _, c := range []struct {
 		name, word string
 		to         uuid.UUID
-		tell       told
+		tell       notification
 		code       apierr.Code
 		rows       string
 		want       int
 	}{
-		{"a wrong secret", "none", first.ID, told{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
-		{"another connector's secret", "two", first.ID, told{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
-		{"a connector without a secret", "", silent.ID, told{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
-		{"an unknown connector", "one", uuid.New(), told{ID: "a", All: true}, apierr.CodeNotFound, "true", 0},
-		{"nobody's room", "one", uuid.Nil, told{ID: "a", Room: "red", All: true}, apierr.InvalidSignature, "true", 0},
-		{"one of those that share a room", "two", uuid.Nil, told{ID: "b", Room: "shared", All: true}, "", "connector_id = '" + second.ID.String() + "'", 1},
-		{"the other of them", "one", uuid.Nil, told{ID: "b", Room: "shared", All: true}, "", "connector_id = '" + first.ID.String() + "'", 1},
+		{"a wrong secret", "none", first.ID, notification{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
+		{"another connector's secret", "two", first.ID, notification{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
+		{"a connector without a secret", "", silent.ID, notification{ID: "a", All: true}, apierr.InvalidSignature, "true", 0},
+		{"an unknown connector", "one", uuid.New(), notification{ID: "a", All: true}, apierr.CodeNotFound, "true", 0},
+		{"nobody's room", "one", uuid.Nil, notification{ID: "a", Room: "red", All: true}, apierr.InvalidSignature, "true", 0},
+		{"one of those that share a room", "two", uuid.Nil, notification{ID: "b", Room: "shared", All: true}, "", "connector_id = '" + second.ID.String() + "'", 1},
+		{"the other of them", "one", uuid.Nil, notification{ID: "b", Room: "shared", All: true}, "", "connector_id = '" + first.ID.String() + "'", 1},
 	} {
 		_, code := h.send(c.word, c.to, c.tell)
 		if n := h.count(c.rows); code != c.code || n != c.want {
@@ -188,29 +188,29 @@ func TestOnlyWhoKnowsTheSecretIsHeard(t *testing.T) {
 	}
 }
 
-func TestAChallengeThatNamesNobodyIsTriedWithAllSecrets(t *testing.T) {
+func TestAChallengeWithoutAConnectorIsVerifiedWithAllSecrets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, word := range []string{"one", "two", "two", ""} {
 		h.connector(word)
 	}
-	if answer, code := h.send("two", uuid.Nil, told{Answer: "yes"}); code != "" || answer != "yes" {
+	if answer, code := h.send("two", uuid.Nil, notification{Answer: "yes"}); code != "" || answer != "yes" {
 		t.Errorf("a challenge: %q %q", answer, code)
 	}
-	// A connector made just now is known, since that is when platforms ask.
+	// A connector that was just created is known: platforms ask at that moment.
 	h.connector("three")
-	if answer, code := h.send("three", uuid.Nil, told{Answer: "yes"}); code != "" || answer != "yes" {
+	if answer, code := h.send("three", uuid.Nil, notification{Answer: "yes"}); code != "" || answer != "yes" {
 		t.Errorf("a challenge for a new connector: %q %q", answer, code)
 	}
 	for name, c := range map[string]struct {
 		word string
-		tell told
+		tell notification
 	}{
-		"a stranger's":          {"four", told{Answer: "yes"}},
-		"no secret":             {"", told{Answer: "yes"}},
-		"no challenge":          {"one", told{ID: "1", All: true}},
-		"a long one":            {"one", told{ID: strings.Repeat("x", 5000), Answer: "yes"}},
-		"one that names a room": {"one", told{Room: "red", Answer: "yes"}},
+		"a stranger's":          {"four", notification{Answer: "yes"}},
+		"no secret":             {"", notification{Answer: "yes"}},
+		"no challenge":          {"one", notification{ID: "1", All: true}},
+		"a long one":            {"one", notification{ID: strings.Repeat("x", 5000), Answer: "yes"}},
+		"one that names a room": {"one", notification{Room: "red", Answer: "yes"}},
 	} {
 		if _, code := h.send(c.word, uuid.Nil, c.tell); code != apierr.InvalidSignature {
 			t.Errorf("%s: %q", name, code)
@@ -221,37 +221,36 @@ func TestAChallengeThatNamesNobodyIsTriedWithAllSecrets(t *testing.T) {
 	}
 }
 
-// Platforms send a first delivery at the moment in which a hook is made.
-func TestWhatIsNewCountsAtOnce(t *testing.T) {
+func TestANewConnectorReceivesDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("old", "red")
-	h.accept("old", row.ID, told{ID: "1", All: true})
-	h.accept("second", h.connector("second", "blue").ID, told{ID: "1", All: true})
+	h.accept("old", row.ID, notification{ID: "1", All: true})
+	h.accept("second", h.connector("second", "blue").ID, notification{ID: "1", All: true})
 	third := h.connector("third", "red")
-	h.accept("third", uuid.Nil, told{ID: "2", Room: "red", All: true})
+	h.accept("third", uuid.Nil, notification{ID: "2", Room: "red", All: true})
 	if n := h.count("connector_id = '" + third.ID.String() + "'"); n != 1 {
 		t.Errorf("%d deliveries of the newest connector", n)
 	}
 	sealed, err := h.box.Seal([]byte(`{"hook":"new"}`), secret.AAD("connectors", row.ID.String()))
 	h.must(err)
 	h.must(h.db.Ent.Connector.UpdateOne(row).SetCredentials(sealed).Exec(viewer.With(t.Context(), viewer.System(row.WorkspaceID))))
-	h.accept("new", row.ID, told{ID: "3", All: true})
-	if _, code := h.send("old", row.ID, told{ID: "4", All: true}); code != apierr.InvalidSignature {
+	h.accept("new", row.ID, notification{ID: "3", All: true})
+	if _, code := h.send("old", row.ID, notification{ID: "4", All: true}); code != apierr.InvalidSignature {
 		t.Errorf("the old secret: %q", code)
 	}
 	h.must(h.db.Ent.Connector.DeleteOne(row).Exec(viewer.With(t.Context(), viewer.System(row.WorkspaceID))))
 	h.clock.advance(6 * time.Second)
-	if _, code := h.send("new", row.ID, told{ID: "5", All: true}); code != apierr.CodeNotFound {
+	if _, code := h.send("new", row.ID, notification{ID: "5", All: true}); code != apierr.CodeNotFound {
 		t.Errorf("a connector that is gone: %q", code)
 	}
 }
 
 func TestAnOldDeliveryIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
-	body, err := json.Marshal(told{ID: "1", All: true})
+	body, err := json.Marshal(notification{ID: "1", All: true})
 	h.must(err)
 	at := h.clock.now().Unix()
 	header := http.Header{"X-At": {fmt.Sprint(at)}, "X-Signature": {sign("word", at, body)}}
@@ -263,11 +262,11 @@ func TestAnOldDeliveryIsRefused(t *testing.T) {
 
 func TestADisabledConnectorWaits(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
 	inside := viewer.With(t.Context(), viewer.System(row.WorkspaceID))
 	h.must(h.db.Ent.Connector.UpdateOne(row).SetEnabled(false).Exec(inside))
-	h.accept("word", row.ID, told{ID: "1", Items: []string{"a"}})
+	h.accept("word", row.ID, notification{ID: "1", Items: []string{"a"}})
 	if n := h.dispatch(); n != 0 {
 		t.Errorf("%d syncs of a disabled connector", n)
 	}
@@ -277,25 +276,25 @@ func TestADisabledConnectorWaits(t *testing.T) {
 	}
 }
 
-func TestARunningJobTakesWhatComes(t *testing.T) {
+func TestARunningJobProcessesNewDeliveries(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	row := h.connector("word")
 	job, err := h.jobs.Start(viewer.With(t.Context(), viewer.System(row.WorkspaceID)), row.ID, syncjob.StartOptions{})
 	h.must(err)
-	h.accept("word", row.ID, told{ID: "1", Items: []string{"a", "b"}})
-	h.accept("word", row.ID, told{ID: "2", All: true})
+	h.accept("word", row.ID, notification{ID: "1", Items: []string{"a", "b"}})
+	h.accept("word", row.ID, notification{ID: "2", All: true})
 	h.clock.advance(2 * time.Second)
 	scope, err := viewer.System(row.WorkspaceID).Scope()
 	h.must(err)
 	broken := errors.New("broken")
-	if err := h.work.Absorb(t.Context(), scope, row.ID, job.ID, func([]string) error { return broken }); !errors.Is(err, broken) {
+	if err := h.work.ProcessPending(t.Context(), scope, row.ID, job.ID, func([]string) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("the failure is %v", err)
 	}
 	var seen []string
 	look := func(names []string) error { seen = append(seen, names...); return nil }
 	for range 2 {
-		h.must(h.work.Absorb(t.Context(), scope, row.ID, job.ID, look))
+		h.must(h.work.ProcessPending(t.Context(), scope, row.ID, job.ID, look))
 	}
 	if fmt.Sprint(seen) != "[a b]" {
 		t.Errorf("the job looked at %v", seen)

@@ -22,35 +22,35 @@ import (
 )
 
 const (
-	// maxItems is how many items a delivery may name before the whole source is
-	// looked at in their place.
+	// maxItems is the maximum number of items in a delivery. A delivery with more
+	// causes a sync of the whole source.
 	maxItems = 2000
-	// maxIDBytes is how much of a platform's name of a delivery is taken.
+	// maxIDBytes is the maximum length of a platform's id of a delivery.
 	maxIDBytes = 1024
 )
 
-// Options are settings with useful zero values.
+// Options configure an Inbox and a Dispatcher.
 type Options struct {
-	// Settle is how long a delivery waits for others of its connector: 1 s.
-	// Negative is not at all.
-	Settle time.Duration
-	// Gap is the least time between two syncs of a connector that deliveries
-	// start: 5 s. Negative is none.
-	Gap time.Duration
-	// Keep is for how long a delivery that was dealt with is known, so that it is
-	// not taken again: 7 days.
-	Keep time.Duration
-	// Known is for how long it is known which connectors there are: 5 s.
-	Known time.Duration
-	// BaseURL is where platforms reach this service.
+	// Debounce is how long a delivery waits for others of its connector. Default: 1
+	// s; negative: not at all.
+	Debounce time.Duration
+	// MinInterval is the minimum time between two syncs of a connector that
+	// deliveries start. Default: 5 s; negative: none.
+	MinInterval time.Duration
+	// Retention is how long completed deliveries are kept, to recognize duplicates.
+	// Default: 7 days.
+	Retention time.Duration
+	// CacheFor is how long the list of connectors is cached. Default: 5 s.
+	CacheFor time.Duration
+	// BaseURL is the address at which platforms reach the service.
 	BaseURL string
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
-	o.Settle, o.Gap = cmp.Or(o.Settle, time.Second), cmp.Or(o.Gap, 5*time.Second)
-	o.Keep, o.Known = cmp.Or(o.Keep, 7*24*time.Hour), cmp.Or(o.Known, 5*time.Second)
+	o.Debounce, o.MinInterval = cmp.Or(o.Debounce, time.Second), cmp.Or(o.MinInterval, 5*time.Second)
+	o.Retention, o.CacheFor = cmp.Or(o.Retention, 7*24*time.Hour), cmp.Or(o.CacheFor, 5*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -60,33 +60,32 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Inbox takes deliveries. It is safe for concurrent use.
+// Inbox receives deliveries. It is safe for concurrent use.
 type Inbox struct {
-	pool    *pgxpool.Pool
-	kinds   *connectors.Registry
-	opt     Options
-	address *addressees
+	pool        *pgxpool.Pool
+	kinds       *connectors.Registry
+	opt         Options
+	directories *directories
 }
 
-// New makes an Inbox over the application's pool and the connectors of a client.
+// New returns an Inbox that uses the application's pool and ent client.
 func New(pool *pgxpool.Pool, client *ent.Client, kinds *connectors.Registry, box *secret.Box, o Options) *Inbox {
 	o = o.withDefaults()
-	return &Inbox{pool: pool, kinds: kinds, opt: o, address: newAddressees(pool, client, box, o)}
+	return &Inbox{pool: pool, kinds: kinds, opt: o, directories: newDirectories(pool, client, box, o)}
 }
 
-// Deliver takes a delivery of a platform for one connector or, with uuid.Nil,
-// for all connectors of the kind that it names. It returns what the platform
-// wants to hear at once, usually nothing. The errors are apierr: not_found for a
-// kind that takes no deliveries and for a connector that does not exist,
-// invalid_request for what is no delivery, invalid_signature for one that no
-// secret matches.
+// Deliver stores a delivery of a platform for one connector or, with uuid.Nil, for
+// all connectors of the kind that the delivery names. It returns the response that
+// the platform expects, which is usually empty. Errors are apierr: not_found for an
+// unknown connector or a kind without webhooks, invalid_request for a malformed
+// delivery, invalid_signature if no secret matches.
 func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUID, header http.Header, body []byte) (answer []byte, err error) {
-	kind, known := b.kinds.Lookup(kindName)
-	if !known || kind.Webhook == nil {
+	kind, ok := b.kinds.Lookup(kindName)
+	if !ok || kind.Webhook == nil {
 		return nil, apierr.NotFound("Webhook")
 	}
 	hook := kind.Webhook
-	matched, err := b.addressed(ctx, kind, connector, header, body)
+	matched, err := b.recipients(ctx, kind, connector, header, body)
 	if err != nil {
 		return nil, err
 	}
@@ -97,46 +96,45 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 	case err != nil:
 		return nil, apierr.Wrap("read a delivery", err)
 	}
-	if err := b.keep(ctx, matched, proper(delivery), body); err != nil {
+	if err := b.store(ctx, matched, normalize(delivery), body); err != nil {
 		return nil, apierr.Wrap("keep a delivery", err)
 	}
 	return delivery.Response, nil
 }
 
-// addressed are the connectors that a delivery is for. When none of those known
-// is, it asks for what is new: platforms send the first delivery at the moment in
-// which a hook or its secret is made.
-func (b *Inbox) addressed(ctx context.Context, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+// recipients returns the connectors that a delivery is for. If the cached directory
+// has none, recipients reads the directory again: platforms send the first delivery
+// as soon as a webhook is created.
+func (b *Inbox) recipients(ctx context.Context, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*recipient, error) {
 	arrived := b.opt.Now()
-	dir, err := b.address.known(ctx, kind)
+	dir, err := b.directories.cached(ctx, kind)
 	if err != nil {
 		return nil, apierr.Wrap("look for a delivery's connectors", err)
 	}
-	matched, refusal := b.matching(dir, kind, connector, header, body)
+	matched, refusal := b.verified(dir, kind, connector, header, body)
 	if refusal == nil || apierr.From(refusal).Code == apierr.InvalidRequest {
 		return matched, refusal
 	}
-	newer, err := b.address.since(ctx, kind, arrived)
+	newer, err := b.directories.after(ctx, kind, arrived)
 	if err != nil {
 		return nil, apierr.Wrap("look for a delivery's connectors", err)
 	}
 	if newer == dir {
 		return nil, refusal
 	}
-	return b.matching(newer, kind, connector, header, body)
+	return b.verified(newer, kind, connector, header, body)
 }
 
-// matching are the connectors whose secrets a delivery was made with, at least
-// one.
-func (b *Inbox) matching(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+// verified returns the connectors whose secrets signed a delivery, at least one.
+func (b *Inbox) verified(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*recipient, error) {
 	candidates, err := candidates(dir, kind, connector, header, body)
 	if err != nil {
 		return nil, err
 	}
 	now := b.opt.Now()
-	var matched []*addressee
+	var matched []*recipient
 	for _, c := range candidates {
-		// All are tried, so that the time tells nothing of which one matched.
+		// All are tried, so that the duration does not reveal the matching one.
 		if c.verifies(kind.Webhook, header, body, now) {
 			matched = append(matched, c)
 		}
@@ -147,14 +145,14 @@ func (b *Inbox) matching(dir *directory, kind connectors.Kind, connector uuid.UU
 	return matched, nil
 }
 
-// candidates are the connectors that a delivery may be for.
-func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*addressee, error) {
+// candidates returns the connectors that a delivery may be for.
+func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, header http.Header, body []byte) ([]*recipient, error) {
 	if connector != uuid.Nil {
 		one := dir.byID[connector]
 		if one == nil {
 			return nil, apierr.NotFound("Connector")
 		}
-		return []*addressee{one}, nil
+		return []*recipient{one}, nil
 	}
 	if kind.Webhook.Route == nil {
 		return nil, apierr.NotFound("Webhook")
@@ -163,31 +161,32 @@ func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, heade
 	if err != nil {
 		return nil, apierr.New(apierr.InvalidRequest, "body: "+connectors.ErrDelivery.Error())
 	}
-	if challenge := kind.Webhook.IsChallenge; len(keys) == 0 && challenge != nil && len(body) <= maxChallenge && challenge(body) {
-		return dir.challenged(), nil
+	if challenge := kind.Webhook.IsChallenge; len(keys) == 0 && challenge != nil && len(body) <= maxChallengeBytes && challenge(body) {
+		return dir.challengeCandidates(), nil
 	}
-	return dir.named(keys), nil
+	return dir.byKeys(keys), nil
 }
 
-// Validates reports whether the platform of a kind looks for its address by a
-// GET request before it sends deliveries there. Those whose connectors are still
-// to come answer already, so that their subscriptions can be prepared.
-func (b *Inbox) Validates(kindName string) bool {
-	if kind, known := b.kinds.Lookup(kindName); known {
+// ProbesAddress reports whether the platform of a kind requests its address with
+// GET before it sends deliveries. Planned kinds are included, so that their
+// subscriptions can be prepared.
+func (b *Inbox) ProbesAddress(kindName string) bool {
+	if kind, ok := b.kinds.Lookup(kindName); ok {
 		return kind.Webhook != nil && kind.Webhook.ProbesAddress
 	}
 	return kindName == "google_drive" || kindName == "sharepoint"
 }
 
-// proper bounds what a delivery may ask for.
-func proper(d connectors.Delivery) connectors.Delivery {
+// normalize removes duplicates, and turns names that cannot be looked up into a
+// sync of the whole source.
+func normalize(d connectors.Delivery) connectors.Delivery {
 	items := make([]string, 0, len(d.Items))
 	seen := make(map[string]bool, len(d.Items))
 	for _, item := range d.Items {
 		switch {
 		case seen[item]:
 		case item == "", len(item) > connectors.MaxIDBytes, !utf8.ValidString(item), bytes.IndexByte([]byte(item), 0) >= 0:
-			d.AllChanged = true // it cannot be looked for by name
+			d.AllChanged = true
 		default:
 			seen[item] = true
 			items = append(items, item)
@@ -199,11 +198,10 @@ func proper(d connectors.Delivery) connectors.Delivery {
 	return d
 }
 
-// keep stores a delivery for each connector that it is for. One that is there
-// already is left as it is.
-func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery, body []byte) error {
-	looks := d.AllChanged || len(d.Items) > 0
-	if !looks && !d.PermissionsChanged {
+// store stores a delivery for each connector. It ignores duplicates.
+func (b *Inbox) store(ctx context.Context, to []*recipient, d connectors.Delivery, body []byte) error {
+	hasItems := d.AllChanged || len(d.Items) > 0
+	if !hasItems && !d.PermissionsChanged {
 		return nil
 	}
 	name := []byte(d.ID)
@@ -211,7 +209,7 @@ func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery
 		name = body
 	}
 	now := b.opt.Now()
-	due := now.Add(max(b.opt.Settle, 0))
+	due := now.Add(max(b.opt.Debounce, 0))
 	var workspaces, connectorIDs []uuid.UUID
 	for _, a := range to {
 		workspaces, connectorIDs = append(workspaces, a.workspace), append(connectorIDs, a.connector)
@@ -223,7 +221,7 @@ func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery
 	if !d.ChangedAt.IsZero() {
 		happened = &d.ChangedAt
 	}
-	put := func(part string, items []string, whole, permissions bool) error {
+	insertPart := func(part string, items []string, whole, permissions bool) error {
 		sum := sha256.Sum256(append([]byte(part), name...))
 		if items == nil {
 			items = []string{}
@@ -234,13 +232,13 @@ func (b *Inbox) keep(ctx context.Context, to []*addressee, d connectors.Delivery
 		}
 		return nil
 	}
-	if looks {
-		if err := put("items/", d.Items, d.AllChanged, false); err != nil {
+	if hasItems {
+		if err := insertPart("items/", d.Items, d.AllChanged, false); err != nil {
 			return err
 		}
 	}
 	if d.PermissionsChanged {
-		return put("permissions/", nil, false, true)
+		return insertPart("permissions/", nil, false, true)
 	}
 	return nil
 }

@@ -12,36 +12,36 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Status is how deliveries for a connector stand.
+// Status is the status of deliveries for a connector.
 type Status struct {
-	// Last is when the last one that told of a change came, within [Options].Keep;
-	// nil for none.
-	Last *time.Time
-	// Waiting is how many no sync has looked after to its end.
-	Waiting int
-	// Subscription is what the platform was asked for; nil where it was not.
+	// LastReceivedAt is when the last delivery with a change arrived, within
+	// [Options].Retention; nil if none did.
+	LastReceivedAt *time.Time
+	// Pending is the number of deliveries that no sync has completed.
+	Pending int
+	// Subscription is nil if none was requested from the platform.
 	Subscription *Subscription
 }
 
-// Subscription is one that was asked for.
+// Subscription is a subscription that was requested from a platform.
 type Subscription struct {
-	// Active says that the platform has given it.
-	Active  bool
-	Expires *time.Time
-	// Error says why it could not be had or renewed the last time.
+	// Active reports whether the platform has confirmed it.
+	Active    bool
+	ExpiresAt *time.Time
+	// Error is the reason why the last request or renewal failed.
 	Error *string
 }
 
-// Address is where a platform sends deliveries for a connector.
+// Address returns the address to which a platform sends deliveries for a connector.
 func (b *Inbox) Address(kind string, connector uuid.UUID) string {
 	return strings.TrimRight(b.opt.BaseURL, "/") + "/webhooks/connectors/" + kind + "/" + connector.String()
 }
 
-// Statuses returns how deliveries for connectors of the scope's workspace stand.
+// Statuses returns the status of connectors in the scope's workspace.
 func (b *Inbox) Statuses(ctx context.Context, scope viewer.Scope, ids []uuid.UUID) (map[uuid.UUID]Status, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
-		return nil, fmt.Errorf("read how deliveries stand: %w", err)
+		return nil, fmt.Errorf("read the status of deliveries: %w", err)
 	}
 	rows, err := b.pool.Query(ctx, `select c.id, e.last, coalesce(e.waiting, 0), s.connector_id is not null, coalesce(s.external_id, '') <> '', s.expires_at, s.error
 		from unnest($2::uuid[]) as c (id)
@@ -49,24 +49,24 @@ func (b *Inbox) Statuses(ctx context.Context, scope viewer.Scope, ids []uuid.UUI
 			from inbound_events where workspace_id = $1 and connector_id = any($2) group by connector_id) e on e.connector_id = c.id
 		left join connector_subscriptions s on s.workspace_id = $1 and s.connector_id = c.id`, workspace, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read how deliveries stand: %w", err)
+		return nil, fmt.Errorf("read the status of deliveries: %w", err)
 	}
 	found := make(map[uuid.UUID]Status, len(ids))
 	var id uuid.UUID
 	var status Status
-	var asked bool
+	var subscribed bool
 	var subscription Subscription
-	_, err = pgx.ForEachRow(rows, []any{&id, &status.Last, &status.Waiting, &asked, &subscription.Active, &subscription.Expires, &subscription.Error}, func() error {
-		one := status
-		if asked {
-			s := subscription
-			one.Subscription = &s
+	_, err = pgx.ForEachRow(rows, []any{&id, &status.LastReceivedAt, &status.Pending, &subscribed, &subscription.Active, &subscription.ExpiresAt, &subscription.Error}, func() error {
+		s := status
+		if subscribed {
+			own := subscription
+			s.Subscription = &own
 		}
-		found[id] = one
+		found[id] = s
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read how deliveries stand: %w", err)
+		return nil, fmt.Errorf("read the status of deliveries: %w", err)
 	}
 	return found, nil
 }

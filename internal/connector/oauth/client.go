@@ -14,23 +14,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/oauth2"
+
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Bounds of what is read from providers.
+// Limits of a request to a provider. Lengths are in bytes.
 const (
 	requestTimeout = 20 * time.Second
 	accountTimeout = 5 * time.Second
-	maxAnswer      = 1 << 20
+	maxResponse    = 1 << 20
 	maxAccount     = 320
+	maxErrorCode   = 64
 	maxReason      = 300
 )
 
-// NewHTTPClient makes the client for addresses that the operator set. It follows
-// no redirect: a token endpoint that moved is for the operator to see, and
-// credentials go nowhere else.
+// NewHTTPClient returns a client for addresses that the operator configured. It
+// follows no redirect, so credentials never reach an address that was not
+// configured.
 func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Timeout: requestTimeout,
@@ -42,15 +44,15 @@ func NewHTTPClient() *http.Client {
 	}
 }
 
-// remote speaks with one provider.
-type remote struct {
+// providerClient talks to one provider.
+type providerClient struct {
 	Provider
 	client   Client
 	redirect string
 	http     *http.Client
 }
 
-func (p *remote) config() *oauth2.Config {
+func (p *providerClient) config() *oauth2.Config {
 	style := oauth2.AuthStyleInParams
 	if p.basic {
 		style = oauth2.AuthStyleInHeader
@@ -61,8 +63,8 @@ func (p *remote) config() *oauth2.Config {
 	}
 }
 
-// authorization is where the browser begins.
-func (p *remote) authorization(state, verifier string) string {
+// authCodeURL returns the address at which a person grants access.
+func (p *providerClient) authCodeURL(state, verifier string) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
 	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
 		options = append(options, oauth2.SetAuthURLParam(name, p.parameters[name]))
@@ -73,42 +75,44 @@ func (p *remote) authorization(state, verifier string) string {
 	return p.config().AuthCodeURL(state, options...)
 }
 
-// tokens is what a provider gave. It is sealed whole.
+// tokens are the tokens of a grant, as they are sealed.
 type tokens struct {
 	Access  string            `json:"access"`
 	Refresh string            `json:"refresh,omitempty"`
 	Details map[string]string `json:"details,omitempty"`
 }
 
-// issued is a token answer, read.
-type issued struct {
+// tokenResponse is a decoded response of the token endpoint.
+type tokenResponse struct {
 	tokens
-	lifetime time.Duration // of the access token; 0 is not told
+	lifetime time.Duration // of the access token; 0 if unknown
 	scopes   []string
 	account  string
 }
 
-func (p *remote) within(ctx context.Context) context.Context {
+// withHTTPClient returns a context in which the oauth2 package sends token requests
+// through a tokenTransport.
+func (p *providerClient) withHTTPClient(ctx context.Context) context.Context {
 	client := *p.http
-	client.Transport = &wire{next: client.Transport, json: p.jsonBody}
+	client.Transport = &tokenTransport{next: client.Transport, json: p.jsonBody}
 	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
-// exchange turns an authorization code into tokens.
-func (p *remote) exchange(ctx context.Context, code, verifier string) (issued, error) {
-	token, err := p.config().Exchange(p.within(ctx), code, oauth2.VerifierOption(verifier))
+// exchange trades an authorization code for tokens.
+func (p *providerClient) exchange(ctx context.Context, code, verifier string) (tokenResponse, error) {
+	token, err := p.config().Exchange(p.withHTTPClient(ctx), code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return issued{}, p.failure("exchange the code", err)
+		return tokenResponse{}, p.providerError("exchange the code", err)
 	}
 	return p.read(token), nil
 }
 
-// refresh asks for a new access token. A provider that gives no new refresh
-// token means the old one to be kept.
-func (p *remote) refresh(ctx context.Context, old tokens) (issued, error) {
-	token, err := p.config().TokenSource(p.within(ctx), &oauth2.Token{RefreshToken: old.Refresh}).Token()
+// refresh requests a new access token. If the provider returns no new refresh
+// token, the old one stays valid and is kept.
+func (p *providerClient) refresh(ctx context.Context, old tokens) (tokenResponse, error) {
+	token, err := p.config().TokenSource(p.withHTTPClient(ctx), &oauth2.Token{RefreshToken: old.Refresh}).Token()
 	if err != nil {
-		return issued{}, p.failure("renew the access token", err)
+		return tokenResponse{}, p.providerError("renew the access token", err)
 	}
 	made := p.read(token)
 	for name, value := range old.Details {
@@ -122,8 +126,8 @@ func (p *remote) refresh(ctx context.Context, old tokens) (issued, error) {
 	return made, nil
 }
 
-func (p *remote) read(t *oauth2.Token) issued {
-	made := issued{tokens: tokens{Access: t.AccessToken, Refresh: t.RefreshToken}, lifetime: p.lifetime, scopes: p.Scopes}
+func (p *providerClient) read(t *oauth2.Token) tokenResponse {
+	made := tokenResponse{tokens: tokens{Access: t.AccessToken, Refresh: t.RefreshToken}, lifetime: p.lifetime, scopes: p.Scopes}
 	if !t.Expiry.IsZero() {
 		made.lifetime = max(time.Until(t.Expiry), time.Second)
 	}
@@ -150,14 +154,15 @@ func (p *remote) read(t *oauth2.Token) issued {
 	}
 	for _, name := range p.accountKeys {
 		if made.account == "" {
-			made.account = printable(extra(name), maxAccount)
+			made.account = line(extra(name), maxAccount)
 		}
 	}
 	return made
 }
 
-// account asks whose tokens they are; empty when that cannot be told.
-func (p *remote) account(ctx context.Context, access string) string {
+// fetchAccount returns the name of the account that the access token belongs to, or
+// "" if the provider does not say.
+func (p *providerClient) fetchAccount(ctx context.Context, access string) string {
 	if p.Account == "" {
 		return ""
 	}
@@ -173,22 +178,22 @@ func (p *remote) account(ctx context.Context, access string) string {
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = response.Body.Close() }() // was only read
+	defer func() { _ = response.Body.Close() }()
 	var fields map[string]any
-	if response.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&fields) != nil {
+	if response.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(response.Body, maxResponse)).Decode(&fields) != nil {
 		return ""
 	}
 	for _, key := range p.accountKeys {
 		if text, _ := fields[key].(string); text != "" {
-			return printable(text, maxAccount)
+			return line(text, maxAccount)
 		}
 	}
 	return ""
 }
 
-// revoke withdraws tokens (RFC 7009). A provider without such an endpoint keeps
-// them until the person withdraws the access there.
-func (p *remote) revoke(ctx context.Context, t tokens) error {
+// revoke revokes the tokens at the provider (RFC 7009). It does nothing if the
+// provider has no revocation endpoint.
+func (p *providerClient) revoke(ctx context.Context, t tokens) error {
 	if p.Revoke == "" {
 		return nil
 	}
@@ -210,7 +215,7 @@ func (p *remote) revoke(ctx context.Context, t tokens) error {
 	}
 	response, err := p.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("revoke the tokens: %w", quiet(err))
+		return fmt.Errorf("revoke the tokens: %w", withoutURL(err))
 	}
 	_ = response.Body.Close()
 	if response.StatusCode/100 != 2 {
@@ -219,19 +224,19 @@ func (p *remote) revoke(ctx context.Context, t tokens) error {
 	return nil
 }
 
-// wire is the transport of token requests: answers are bounded, errors of
-// ordinary statuses are told by their codes, and providers that take JSON get it.
-type wire struct {
+// tokenTransport sends token requests. It asks for a JSON response, and encodes the
+// form as JSON for providers that expect that.
+type tokenTransport struct {
 	next http.RoundTripper
 	json bool
 }
 
-// RoundTrip sends one request.
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper.
+func (w *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Accept", "application/json") // some answer a form otherwise
+	r.Header.Set("Accept", "application/json") // some providers respond with a form otherwise
 	if w.json && r.Body != nil {
-		raw, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+		raw, err := io.ReadAll(io.LimitReader(r.Body, maxResponse))
 		_ = r.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("read the form: %w", err)
@@ -254,23 +259,21 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-// ProviderError is an error that a provider's endpoint answered, or that stood
-// in its place. It holds nothing of a request or an answer but the error's code
-// and the provider's own words for it.
+// ProviderError is a failed request to a provider. It contains no part of the
+// request, and of the response only the error code and description.
 type ProviderError struct {
 	Provider string
 	Op       string
-	// Code is the error of the standards: invalid_grant, invalid_client, …;
-	// empty when the provider gave none.
+	// Code is the OAuth error code, such as invalid_grant; empty if there is none.
 	Code   string
 	Reason string
-	Status int // of HTTP; 0 when there was no answer
-	// After is how long the provider asks to wait.
-	After time.Duration
-	cause error
+	Status int // of HTTP; 0 without a response
+	// RetryAfter is the delay that the provider asks for.
+	RetryAfter time.Duration
+	cause      error
 }
 
-// Error says what failed.
+// Error implements error.
 func (e *ProviderError) Error() string {
 	text := e.Op + " at " + e.Provider + ": "
 	switch {
@@ -285,34 +288,36 @@ func (e *ProviderError) Error() string {
 	}
 }
 
-// Unwrap returns what stood behind it.
+// Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.cause }
 
-// Temporary reports whether trying again later may help.
+// Temporary reports whether a later attempt may succeed.
 func (e *ProviderError) Temporary() bool {
 	return e.Status == 0 || e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Code == "temporarily_unavailable" || e.Code == "server_error"
 }
 
-// failure makes an error of what the library says, which repeats whole answers.
-func (p *remote) failure(op string, err error) error {
+// providerError converts an error of the oauth2 package, whose text quotes whole
+// responses.
+func (p *providerClient) providerError(op string, err error) error {
 	e := &ProviderError{Provider: p.Name, Op: op}
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
-		e.cause = quiet(err)
+		e.cause = withoutURL(err)
 		return e
 	}
-	e.Code, e.Reason = printable(answer.ErrorCode, 64), printable(answer.ErrorDescription, maxReason)
+	e.Code, e.Reason = line(answer.ErrorCode, maxErrorCode), line(answer.ErrorDescription, maxReason)
 	if answer.Response != nil {
 		e.Status = answer.Response.StatusCode
 		if seconds, err := strconv.Atoi(answer.Response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			e.After = time.Duration(min(seconds, 3600)) * time.Second
+			e.RetryAfter = time.Duration(min(seconds, 3600)) * time.Second
 		}
 	}
 	return e
 }
 
-// quiet takes the address out of an error of net/http: it may hold a secret.
-func quiet(err error) error {
+// withoutURL removes the address from an error of net/http, since it may contain a
+// secret.
+func withoutURL(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
 		return request.Err
@@ -323,20 +328,7 @@ func quiet(err error) error {
 	return errors.New("the answer cannot be read")
 }
 
-// printable makes text of others fit to be shown: one line, bounded.
-func printable(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	text = strings.TrimSpace(text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
+// line returns text of a provider on one printable line of at most limit bytes.
+func line(text string, limit int) string {
+	return safetext.TruncateBytes(safetext.Line(text), limit)
 }

@@ -20,123 +20,125 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/oauthgrant"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// StateLifetime is how long a person has at the provider.
+// StateLifetime is the time that a person has to grant access at the provider.
 const StateLifetime = 10 * time.Minute
 
 const connectPurpose = "connect"
 
-// pending is a connection on its way.
-type pending struct {
+// pendingConnection is a connection that waits for the person to grant access.
+type pendingConnection struct {
 	Provider  string    `json:"provider"`
 	Workspace uuid.UUID `json:"workspace"`
 	Person    uuid.UUID `json:"person"`
 	Connector uuid.UUID `json:"connector"` // zero: none
-	Place     string    `json:"place"`     // where the browser goes in the end; empty: nowhere
+	ReturnTo  string    `json:"place"`     // where the browser goes at the end; empty: nowhere
 	Verifier  string    `json:"verifier"`  // of PKCE
-	Binding   []byte    `json:"binding"`   // SHA-256 of the secret of the browser that began
+	Binding   []byte    `json:"binding"`   // SHA-256 of the binding of the browser
 }
 
-// Start asks for a connection.
-type Start struct {
+// AuthorizationRequest is the input of Begin.
+type AuthorizationRequest struct {
 	Provider  string
 	Connector *uuid.UUID
-	// Place is where the browser goes in the end.
-	Place string
+	// ReturnTo is the address that the browser is redirected to at the end. It may
+	// be empty.
+	ReturnTo string
 }
 
-// Begun is a connection on its way: the provider's address to which the person's
-// browser has to go, the secret that it has to come back with, and until when.
-type Begun struct {
-	Address, Binding string
-	ExpiresAt        time.Time
+// Authorization is a connection that waits for the person to grant access at URL.
+// The browser must present Binding when it comes back.
+type Authorization struct {
+	URL, Binding string
+	ExpiresAt    time.Time
 }
 
-// Begin begins a connection. The viewer is a signed-in person with the role of an
-// editor, which the caller has checked.
-func (g *Grants) Begin(ctx context.Context, s Start) (begun Begun, err error) {
+// Begin starts a connection. The viewer must be a signed-in person; the caller has
+// checked the role.
+func (g *Grants) Begin(ctx context.Context, s AuthorizationRequest) (begun Authorization, err error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {
-		return Begun{}, apierr.New(apierr.Unauthorized, "Session required")
+		return Authorization{}, apierr.New(apierr.Unauthorized, "Session required")
 	}
 	p, err := g.provider(s.Provider)
 	if err != nil {
-		return Begun{}, err
+		return Authorization{}, err
 	}
 	binding := NewToken()
-	flow := pending{Provider: p.Name, Workspace: v.Workspace, Person: v.Subject, Verifier: oauth2.GenerateVerifier(), Binding: bound(binding)}
-	if flow.Place, err = g.places.Check("redirectUrl", s.Place); err != nil {
-		return Begun{}, err
+	flow := pendingConnection{Provider: p.Name, Workspace: v.Workspace, Person: v.Subject, Verifier: oauth2.GenerateVerifier(), Binding: bindingHash(binding)}
+	if flow.ReturnTo, err = g.returnTo.Check("redirectUrl", s.ReturnTo); err != nil {
+		return Authorization{}, err
 	}
 	if s.Connector != nil {
 		row, err := g.ent.Connector.Get(ctx, *s.Connector)
 		switch {
 		case ent.IsNotFound(err):
-			return Begun{}, apierr.NotFound("Connector")
+			return Authorization{}, apierr.NotFound("Connector")
 		case err != nil:
-			return Begun{}, fmt.Errorf("read the connector: %w", err)
+			return Authorization{}, fmt.Errorf("read the connector: %w", err)
 		case !p.Serves(row.Type):
-			return Begun{}, apierr.Invalid("connectorId", "a connector of type "+row.Type+" does not use "+p.Name)
+			return Authorization{}, apierr.Invalid("connectorId", "a connector of type "+row.Type+" does not use "+p.Name)
 		}
-		if err := g.Suits(p.Name, row.Type, row.Config); err != nil {
-			return Begun{}, err
+		if err := g.CheckHosts(p.Name, row.Type, row.Config); err != nil {
+			return Authorization{}, err
 		}
 		flow.Connector = row.ID
 	}
 	state, expires, err := g.flows.Put(ctx, connectPurpose, StateLifetime, flow)
 	if err != nil {
-		return Begun{}, err
+		return Authorization{}, err
 	}
-	return Begun{Address: p.authorization(state, flow.Verifier), Binding: binding, ExpiresAt: expires}, nil
+	return Authorization{URL: p.authCodeURL(state, flow.Verifier), Binding: binding, ExpiresAt: expires}, nil
 }
 
-func bound(binding string) []byte {
+func bindingHash(binding string) []byte {
 	sum := sha256.Sum256([]byte(binding))
 	return sum[:]
 }
 
-// Return is what a provider sent the browser back with.
-type Return struct {
+// Callback is the request with which a provider sends the browser back.
+type Callback struct {
 	Provider, State, Code, Error, Description string
-	// Binding is the secret of the browser that came back; empty for none.
+	// Binding is the binding of the browser; empty if it presented none.
 	Binding string
 }
 
-// Outcome is how a connection ended.
+// Outcome is the result of a connection.
 type Outcome struct {
 	Provider string
-	// Grant and Connector are zero where there is none.
+	// Grant and Connector are zero if there is none.
 	Grant, Connector uuid.UUID
 	Account          string
-	// Place is where the browser goes, with the outcome in its query; empty for nowhere.
-	Place string
+	// ReturnTo is the address to redirect the browser to, with the outcome in its
+	// query; empty if there is none.
+	ReturnTo string
 }
 
-// Finish ends a connection: it takes the state, which works once, exchanges the
-// code and keeps the grant. The state says who began, and the binding that it is
-// their browser that comes back: nobody can have somebody else agree at the
-// provider, or finish with another account than that of whoever began. A session
-// of that person in that workspace does in the place of the binding; a session
-// that is there all the same has to be theirs.
+// Finish completes a connection: it consumes the state, exchanges the code and
+// stores the grant. The binding proves that the browser is the one that started the
+// connection, so nobody can make another person grant access or connect another
+// account. A session of the person who started it replaces the binding; a session
+// of anybody else is refused.
 //
-// A wrong state or binding is an invalid_request, and the browser is sent nowhere;
-// a wrong binding leaves the connection to the browser that began it. What goes
-// wrong later is told at the place that the beginning named, else as an error.
-func (g *Grants) Finish(ctx context.Context, r Return) (Outcome, error) {
-	p, known := g.remotes[r.Provider]
+// A wrong state or binding is an invalid_request without a redirect. A wrong
+// binding does not consume the state. Later failures are reported to the ReturnTo
+// address if there is one, and else as an error.
+func (g *Grants) Finish(ctx context.Context, r Callback) (Outcome, error) {
+	p, known := g.providers[r.Provider]
 	if !known {
 		return Outcome{}, apierr.NotFound("Provider")
 	}
-	var flow pending
+	var flow pendingConnection
 	err := g.flows.Peek(ctx, connectPurpose, r.State, &flow)
 	v, ok := viewer.From(ctx)
 	session := ok && v.Kind == viewer.KindSession
-	if err == nil && !session && subtle.ConstantTimeCompare(bound(r.Binding), flow.Binding) != 1 {
+	if err == nil && !session && subtle.ConstantTimeCompare(bindingHash(r.Binding), flow.Binding) != 1 {
 		return Outcome{}, apierr.Invalid("state", "is of a connection that another browser began; begin it in this one, or send what came back with the session of whoever began")
 	}
-	if err == nil || errors.Is(err, ErrNoFlow) { // what has expired is forgotten
+	if err == nil || errors.Is(err, ErrNoFlow) { // an expired state is deleted
 		err = g.flows.Take(ctx, connectPurpose, r.State, &flow)
 	}
 	if err == nil && flow.Provider != p.Name {
@@ -154,33 +156,33 @@ func (g *Grants) Finish(ctx context.Context, r Return) (Outcome, error) {
 	out, err := g.complete(ctx, p, flow, r)
 	if err != nil {
 		var failed *apierr.Error
-		if flow.Place == "" || !errors.As(err, &failed) || failed.Code == apierr.Internal {
+		if flow.ReturnTo == "" || !errors.As(err, &failed) || failed.Code == apierr.Internal {
 			return Outcome{}, err
 		}
-		g.log.InfoContext(ctx, "a connection was not made", slog.String("provider", p.Name), slog.Any("error", err))
+		g.log.InfoContext(ctx, "oauth connection failed", slog.String("provider", p.Name), slog.Any("error", err))
 		code := string(failed.Code)
 		var refused *ProviderError
 		if errors.As(err, &refused) && refused.Code != "" {
 			code = refused.Code
 		}
-		return Outcome{Provider: p.Name, Place: WithQuery(flow.Place, url.Values{
+		return Outcome{Provider: p.Name, ReturnTo: WithQuery(flow.ReturnTo, url.Values{
 			"oauth": {"failed"}, "provider": {p.Name}, "error": {code}, "error_description": {failed.Message},
 		})}, nil
 	}
-	if flow.Place != "" {
+	if flow.ReturnTo != "" {
 		parameters := url.Values{"oauth": {"connected"}, "provider": {p.Name}, "grant": {out.Grant.String()}}
 		if out.Connector != uuid.Nil {
 			parameters.Set("connector", out.Connector.String())
 		}
-		out.Place = WithQuery(flow.Place, parameters)
+		out.ReturnTo = WithQuery(flow.ReturnTo, parameters)
 	}
 	return out, nil
 }
 
-func (g *Grants) complete(ctx context.Context, p *remote, flow pending, r Return) (Outcome, error) {
+func (g *Grants) complete(ctx context.Context, p *providerClient, flow pendingConnection, r Callback) (Outcome, error) {
 	if r.Error != "" {
-		refused := &ProviderError{Provider: p.Name, Op: "ask the person", Code: printable(r.Error, 64), Reason: printable(r.Description, maxReason)}
-		return Outcome{}, shown(p, refused)
+		refused := &ProviderError{Provider: p.Name, Op: "ask the person", Code: line(r.Error, maxErrorCode), Reason: line(r.Description, maxReason)}
+		return Outcome{}, apiError(p, refused)
 	}
 	if r.Code == "" {
 		return Outcome{}, apierr.Invalid("code", "is required")
@@ -189,28 +191,29 @@ func (g *Grants) complete(ctx context.Context, p *remote, flow pending, r Return
 		_, err := g.provider(p.Name)
 		return Outcome{}, err
 	}
-	ctx = system(ctx, flow.Workspace)
-	person, err := g.stillAllowed(ctx, flow)
+	ctx = asSystem(ctx, flow.Workspace)
+	person, err := g.checkEditor(ctx, flow)
 	if err != nil {
 		return Outcome{}, err
 	}
-	// The browser comes without a session; what is done now is done by who began.
-	ctx = system(viewer.With(ctx, viewer.Viewer{
+	// The browser has no session. The person who started the connection is the
+	// actor.
+	ctx = asSystem(viewer.With(ctx, viewer.Viewer{
 		Workspace: flow.Workspace, Subject: flow.Person, Kind: viewer.KindSession, Email: person.Email,
 	}), flow.Workspace)
 	made, err := p.exchange(ctx, r.Code, flow.Verifier)
 	if err != nil {
-		return Outcome{}, shown(p, err)
+		return Outcome{}, apiError(p, err)
 	}
-	if name := p.account(ctx, made.Access); name != "" {
+	if name := p.fetchAccount(ctx, made.Access); name != "" {
 		made.account = name
 	}
-	// The browser may have left: the grant exists at the provider all the same.
-	return g.keep(context.WithoutCancel(ctx), p, flow, made)
+	// The grant exists at the provider even if the browser is gone.
+	return g.storeGrant(context.WithoutCancel(ctx), p, flow, made)
 }
 
-// shown turns a provider's error into one of the interface.
-func shown(p *remote, err error) error {
+// apiError converts an error of a provider into one of the API.
+func apiError(p *providerClient, err error) error {
 	var e *ProviderError
 	if !errors.As(err, &e) {
 		return apierr.Wrap("speak with "+p.Name, err)
@@ -231,12 +234,12 @@ func shown(p *remote, err error) error {
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}
-	return &apierr.Error{Code: code, Message: text, RetryAfter: e.After, Op: "oauth", Cause: e}
+	return &apierr.Error{Code: code, Message: text, RetryAfter: e.RetryAfter, Op: "oauth", Cause: e}
 }
 
-// stillAllowed is the person who began, if they may still do so: minutes have
-// passed.
-func (g *Grants) stillAllowed(ctx context.Context, flow pending) (*ent.User, error) {
+// checkEditor returns the person who started the connection, or an error if they
+// lost the role of an editor since then.
+func (g *Grants) checkEditor(ctx context.Context, flow pendingConnection) (*ent.User, error) {
 	member, err := g.ent.Membership.Query().Where(membership.WorkspaceID(flow.Workspace), membership.UserID(flow.Person)).WithUser().Only(ctx)
 	switch {
 	case ent.IsNotFound(err), err == nil && member.Role == membership.RoleViewer:
@@ -247,46 +250,45 @@ func (g *Grants) stillAllowed(ctx context.Context, flow pending) (*ent.User, err
 	return member.Edges.User, nil
 }
 
-// keep stores what was granted: in the grant that the connector has, when that
-// is for the same account, so that everything that uses it works again; else in
-// a new one.
-func (g *Grants) keep(ctx context.Context, p *remote, flow pending, made issued) (out Outcome, err error) {
+// storeGrant stores new tokens. If the connector already has a grant of the same
+// account, that grant gets the tokens, so that everything that uses it works again.
+func (g *Grants) storeGrant(ctx context.Context, p *providerClient, flow pendingConnection, made tokenResponse) (out Outcome, err error) {
 	out = Outcome{Provider: p.Name, Account: made.account, Connector: flow.Connector}
-	err = g.inTransaction(ctx, func(tx *ent.Tx) error {
+	err = transaction.In(transaction.Outside(ctx), g.ent, func(ctx context.Context, client *ent.Client) error {
 		var row *ent.Connector
 		var before *ent.OAuthGrant
 		if flow.Connector != uuid.Nil {
-			if row, err = tx.Connector.Query().Where(connector.ID(flow.Connector)).ForUpdate().Only(ctx); ent.IsNotFound(err) {
+			if row, err = client.Connector.Query().Where(connector.ID(flow.Connector)).ForUpdate().Only(ctx); ent.IsNotFound(err) {
 				return apierr.NotFound("Connector")
 			} else if err != nil {
 				return fmt.Errorf("read the connector: %w", err)
 			}
-			// It may have been changed since the connection began.
-			if err := g.Suits(p.Name, row.Type, row.Config); err != nil {
+			// The connector may have changed since the connection started.
+			if err := g.CheckHosts(p.Name, row.Type, row.Config); err != nil {
 				return err
 			}
 			if row.GrantID != nil {
-				if before, err = tx.OAuthGrant.Query().Where(oauthgrant.ID(*row.GrantID)).ForUpdate().Only(ctx); err != nil {
+				if before, err = client.OAuthGrant.Query().Where(oauthgrant.ID(*row.GrantID)).ForUpdate().Only(ctx); err != nil {
 					return fmt.Errorf("read the connector's grant: %w", err)
 				}
 			}
 		}
 		if before != nil && before.Provider == p.Name && before.Account != nil && *before.Account == made.account {
 			out.Grant = before.ID
-			return g.again(ctx, tx, before, flow, made)
+			return g.renewGrant(ctx, client, before, flow, made)
 		}
 		out.Grant = gid.New(gid.OAuthGrant)
-		if err := g.create(ctx, tx, out.Grant, p, flow, made); err != nil || row == nil {
+		if err := g.createGrant(ctx, client, out.Grant, p, flow, made); err != nil || row == nil {
 			return err
 		}
-		update := tx.Connector.UpdateOne(row).SetGrantID(out.Grant).ClearLastError()
+		update := client.Connector.UpdateOne(row).SetGrantID(out.Grant).ClearLastError()
 		if row.Status == connector.StatusNeedsAuth || row.Status == connector.StatusError {
 			update.SetStatus(connector.StatusActive)
 		}
 		if err := update.Exec(ctx); err != nil {
 			return fmt.Errorf("put the grant on the connector: %w", err)
 		}
-		return g.drop(ctx, tx, before)
+		return g.deleteUnused(ctx, client, before)
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -294,10 +296,10 @@ func (g *Grants) keep(ctx context.Context, p *remote, flow pending, made issued)
 	return out, nil
 }
 
-// again puts new tokens into a grant.
-func (g *Grants) again(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant, flow pending, made issued) error {
+// renewGrant replaces the tokens of an existing grant.
+func (g *Grants) renewGrant(ctx context.Context, client *ent.Client, row *ent.OAuthGrant, flow pendingConnection, made tokenResponse) error {
 	if made.Refresh == "" {
-		// Some services give the refresh token at the first consent only.
+		// Some providers return a refresh token only at the first consent.
 		if old, err := g.open(row); err == nil {
 			made.Refresh = old.Refresh
 		}
@@ -306,21 +308,21 @@ func (g *Grants) again(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant, flo
 	if err != nil {
 		return err
 	}
-	if err := tx.OAuthGrant.UpdateOne(row).SetScopes(sorted(made.scopes)).SetPersonID(flow.Person).Exec(ctx); err != nil {
+	if err := client.OAuthGrant.UpdateOne(row).SetScopes(sorted(made.scopes)).SetPersonID(flow.Person).Exec(ctx); err != nil {
 		return fmt.Errorf("renew the grant: %w", err)
 	}
-	if err := replace(ctx, tx, row, sealed, g.now(), g.expiry(made.lifetime)); err != nil {
+	if err := replaceTokens(ctx, client, row, sealed, g.now(), g.expiry(made.lifetime)); err != nil {
 		return fmt.Errorf("renew the grant: %w", err)
 	}
 	return nil
 }
 
-func (g *Grants) create(ctx context.Context, tx *ent.Tx, id uuid.UUID, p *remote, flow pending, made issued) error {
+func (g *Grants) createGrant(ctx context.Context, client *ent.Client, id uuid.UUID, p *providerClient, flow pendingConnection, made tokenResponse) error {
 	sealed, err := g.seal(id, made.tokens)
 	if err != nil {
 		return err
 	}
-	create := tx.OAuthGrant.Create().SetID(id).SetProvider(p.Name).SetPersonID(flow.Person).SetScopes(sorted(made.scopes)).
+	create := client.OAuthGrant.Create().SetID(id).SetProvider(p.Name).SetPersonID(flow.Person).SetScopes(sorted(made.scopes)).
 		SetTokens(sealed).SetRefreshedAt(g.now()).SetNillableExpiresAt(g.expiry(made.lifetime))
 	if made.account != "" {
 		create.SetAccount(made.account)
@@ -331,15 +333,15 @@ func (g *Grants) create(ctx context.Context, tx *ent.Tx, id uuid.UUID, p *remote
 	return nil
 }
 
-// drop forgets a grant that nothing uses any more. It is not withdrawn at the
-// provider: for some, that would end the new one of the same person, too.
-func (g *Grants) drop(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant) error {
+// deleteUnused deletes a grant that no connector uses. It does not revoke the
+// tokens: some providers would revoke the new tokens of the same person, too.
+func (g *Grants) deleteUnused(ctx context.Context, client *ent.Client, row *ent.OAuthGrant) error {
 	if row == nil {
 		return nil
 	}
-	used, err := tx.Connector.Query().Where(connector.GrantID(row.ID)).Exist(ctx)
+	used, err := client.Connector.Query().Where(connector.GrantID(row.ID)).Exist(ctx)
 	if err == nil && !used {
-		err = tx.OAuthGrant.DeleteOneID(row.ID).Exec(ctx)
+		err = client.OAuthGrant.DeleteOneID(row.ID).Exec(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("forget the grant before: %w", err)

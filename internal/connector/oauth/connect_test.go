@@ -26,14 +26,14 @@ import (
 
 func TestAConnectionMakesAGrantThatWorks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	begun, err := h.grants.Begin(ada.ctx, oauth.Start{Provider: "google", Connector: &ada.connector, Place: "https://app.example.com/connectors?tab=1"})
+	begun, err := h.grants.Begin(ada.ctx, oauth.AuthorizationRequest{Provider: "google", Connector: &ada.connector, ReturnTo: "https://app.example.com/connectors?tab=1"})
 	must(t, err)
 	if got := begun.ExpiresAt.Sub(h.clock.now()); got != 10*time.Minute {
 		t.Errorf("the state lives %s", got)
 	}
-	address := begun.Address
+	address := begun.URL
 	to, err := url.Parse(address)
 	must(t, err)
 	q := to.Query()
@@ -45,11 +45,11 @@ func TestAConnectionMakesAGrantThatWorks(t *testing.T) {
 	back.Binding = begun.Binding
 	out, err := h.grants.Finish(anonymous(t), back)
 	must(t, err)
-	place, err := url.Parse(out.Place)
+	place, err := url.Parse(out.ReturnTo)
 	must(t, err)
 	if got := place.Query(); place.Host != "app.example.com" || got.Get("tab") != "1" || got.Get("oauth") != "connected" || got.Get("grant") != out.Grant.String() ||
 		got.Get("connector") != ada.connector.String() || got.Has("code") || got.Has("access_token") {
-		t.Errorf("the browser goes to %s", out.Place)
+		t.Errorf("the browser goes to %s", out.ReturnTo)
 	}
 	row := h.grant(t, ada, out.Grant)
 	if row.Status != oauthgrant.StatusActive || row.Provider != "google" || row.PersonID == nil || *row.PersonID != ada.viewer.Subject ||
@@ -72,24 +72,24 @@ func TestAConnectionMakesAGrantThatWorks(t *testing.T) {
 	}
 }
 
-func TestAStateWorksOnceForItsProviderInItsTime(t *testing.T) {
+func TestAStateWorksOnceForItsProviderUntilItExpires(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	refused := func(what string, r oauth.Return) {
+	refused := func(what string, r oauth.Callback) {
 		t.Helper()
 		out, err := h.grants.Finish(anonymous(t), r)
-		if code(err) != apierr.InvalidRequest || !strings.HasPrefix(err.Error(), "state: ") || out.Place != "" {
+		if code(err) != apierr.InvalidRequest || !strings.HasPrefix(err.Error(), "state: ") || out.ReturnTo != "" {
 			t.Errorf("%s: %+v, %v", what, out, err)
 		}
 	}
-	s := oauth.Start{Provider: "google", Place: "https://app.example.com/"}
+	s := oauth.AuthorizationRequest{Provider: "google", ReturnTo: "https://app.example.com/"}
 	used := h.begin(t, ada, s)
 	_, err := h.grants.Finish(anonymous(t), used)
 	must(t, err)
 	refused("a second use", used)
 	for _, state := range []string{"", "x", strings.Repeat("A", 43), strings.Repeat("A", 5000), "\x00", used.State[:42] + "!"} {
-		refused("an unknown state", oauth.Return{Provider: "google", State: state, Code: "c"})
+		refused("an unknown state", oauth.Callback{Provider: "google", State: state, Code: "c"})
 	}
 	other := h.begin(t, ada, s)
 	other.Provider = "github"
@@ -102,10 +102,10 @@ func TestAStateWorksOnceForItsProviderInItsTime(t *testing.T) {
 	if n, err := h.db.Ent.OAuthGrant.Query().Count(ada.ctx); err != nil || n != 1 {
 		t.Errorf("%d grants, %v", n, err)
 	}
-	if _, err := h.grants.Finish(anonymous(t), oauth.Return{Provider: "myspace", State: used.State}); code(err) != apierr.CodeNotFound {
+	if _, err := h.grants.Finish(anonymous(t), oauth.Callback{Provider: "myspace", State: used.State}); code(err) != apierr.CodeNotFound {
 		t.Errorf("an unknown provider: %v", err)
 	}
-	// What has expired is forgotten when something new is kept.
+	// Put deletes expired flows.
 	h.begin(t, ada, s)
 	var kept int
 	must(t, h.db.Pool.QueryRow(t.Context(), "select count(*) from oauth_flows").Scan(&kept))
@@ -114,12 +114,12 @@ func TestAStateWorksOnceForItsProviderInItsTime(t *testing.T) {
 	}
 }
 
-func TestAStateOutlivesTheProcessAndServesOneOfMany(t *testing.T) {
+func TestAStateSurvivesARestartAndCompletesOneConnection(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	back := h.begin(t, ada, oauth.Start{Provider: "google"})
-	h.grants.Close() // the node that began is gone
+	back := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
+	h.grants.Close() // the node that started the connection has ended
 	nodes := []*oauth.Grants{h.node(t), h.node(t)}
 	var done, refused atomic.Int64
 	var group sync.WaitGroup
@@ -141,12 +141,12 @@ func TestAStateOutlivesTheProcessAndServesOneOfMany(t *testing.T) {
 	}
 }
 
-func TestOnlyTheBrowserThatBeganEnds(t *testing.T) {
+func TestOnlyTheBrowserThatStartedCanFinish(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	s := oauth.Start{Provider: "google", Connector: &ada.connector, Place: "https://app.example.com/"}
-	back, mine := h.begin(t, ada, s), h.begin(t, ada, oauth.Start{Provider: "google"})
+	s := oauth.AuthorizationRequest{Provider: "google", Connector: &ada.connector, ReturnTo: "https://app.example.com/"}
+	back, mine := h.begin(t, ada, s), h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 	for what, binding := range map[string]string{"none": "", "another flow's": mine.Binding, "a guess": strings.Repeat("A", 43), "the state": back.State} {
 		try := back
 		try.Binding = binding
@@ -167,10 +167,9 @@ func TestOnlyTheBrowserThatBeganEnds(t *testing.T) {
 	}
 }
 
-// The operator took the key away that the tokens were sealed with.
-func TestAGrantOfALostKeyIsGivenAnew(t *testing.T) {
+func TestAGrantWhoseKeyIsLostNeedsANewConnection(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	old, err := secret.NewBox(map[string][]byte{"gone-2024": make([]byte, secret.KeyBytes)}, "gone-2024")
@@ -196,7 +195,7 @@ func TestAGrantOfALostKeyIsGivenAnew(t *testing.T) {
 
 func TestOriginsOfAProvider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	enterprise := h.node(t, func(o *oauth.Options) {
 		o.Clients = map[string]oauth.Client{"github": {URL: "https://git.example.com"}}
 	})
@@ -212,20 +211,20 @@ func TestOriginsOfAProvider(t *testing.T) {
 		{enterprise, "github", "https://git.example.com", true}, {enterprise, "github", "https://example.com", false},
 		{enterprise, "github", "http://git.example.com", false}, {enterprise, "github", "https://git.example.com:8443", false},
 	} {
-		if got := c.grants.Belongs(c.provider, c.origin); got != c.want {
+		if got := c.grants.OwnsOrigin(c.provider, c.origin); got != c.want {
 			t.Errorf("%s of %s: %v", c.origin, c.provider, got)
 		}
 	}
 }
 
-func TestASessionAtTheCallbackHasToBeThatOfTheBeginning(t *testing.T) {
+func TestASessionAtTheCallbackMustBeOfThePersonWhoStarted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	elsewhere := ada.viewer
 	elsewhere.Workspace = eve.viewer.Workspace
 	for what, as := range map[string]viewer.Viewer{"another person": eve.viewer, "another workspace": elsewhere} {
-		back := h.begin(t, ada, oauth.Start{Provider: "google"})
+		back := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 		if _, err := h.grants.Finish(viewer.With(t.Context(), as), back); code(err) != apierr.Forbidden {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -233,7 +232,7 @@ func TestASessionAtTheCallbackHasToBeThatOfTheBeginning(t *testing.T) {
 			t.Errorf("%s: the state still works: %v", what, err)
 		}
 	}
-	if _, err := h.grants.Finish(ada.ctx, h.begin(t, ada, oauth.Start{Provider: "google"})); err != nil {
+	if _, err := h.grants.Finish(ada.ctx, h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})); err != nil {
 		t.Errorf("the person themselves: %v", err)
 	}
 	if n, _ := h.db.Ent.OAuthGrant.Query().Count(eve.ctx); n != 0 {
@@ -241,18 +240,18 @@ func TestASessionAtTheCallbackHasToBeThatOfTheBeginning(t *testing.T) {
 	}
 }
 
-func TestWhoLostTheRoleMeanwhileConnectsNothing(t *testing.T) {
+func TestAPersonWhoLostTheRoleCannotFinish(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	member := membership.UserID(ada.viewer.Subject)
-	back := h.begin(t, ada, oauth.Start{Provider: "google"})
+	back := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 	must(t, h.db.Ent.Membership.Update().Where(member).SetRole(membership.RoleViewer).Exec(system))
 	if _, err := h.grants.Finish(anonymous(t), back); code(err) != apierr.Forbidden {
 		t.Errorf("a viewer: %v", err)
 	}
-	back = h.begin(t, ada, oauth.Start{Provider: "google"})
+	back = h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 	_, err := h.db.Ent.Membership.Delete().Where(member).Exec(system)
 	must(t, err)
 	if _, err := h.grants.Finish(anonymous(t), back); code(err) != apierr.Forbidden {
@@ -263,23 +262,23 @@ func TestWhoLostTheRoleMeanwhileConnectsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatTheProviderRefusesIsShown(t *testing.T) {
+func TestARefusalByTheProviderIsReported(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	h.server.SignIn(authserver.Account{Subject: "1", Denies: true})
-	_, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.Start{Provider: "google"}))
+	_, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"}))
 	if code(err) != apierr.InvalidRequest || apierr.From(err).Message != "Google did not grant access: access_denied (The user denied access)" {
 		t.Errorf("without a place: %v", err)
 	}
-	out, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.Start{Provider: "google", Place: baseURL + "/done"}))
+	out, err := h.grants.Finish(anonymous(t), h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google", ReturnTo: baseURL + "/done"}))
 	must(t, err)
-	place, err := url.Parse(out.Place)
+	place, err := url.Parse(out.ReturnTo)
 	must(t, err)
 	if q := place.Query(); out.Grant != uuid.Nil || q.Get("oauth") != "failed" || q.Get("error") != "access_denied" || !strings.Contains(q.Get("error_description"), "The user denied access") {
 		t.Errorf("with a place: %+v", out)
 	}
-	hostile := h.begin(t, ada, oauth.Start{Provider: "google"})
+	hostile := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 	hostile.Error, hostile.Description = "x\r\nSet-Cookie: a=b", "<script>\x00"+strings.Repeat("ä", 5000)
 	_, err = h.grants.Finish(anonymous(t), hostile)
 	if m := apierr.From(err).Message; strings.ContainsAny(m, "\r\n\x00") || len(m) > 600 {
@@ -287,9 +286,9 @@ func TestWhatTheProviderRefusesIsShown(t *testing.T) {
 	}
 }
 
-func TestWhatTheTokenEndpointRefusesIsTold(t *testing.T) {
+func TestErrorsOfTheTokenEndpointAreReported(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for _, try := range []struct {
 		fault authserver.Fault
@@ -305,7 +304,7 @@ func TestWhatTheTokenEndpointRefusesIsTold(t *testing.T) {
 		{authserver.Fault{Status: 302}, apierr.InvalidRequest},
 	} {
 		h.server.Fail(authserver.TokenPath, try.fault)
-		back := h.begin(t, ada, oauth.Start{Provider: "google"})
+		back := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 		_, err := h.grants.Finish(anonymous(t), back)
 		if code(err) != try.want {
 			t.Errorf("%+v: %v", try.fault, err)
@@ -317,8 +316,8 @@ func TestWhatTheTokenEndpointRefusesIsTold(t *testing.T) {
 	if n, _ := h.db.Ent.OAuthGrant.Query().Count(ada.ctx); n != 0 {
 		t.Errorf("%d grants were made", n)
 	}
-	if _, err := h.grants.Finish(anonymous(t), func() oauth.Return {
-		back := h.begin(t, ada, oauth.Start{Provider: "google"})
+	if _, err := h.grants.Finish(anonymous(t), func() oauth.Callback {
+		back := h.begin(t, ada, oauth.AuthorizationRequest{Provider: "google"})
 		back.Code = ""
 		return back
 	}()); code(err) != apierr.InvalidRequest {
@@ -326,13 +325,13 @@ func TestWhatTheTokenEndpointRefusesIsTold(t *testing.T) {
 	}
 }
 
-func TestBrowsersAreSentToKnownPlacesOnly(t *testing.T) {
+func TestBrowsersAreRedirectedToKnownOriginsOnly(t *testing.T) {
 	t.Parallel()
-	places := oauth.NewPlaces("https://magpie.example.com:8443/base", []string{"https://app.example.com", "http://localhost:5173", "*"})
+	origins := oauth.NewReturnOrigins("https://magpie.example.com:8443/base", []string{"https://app.example.com", "http://localhost:5173", "*"})
 	for _, good := range []string{
 		"https://magpie.example.com:8443/", "https://app.example.com", "https://app.example.com:443/x?y=z", "HTTPS://APP.example.com/x", "http://localhost:5173/a",
 	} {
-		if got, err := places.Check("f", good); err != nil || got == "" {
+		if got, err := origins.Check("f", good); err != nil || got == "" {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -342,18 +341,18 @@ func TestBrowsersAreSentToKnownPlacesOnly(t *testing.T) {
 		"https:///evil.com", "http://app.example.com/", "https://app.example.com:8443/", "https://user:pw@app.example.com/", "https://app.example.com/#x", " https://app.example.com/",
 		"https://app.example.com/" + strings.Repeat("a", 3000), "https://аpp.example.com/", "data:text/html,x", "https://magpie.example.com/", "*",
 	} {
-		if got, err := places.Check("redirectUrl", bad); code(err) != apierr.InvalidRequest || got != "" || !strings.HasPrefix(err.Error(), "redirectUrl: ") {
+		if got, err := origins.Check("redirectUrl", bad); code(err) != apierr.InvalidRequest || got != "" || !strings.HasPrefix(err.Error(), "redirectUrl: ") {
 			t.Errorf("%q: %q, %v", bad, got, err)
 		}
 	}
 }
 
-func FuzzPlaces(f *testing.F) {
-	places := oauth.NewPlaces("https://magpie.example.com", nil)
+func FuzzReturnOrigins(f *testing.F) {
+	origins := oauth.NewReturnOrigins("https://magpie.example.com", nil)
 	f.Add("https://magpie.example.com/x?y#z")
 	f.Add("https://magpie.example.com\\.evil.com")
 	f.Fuzz(func(t *testing.T, address string) {
-		got, err := places.Check("f", address)
+		got, err := origins.Check("f", address)
 		if err != nil || got == "" {
 			return
 		}
@@ -364,31 +363,31 @@ func FuzzPlaces(f *testing.F) {
 	})
 }
 
-func TestBeginningAsksForWhatIsThere(t *testing.T) {
+func TestBeginChecksItsInput(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	bucket := h.connector(t, ada, "s3")
 	missing := uuid.New()
 	for what, try := range map[string]struct {
 		ctx   context.Context
-		start oauth.Start
+		start oauth.AuthorizationRequest
 		code  apierr.Code
 		text  string
 	}{
-		"an unknown provider":  {ada.ctx, oauth.Start{Provider: "myspace"}, apierr.InvalidRequest, "provider: must be one of atlassian, github"},
-		"none":                 {ada.ctx, oauth.Start{}, apierr.InvalidRequest, "provider: must be one of"},
-		"one not set up":       {ada.ctx, oauth.Start{Provider: "slack"}, apierr.InvalidRequest, "the operator sets OAUTH_SLACK_CLIENT_ID and OAUTH_SLACK_CLIENT_SECRET"},
-		"one without a place":  {ada.ctx, oauth.Start{Provider: "servicenow"}, apierr.InvalidRequest, "OAUTH_SERVICENOW_URL"},
-		"eve's connector":      {eve.ctx, oauth.Start{Provider: "google", Connector: &ada.connector}, apierr.CodeNotFound, "Connector not found"},
-		"no connector":         {ada.ctx, oauth.Start{Provider: "google", Connector: &missing}, apierr.CodeNotFound, "Connector not found"},
-		"another kind":         {ada.ctx, oauth.Start{Provider: "google", Connector: &bucket}, apierr.InvalidRequest, "connectorId: a connector of type s3 does not use google"},
-		"a place of strangers": {ada.ctx, oauth.Start{Provider: "google", Place: "https://evil.com/"}, apierr.InvalidRequest, "redirectUrl: "},
-		"nobody":               {anonymous(t), oauth.Start{Provider: "google"}, apierr.Unauthorized, "Session required"},
+		"an unknown provider":  {ada.ctx, oauth.AuthorizationRequest{Provider: "myspace"}, apierr.InvalidRequest, "provider: must be one of atlassian, github"},
+		"none":                 {ada.ctx, oauth.AuthorizationRequest{}, apierr.InvalidRequest, "provider: must be one of"},
+		"one not set up":       {ada.ctx, oauth.AuthorizationRequest{Provider: "slack"}, apierr.InvalidRequest, "the operator sets OAUTH_SLACK_CLIENT_ID and OAUTH_SLACK_CLIENT_SECRET"},
+		"one without a place":  {ada.ctx, oauth.AuthorizationRequest{Provider: "servicenow"}, apierr.InvalidRequest, "OAUTH_SERVICENOW_URL"},
+		"eve's connector":      {eve.ctx, oauth.AuthorizationRequest{Provider: "google", Connector: &ada.connector}, apierr.CodeNotFound, "Connector not found"},
+		"no connector":         {ada.ctx, oauth.AuthorizationRequest{Provider: "google", Connector: &missing}, apierr.CodeNotFound, "Connector not found"},
+		"another kind":         {ada.ctx, oauth.AuthorizationRequest{Provider: "google", Connector: &bucket}, apierr.InvalidRequest, "connectorId: a connector of type s3 does not use google"},
+		"a place of strangers": {ada.ctx, oauth.AuthorizationRequest{Provider: "google", ReturnTo: "https://evil.com/"}, apierr.InvalidRequest, "redirectUrl: "},
+		"nobody":               {anonymous(t), oauth.AuthorizationRequest{Provider: "google"}, apierr.Unauthorized, "Session required"},
 	} {
 		begun, err := h.grants.Begin(try.ctx, try.start)
-		address := begun.Address
-		if code(err) != try.code || begun != (oauth.Begun{}) || !strings.Contains(err.Error(), try.text) {
+		address := begun.URL
+		if code(err) != try.code || begun != (oauth.Authorization{}) || !strings.Contains(err.Error(), try.text) {
 			t.Errorf("%s: %q, %v", what, address, err)
 		}
 	}
@@ -399,9 +398,9 @@ func TestBeginningAsksForWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestAPersonWhoLeavesLeavesTheGrant(t *testing.T) {
+func TestAGrantOutlivesThePersonWhoMadeIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))

@@ -1,11 +1,13 @@
-// Package oauth connects connectors to accounts at other services by OAuth 2.0:
-// the authorization code grant with PKCE, one-time states that survive restarts
-// and work over several nodes, and grants whose access tokens are renewed before
-// they end, by one worker at a time. Tokens are sealed at rest and shown to
-// nobody. The providers are a table in code; the operator gives each its client.
+// Package oauth connects connectors to accounts at other services by OAuth 2.0. It
+// implements the authorization code grant with PKCE. States work once, survive
+// restarts and can be completed by another node. Access tokens are renewed before
+// they expire, by one worker at a time. Tokens are sealed at rest and never
+// returned to clients. The providers are a table in code; the operator configures
+// a client for each.
 //
-// Addresses of providers are the operator's: they are not subject to the ban on
-// private networks. No network is waited for inside a transaction.
+// The operator configures the addresses of providers, so they may be in private
+// networks. No transaction waits for the network.
 //
-// Allowed imports: ent, internal/secret, pgx, golang.org/x/oauth2 and the leaves.
+// Allowed imports: ent, internal/secret, internal/store/transaction, pgx,
+// golang.org/x/oauth2 and the leaves.
 package oauth

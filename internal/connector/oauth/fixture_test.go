@@ -33,7 +33,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// clock is a time that the test moves, the same for the service and the provider.
+// clock is a time that the test sets, for the service and the provider.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -51,8 +51,8 @@ func (c *clock) forward(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// house is a database with a provider beside it.
-type house struct {
+// fixture is a database and an OAuth provider.
+type fixture struct {
 	db     *store.DB
 	server *authserver.Server
 	clock  *clock
@@ -60,14 +60,14 @@ type house struct {
 	grants *oauth.Grants
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 12)
 	must(t, err)
 	t.Cleanup(db.Close)
 	box, err := secret.NewBox(map[string][]byte{"k": bytes.Repeat([]byte{9}, 32)}, "k")
 	must(t, err)
-	h := &house{db: db, server: authserver.Start(t), clock: &clock{at: time.Now().Truncate(time.Microsecond)}, box: box}
+	h := &fixture{db: db, server: authserver.Start(t), clock: &clock{at: time.Now().Truncate(time.Microsecond)}, box: box}
 	h.server.SetClock(h.clock.now)
 	h.server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{
 		baseURL + oauth.CallbackPath("google"), baseURL + oauth.CallbackPath("github"),
@@ -76,8 +76,8 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// clients point google and github at the test's server.
-func (h *house) clients() map[string]oauth.Client {
+// clients returns clients for google and github at the test's provider.
+func (h *fixture) clients() map[string]oauth.Client {
 	at := oauth.Client{
 		ID: "magpie", Secret: "s3cret", AuthURL: h.server.URL + authserver.AuthorizePath, TokenURL: h.server.URL + authserver.TokenPath,
 		RevokeURL: h.server.URL + authserver.RevokePath, AccountURL: h.server.URL + authserver.UserinfoPath,
@@ -85,8 +85,8 @@ func (h *house) clients() map[string]oauth.Client {
 	return map[string]oauth.Client{"google": at, "github": at}
 }
 
-// node is one more process on the same database.
-func (h *house) node(t *testing.T, change ...func(*oauth.Options)) *oauth.Grants {
+// node returns the grants of another process on the same database.
+func (h *fixture) node(t *testing.T, change ...func(*oauth.Options)) *oauth.Grants {
 	t.Helper()
 	o := oauth.Options{
 		Flows: oauth.NewFlows(h.db.Pool, h.box, h.clock.now), Secrets: h.box, BaseURL: baseURL, Origins: []string{"https://app.example.com", "*"},
@@ -108,7 +108,7 @@ type tenant struct {
 	collection uuid.UUID
 }
 
-func (h *house) tenant(t *testing.T, name string) *tenant {
+func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	t.Helper()
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	w, err := h.db.Ent.Workspace.Create().SetID(gid.New(gid.Workspace)).SetName(name).Save(system)
@@ -122,7 +122,7 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 	return n
 }
 
-func (h *house) member(t *testing.T, workspace uuid.UUID, email string, role membership.Role) viewer.Viewer {
+func (h *fixture) member(t *testing.T, workspace uuid.UUID, email string, role membership.Role) viewer.Viewer {
 	t.Helper()
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	u, err := h.db.Ent.User.Create().SetEmail(email).Save(system)
@@ -132,33 +132,33 @@ func (h *house) member(t *testing.T, workspace uuid.UUID, email string, role mem
 	return viewer.Viewer{Workspace: workspace, Subject: u.ID, Kind: viewer.KindSession, Surface: viewer.SurfaceDashboard, Role: as[role], AllCollections: true, Email: email}
 }
 
-func (h *house) connector(t *testing.T, n *tenant, kind string) uuid.UUID {
+func (h *fixture) connector(t *testing.T, n *tenant, kind string) uuid.UUID {
 	t.Helper()
 	row, err := h.db.Ent.Connector.Create().SetName("Source").SetType(kind).SetCollectionID(n.collection).Save(n.ctx)
 	must(t, err)
 	return row.ID
 }
 
-// begin starts a connection and goes to the provider: what the browser comes
-// back with.
-func (h *house) begin(t *testing.T, n *tenant, s oauth.Start) oauth.Return {
+// begin starts a connection, grants access at the provider and returns the
+// callback.
+func (h *fixture) begin(t *testing.T, n *tenant, s oauth.AuthorizationRequest) oauth.Callback {
 	t.Helper()
 	begun, err := h.grants.Begin(n.ctx, s)
 	must(t, err)
-	back := returned(s.Provider, h.server.Browse(t, begun.Address))
+	back := returned(s.Provider, h.server.Browse(t, begun.URL))
 	back.Binding = begun.Binding
 	return back
 }
 
-func returned(provider string, back *url.URL) oauth.Return {
+func returned(provider string, back *url.URL) oauth.Callback {
 	q := back.Query()
-	return oauth.Return{Provider: provider, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description")}
+	return oauth.Callback{Provider: provider, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description")}
 }
 
-// connect makes a grant, on the connector unless that is zero.
-func (h *house) connect(t *testing.T, n *tenant, connector uuid.UUID) uuid.UUID {
+// connect creates a grant, for the connector unless that is zero.
+func (h *fixture) connect(t *testing.T, n *tenant, connector uuid.UUID) uuid.UUID {
 	t.Helper()
-	s := oauth.Start{Provider: "google"}
+	s := oauth.AuthorizationRequest{Provider: "google"}
 	if connector != uuid.Nil {
 		s.Connector = &connector
 	}
@@ -170,19 +170,19 @@ func (h *house) connect(t *testing.T, n *tenant, connector uuid.UUID) uuid.UUID 
 	return out.Grant
 }
 
-// anonymous is a browser without a session.
+// anonymous returns the context of a browser without a session.
 func anonymous(t *testing.T) context.Context {
 	return viewer.With(t.Context(), viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
 }
 
-func (h *house) grant(t *testing.T, n *tenant, id uuid.UUID) *ent.OAuthGrant {
+func (h *fixture) grant(t *testing.T, n *tenant, id uuid.UUID) *ent.OAuthGrant {
 	t.Helper()
 	row, err := h.db.Ent.OAuthGrant.Get(n.ctx, id)
 	must(t, err)
 	return row
 }
 
-func (h *house) row(t *testing.T, n *tenant, id uuid.UUID) *ent.Connector {
+func (h *fixture) row(t *testing.T, n *tenant, id uuid.UUID) *ent.Connector {
 	t.Helper()
 	row, err := h.db.Ent.Connector.Get(n.ctx, id)
 	must(t, err)

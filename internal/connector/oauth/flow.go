@@ -17,23 +17,22 @@ import (
 	"github.com/magpie-search/magpie/internal/secret"
 )
 
-// ErrNoFlow says that a token is unknown, was used before or has expired; which
-// of them is not told.
+// ErrNoFlow says that a token is unknown, used or expired, without saying which.
 var ErrNoFlow = errors.New("unknown, used before or expired")
 
-// tokenBytes is the length of a token before it is encoded.
+// tokenBytes is the length of a decoded token.
 const tokenBytes = 32
 
-// Flows keeps what one request begins and another one ends, once: in PostgreSQL,
-// so that it survives a restart and any node can end what another one began.
-// The token is known by its hash only, and the content is sealed.
+// Flows stores the state between two requests of a flow. The state is in
+// PostgreSQL: it survives a restart and any node can continue the flow. The token
+// is stored as a hash and the content is sealed.
 type Flows struct {
 	pool *pgxpool.Pool
 	box  *secret.Box
 	now  func() time.Time
 }
 
-// NewFlows returns the flows of a database. A nil clock is the system's.
+// NewFlows returns the flows in a database. If now is nil, NewFlows uses time.Now.
 func NewFlows(pool *pgxpool.Pool, box *secret.Box, now func() time.Time) *Flows {
 	if now == nil {
 		now = time.Now
@@ -41,15 +40,15 @@ func NewFlows(pool *pgxpool.Pool, box *secret.Box, now func() time.Time) *Flows 
 	return &Flows{pool: pool, box: box, now: now}
 }
 
-// NewToken makes a random token of 32 bytes, as 43 characters.
+// NewToken returns a random token of 32 bytes as 43 characters.
 func NewToken() string {
 	raw := make([]byte, tokenBytes)
 	_, _ = rand.Read(raw) // documented never to fail
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Put keeps content, a value of JSON, for a purpose and returns the token that
-// gives it back once, until expires. It forgets what has expired.
+// Put stores content, encoded as JSON, and returns the token for Take and Peek. It
+// also deletes expired flows.
 func (f *Flows) Put(ctx context.Context, purpose string, lifetime time.Duration, content any) (token string, expires time.Time, err error) {
 	token = NewToken()
 	key := sha256.Sum256([]byte(token))
@@ -73,13 +72,13 @@ func (f *Flows) Put(ctx context.Context, purpose string, lifetime time.Duration,
 	return token, expires, nil
 }
 
-// Take gives the content of a token back and forgets it, so that only one of
-// several callers gets it. The error is ErrNoFlow when there is nothing to give.
+// Take decodes the content of a token and deletes it: of several concurrent calls
+// one succeeds. The error is ErrNoFlow if there is no such content.
 func (f *Flows) Take(ctx context.Context, purpose, token string, into any) error {
 	return f.get(ctx, `delete from oauth_flows where token_hash = $1 and purpose = $2 returning content, expires_at`, purpose, token, into)
 }
 
-// Peek is Take for a caller who has yet to prove something: the content stays.
+// Peek is Take without the deletion.
 func (f *Flows) Peek(ctx context.Context, purpose, token string, into any) error {
 	return f.get(ctx, `select content, expires_at from oauth_flows where token_hash = $1 and purpose = $2`, purpose, token, into)
 }
@@ -102,7 +101,7 @@ func (f *Flows) get(ctx context.Context, query, purpose, token string, into any)
 	}
 	plain, err := f.box.Open(sealed, flowAAD(purpose, key))
 	if err != nil {
-		return ErrNoFlow // sealed with a key that the operator took away since
+		return ErrNoFlow // sealed with a key that was removed
 	}
 	if err := json.Unmarshal(plain, into); err != nil {
 		return fmt.Errorf("decode a flow: %w", err)

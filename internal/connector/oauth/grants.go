@@ -25,57 +25,59 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Options of Grants. Flows, Secrets, BaseURL and Clients are needed.
+// Options configure Grants. Flows, Secrets, BaseURL and Clients are required.
 type Options struct {
 	Flows   *Flows
 	Secrets *secret.Box
-	// BaseURL is the service's own address, below which the callbacks are.
+	// BaseURL is the address of the service. The callbacks are below it.
 	BaseURL string
-	// Origins are further places to which a browser may return.
+	// Origins are further origins that a browser may be redirected to.
 	Origins []string
-	// Clients are what the operator set, by the provider's name.
+	// Clients are the OAuth clients by the name of the provider.
 	Clients map[string]Client
-	// Hosts are the hosts that a connector of a type sends the tokens of a grant to
-	// because its config says so, by the option that does. Nil: there are none.
+	// Hosts returns the hosts that a connector's config sends tokens to, by the
+	// name of the option. Nil means none.
 	Hosts func(connectorType string, config map[string]any) map[string][]string
-	// HTTP speaks with providers; NewHTTPClient when nil.
+	// HTTP sends requests to providers. Default: NewHTTPClient.
 	HTTP *http.Client
 	Log  *slog.Logger
 	Now  func() time.Time
-	// Lease is how long a renewal may take before another worker counts it as
-	// lost: a minute when 0.
+	// Lease is how long a renewal may take before another worker repeats it.
+	// Default: a minute.
 	Lease time.Duration
 }
 
-// Grants makes grants and gives out their access tokens. Close it once.
+// Grants creates OAuth grants and returns their access tokens. Call Close at the
+// end.
 type Grants struct {
-	ent     *ent.Client
-	remotes map[string]*remote
-	flows   *Flows
-	secrets *secret.Box
-	places  Places
-	hosts   func(connectorType string, config map[string]any) map[string][]string
-	log     *slog.Logger
-	now     func() time.Time
-	lease   time.Duration
-	http    *http.Client
+	ent       *ent.Client
+	providers map[string]*providerClient
+	flows     *Flows
+	secrets   *secret.Box
+	returnTo  ReturnOrigins
+	hosts     func(connectorType string, config map[string]any) map[string][]string
+	log       *slog.Logger
+	now       func() time.Time
+	lease     time.Duration
+	http      *http.Client
 
-	mu      sync.Mutex
-	flights map[uuid.UUID]*flight
-	running sync.WaitGroup
-	closed  bool
+	mu       sync.Mutex
+	renewals map[uuid.UUID]*renewal
+	running  sync.WaitGroup
+	closed   bool
 }
 
 const defaultLease = time.Minute
 
-// CallbackPath is where a provider sends browsers back to, below BaseURL.
+// CallbackPath returns the path below BaseURL that a provider redirects browsers
+// to.
 func CallbackPath(provider string) string { return "/api/v1/oauth/callback/" + provider }
 
-// New returns the grants of a database.
+// New returns the grants in a database.
 func New(client *ent.Client, o Options) *Grants {
 	g := &Grants{
-		ent: client, remotes: map[string]*remote{}, flows: o.Flows, secrets: o.Secrets, places: NewPlaces(o.BaseURL, o.Origins),
-		hosts: o.Hosts, log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, flights: map[uuid.UUID]*flight{},
+		ent: client, providers: map[string]*providerClient{}, flows: o.Flows, secrets: o.Secrets, returnTo: NewReturnOrigins(o.BaseURL, o.Origins),
+		hosts: o.Hosts, log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, renewals: map[uuid.UUID]*renewal{},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -89,17 +91,16 @@ func New(client *ent.Client, o Options) *Grants {
 	if g.http == nil {
 		g.http = NewHTTPClient()
 	}
-	for _, p := range Known() {
+	for _, p := range AllProviders() {
 		c := o.Clients[p.Name]
-		g.remotes[p.Name] = &remote{
+		g.providers[p.Name] = &providerClient{
 			Provider: p.with(c), client: c, redirect: strings.TrimRight(o.BaseURL, "/") + CallbackPath(p.Name), http: g.http,
 		}
 	}
 	return g
 }
 
-// Close waits for the renewals that run: what a provider has answered is stored
-// before the process ends.
+// Close waits for running renewals, so that no new refresh token is lost.
 func (g *Grants) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -108,39 +109,39 @@ func (g *Grants) Close() {
 	g.http.CloseIdleConnections()
 }
 
-// Standing is a provider with whether it is set up here.
-type Standing struct {
+// ProviderStatus is a provider and whether the operator has configured it.
+type ProviderStatus struct {
 	Provider
 	Configured bool
 }
 
-// Providers lists all providers, by name.
-func (g *Grants) Providers() []Standing {
-	var list []Standing
-	for _, p := range Known() {
-		at := g.remotes[p.Name]
-		list = append(list, Standing{Provider: at.Provider, Configured: len(at.missing(at.client)) == 0})
+// Providers returns all providers in the order of their names.
+func (g *Grants) Providers() []ProviderStatus {
+	var list []ProviderStatus
+	for _, p := range AllProviders() {
+		at := g.providers[p.Name]
+		list = append(list, ProviderStatus{Provider: at.Provider, Configured: len(at.missing(at.client)) == 0})
 	}
 	return list
 }
 
-// Serves reports whether a grant of a provider is of use to connectors of a kind.
+// Serves reports whether connectors of a type can use grants of the provider.
 func (g *Grants) Serves(provider, connectorType string) bool {
-	p, known := g.remotes[provider]
+	p, known := g.providers[provider]
 	return known && p.Serves(connectorType)
 }
 
-// Suits refuses a connector whose config leads the tokens of a provider's grants
-// to a host that is not the provider's: every editor may use the grants of a
-// workspace, and nobody is to see their tokens. The error names the option.
-func (g *Grants) Suits(provider, connectorType string, config map[string]any) error {
+// CheckHosts returns an error if the config of a connector sends tokens of the
+// provider to a host of somebody else: every editor may use the workspace's grants,
+// but nobody may see their tokens. The error names the option.
+func (g *Grants) CheckHosts(provider, connectorType string, config map[string]any) error {
 	if g.hosts == nil {
 		return nil
 	}
-	places := g.hosts(connectorType, config)
-	for _, option := range slices.Sorted(maps.Keys(places)) {
-		for _, origin := range places[option] {
-			if !g.Belongs(provider, origin) {
+	origins := g.hosts(connectorType, config)
+	for _, option := range slices.Sorted(maps.Keys(origins)) {
+		for _, origin := range origins[option] {
+			if !g.OwnsOrigin(provider, origin) {
 				return apierr.Invalid("config."+option, fmt.Sprintf("leads to %s, which is not of %s, whose OAuth grant would be sent there; "+
 					"give credentials of that host in its place", strings.TrimSuffix(strings.TrimPrefix(origin, "https://"), ":443"), provider))
 			}
@@ -149,12 +150,12 @@ func (g *Grants) Suits(provider, connectorType string, config map[string]any) er
 	return nil
 }
 
-// Belongs reports whether an origin, such as https://host:443, is one of a
-// provider: by https at its usual port, on a host of the provider's endpoints or
-// of the service itself, or below one. What an endpoint has set up for itself, its
-// own port or plain HTTP, which is for trials on one machine, counts on its host.
-func (g *Grants) Belongs(provider, origin string) bool {
-	p, known := g.remotes[provider]
+// OwnsOrigin reports whether an origin, such as https://host:443, belongs to a
+// provider: it uses HTTPS on port 443 and its host is that of an endpoint or a
+// subdomain. The scheme and port of a configured endpoint are accepted for the same
+// host, which allows plain HTTP for tests.
+func (g *Grants) OwnsOrigin(provider, origin string) bool {
+	p, known := g.providers[provider]
 	at, err := url.Parse(strings.ToLower(origin))
 	if !known || err != nil || at.Hostname() == "" {
 		return false
@@ -175,12 +176,12 @@ func (g *Grants) Belongs(provider, origin string) bool {
 	return false
 }
 
-// provider finds one that is set up.
-func (g *Grants) provider(name string) (*remote, error) {
-	p, known := g.remotes[name]
+// provider returns a configured provider.
+func (g *Grants) provider(name string) (*providerClient, error) {
+	p, known := g.providers[name]
 	if !known {
 		var names []string
-		for _, p := range Known() {
+		for _, p := range AllProviders() {
 			names = append(names, p.Name)
 		}
 		return nil, apierr.Invalid("provider", "must be one of "+strings.Join(names, ", "))
@@ -212,12 +213,13 @@ func (g *Grants) open(row *ent.OAuthGrant) (tokens, error) {
 	}
 	var t tokens
 	if json.Unmarshal(plain, &t) != nil {
-		return tokens{}, errors.New("the tokens are no JSON object") // the cause could quote them
+		return tokens{}, errors.New("the tokens are no JSON object") // the cause may quote the tokens
 	}
 	return t, nil
 }
 
-// expiry is when an access token ends that was given now; nil is never.
+// expiry returns the time at which an access token of this lifetime expires, or nil
+// if the lifetime is 0.
 func (g *Grants) expiry(lifetime time.Duration) *time.Time {
 	if lifetime == 0 {
 		return nil
@@ -226,7 +228,7 @@ func (g *Grants) expiry(lifetime time.Duration) *time.Time {
 	return &at
 }
 
-// Query returns a query for the grants of a provider; empty for all.
+// Query returns a query for the grants of a provider, or of all if it is empty.
 func (g *Grants) Query(ctx context.Context, provider string) *ent.OAuthGrantQuery {
 	query := transaction.Client(ctx, g.ent).OAuthGrant.Query()
 	if provider != "" {
@@ -235,8 +237,8 @@ func (g *Grants) Query(ctx context.Context, provider string) *ent.OAuthGrantQuer
 	return query
 }
 
-// Check reports whether the viewer may put a grant on a connector of a kind. The
-// error names the field credentials.grant.
+// Check returns an error if a connector of the type cannot use the grant. The error
+// names the field credentials.grant.
 func (g *Grants) Check(ctx context.Context, client *ent.Client, id uuid.UUID, connectorType string) error {
 	row, err := client.OAuthGrant.Get(ctx, id)
 	switch {
@@ -252,9 +254,8 @@ func (g *Grants) Check(ctx context.Context, client *ent.Client, id uuid.UUID, co
 	return nil
 }
 
-// Revoke forgets a grant of the viewer's workspace and withdraws it at the
-// provider. Its connectors need new access. A provider that cannot be reached
-// does not keep the grant here: the failure is logged.
+// Revoke deletes a grant of the viewer's workspace and revokes it at the provider.
+// Its connectors need a new grant. If the provider fails, the failure is logged.
 func (g *Grants) Revoke(ctx context.Context, id uuid.UUID) error {
 	row, err := g.ent.OAuthGrant.Get(ctx, id)
 	switch {
@@ -263,13 +264,13 @@ func (g *Grants) Revoke(ctx context.Context, id uuid.UUID) error {
 	case err != nil:
 		return fmt.Errorf("read the grant: %w", err)
 	}
-	err = g.inTransaction(ctx, func(tx *ent.Tx) error {
-		// Role and workspace are checked by the deletion; the rest follows from it.
-		if err := tx.Connector.Update().Where(connector.GrantID(id), connector.StatusNEQ(connector.StatusPaused)).
+	err = transaction.In(transaction.Outside(ctx), g.ent, func(ctx context.Context, client *ent.Client) error {
+		// The deletion below checks role and workspace.
+		if err := client.Connector.Update().Where(connector.GrantID(id), connector.StatusNEQ(connector.StatusPaused)).
 			SetStatus(connector.StatusNeedsAuth).Exec(ctx); err != nil {
 			return fmt.Errorf("mark the connectors: %w", err)
 		}
-		deleted, err := tx.OAuthGrant.Delete().Where(oauthgrant.ID(id)).Exec(ctx)
+		deleted, err := client.OAuthGrant.Delete().Where(oauthgrant.ID(id)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("delete the grant: %w", err)
 		}
@@ -281,7 +282,7 @@ func (g *Grants) Revoke(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	p := g.remotes[row.Provider]
+	p := g.providers[row.Provider]
 	if p == nil {
 		return nil
 	}
@@ -290,29 +291,14 @@ func (g *Grants) Revoke(ctx context.Context, id uuid.UUID) error {
 		err = p.revoke(ctx, t)
 	}
 	if err != nil {
-		g.log.WarnContext(ctx, "a grant was forgotten, but not withdrawn at its provider",
+		g.log.WarnContext(ctx, "oauth grant not revoked at its provider",
 			slog.String("provider", row.Provider), slog.String("grant", id.String()), slog.Any("error", err))
 	}
 	return nil
 }
 
-func (g *Grants) inTransaction(ctx context.Context, do func(*ent.Tx) error) error {
-	tx, err := g.ent.Tx(ctx)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
-
-// system is the context in which a workspace's own rows are written by Magpie.
-func system(ctx context.Context, workspace uuid.UUID) context.Context {
+// asSystem returns a context in which Magpie itself acts in a workspace.
+func asSystem(ctx context.Context, workspace uuid.UUID) context.Context {
 	return viewer.With(ctx, viewer.System(workspace))
 }
 

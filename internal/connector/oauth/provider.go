@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// Provider is a service that gives grants.
+// Provider is a service that issues OAuth grants.
 type Provider struct {
-	// Name is what interfaces and settings call it; Title is for people.
+	// Name is the identifier in the API and in settings, Title the name for people.
 	Name, Title string
-	// Base is where it is; the operator may name another place. Empty means
-	// that there is none that everybody uses.
+	// Base is the default address, which the operator can override. It is empty if
+	// every customer has an own address.
 	Base string
-	// Auth, Token, Revoke and Account are the endpoints: addresses, or paths
-	// below Base. Revoke and Account may be empty. AccountAtBase takes the place
-	// of Account where Base is another one than the service's own.
+	// Auth, Token, Revoke and Account are the endpoints: addresses, or paths below
+	// Base. Revoke and Account may be empty. AccountAtBase replaces Account if the
+	// operator overrides Base.
 	Auth, Token, Revoke, Account, AccountAtBase string
-	// Scopes are what is asked for.
+	// Scopes are the requested scopes.
 	Scopes []string
-	// ConnectorTypes are the kinds of connectors that can use its grants.
+	// ConnectorTypes are the types of connectors that can use the grants.
 	ConnectorTypes []string
 
-	separator   string            // between scopes; a space when empty
-	parameters  map[string]string // of the authorization request, further ones
-	basic       bool              // the client authenticates by header, else in the form
-	jsonBody    bool              // the token endpoint takes JSON instead of a form
-	accountKeys []string          // where the account's name is, in the answer of Account or of Token, the best first
-	details     []string          // further fields of the token answer that connectors need
-	lifetime    time.Duration     // of an access token where the answer does not tell
+	separator   string            // between scopes; default: a space
+	parameters  map[string]string // further parameters of the authorization request
+	basic       bool              // authenticate the client by header, not in the form
+	jsonBody    bool              // send JSON to the token endpoint, not a form
+	accountKeys []string          // fields with the name of the account in the response of Account or Token, best first
+	details     []string          // further fields of the token response that connectors need
+	lifetime    time.Duration     // of an access token if the response does not say
 }
 
-// Known returns the table of providers, by name.
-func Known() []Provider {
+// AllProviders returns all providers in the order of their names.
+func AllProviders() []Provider {
 	return []Provider{
 		{ //nolint:gosec // addresses and names, no credentials
 			Name: "atlassian", Title: "Atlassian", Base: "https://auth.atlassian.com",
 			Auth: "/authorize", Token: "/oauth/token", Account: "https://api.atlassian.com/me",
-			// Version 2 of Confluence's interface takes the finer scopes alone, version 1 the others.
+			// Version 2 of Confluence's API needs the granular scopes, version 1
+			// the classic ones.
 			Scopes: []string{"offline_access", "read:me", "read:confluence-content.all", "read:confluence-space.summary", "read:confluence-user",
 				"read:confluence-groups", "search:confluence", "readonly:content.attachment:confluence", "read:space:confluence", "read:page:confluence",
 				"read:folder:confluence", "read:attachment:confluence", "read:label:confluence", "read:user:confluence", "read:jira-work", "read:jira-user"},
@@ -60,7 +61,7 @@ func Known() []Provider {
 			Auth: "/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token", Revoke: "https://oauth2.googleapis.com/revoke",
 			Account: "https://openidconnect.googleapis.com/v1/userinfo",
 			Scopes:  []string{"openid", "email", "https://www.googleapis.com/auth/drive.readonly"}, ConnectorTypes: []string{"google_drive"},
-			parameters:  map[string]string{"access_type": "offline", "prompt": "consent"}, // else the second consent gives no refresh token
+			parameters:  map[string]string{"access_type": "offline", "prompt": "consent"}, // without prompt, the second consent gives no refresh token
 			accountKeys: []string{"email"},
 		},
 		{ //nolint:gosec // addresses and names, no credentials
@@ -88,7 +89,7 @@ func Known() []Provider {
 			accountKeys: []string{"preferred_username", "email"}, details: []string{"instance_url"}, lifetime: time.Hour,
 		},
 		{ //nolint:gosec // addresses and names, no credentials
-			Name: "servicenow", Title: "ServiceNow", // every customer has a place of its own
+			Name: "servicenow", Title: "ServiceNow", // every customer has an own address
 			Auth: "/oauth_auth.do", Token: "/oauth_token.do", Revoke: "/oauth_revoke_token.do",
 			Scopes: []string{"useraccount"}, ConnectorTypes: []string{"servicenow"},
 		},
@@ -101,16 +102,16 @@ func Known() []Provider {
 	}
 }
 
-// Client is what the operator set for a provider. Empty fields leave what the
-// table says.
+// Client is the operator's configuration of a provider. Empty fields keep the
+// defaults of the provider.
 type Client struct {
 	ID, Secret string
-	// URL takes the place of Base; the others are whole addresses.
+	// URL replaces Base; the others are full addresses.
 	URL, AuthURL, TokenURL, RevokeURL, AccountURL string
 	Scopes                                        []string
 }
 
-// with is the provider with the operator's client.
+// with returns the provider with the configuration of the operator.
 func (p Provider) with(c Client) Provider {
 	at := func(endpoint, override string) string {
 		switch {
@@ -141,7 +142,7 @@ func (p Provider) base(c Client) string {
 	return p.Base
 }
 
-// missing names the settings that have to be set before the provider works.
+// missing returns the names of the settings that the provider still needs.
 func (p Provider) missing(c Client) []string {
 	prefix := "OAUTH_" + strings.ToUpper(p.Name) + "_"
 	var names []string
@@ -157,7 +158,7 @@ func (p Provider) missing(c Client) []string {
 	return names
 }
 
-// Serves reports whether connectors of a kind can use the provider's grants.
+// Serves reports whether connectors of a type can use grants of the provider.
 func (p Provider) Serves(connectorType string) bool {
 	return slices.Contains(p.ConnectorTypes, connectorType)
 }

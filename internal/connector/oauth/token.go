@@ -14,34 +14,36 @@ import (
 	"github.com/magpie-search/magpie/ent/oauthgrant"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Times of renewals.
 const (
-	// earliest is how long before its end a token is renewed at most; a fifth of
-	// its life when that is shorter.
-	earliest = 5 * time.Minute
-	// pause keeps callers from asking a provider again at once that has just failed.
-	pause     = 5 * time.Second
-	pollEvery = 100 * time.Millisecond
-	storeWait = 500 * time.Millisecond
+	// maxRenewalMargin is how long before its expiry a token is renewed. Tokens
+	// that live less than five times as long are renewed after four fifths of their
+	// life.
+	maxRenewalMargin = 5 * time.Minute
+	// retryDelay is the minimum time between two requests to a provider that fails.
+	retryDelay         = 5 * time.Second
+	pollInterval       = 100 * time.Millisecond
+	storeRetryInterval = 500 * time.Millisecond
+	maxLastError       = 500 // bytes
 )
 
-// Token is an access token that works.
+// Token is a valid access token.
 type Token struct {
 	Access string
-	// Details are what the provider told with it that its interface needs, such
+	// Details are further fields of the token response that connectors need, such
 	// as Salesforce's instance_url.
 	Details map[string]string
-	// ExpiresAt is when it ends; nil when that is not known.
+	// ExpiresAt is nil if unknown.
 	ExpiresAt *time.Time
 }
 
-// NeedsAuthError says that a grant works no more until a person gives it again.
+// NeedsAuthError says that a grant does not work until a person connects again.
 type NeedsAuthError struct{ Provider, Reason string }
 
-// Error is fit to be shown.
+// Error returns a text for people.
 func (e *NeedsAuthError) Error() string {
 	return e.Provider + " does not accept this grant any more (" + e.Reason + "); connect again"
 }
@@ -49,37 +51,36 @@ func (e *NeedsAuthError) Error() string {
 // NeedsAuth marks the error for the sync engine.
 func (e *NeedsAuthError) NeedsAuth() bool { return true }
 
-// lostError says that the tokens of a grant do not open.
-type lostError struct {
+// unreadableError says that the tokens of a grant cannot be decrypted.
+type unreadableError struct {
 	text string
 	err  error
 }
 
-func (e *lostError) Error() string   { return e.text }
-func (e *lostError) Unwrap() error   { return e.err }
-func (e *lostError) NeedsAuth() bool { return true }
+func (e *unreadableError) Error() string   { return e.text }
+func (e *unreadableError) Unwrap() error   { return e.err }
+func (e *unreadableError) NeedsAuth() bool { return true }
 
-// retryError is a renewal that may succeed later.
-type retryError struct {
+// temporaryError is a renewal that may succeed later.
+type temporaryError struct {
 	err   error
 	after time.Duration
 }
 
-func (e *retryError) Error() string             { return e.err.Error() }
-func (e *retryError) Unwrap() error             { return e.err }
-func (e *retryError) RetryAfter() time.Duration { return e.after }
+func (e *temporaryError) Error() string             { return e.err.Error() }
+func (e *temporaryError) Unwrap() error             { return e.err }
+func (e *temporaryError) RetryAfter() time.Duration { return e.after }
 
-// Token gives an access token of a grant that the viewer may reach, renewed
-// where it ends soon. However many callers and workers ask, one of them renews
-// it, and nobody waits for a renewal while the present token works. The error is
-// a *NeedsAuthError when a person has to connect again; one with a method
-// RetryAfter when later may help.
+// Token returns an access token of a grant in the viewer's workspace. It renews the
+// token shortly before it expires; one worker renews it and the others use the
+// current token as long as it is valid. The error is a *NeedsAuthError if a person
+// must connect again, and has a method RetryAfter if a later call may succeed.
 func (g *Grants) Token(ctx context.Context, grant uuid.UUID) (Token, error) {
 	return g.token(ctx, grant, "")
 }
 
-// Renew is Token for somebody whose token the provider has refused although it
-// should have worked: one that is still the present one is replaced.
+// Renew is Token for a caller whose token the provider refused. It renews the token
+// if refused is still the current one.
 func (g *Grants) Renew(ctx context.Context, grant uuid.UUID, refused string) (Token, error) {
 	return g.token(ctx, grant, refused)
 }
@@ -93,78 +94,84 @@ func (g *Grants) token(ctx context.Context, grant uuid.UUID, refused string) (To
 		case err != nil:
 			return Token{}, fmt.Errorf("read the grant: %w", err)
 		case row.Status == oauthgrant.StatusNeedsAuth:
-			return Token{}, &NeedsAuthError{row.Provider, deref(row.LastError)}
+			return Token{}, &NeedsAuthError{row.Provider, lastError(row)}
 		}
 		t, err := g.open(row)
 		if err != nil {
-			// The row is left as it is: the operator may put a key back.
-			return Token{}, &lostError{text: secret.LostMessage("The tokens of the grant of "+row.Provider, "connect again", err), err: err}
+			// The row stays unchanged: the operator may restore the key.
+			return Token{}, &unreadableError{text: secret.LostMessage("The tokens of the grant of "+row.Provider, "connect again", err), err: err}
 		}
 		present := Token{Access: t.Access, Details: t.Details, ExpiresAt: row.ExpiresAt}
 		works := t.Access != refused && (row.ExpiresAt == nil || g.now().Before(*row.ExpiresAt))
-		if renewed || works && (!g.due(row) || t.Refresh == "") {
-			return present, nil // what was just given is the best there is
+		if renewed || works && (!g.needsRenewal(row) || t.Refresh == "") {
+			return present, nil // a token that was just renewed is not renewed again
 		}
 		if t.Refresh == "" {
-			if err := g.lost(ctx, row, "it cannot be renewed: the provider gave no refresh token"); err != nil {
+			if err := g.markNeedsAuth(ctx, row, "it cannot be renewed: the provider gave no refresh token"); err != nil {
 				return Token{}, err
 			}
 			continue
 		}
-		f, err := g.begin(ctx, row, t)
-		if err != nil {
+		r, joined, err := g.joinRenewal(ctx, row, t)
+		switch {
+		case err != nil:
 			return Token{}, err
+		case !joined && works:
+			return present, nil
+		case !joined:
+			err = sleep(ctx, pollInterval) // another worker renews the token
+		default:
+			err = r.wait(ctx)
 		}
-		if works && f == nil {
-			return present, nil // somebody else is at it
-		}
-		if err := f.wait(ctx); err != nil {
+		if err != nil {
 			if works && !isNeedsAuth(err) {
-				return present, nil // the next caller tries again
+				return present, nil // the next call tries again
 			}
 			return Token{}, err
 		}
-		renewed = f != nil && f.ours
+		renewed = joined && r.leased
 	}
 }
 
-func deref(s *string) string {
-	if s == nil {
+func lastError(row *ent.OAuthGrant) string {
+	if row.LastError == nil {
 		return "it was withdrawn"
 	}
-	return *s
+	return *row.LastError
 }
 
-// due reports whether it is time to renew.
-func (g *Grants) due(row *ent.OAuthGrant) bool {
+// needsRenewal reports whether the token of a grant expires soon.
+func (g *Grants) needsRenewal(row *ent.OAuthGrant) bool {
 	if row.ExpiresAt == nil {
 		return false
 	}
-	margin := earliest
+	margin := maxRenewalMargin
 	if row.RefreshedAt != nil {
 		margin = min(margin, row.ExpiresAt.Sub(*row.RefreshedAt)/5)
 	}
 	return !g.now().Before(row.ExpiresAt.Add(-margin))
 }
 
-// flight is a renewal in this process.
-type flight struct {
+// renewal is a renewal in this process.
+type renewal struct {
 	done chan struct{}
-	ours bool // the lease was this process's; else nothing is known when it is done
-	err  error
+	// The fields below are set before done is closed.
+	leased bool // this process had the lease
+	err    error
 }
 
-// wait waits for the renewal here, or a moment for that of another worker (nil).
-func (f *flight) wait(ctx context.Context) error {
-	if f != nil {
-		select {
-		case <-f.done:
-			return f.err
-		case <-ctx.Done():
-			return fmt.Errorf("wait for a new access token: %w", ctx.Err())
-		}
+// wait waits for the renewal and returns its error.
+func (r *renewal) wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a new access token: %w", ctx.Err())
 	}
-	timer := time.NewTimer(pollEvery)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -174,60 +181,60 @@ func (f *flight) wait(ctx context.Context) error {
 	}
 }
 
-// begin joins the renewal that runs in this process or starts one; nil when
-// another worker holds the lease.
-func (g *Grants) begin(ctx context.Context, row *ent.OAuthGrant, t tokens) (*flight, error) {
+// joinRenewal joins the renewal that runs in this process or starts one. It reports
+// false if another worker has the lease.
+func (g *Grants) joinRenewal(ctx context.Context, row *ent.OAuthGrant, t tokens) (r *renewal, joined bool, err error) {
 	g.mu.Lock()
-	if running := g.flights[row.ID]; running != nil {
+	if running := g.renewals[row.ID]; running != nil {
 		g.mu.Unlock()
-		return running, nil
+		return running, true, nil
 	}
 	if g.closed {
 		g.mu.Unlock()
-		return nil, &retryError{errors.New("the process is ending"), pause}
+		return nil, false, &temporaryError{errors.New("the process is ending"), retryDelay}
 	}
-	f := &flight{done: make(chan struct{})}
-	g.flights[row.ID] = f
+	r = &renewal{done: make(chan struct{})}
+	g.renewals[row.ID] = r
 	g.running.Add(1)
 	g.mu.Unlock()
 
 	end := func(err error) {
 		g.mu.Lock()
-		delete(g.flights, row.ID)
+		delete(g.renewals, row.ID)
 		g.mu.Unlock()
-		f.err = err
-		close(f.done)
+		r.err = err
+		close(r.done)
 		g.running.Done()
 	}
-	// What is begun is finished, whoever waits for it: an answer that nobody
-	// stores may be the only one with the next refresh token.
-	alone := system(context.WithoutCancel(ctx), row.WorkspaceID)
+	// A renewal outlives its callers: the response may be the only one with the
+	// next refresh token.
+	detached := asSystem(context.WithoutCancel(ctx), row.WorkspaceID)
 	lease := uuid.New()
 	now := g.now()
-	got, err := g.ent.OAuthGrant.Update().Where(
+	leased, err := g.ent.OAuthGrant.Update().Where(
 		oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation), oauthgrant.StatusEQ(oauthgrant.StatusActive),
 		oauthgrant.Or(oauthgrant.LeaseUntilIsNil(), oauthgrant.LeaseUntilLTE(now)),
-	).SetLeaseID(lease).SetLeaseUntil(now.Add(g.lease)).Save(alone)
+	).SetLeaseID(lease).SetLeaseUntil(now.Add(g.lease)).Save(detached)
 	if err != nil {
 		err = fmt.Errorf("take the lease of a grant: %w", err)
 		end(err)
-		return nil, err
+		return nil, false, err
 	}
-	if got == 0 {
+	if leased == 0 {
 		end(nil)
-		return nil, nil //nolint:nilnil // not ours: documented
+		return nil, false, nil
 	}
-	f.ours = true // is read once it is done
-	go func() { end(g.renew(alone, row, t, lease)) }()
-	return f, nil
+	r.leased = true
+	go func() { end(g.renew(detached, row, t, lease)) }()
+	return r, true, nil
 }
 
-// renew asks the provider and stores what it answers.
+// renew requests new tokens and stores them.
 func (g *Grants) renew(ctx context.Context, row *ent.OAuthGrant, t tokens, lease uuid.UUID) error {
-	p := g.remotes[row.Provider]
+	p := g.providers[row.Provider]
 	if p == nil || len(p.missing(p.client)) > 0 {
-		g.release(ctx, row, lease, "the provider is not set up here any more")
-		return &retryError{fmt.Errorf("%s is not set up here any more", row.Provider), time.Minute}
+		g.releaseLease(ctx, row, lease, "the provider is not set up here any more")
+		return &temporaryError{fmt.Errorf("%s is not set up here any more", row.Provider), time.Minute}
 	}
 	made, err := p.refresh(ctx, t)
 	if err == nil {
@@ -235,22 +242,22 @@ func (g *Grants) renew(ctx context.Context, row *ent.OAuthGrant, t tokens, lease
 	}
 	var refused *ProviderError
 	if errors.As(err, &refused) && refused.Code == "invalid_grant" {
-		return g.lost(ctx, row, refused.Code)
+		return g.markNeedsAuth(ctx, row, refused.Code)
 	}
-	after := pause
+	after := retryDelay
 	if refused != nil {
-		after = max(after, refused.After)
+		after = max(after, refused.RetryAfter)
 	}
-	g.log.WarnContext(ctx, "an access token was not renewed", slog.String("provider", row.Provider),
+	g.log.WarnContext(ctx, "oauth token renewal failed, will retry", slog.String("provider", row.Provider),
 		slog.String("grant", row.ID.String()), slog.Any("error", err))
-	g.release(ctx, row, lease, err.Error())
-	return &retryError{err, after}
+	g.releaseLease(ctx, row, lease, err.Error())
+	return &temporaryError{err, after}
 }
 
-// store keeps new tokens, if the grant still has those that they follow. The
-// provider may have forgotten the old refresh token by now, so that it is tried
-// for as long as the lease lasts.
-func (g *Grants) store(ctx context.Context, row *ent.OAuthGrant, made issued) error {
+// store stores new tokens if the grant still has the old ones. The provider may
+// have invalidated the old refresh token, so store tries for as long as the lease
+// lasts.
+func (g *Grants) store(ctx context.Context, row *ent.OAuthGrant, made tokenResponse) error {
 	sealed, err := g.seal(row.ID, made.tokens)
 	if err != nil {
 		return err
@@ -258,28 +265,24 @@ func (g *Grants) store(ctx context.Context, row *ent.OAuthGrant, made issued) er
 	ctx, cancel := context.WithTimeout(ctx, g.lease)
 	defer cancel()
 	for {
-		// A worker that took the lease after this one may have been refused with
-		// the old refresh token: these tokens are newer than its verdict.
-		err := g.inTransaction(ctx, func(tx *ent.Tx) error {
-			return replace(ctx, tx, row, sealed, g.now(), g.expiry(made.lifetime))
+		// A worker that got the lease later may have failed with the old refresh
+		// token and marked the grant. These tokens are newer.
+		err := transaction.In(transaction.Outside(ctx), g.ent, func(ctx context.Context, client *ent.Client) error {
+			return replaceTokens(ctx, client, row, sealed, g.now(), g.expiry(made.lifetime))
 		})
 		if err == nil {
-			return nil // or the grant was given again, or revoked, meanwhile
+			return nil // or the grant was renewed or revoked meanwhile
 		}
-		timer := time.NewTimer(storeWait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			g.log.ErrorContext(ctx, "a renewed access token could not be stored; the grant may have to be given again",
+		if sleep(ctx, storeRetryInterval) != nil {
+			g.log.ErrorContext(ctx, "renewed oauth tokens not stored, grant may need new consent",
 				slog.String("provider", row.Provider), slog.String("grant", row.ID.String()), slog.Any("error", err))
-			return &retryError{fmt.Errorf("store a renewed access token: %w", err), pause}
+			return &temporaryError{fmt.Errorf("store a renewed access token: %w", err), retryDelay}
 		}
 	}
 }
 
-func replace(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant, sealed []byte, now time.Time, expires *time.Time) error {
-	update := tx.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).
+func replaceTokens(ctx context.Context, client *ent.Client, row *ent.OAuthGrant, sealed []byte, now time.Time, expires *time.Time) error {
+	update := client.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).
 		SetTokens(sealed).SetRefreshedAt(now).AddGeneration(1).SetStatus(oauthgrant.StatusActive).
 		ClearLastError().ClearLeaseID().ClearLeaseUntil()
 	if expires != nil {
@@ -291,36 +294,36 @@ func replace(ctx context.Context, tx *ent.Tx, row *ent.OAuthGrant, sealed []byte
 	if err != nil || changed == 0 {
 		return err
 	}
-	return works(ctx, tx, row.ID)
+	return reactivateConnectors(ctx, client, row.ID)
 }
 
-// works lets the connectors of a grant run again that waited for it.
-func works(ctx context.Context, tx *ent.Tx, grant uuid.UUID) error {
-	return tx.Connector.Update().Where(connector.GrantID(grant), connector.StatusEQ(connector.StatusNeedsAuth)).
+// reactivateConnectors activates the connectors that waited for a grant.
+func reactivateConnectors(ctx context.Context, client *ent.Client, grant uuid.UUID) error {
+	return client.Connector.Update().Where(connector.GrantID(grant), connector.StatusEQ(connector.StatusNeedsAuth)).
 		SetStatus(connector.StatusActive).Exec(ctx)
 }
 
-// release lets others try again after a moment.
-func (g *Grants) release(ctx context.Context, row *ent.OAuthGrant, lease uuid.UUID, reason string) {
+// releaseLease lets other workers try again after retryDelay.
+func (g *Grants) releaseLease(ctx context.Context, row *ent.OAuthGrant, lease uuid.UUID, reason string) {
 	err := g.ent.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.LeaseID(lease)).
-		ClearLeaseID().SetLeaseUntil(g.now().Add(pause)).SetLastError(printable(reason, 500)).Exec(ctx)
+		ClearLeaseID().SetLeaseUntil(g.now().Add(retryDelay)).SetLastError(line(reason, maxLastError)).Exec(ctx)
 	if err != nil {
-		g.log.WarnContext(ctx, "the lease of a grant was not given back; it ends by itself", slog.String("grant", row.ID.String()), slog.Any("error", err))
+		g.log.WarnContext(ctx, "oauth grant lease not released", slog.String("grant", row.ID.String()), slog.Any("error", err))
 	}
 }
 
-// lost marks a grant and its connectors as in need of a person, unless its
-// tokens were replaced meanwhile, which makes nil of the error.
-func (g *Grants) lost(ctx context.Context, row *ent.OAuthGrant, reason string) error {
-	ctx = system(context.WithoutCancel(ctx), row.WorkspaceID)
+// markNeedsAuth marks a grant and its connectors as waiting for a person and
+// returns a *NeedsAuthError. It returns nil if the tokens were replaced meanwhile.
+func (g *Grants) markNeedsAuth(ctx context.Context, row *ent.OAuthGrant, reason string) error {
+	ctx = asSystem(context.WithoutCancel(ctx), row.WorkspaceID)
 	changed := 0
-	err := g.inTransaction(ctx, func(tx *ent.Tx) (err error) {
-		changed, err = tx.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).
-			SetStatus(oauthgrant.StatusNeedsAuth).SetLastError(printable(reason, 500)).ClearLeaseID().ClearLeaseUntil().Save(ctx)
+	err := transaction.In(transaction.Outside(ctx), g.ent, func(ctx context.Context, client *ent.Client) (err error) {
+		changed, err = client.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).
+			SetStatus(oauthgrant.StatusNeedsAuth).SetLastError(line(reason, maxLastError)).ClearLeaseID().ClearLeaseUntil().Save(ctx)
 		if err != nil || changed == 0 {
 			return err
 		}
-		return tx.Connector.Update().Where(connector.GrantID(row.ID), connector.StatusNEQ(connector.StatusPaused)).
+		return client.Connector.Update().Where(connector.GrantID(row.ID), connector.StatusNEQ(connector.StatusPaused)).
 			SetStatus(connector.StatusNeedsAuth).Exec(ctx)
 	})
 	switch {
@@ -329,7 +332,7 @@ func (g *Grants) lost(ctx context.Context, row *ent.OAuthGrant, reason string) e
 	case changed == 0:
 		return nil
 	}
-	g.log.InfoContext(ctx, "a grant works no more", slog.String("provider", row.Provider), slog.String("grant", row.ID.String()))
+	g.log.InfoContext(ctx, "oauth grant needs authorization", slog.String("provider", row.Provider), slog.String("grant", row.ID.String()))
 	return &NeedsAuthError{row.Provider, reason}
 }
 
@@ -338,8 +341,9 @@ func isNeedsAuth(err error) bool {
 	return errors.As(err, &needs)
 }
 
-// Source gives one grant's tokens to a connector, which knows no tenant.
-func (g *Grants) Source(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error) {
+// TokenSource returns a function that returns the access token of a grant.
+// Connectors call it without a viewer.
+func (g *Grants) TokenSource(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error) {
 	return func(ctx context.Context, refused string) (string, map[string]string, error) {
 		t, err := g.token(viewer.With(ctx, viewer.System(workspace)), grant, refused)
 		return t.Access, t.Details, err

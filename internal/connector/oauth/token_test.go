@@ -26,7 +26,7 @@ import (
 
 func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	first, err := h.grants.Token(ada.ctx, grant)
@@ -37,7 +37,7 @@ func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 	if same.Access != first.Access || h.server.Requests(authserver.TokenPath) != 1 {
 		t.Errorf("it was renewed too early")
 	}
-	for round := range 4 { // each with the refresh token of the one before
+	for round := range 4 { // each with the refresh token of the previous one
 		h.clock.forward(56 * time.Minute)
 		next, err := h.node(t).Token(ada.ctx, grant)
 		must(t, err)
@@ -53,10 +53,10 @@ func TestATokenIsRenewedBeforeItEnds(t *testing.T) {
 
 func TestOneOfManyWorkersRenews(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
-	h.clock.forward(2 * time.Hour) // the token has ended: everybody needs a new one
+	h.clock.forward(2 * time.Hour) // the token has expired: everybody needs a new one
 	nodes := []*oauth.Grants{h.grants, h.node(t), h.node(t)}
 	var mu sync.Mutex
 	got := map[string]int{}
@@ -78,9 +78,9 @@ func TestOneOfManyWorkersRenews(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsWhileThePresentTokenWorks(t *testing.T) {
+func TestNobodyWaitsWhileTheCurrentTokenIsValid(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	first, err := h.grants.Token(ada.ctx, grant)
@@ -108,7 +108,7 @@ func TestNobodyWaitsWhileThePresentTokenWorks(t *testing.T) {
 	}
 }
 
-// eventually waits for something that another goroutine does.
+// eventually waits until done returns true.
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -123,9 +123,9 @@ func eventually(t *testing.T, done func() bool) {
 	}
 }
 
-func TestWhoLeavesDoesNotLoseTheNextRefreshToken(t *testing.T) {
+func TestACancelledCallStoresTheNextRefreshToken(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	h.clock.forward(2 * time.Hour)
@@ -143,7 +143,7 @@ func TestWhoLeavesDoesNotLoseTheNextRefreshToken(t *testing.T) {
 		t.Errorf("the caller got %v", err)
 	}
 	close(hold)
-	h.grants.Close() // the process ends: it waits for what is under way
+	h.grants.Close() // Close waits for the running renewal
 	if row := h.grant(t, ada, grant); row.Generation != 2 {
 		t.Errorf("the answer was not stored: %+v", row)
 	}
@@ -161,9 +161,9 @@ func TestWhoLeavesDoesNotLoseTheNextRefreshToken(t *testing.T) {
 	}
 }
 
-func TestALeaseOfADeadWorkerEnds(t *testing.T) {
+func TestTheLeaseOfADeadWorkerExpires(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	h.clock.forward(2 * time.Hour)
@@ -182,9 +182,9 @@ func TestALeaseOfADeadWorkerEnds(t *testing.T) {
 	}
 }
 
-func TestAGrantThatWasWithdrawnNeedsAPerson(t *testing.T) {
+func TestAWithdrawnGrantNeedsAPerson(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	second, paused := h.connector(t, ada, "google_drive"), h.connector(t, ada, "google_drive")
@@ -213,7 +213,7 @@ func TestAGrantThatWasWithdrawnNeedsAPerson(t *testing.T) {
 			t.Errorf("a connector is %s, not %s", got, want)
 		}
 	}
-	// The same account grants again through one connector: all work again.
+	// A grant of the same account reactivates all its connectors.
 	if again := h.connect(t, ada, ada.connector); again != grant {
 		t.Errorf("a further grant was made")
 	}
@@ -229,7 +229,7 @@ func TestAGrantThatWasWithdrawnNeedsAPerson(t *testing.T) {
 
 func TestAnotherAccountIsAnotherGrant(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	first := h.connect(t, ada, ada.connector)
 	shared := h.connector(t, ada, "google_drive")
@@ -250,7 +250,7 @@ func TestAnotherAccountIsAnotherGrant(t *testing.T) {
 
 func TestAProviderThatIsDownIsAskedAgainLater(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	first, err := h.grants.Token(ada.ctx, grant)
@@ -265,7 +265,7 @@ func TestAProviderThatIsDownIsAskedAgainLater(t *testing.T) {
 	for _, fault := range []authserver.Fault{{Status: 500}, {Status: 503, Error: "temporarily_unavailable"}, {Status: 429}, {Status: 401, Error: "invalid_client"}} {
 		h.server.Fail(authserver.TokenPath, fault)
 		_, err := h.grants.Token(ada.ctx, grant)
-		if after, again := connectors.RetryAfterOf(err); !again || after < time.Second || connectors.IsNeedsAuth(err) {
+		if after, ok := connectors.RetryAfterOf(err); !ok || after < time.Second || connectors.IsNeedsAuth(err) {
 			t.Errorf("%+v: %v", fault, err)
 		}
 		h.clock.forward(6 * time.Second)
@@ -283,31 +283,31 @@ func TestAProviderThatIsDownIsAskedAgainLater(t *testing.T) {
 
 func TestARefusedTokenIsReplacedOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	first, err := h.grants.Token(ada.ctx, grant)
 	must(t, err)
 	second, err := h.grants.Renew(ada.ctx, grant, first.Access)
 	must(t, err)
-	third, err := h.grants.Renew(ada.ctx, grant, first.Access) // a slow one: it was replaced already
+	third, err := h.grants.Renew(ada.ctx, grant, first.Access) // a slow call: the token was replaced already
 	must(t, err)
 	if second.Access == first.Access || third.Access != second.Access || h.server.Requests(authserver.TokenPath) != 2 {
 		t.Errorf("%d requests", h.server.Requests(authserver.TokenPath))
 	}
-	source := h.grants.Source(ada.viewer.Workspace, grant)
+	source := h.grants.TokenSource(ada.viewer.Workspace, grant)
 	if token, _, err := source(t.Context(), ""); err != nil || token != second.Access {
 		t.Errorf("as a connector: %v", err)
 	}
 	eve := h.tenant(t, "eve")
-	if _, _, err := h.grants.Source(eve.viewer.Workspace, grant)(t.Context(), ""); code(err) != apierr.CodeNotFound {
+	if _, _, err := h.grants.TokenSource(eve.viewer.Workspace, grant)(t.Context(), ""); code(err) != apierr.CodeNotFound {
 		t.Errorf("as a connector of another workspace: %v", err)
 	}
 }
 
-func TestAServiceThatNeverRenews(t *testing.T) {
+func TestAProviderWithoutRefreshTokens(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.server.SetLifetime(0)
 	h.server.KeepRefreshTokens()
 	ada := h.tenant(t, "ada")
@@ -319,7 +319,7 @@ func TestAServiceThatNeverRenews(t *testing.T) {
 	if err != nil || same.Access != first.Access || same.ExpiresAt != nil {
 		t.Errorf("a token of which no end is told: %v", err)
 	}
-	// A refresh token that does not rotate is kept.
+	// A refresh token that is not replaced stays valid.
 	for range 3 {
 		if same, err = h.grants.Renew(ada.ctx, grant, same.Access); err != nil {
 			t.Fatal(err)
@@ -330,9 +330,9 @@ func TestAServiceThatNeverRenews(t *testing.T) {
 	}
 }
 
-func TestARevokedGrantIsGoneHereAndThere(t *testing.T) {
+func TestARevokedGrantIsDeletedHereAndAtTheProvider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	grant := h.connect(t, ada, ada.connector)
 	token, err := h.grants.Token(ada.ctx, grant)
@@ -360,7 +360,7 @@ func TestARevokedGrantIsGoneHereAndThere(t *testing.T) {
 	if err := h.grants.Revoke(ada.ctx, grant); code(err) != apierr.CodeNotFound {
 		t.Errorf("a second time: %v", err)
 	}
-	// A provider that fails does not keep the grant.
+	// A failure of the provider does not prevent the deletion.
 	grant = h.connect(t, ada, ada.connector)
 	h.server.Fail(authserver.RevokePath, authserver.Fault{Status: 500})
 	must(t, h.grants.Revoke(ada.ctx, grant))
@@ -369,13 +369,13 @@ func TestARevokedGrantIsGoneHereAndThere(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsLostAsksForANewConsent(t *testing.T) {
+func TestALostTokenResponseNeedsANewConsent(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	grant := h.connect(t, ada, ada.connector)
 	h.clock.forward(2 * time.Hour)
-	h.server.Fail(authserver.TokenPath, authserver.Fault{After: true}) // the provider has rotated, and nobody knows to what
+	h.server.Fail(authserver.TokenPath, authserver.Fault{After: true}) // the provider has replaced the token, but the response is lost
 	if _, err := h.grants.Token(ada.ctx, grant); connectors.IsNeedsAuth(err) || err == nil {
 		t.Errorf("the lost answer: %v", err)
 	}
@@ -385,11 +385,11 @@ func TestAnAnswerThatIsLostAsksForANewConsent(t *testing.T) {
 	}
 }
 
-func TestTheTableOfProvidersIsWhole(t *testing.T) {
+func TestTheTableOfProvidersIsComplete(t *testing.T) {
 	t.Parallel()
 	var names []string
 	served := map[string]bool{}
-	for _, p := range oauth.Known() {
+	for _, p := range oauth.AllProviders() {
 		names = append(names, p.Name)
 		for _, endpoint := range []string{p.Base, p.Auth, p.Token, p.Revoke, p.Account, p.AccountAtBase} {
 			if endpoint != "" && !strings.HasPrefix(endpoint, "https://") && !strings.HasPrefix(endpoint, "/") {
@@ -416,10 +416,10 @@ func TestTheTableOfProvidersIsWhole(t *testing.T) {
 	}
 }
 
-// TestTheWaysOfProviders looks at what each kind of provider is sent.
-func TestTheWaysOfProviders(t *testing.T) {
+// TestRequestsToEachProvider checks what each provider receives.
+func TestRequestsToEachProvider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	var mu sync.Mutex
 	var sent *http.Request
@@ -458,17 +458,17 @@ func TestTheWaysOfProviders(t *testing.T) {
 		mu.Lock()
 		answer = reply
 		mu.Unlock()
-		begun, err := grants.Begin(ada.ctx, oauth.Start{Provider: provider})
+		begun, err := grants.Begin(ada.ctx, oauth.AuthorizationRequest{Provider: provider})
 		must(t, err)
-		address := begun.Address
+		address := begun.URL
 		_, state, _ := strings.Cut(address, "state=")
 		state, _, _ = strings.Cut(state, "&")
-		out, err := grants.Finish(anonymous(t), oauth.Return{Provider: provider, State: state, Binding: begun.Binding, Code: "the code"})
+		out, err := grants.Finish(anonymous(t), oauth.Callback{Provider: provider, State: state, Binding: begun.Binding, Code: "the code"})
 		must(t, err)
 		return out, address
 	}
 	out, address := connect("notion", `{"access_token":"a","workspace_name":"Wiki\n of <Ada>"}`)
-	if user, _, basic := sent.BasicAuth(); !basic || user != "id" || fields["client_secret"] != "" || !strings.Contains(address, "owner=user") || out.Account != "Wiki  of <Ada>" {
+	if user, _, basic := sent.BasicAuth(); !basic || user != "id" || fields["client_secret"] != "" || !strings.Contains(address, "owner=user") || out.Account != "Wiki of <Ada>" {
 		t.Errorf("notion: %v %v %+v", sent.Header, fields, out)
 	}
 	out, address = connect("slack", `{"ok":true,"access_token":"xoxb","scope":"channels:read,users:read","team":{"id":"T1","name":"Ada's"}}`)

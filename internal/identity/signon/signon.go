@@ -70,7 +70,7 @@ type SignOn struct {
 	pool     *pgxpool.Pool
 	flows    *oauth.Flows
 	people   People
-	places   oauth.Places
+	places   oauth.ReturnOrigins
 	provider *discovery
 }
 
@@ -94,7 +94,7 @@ func New(db *ent.Client, pool *pgxpool.Pool, flows *oauth.Flows, people People, 
 		}
 	}
 	return &SignOn{
-		o: o, db: db, pool: pool, flows: flows, people: people, places: oauth.NewPlaces(o.BaseURL, o.Origins),
+		o: o, db: db, pool: pool, flows: flows, people: people, places: oauth.NewReturnOrigins(o.BaseURL, o.Origins),
 		provider: &discovery{issuer: o.Issuer, http: o.HTTP, now: o.Now},
 	}
 }

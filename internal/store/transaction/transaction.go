@@ -59,7 +59,7 @@ func Detach[R interface{ Unwrap() R }](ctx context.Context, row R) R {
 // fails. Without a transaction it calls do at once. The context passed to do
 // carries no transaction.
 func AfterCommit(ctx context.Context, do func(context.Context)) {
-	tx, outside := ent.TxFromContext(ctx), without(ctx)
+	tx, outside := ent.TxFromContext(ctx), Outside(ctx)
 	if tx == nil {
 		do(outside)
 		return
@@ -75,7 +75,7 @@ func AfterCommit(ctx context.Context, do func(context.Context)) {
 // commit has failed. Without a transaction it does nothing. The context passed to
 // do carries no transaction.
 func AfterRollback(ctx context.Context, do func(context.Context)) {
-	tx, outside := ent.TxFromContext(ctx), without(ctx)
+	tx, outside := ent.TxFromContext(ctx), Outside(ctx)
 	if tx == nil {
 		return
 	}
@@ -103,6 +103,7 @@ func onCommit(tx *ent.Tx, do func(error)) {
 	})
 }
 
-func without(ctx context.Context) context.Context {
+// Outside returns ctx without its transaction, for work that must not be part of it.
+func Outside(ctx context.Context) context.Context {
 	return ent.NewTxContext(ent.NewContext(ctx, nil), nil)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// maxPlace bounds an address to return to, in bytes.
-const maxPlace = 2000
+// maxReturnTo is the maximum length of a return address in bytes.
+const maxReturnTo = 2000
 
-// Places are the origins that a browser may be sent to at the end: the
-// service's own and those of dashboards that may call it.
-type Places struct{ origins []string }
+// ReturnOrigins are the origins that a browser may be redirected to: the service
+// itself and the dashboards that may call it.
+type ReturnOrigins struct{ origins []string }
 
-// NewPlaces takes the service's own address and further origins. "*", which lets
-// any page call the service, names no place.
-func NewPlaces(own string, origins []string) Places {
-	var p Places
+// NewReturnOrigins returns the origins of the service's base URL and of the given
+// addresses. The wildcard "*" adds none.
+func NewReturnOrigins(own string, origins []string) ReturnOrigins {
+	var p ReturnOrigins
 	for _, address := range append([]string{own}, origins...) {
 		if u, err := url.Parse(address); err == nil && u.Host != "" {
 			p.origins = append(p.origins, originOf(u))
@@ -27,7 +27,7 @@ func NewPlaces(own string, origins []string) Places {
 	return p
 }
 
-// originOf writes scheme, host and port in one form.
+// originOf returns the origin of u with an explicit port, in lower case.
 func originOf(u *url.URL) string {
 	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
 	if port == "" {
@@ -36,15 +36,15 @@ func originOf(u *url.URL) string {
 	return scheme + "://" + host + ":" + port
 }
 
-// Check returns the address in the form in which it is redirected to, or an
-// error that names the field. Empty stays empty.
-func (p Places) Check(field, address string) (string, error) {
+// Check returns the address as it is redirected to. The error names the field. An
+// empty address is valid.
+func (p ReturnOrigins) Check(field, address string) (string, error) {
 	if address == "" {
 		return "", nil
 	}
 	refused := apierr.Invalid(field, "must be an address of this service or of one of DASHBOARD_ORIGINS")
-	// Browsers read backslashes as slashes and drop control characters.
-	if len(address) > maxPlace || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f || r > 0x7e }) {
+	// Browsers treat a backslash as a slash and ignore control characters.
+	if len(address) > maxReturnTo || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f || r > 0x7e }) {
 		return "", refused
 	}
 	u, err := url.Parse(address)
@@ -55,7 +55,7 @@ func (p Places) Check(field, address string) (string, error) {
 	return u.String(), nil
 }
 
-// WithQuery adds parameters to the query of an address that Check made.
+// WithQuery adds parameters to the query of an address that Check returned.
 func WithQuery(address string, parameters url.Values) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -69,8 +69,8 @@ func WithQuery(address string, parameters url.Values) string {
 	return u.String()
 }
 
-// WithFragment puts parameters into the fragment of an address that Check made:
-// it is sent to no server and stands in no log.
+// WithFragment adds parameters as the fragment of an address that Check returned.
+// Browsers do not send a fragment to the server, so it appears in no log.
 func WithFragment(address string, parameters url.Values) string {
 	return address + "#" + parameters.Encode()
 }
