@@ -67,7 +67,7 @@ func flow() map[string][]string {
 		"internal/model/llm":            {"internal/request/breaker", "internal/model/llm"},
 		"internal/ingest/entryid":       {},
 		"internal/connector/state":      with("connectors"),
-		"internal/connector/pace":       {"connectors"},
+		"internal/connector/throttle":   {"connectors"},
 		"internal/identity/principal":   with("internal/store/ttlcache"),
 		"internal/identity/people":      with("internal/identity/authn", "internal/store/lookup", "internal/store/transaction", "ent"),
 		"internal/connector/oauth":      with("ent", "internal/secret", "internal/store/transaction"),
@@ -99,7 +99,7 @@ func flow() map[string][]string {
 		"rest":                          with("rest/openapi", "internal/identity/authn", "internal/ratelimit", "internal/search"),
 		"rest/openapi":                  {},
 		"rest/widget":                   {},
-		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/pace", "internal/identity/principal"),
+		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/throttle", "internal/identity/principal"),
 		"internal/queue":                {},
 	}
 }

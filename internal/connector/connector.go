@@ -16,15 +16,15 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
-	"github.com/magpie-search/magpie/internal/connector/pace"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Options are the parts that Connectors needs. Pacer may be nil.
+// Options are the parts that Connectors needs. Limiters may be nil.
 type Options struct {
 	Ent    *ent.Client
 	Kinds  *connectors.Registry
@@ -33,8 +33,8 @@ type Options struct {
 	Jobs   *syncjob.Jobs
 	Files  *sourcefile.Files
 	Inbox  *inbound.Inbox
-	// Pacer limits how fast connection tests ask a platform; nil means no limit.
-	Pacer *pace.Pacer
+	// Limiters limit the requests of connection tests. Nil means no limit.
+	Limiters *throttle.Limiters
 	// GroupsMaxAge is how long the groups of a source count after they were read.
 	GroupsMaxAge time.Duration
 	Now          func() time.Time

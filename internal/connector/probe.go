@@ -83,12 +83,12 @@ func (c *Connectors) record(ctx context.Context, id uuid.UUID, name string, p Pr
 func (c *Connectors) probe(ctx context.Context, kind connectors.Kind, s checked) Probe {
 	inside, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if c.o.Pacer != nil {
+	if c.o.Limiters != nil {
 		grant := ""
 		if s.grant != nil {
 			grant = s.grant.String()
 		}
-		s.Limiter = c.o.Pacer.Of(kind, s.Settings, grant).Turn
+		s.Limiter = c.o.Limiters.For(kind, s.Settings, grant).Wait
 	}
 	began := c.o.Now()
 	err := open(inside, kind, s.Settings)

@@ -12,8 +12,8 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/pace"
 	"github.com/magpie-search/magpie/internal/connector/state"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
@@ -86,7 +86,7 @@ type Options struct {
 	Deliveries Deliveries
 	Groups     Groups
 	Schemas    Schemas
-	Pacer      *pace.Pacer
+	Limiters   *throttle.Limiters
 
 	Now func() time.Time
 	Log *slog.Logger
@@ -237,7 +237,7 @@ func (s *slice) finish(ctx context.Context, err error) error {
 		return ignoreLost(s.run.Release(ctx, 0, s.retries()))
 	case errors.As(err, &wait) && wait.hinted:
 		s.log.InfoContext(ctx, "source asks to wait", slog.Duration("delay", wait.delay))
-		s.holdLine(ctx, wait)
+		s.pauseLimiter(ctx, wait)
 		return ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
 	}
 	retries := s.retries() + 1

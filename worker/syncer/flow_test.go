@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/connector"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -163,10 +163,10 @@ func TestTwoEnginesShareThePaceOfACredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.script.fill(20, "1") // a walk and twenty opens, ten a second
-	f.options.Pacer = pace.New(pace.Options{Redis: f.redis, Log: f.log})
+	f.options.Limiters = throttle.New(throttle.Options{Redis: f.redis, Log: f.log})
 	f.work()
 	second := *f
-	second.options.Pacer = pace.New(pace.Options{Redis: f.redis, Log: f.log})
+	second.options.Limiters = throttle.New(throttle.Options{Redis: f.redis, Log: f.log})
 	second.work()
 	one, other := f.connector("paced", nil), f.connector("paced", nil)
 	began := time.Now()

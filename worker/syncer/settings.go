@@ -42,7 +42,7 @@ func (e *Engine) OpenSource(ctx context.Context, row *ent.Connector) (source con
 	if err != nil {
 		return nil, nil, err
 	}
-	e.lineOf(kind, row, &settings)
+	e.limiterOf(kind, row, &settings)
 	redact = func(text string) string { return kind.Redact(text, settings.Credentials) }
 	source, err = kind.New(ctx, settings)
 	return source, redact, err

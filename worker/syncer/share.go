@@ -8,7 +8,7 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
-	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 )
 
 // shareInterval is the time between two checks for waiting jobs. A job waits only
@@ -52,44 +52,45 @@ func (s *slice) timeUp(ctx context.Context) bool {
 	return waiting
 }
 
-// joinLine makes the source share the pace of all connectors with its credentials.
-// It ends the slice while the platform asks to wait.
-func (s *slice) joinLine(ctx context.Context, settings *connectors.Settings) error {
-	s.line = s.engine.lineOf(s.kind, s.connector, settings)
-	if s.line == nil {
+// useLimiter makes the source share the limit of all connectors with its
+// credentials. It ends the slice while the platform asks to wait.
+func (s *slice) useLimiter(ctx context.Context, settings *connectors.Settings) error {
+	s.limiter = s.engine.limiterOf(s.kind, s.connector, settings)
+	if s.limiter == nil {
 		return nil
 	}
-	if wait := s.line.Held(ctx); wait > 0 {
-		return &waitError{delay: wait, hinted: true, cause: errHeld}
+	if wait := s.limiter.PausedFor(ctx); wait > 0 {
+		return &waitError{delay: wait, hinted: true, cause: errPaused}
 	}
 	return nil
 }
 
-// lineOf returns the line of a connector's credentials and limits the settings by
-// it. It returns nil without a pacer.
-func (e *Engine) lineOf(kind connectors.Kind, row *ent.Connector, settings *connectors.Settings) *pace.Line {
-	if e.opt.Pacer == nil {
+// limiterOf returns the limiter of a connector's credentials and sets it in the
+// settings. It returns nil without Options.Limiters.
+func (e *Engine) limiterOf(kind connectors.Kind, row *ent.Connector, settings *connectors.Settings) *throttle.Limiter {
+	if e.opt.Limiters == nil {
 		return nil
 	}
 	grant := ""
 	if row.GrantID != nil {
 		grant = row.GrantID.String()
 	}
-	line := e.opt.Pacer.Of(kind, *settings, grant)
-	settings.Limiter = line.Turn
-	return line
+	limiter := e.opt.Limiters.For(kind, *settings, grant)
+	settings.Limiter = limiter.Wait
+	return limiter
 }
 
-// errHeld says that the platform asked another connector of the line to wait.
-var errHeld = errors.New("the platform asked to be left alone for a while")
+// errPaused says that the platform asked another connector with the same
+// credentials to wait.
+var errPaused = errors.New("the platform asked to be left alone for a while")
 
-// holdLine makes all connectors with the same credentials wait when the platform
-// asked for it. It ignores waits that come from the line itself or from a model
-// service.
-func (s *slice) holdLine(ctx context.Context, wait *waitError) {
-	_, ofLine := errors.AsType[*pace.WaitError](wait)
+// pauseLimiter makes all connectors with the same credentials wait when the
+// platform asked for it. It ignores waits that come from the limiter itself or from
+// a model service.
+func (s *slice) pauseLimiter(ctx context.Context, wait *waitError) {
+	_, ofLimiter := errors.AsType[*throttle.WaitError](wait)
 	_, ofSource := errors.AsType[*sourceError](wait)
-	if s.line != nil && ofSource && !ofLine {
-		s.line.Hold(ctx, wait.delay)
+	if s.limiter != nil && ofSource && !ofLimiter {
+		s.limiter.Pause(ctx, wait.delay)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	entconnector "github.com/magpie-search/magpie/ent/connector"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
-	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/model/embed"
@@ -43,8 +43,8 @@ type slice struct {
 	fence    index.Fence
 	start    time.Time
 	pages    int
-	progress atomic.Bool // the slice decided an item
-	line     *pace.Line  // of the source's credentials; nil: none
+	progress atomic.Bool       // the slice decided an item
+	limiter  *throttle.Limiter // of the source's credentials; nil: none
 	share    shareCheck
 	groups   groupNames
 	isPlan   bool // the slice only records what a sync would do
@@ -188,7 +188,7 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.joinLine(ctx, &settings); err != nil {
+	if err := s.useLimiter(ctx, &settings); err != nil {
 		return err
 	}
 	if err := s.usePlanState(ctx, &settings); err != nil {

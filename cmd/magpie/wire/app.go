@@ -38,8 +38,8 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
-	"github.com/magpie-search/magpie/internal/connector/pace"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -88,7 +88,7 @@ type App struct {
 	Bus        *syncjob.RedisBus
 	Jobs       *syncjob.Jobs
 	Grants     *oauth.Grants
-	Pacer      *pace.Pacer
+	Limiters   *throttle.Limiters
 	SignOn     *signon.SignOn
 	Inbox      *inbound.Inbox
 
@@ -192,10 +192,10 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
-	a.Pacer = pace.New(pace.Options{Redis: a.Redis, Salt: a.paceSalt(), Log: a.Log})
+	a.Limiters = throttle.New(throttle.Options{Redis: a.Redis, Salt: a.throttleSalt(), Log: a.Log})
 	sources := connector.New(connector.Options{
 		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Grants: a.Grants, Jobs: a.Jobs, Files: a.Files, Inbox: a.Inbox,
-		Pacer: a.Pacer, GroupsMaxAge: a.Principals.MaxAge(), Now: a.now, Log: a.Log,
+		Limiters: a.Limiters, GroupsMaxAge: a.Principals.MaxAge(), Now: a.now, Log: a.Log,
 	})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
@@ -291,8 +291,8 @@ func (a *App) openAccess() (err error) {
 	return nil
 }
 
-// paceSalt returns a salt that is equal in all processes with the same keys.
-func (a *App) paceSalt() []byte {
+// throttleSalt returns the same salt in all processes that have the same keys.
+func (a *App) throttleSalt() []byte {
 	keys, current, err := a.Config.SealingKeys()
 	if err != nil {
 		return nil // openAccess has returned the error

@@ -13,23 +13,24 @@ import (
 )
 
 const (
-	// leafSuffix marks files, so that no key ever opens or deletes a folder; the
-	// character is in no key.
-	leafSuffix = "~"
-	// unfinishedFolder holds what is being written, out of reach of any key.
-	unfinishedFolder = "unfinished~"
-	// abandonedAfter is when a file there belongs to a process long dead.
+	// blobSuffix is appended to the names of blobs, so that no key opens or deletes
+	// a folder. No key contains this character.
+	blobSuffix = "~"
+	// tempFolder contains files that are being written. No key names it.
+	tempFolder = "unfinished~"
+	// abandonedAfter is the age at which a file in tempFolder belongs to no
+	// process.
 	abandonedAfter = 24 * time.Hour
 )
 
-// Dir is a Store in a folder. Several processes may use one folder. Nothing
-// outside of it is ever touched, symbolic links included.
+// Dir is a Store in a folder. Several processes may use one folder. Dir accesses
+// nothing outside of it, not even through symbolic links.
 type Dir struct {
 	root *os.Root
 }
 
-// NewDir opens a folder, making it when it is missing, and removes what
-// processes that died while writing left behind more than a day ago.
+// NewDir opens a folder and creates it if necessary. It deletes unfinished files
+// that are more than a day old.
 func NewDir(folder string) (*Dir, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the blob folder: %w", err)
@@ -47,10 +48,10 @@ func NewDir(folder string) (*Dir, error) {
 }
 
 func (d *Dir) prepare(before time.Time) error {
-	if err := d.root.Mkdir(unfinishedFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := d.root.Mkdir(tempFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	entries, err := fs.ReadDir(d.root.FS(), unfinishedFolder)
+	entries, err := fs.ReadDir(d.root.FS(), tempFolder)
 	if err != nil {
 		return err
 	}
@@ -59,17 +60,17 @@ func (d *Dir) prepare(before time.Time) error {
 		if err != nil || !info.ModTime().Before(before) {
 			continue
 		}
-		if err := d.root.Remove(path.Join(unfinishedFolder, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.root.Remove(path.Join(tempFolder, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// Close releases the folder. The Dir is of no use after it.
+// Close closes the folder. The Dir cannot be used afterwards.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Put implements [Store]. The content is on disk when it returns.
+// Put implements [Store]. The content is on disk when Put returns.
 func (d *Dir) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -81,20 +82,20 @@ func (d *Dir) Put(ctx context.Context, key string, r io.Reader, size int64) erro
 }
 
 func (d *Dir) put(ctx context.Context, key string, r io.Reader, size int64) error {
-	content, err := exactly(ctx, r, size)
+	content, err := withSize(ctx, r, size)
 	if err != nil {
 		return err
 	}
-	unfinished := path.Join(unfinishedFolder, rand.Text())
-	if err := d.write(unfinished, content); err != nil {
-		return errors.Join(err, d.root.Remove(unfinished))
+	temp := path.Join(tempFolder, rand.Text())
+	if err := d.write(temp, content); err != nil {
+		return errors.Join(err, d.root.Remove(temp))
 	}
-	final := key + leafSuffix
+	final := key + blobSuffix
 	if err := d.makeFolders(path.Dir(final)); err != nil {
-		return errors.Join(err, d.root.Remove(unfinished))
+		return errors.Join(err, d.root.Remove(temp))
 	}
-	if err := d.root.Rename(unfinished, final); err != nil {
-		return errors.Join(err, d.root.Remove(unfinished))
+	if err := d.root.Rename(temp, final); err != nil {
+		return errors.Join(err, d.root.Remove(temp))
 	}
 	return d.syncFolder(path.Dir(final))
 }
@@ -111,8 +112,8 @@ func (d *Dir) write(name string, content io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// makeFolders makes a folder and those above it, and has each new one recorded
-// in its parent: a file is only safe when the way to it is.
+// makeFolders creates a folder and its parents and syncs the parent of each: a file
+// is durable only if its path is.
 func (d *Dir) makeFolders(folder string) error {
 	if folder == "." {
 		return nil
@@ -145,7 +146,7 @@ func (d *Dir) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open blob %s: %w", key, err)
 	}
-	file, err := d.root.Open(key + leafSuffix)
+	file, err := d.root.Open(key + blobSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open blob %s: %w", key, ErrNotFound)
 	}
@@ -163,7 +164,7 @@ func (d *Dir) Delete(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("delete blob %s: %w", key, err)
 	}
-	err := d.root.Remove(key + leafSuffix)
+	err := d.root.Remove(key + blobSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

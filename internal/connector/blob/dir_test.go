@@ -53,15 +53,15 @@ func TestDirDoesNotFollowLinksOutOfItsFolder(t *testing.T) {
 	}
 }
 
-func TestDirForgetsWhatWasAbandonedLongAgo(t *testing.T) {
+func TestDirDeletesAbandonedFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	unfinished := filepath.Join(folder, "unfinished~")
-	if err := os.Mkdir(unfinished, 0o700); err != nil {
+	temp := filepath.Join(folder, "unfinished~")
+	if err := os.Mkdir(temp, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, age := range map[string]time.Duration{"old": 25 * time.Hour, "young": time.Hour} {
-		file := filepath.Join(unfinished, name)
+		file := filepath.Join(temp, name)
 		if err := os.WriteFile(file, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestDirForgetsWhatWasAbandonedLongAgo(t *testing.T) {
 		}
 	}
 	openDir(t, folder)
-	entries, err := os.ReadDir(unfinished)
+	entries, err := os.ReadDir(temp)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "young" {
 		t.Errorf("left in the folder: %v, %v; want only the young file", entries, err)
 	}

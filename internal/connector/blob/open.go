@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Credentials sign the requests of an s3 store.
+// Credentials sign the requests of an S3 store.
 type Credentials struct{ AccessKeyID, SecretAccessKey string }
 
 // Open opens the store at an address:
@@ -17,9 +17,9 @@ type Credentials struct{ AccessKeyID, SecretAccessKey string }
 //	file:///var/lib/magpie/blobs
 //	s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=us-east-1
 //
-// The endpoint defaults to Amazon's, the region to what the server says. It
-// reports a bucket that is missing or may not be used. The stores it returns
-// implement io.Closer.
+// The endpoint defaults to Amazon's, the region to that of the server. Open returns
+// an error if the bucket does not exist or may not be used. The stores implement
+// io.Closer.
 func Open(ctx context.Context, address string, c Credentials) (Store, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -16,28 +16,28 @@ import (
 
 const (
 	amazonEndpoint = "https://s3.amazonaws.com"
-	// partBytes bounds the memory of an upload of unknown length.
+	// partBytes limits the memory of an upload of unknown length.
 	partBytes = 16 << 20
 	attempts  = 3
-	// headerTime is how long the store may take to begin its answer, once it has the request.
-	headerTime = 15 * time.Second
+	// responseTimeout is how long the store may take to start its response.
+	responseTimeout = 15 * time.Second
 )
 
-// S3Config says which bucket keeps the blobs.
+// S3Config configures an S3 store.
 type S3Config struct {
-	// Endpoint is an http or https address, "" is Amazon's.
+	// Endpoint is an HTTP or HTTPS address. Default: Amazon's.
 	Endpoint string
-	// Region may be empty: the server is asked.
+	// Region is optional; the server knows it.
 	Region string
-	// Bucket must exist. Prefix comes before every key.
+	// Bucket must exist. Prefix is prepended to every key.
 	Bucket, Prefix string
-	// AccessKeyID and SecretAccessKey sign the requests; both empty sends them
-	// unsigned.
+	// AccessKeyID and SecretAccessKey sign the requests. If both are empty,
+	// requests are not signed.
 	AccessKeyID, SecretAccessKey string
 }
 
-// S3 is a Store in a bucket of an S3-compatible service. The operator chose its
-// address, so it is reached without the guard of package httpx.
+// S3 is a Store in a bucket of an S3-compatible service. The operator configures
+// its address, so requests bypass the guard of package httpx.
 type S3 struct {
 	core      minio.Core
 	transport *http.Transport
@@ -45,7 +45,7 @@ type S3 struct {
 	prefix    string
 }
 
-// NewS3 makes a store in a bucket. It does not talk to it yet.
+// NewS3 returns a store in a bucket. It sends no request.
 func NewS3(cfg S3Config) (*S3, error) {
 	if cfg.Bucket == "" {
 		return nil, errors.New("blob store: the bucket is missing")
@@ -63,9 +63,9 @@ func NewS3(cfg S3Config) (*S3, error) {
 		return nil, errors.New("blob store: the standard library's transport was replaced")
 	}
 	transport = transport.Clone()
-	// What was stored compressed is given back as it was stored.
+	// Content that was stored compressed is returned compressed.
 	transport.DisableCompression = true
-	transport.ResponseHeaderTimeout = headerTime
+	transport.ResponseHeaderTimeout = responseTimeout
 	options := &minio.Options{
 		Creds:      credentials.NewStaticV4(cfg.AccessKeyID, cfg.SecretAccessKey, ""),
 		Secure:     endpoint.Scheme == "https",
@@ -83,7 +83,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 	return &S3{core: *core, transport: transport, bucket: cfg.Bucket, prefix: cfg.Prefix}, nil
 }
 
-// Check reports whether the bucket is there and may be used.
+// Check returns an error if the bucket does not exist or may not be used.
 func (s *S3) Check(ctx context.Context) error {
 	exists, err := s.core.BucketExists(ctx, s.bucket)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *S3) Check(ctx context.Context) error {
 	return nil
 }
 
-// Close frees the connections.
+// Close closes idle connections.
 func (s *S3) Close() error {
 	s.transport.CloseIdleConnections()
 	return nil
@@ -106,7 +106,7 @@ func (s *S3) Put(ctx context.Context, key string, r io.Reader, size int64) error
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	content, err := exactly(ctx, r, size)
+	content, err := withSize(ctx, r, size)
 	if err == nil {
 		_, err = s.core.Client.PutObject(ctx, s.bucket, s.name(key), content, size, minio.PutObjectOptions{
 			ContentType: "application/octet-stream", PartSize: partBytes,
@@ -124,7 +124,7 @@ func (s *S3) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	content, _, _, err := s.core.GetObject(ctx, s.bucket, s.name(key), minio.GetObjectOptions{})
-	if missing(err) {
+	if isMissing(err) {
 		return nil, fmt.Errorf("open blob %s: %w", key, ErrNotFound)
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	err := s.core.RemoveObject(ctx, s.bucket, s.name(key), minio.RemoveObjectOptions{})
-	if err != nil && !missing(err) {
+	if err != nil && !isMissing(err) {
 		return fmt.Errorf("delete blob %s: %w", key, err)
 	}
 	return nil
@@ -147,7 +147,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 
 func (s *S3) name(key string) string { return path.Join(s.prefix, key) }
 
-func missing(err error) bool {
+func isMissing(err error) bool {
 	response, ok := errors.AsType[minio.ErrorResponse](err)
 	return ok && response.Code == minio.NoSuchKey
 }

@@ -58,7 +58,7 @@ func TestS3IsAStore(t *testing.T) {
 	})
 }
 
-func TestPrefixesOfABucketAreApart(t *testing.T) {
+func TestPrefixesOfABucketAreSeparate(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
 	newBucket(t, server, "shared")
@@ -85,7 +85,7 @@ func TestPrefixesOfABucketAreApart(t *testing.T) {
 	}
 }
 
-func TestOpenReportsABucketThatCannotBeUsed(t *testing.T) {
+func TestOpenReportsAnUnusableBucket(t *testing.T) {
 	t.Parallel()
 	server := testkit.S3(t)
 	newBucket(t, server, "present")

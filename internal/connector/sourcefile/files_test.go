@@ -33,7 +33,7 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-func TestUploadKeepsAFile(t *testing.T) {
+func TestUploadStoresAFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	row := f.upload("guides/Über uns.md", "hello")
@@ -50,7 +50,7 @@ func TestUploadKeepsAFile(t *testing.T) {
 	}
 }
 
-func TestUploadReplacesWhatIsAtThePath(t *testing.T) {
+func TestUploadReplacesTheFileAtThePath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	old := f.upload("a.md", "old")
@@ -63,7 +63,7 @@ func TestUploadReplacesWhatIsAtThePath(t *testing.T) {
 	}
 }
 
-func TestUploadsToOnePathAtOnceLeaveOneFile(t *testing.T) {
+func TestConcurrentUploadsToOnePathLeaveOneFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var all sync.WaitGroup
@@ -189,7 +189,7 @@ func FuzzCheckPath(f *testing.F) {
 	})
 }
 
-func TestListGoesThroughAllFilesInTheOrderOfBytes(t *testing.T) {
+func TestListReturnsAllFilesInByteOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	paths := []string{"b.md", "B.md", "a/z.md", "a.md", "ä.md", "a b.md", "a-b.md", "Z/1.md", "ab.md", "_.md"}
@@ -238,7 +238,7 @@ func TestOpenOfALostBlobIsNotFound(t *testing.T) {
 	}
 }
 
-// indexed makes a document and a line in the ledger for a path.
+// indexed creates a document and a ledger entry for a path.
 func (f *fixture) indexed(path string) uuid.UUID {
 	f.Helper()
 	out, err := f.index.Put(f.ctx, f.scope, index.Fence{}, &index.Record{
@@ -250,11 +250,11 @@ func (f *fixture) indexed(path string) uuid.UUID {
 	return out.Document
 }
 
-func TestDeleteTakesDocumentsAtOnce(t *testing.T) {
+func TestDeleteAlsoDeletesDocuments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{"a.md", "b.md", "c.md", "left.md"} {
-		if path != "left.md" { // the document of a deletion that was cut short
+		if path != "left.md" { // the deletion of this path was interrupted
 			f.upload(path, path)
 		}
 		f.indexed(path)
@@ -329,7 +329,7 @@ func TestDeleteRefusals(t *testing.T) {
 	}
 }
 
-func TestUploadingAgainWhatWasDeletedByHand(t *testing.T) {
+func TestUploadOfAFileThatWasDeletedByHand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.upload("a.md", "text")
@@ -341,7 +341,7 @@ func TestUploadingAgainWhatWasDeletedByHand(t *testing.T) {
 	}
 }
 
-func TestPurgeTakesTheFilesOfConnectorsThatGo(t *testing.T) {
+func TestPurgeDeletesTheFilesOfDeletedConnectors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{"a.md", "b.md", "c.md"} {

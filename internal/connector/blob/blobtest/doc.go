@@ -1,4 +1,4 @@
-// Package blobtest is the suite that every implementation of blob.Store passes.
+// Package blobtest tests implementations of blob.Store.
 //
 // Allowed imports: the standard library and internal/connector/blob.
 package blobtest

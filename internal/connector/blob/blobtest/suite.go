@@ -14,20 +14,20 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/blob"
 )
 
-// Run checks a store. open makes an empty one, and is called once a test.
+// Run tests a store. open returns an empty one for each subtest.
 func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, blob.Store){
-		"GivesBackWhatWasPut":           givesBack,
-		"ReplacesWhatWasThere":          replaces,
+		"ReturnsStoredContent":          returnsContent,
+		"ReplacesContent":               replaces,
 		"ReportsMissing":                reportsMissing,
 		"Deletes":                       deletes,
-		"RefusesImproperKeys":           refusesImproperKeys,
+		"RefusesInvalidKeys":            refusesInvalidKeys,
 		"KeepsOldContentWhenPutFails":   keepsOldContent,
-		"LeavesNothingWhenPutFails":     leavesNothing,
-		"NeverShowsHalfAContent":        neverShowsHalf,
+		"LeavesNoPartialContent":        leavesNoPartialContent,
+		"NeverReturnsPartialContent":    neverReturnsPartialContent,
 		"StopsWhenTheContextEnds":       stopsWithContext,
-		"TakesManyKeysConcurrently":     takesManyKeys,
+		"AcceptsManyKeysConcurrently":   acceptsManyKeys,
 		"ReaderSurvivesReplacedContent": readerSurvives,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func expectMissing(t *testing.T, store blob.Store, key string) {
 	}
 }
 
-func givesBack(t *testing.T, store blob.Store) {
+func returnsContent(t *testing.T, store blob.Store) {
 	for name, content := range map[string][]byte{
 		"empty":        {},
 		"one":          {0},
@@ -125,7 +125,7 @@ func deletes(t *testing.T, store blob.Store) {
 	expect(t, store, "folder/a", []byte("again"))
 }
 
-func refusesImproperKeys(t *testing.T, store blob.Store) {
+func refusesInvalidKeys(t *testing.T, store blob.Store) {
 	for _, key := range []string{
 		"", "/", "/etc/passwd", "..", "../up", "a/../../up", "a/./b", "a//b", "a/", ".", "./a", "A", "a b", "a\\b", "a\x00b",
 		"a~", "unfinished~/x", "é", "a\nb", "c:", "%2e%2e/up", strings.Repeat("k", 513), strings.Repeat("p", 201),
@@ -143,7 +143,7 @@ func refusesImproperKeys(t *testing.T, store blob.Store) {
 	}
 }
 
-// failingReaders each make a Put fail; the second value is the announced size.
+// failingReaders returns readers that make Put fail, and the announced sizes.
 func failingReaders() map[string]func() (io.Reader, int64) {
 	broken := errors.New("the upload broke off")
 	return map[string]func() (io.Reader, int64){
@@ -174,7 +174,7 @@ func keepsOldContent(t *testing.T, store blob.Store) {
 	}
 }
 
-func leavesNothing(t *testing.T, store blob.Store) {
+func leavesNoPartialContent(t *testing.T, store blob.Store) {
 	for name, failing := range failingReaders() {
 		reader, size := failing()
 		if err := store.Put(t.Context(), "key", reader, size); err == nil {
@@ -184,7 +184,7 @@ func leavesNothing(t *testing.T, store blob.Store) {
 	}
 }
 
-func neverShowsHalf(t *testing.T, store blob.Store) {
+func neverReturnsPartialContent(t *testing.T, store blob.Store) {
 	content := func(letter byte) []byte { return bytes.Repeat([]byte{letter}, 300_000+int(letter)) }
 	put(t, store, "key", content('a'))
 	var writers, readers sync.WaitGroup
@@ -257,7 +257,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(buffer []byte) (int, error) { return f(buffer) }
 
-func takesManyKeys(t *testing.T, store blob.Store) {
+func acceptsManyKeys(t *testing.T, store blob.Store) {
 	var work sync.WaitGroup
 	for number := range 32 {
 		work.Go(func() {

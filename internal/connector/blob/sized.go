@@ -9,18 +9,18 @@ import (
 
 var errTooLong = errors.New("the content is longer than announced")
 
-// exactReader gives exactly the announced number of bytes or an error. It looks
-// one byte beyond before it hands out the last ones, so that nobody ever holds
-// a complete but wrong content. It stops when its context ends.
-type exactReader struct {
-	ctx  context.Context // a reader has no other way to be told
+// sizedReader returns exactly the announced number of bytes or an error. It checks
+// for the end before it returns the last bytes, so that no caller has complete but
+// wrong content. It fails when its context ends.
+type sizedReader struct {
+	ctx  context.Context // io.Reader has no parameter for it
 	from io.Reader
 	left int64
 }
 
-// exactly wraps r; with size -1 only the context is watched.
-func exactly(ctx context.Context, r io.Reader, size int64) (io.Reader, error) {
-	reader := &exactReader{ctx: ctx, from: r, left: size}
+// withSize returns a reader that fails unless r has size bytes or size is -1.
+func withSize(ctx context.Context, r io.Reader, size int64) (io.Reader, error) {
+	reader := &sizedReader{ctx: ctx, from: r, left: size}
 	if size == 0 {
 		if err := reader.expectEnd(); err != nil {
 			return nil, err
@@ -29,7 +29,7 @@ func exactly(ctx context.Context, r io.Reader, size int64) (io.Reader, error) {
 	return reader, nil
 }
 
-func (e *exactReader) Read(buffer []byte) (int, error) {
+func (e *sizedReader) Read(buffer []byte) (int, error) {
 	if err := e.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -58,7 +58,7 @@ func (e *exactReader) Read(buffer []byte) (int, error) {
 	return count, err
 }
 
-func (e *exactReader) expectEnd() error {
+func (e *sizedReader) expectEnd() error {
 	var one [1]byte
 	for range 100 {
 		count, err := e.from.Read(one[:])

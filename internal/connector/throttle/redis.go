@@ -1,32 +1,32 @@
-package pace
+package throttle
 
 import (
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// errAway says that Redis is not asked: it is not there, or failed just now.
-var errAway = errors.New("the store of turns is away")
+// errUnavailable says that there is no Redis or that it failed a moment ago.
+var errUnavailable = errors.New("redis is unavailable")
 
-// The scripts keep a hash of two times a line, in microseconds by the clock of
-// Redis, which all processes share: "at", the theoretical time of the request
-// after the last one (the generic cell rate algorithm), and "until", before
-// which no request is made at all. Each answers a time to wait.
+// The scripts keep a hash with two times in microseconds of Redis' clock: "at" is
+// the theoretical arrival time of the generic cell rate algorithm, "until" the end
+// of a pause. Each script returns a time to wait.
 
 // never changes
-var turnScript = redis.NewScript(`
+var takeScript = redis.NewScript(`
 redis.replicate_commands()
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local interval, burst, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local interval, burst, max_wait = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local kept = redis.call('HMGET', KEYS[1], 'at', 'until')
 local at = math.max(tonumber(kept[1] or '0') or 0, now)
 local free = math.max(tonumber(kept[2] or '0') or 0, now)
 local mine = math.max(at - (burst - 1) * interval, free)
 local wait = mine - now
-if wait > longest then
+if wait > max_wait then
   return string.format('%.0f', wait)
 end
 if interval > 0 then
@@ -38,7 +38,7 @@ return string.format('%.0f', wait)
 `)
 
 // never changes
-var holdScript = redis.NewScript(`
+var pauseScript = redis.NewScript(`
 redis.replicate_commands()
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -50,48 +50,48 @@ return string.format('%.0f', free - now)
 `)
 
 // never changes
-var heldScript = redis.NewScript(`
+var pausedScript = redis.NewScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local free = tonumber(redis.call('HGET', KEYS[1], 'until') or '0') or 0
 return string.format('%.0f', math.max(free - now, 0))
 `)
 
-// resting reports whether Redis failed so recently that it is not asked. When
-// its rest is over, one request tries it and the others go on without.
-func (p *Pacer) resting() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.away {
+// unavailable reports whether Redis failed less than retryInterval ago. Afterwards
+// it reports false to one caller, which tries again.
+func (m *Limiters) unavailable() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.failing {
 		return false
 	}
-	now := p.opt.Now()
-	if now.Before(p.awayUntil) {
+	now := m.opt.Now()
+	if now.Before(m.retryAt) {
 		return true
 	}
-	p.awayUntil = now.Add(restAfterFail)
+	m.retryAt = now.Add(retryInterval)
 	return false
 }
 
-func (p *Pacer) lost(err error) {
-	if errors.Is(err, errAway) {
+func (m *Limiters) failed(err error) {
+	if errors.Is(err, errUnavailable) {
 		return
 	}
-	p.mu.Lock()
-	first := !p.away
-	p.away, p.awayUntil = true, p.opt.Now().Add(restAfterFail)
-	p.mu.Unlock()
+	m.mu.Lock()
+	first := !m.failing
+	m.failing, m.retryAt = true, m.opt.Now().Add(retryInterval)
+	m.mu.Unlock()
 	if first {
-		p.opt.Log.Warn("paces of platforms: Redis does not answer; counting in this process", "error", err)
+		m.opt.Log.Warn("redis failed, platform limits are per process", slog.Any("error", err))
 	}
 }
 
-func (p *Pacer) found() {
-	p.mu.Lock()
-	back := p.away
-	p.away, p.awayUntil = false, time.Time{}
-	p.mu.Unlock()
+func (m *Limiters) recovered() {
+	m.mu.Lock()
+	back := m.failing
+	m.failing, m.retryAt = false, time.Time{}
+	m.mu.Unlock()
 	if back {
-		p.opt.Log.Info("paces of platforms: Redis answers again")
+		m.opt.Log.Info("redis recovered, platform limits are shared")
 	}
 }

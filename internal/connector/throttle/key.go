@@ -1,4 +1,4 @@
-package pace
+package throttle
 
 import (
 	"crypto/hmac"
@@ -11,13 +11,12 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// key names a line without showing what it is made of: the kind, the host that
-// the settings name, and the credentials. The secret of webhooks is none of
-// them: requests are not made with it.
-func (p *Pacer) key(kind connectors.Kind, s connectors.Settings, grant string) string {
-	mac := hmac.New(sha256.New, p.opt.Salt)
+// key identifies a limiter by a hash of the kind, the hosts in the settings and the
+// credentials. It leaves out the webhook secret, which no request uses.
+func (m *Limiters) key(kind connectors.Kind, s connectors.Settings, grant string) string {
+	mac := hmac.New(sha256.New, m.opt.Salt)
 	put := func(text string) {
-		// With their lengths, texts cannot run into each other.
+		// The lengths keep different texts from having the same hash.
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 		_, _ = mac.Write(length[:])

@@ -1,4 +1,4 @@
-package pace_test
+package throttle_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/connectors"
-	"github.com/magpie-search/magpie/internal/connector/pace"
+	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
@@ -40,9 +40,8 @@ func settings(address, space, token, hook string) connectors.Settings {
 	}
 }
 
-// Two processes with the same credentials take turns; the figures are those of
-// a minute, cut to what a test can wait for.
-func TestTwoProcessesShareAPace(t *testing.T) {
+// The limit is that of a minute, so high that the test is short.
+func TestTwoProcessesShareALimit(t *testing.T) {
 	t.Parallel()
 	url := testkit.Redis(t)
 	const perMinute, requests = 1200, 20 // one in 50 ms
@@ -50,12 +49,12 @@ func TestTwoProcessesShareAPace(t *testing.T) {
 	var mu sync.Mutex
 	var turns []time.Time
 	var done sync.WaitGroup
-	began := time.Now()
+	start := time.Now()
 	for range 2 {
-		line := pace.New(pace.Options{Redis: client(t, url)}).Of(k, settings("https://a", "x", "t", "1"), "")
+		limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(k, settings("https://a", "x", "t", "1"), "")
 		for range requests / 2 {
 			done.Go(func() {
-				if err := line.Turn(t.Context()); err != nil {
+				if err := limiter.Wait(t.Context()); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -65,18 +64,18 @@ func TestTwoProcessesShareAPace(t *testing.T) {
 		}
 	}
 	done.Wait()
-	if took := time.Since(began); took < (requests-2)*50*time.Millisecond-20*time.Millisecond {
+	if took := time.Since(start); took < (requests-2)*50*time.Millisecond-20*time.Millisecond {
 		t.Errorf("%d requests took %s", requests, took)
 	}
 }
 
-func TestWhoIsInTheSameLine(t *testing.T) {
+func TestTheSameHostAndCredentialsShareALimiter(t *testing.T) {
 	t.Parallel()
-	p := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Millisecond})
+	p := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Millisecond})
 	k := kind(1, 1)
 	take := func(s connectors.Settings, grant string) bool {
 		t.Helper()
-		err := p.Of(k, s, grant).Turn(t.Context())
+		err := p.For(k, s, grant).Wait(t.Context())
 		after, retryable := connectors.RetryAfterOf(err)
 		if err != nil && (!retryable || after <= 0 || after > time.Minute) {
 			t.Errorf("the refusal is %v", err)
@@ -103,62 +102,61 @@ func TestWhoIsInTheSameLine(t *testing.T) {
 	}
 }
 
-func TestABurstMayComeAtOnce(t *testing.T) {
+func TestABurstIsAllowed(t *testing.T) {
 	t.Parallel()
-	p := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Millisecond})
-	line := p.Of(kind(1, 5), settings("", "", "t", ""), "")
+	p := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Millisecond})
+	limiter := p.For(kind(1, 5), settings("", "", "t", ""), "")
 	for i := range 6 {
-		if err := line.Turn(t.Context()); (err == nil) != (i < 5) {
+		if err := limiter.Wait(t.Context()); (err == nil) != (i < 5) {
 			t.Errorf("request %d: %v", i+1, err)
 		}
 	}
 }
 
-func TestWhatThePlatformAskedForIsRememberedByAll(t *testing.T) {
+func TestAPauseAppliesToAllProcesses(t *testing.T) {
 	t.Parallel()
 	url := testkit.Redis(t)
 	for _, perMinute := range []int{0, 6000} {
 		s := settings("", "", fmt.Sprint(perMinute), "")
-		one := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(perMinute, 1), s, "")
-		other := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(perMinute, 1), s, "")
-		if other.Held(t.Context()) != 0 {
+		one := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
+		other := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
+		if other.PausedFor(t.Context()) != 0 {
 			t.Error("nobody asked for anything yet")
 		}
-		one.Hold(t.Context(), 30*time.Second)
-		one.Hold(t.Context(), time.Second) // less changes nothing
-		if held := other.Held(t.Context()); held < 20*time.Second || held > 30*time.Second {
-			t.Errorf("held for %s", held)
+		one.Pause(t.Context(), 30*time.Second)
+		one.Pause(t.Context(), time.Second) // a shorter pause has no effect
+		if pausedFor := other.PausedFor(t.Context()); pausedFor < 20*time.Second || pausedFor > 30*time.Second {
+			t.Errorf("held for %s", pausedFor)
 		}
-		err := other.Turn(t.Context())
-		if wait, ok := errors.AsType[*pace.WaitError](err); !ok || wait.RetryAfter() < 20*time.Second {
+		err := other.Wait(t.Context())
+		if wait, ok := errors.AsType[*throttle.WaitError](err); !ok || wait.RetryAfter() < 20*time.Second {
 			t.Errorf("a turn meanwhile: %v", err)
 		}
 	}
-	line := pace.New(pace.Options{Redis: client(t, url)}).Of(kind(0, 1), settings("", "", "short", ""), "")
-	line.Hold(t.Context(), 200*time.Millisecond)
-	began := time.Now()
-	if err := line.Turn(t.Context()); err != nil || time.Since(began) < 100*time.Millisecond {
-		t.Errorf("a turn soon: %v after %s", err, time.Since(began))
+	limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(0, 1), settings("", "", "short", ""), "")
+	limiter.Pause(t.Context(), 200*time.Millisecond)
+	start := time.Now()
+	if err := limiter.Wait(t.Context()); err != nil || time.Since(start) < 100*time.Millisecond {
+		t.Errorf("a turn soon: %v after %s", err, time.Since(start))
 	}
 }
 
-// Without Redis each process counts for itself, and none waits for it.
-func TestRedisAwayBlocksNobody(t *testing.T) {
+func TestRequestsContinueWithoutRedis(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]pace.Options{
+	for name, o := range map[string]throttle.Options{
 		"none": {}, "gone": {Redis: client(t, "unix:///nowhere/redis.sock")},
 	} {
-		o.Longest = time.Millisecond
-		p := pace.New(o)
-		line := p.Of(kind(1, 3), settings("", "", "t", ""), "")
+		o.MaxWait = time.Millisecond
+		p := throttle.New(o)
+		limiter := p.For(kind(1, 3), settings("", "", "t", ""), "")
 		for i := range 4 {
-			if err := line.Turn(t.Context()); (err == nil) != (i < 3) {
+			if err := limiter.Wait(t.Context()); (err == nil) != (i < 3) {
 				t.Errorf("%s: request %d: %v", name, i+1, err)
 			}
 		}
-		held := p.Of(kind(0, 1), settings("", "", "u", ""), "")
-		held.Hold(t.Context(), time.Minute)
-		if held.Held(t.Context()) < 50*time.Second || held.Turn(t.Context()) == nil {
+		pausedFor := p.For(kind(0, 1), settings("", "", "u", ""), "")
+		pausedFor.Pause(t.Context(), time.Minute)
+		if pausedFor.PausedFor(t.Context()) < 50*time.Second || pausedFor.Wait(t.Context()) == nil {
 			t.Errorf("%s: what the platform asked for is forgotten", name)
 		}
 	}
@@ -166,17 +164,17 @@ func TestRedisAwayBlocksNobody(t *testing.T) {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	line := pace.New(pace.Options{Redis: client(t, testkit.Redis(t)), Longest: time.Hour}).Of(kind(1, 1), settings("", "", "t", ""), "")
-	if err := line.Turn(t.Context()); err != nil {
+	limiter := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Hour}).For(kind(1, 1), settings("", "", "t", ""), "")
+	if err := limiter.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	why := errors.New("the job was canceled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
-	if err := line.Turn(ctx); !errors.Is(err, why) {
+	if err := limiter.Wait(ctx); !errors.Is(err, why) {
 		t.Errorf("the wait ended with %v", err)
 	}
-	if err := line.Turn(ctx); !errors.Is(err, why) {
+	if err := limiter.Wait(ctx); !errors.Is(err, why) {
 		t.Errorf("a turn afterwards: %v", err)
 	}
 }
