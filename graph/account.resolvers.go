@@ -52,11 +52,11 @@ func (r *mutationResolver) UpdateProfile(ctx context.Context, input model.Update
 }
 
 func (r *mutationResolver) SwitchWorkspace(ctx context.Context, id uuid.UUID) (*model.SessionToken, error) {
-	return sessionToken(r.People.Switch(ctx, id))
+	return sessionToken(r.People.SwitchWorkspace(ctx, id))
 }
 
 func (r *mutationResolver) CreateWorkspace(ctx context.Context, input model.WorkspaceInput) (*ent.Workspace, error) {
-	return r.People.Create(ctx, input.Name)
+	return r.People.CreateWorkspace(ctx, input.Name)
 }
 
 func (r *queryResolver) Me(ctx context.Context) (*model.Me, error) {
@@ -72,7 +72,7 @@ func (r *queryResolver) MySessions(ctx context.Context) ([]*ent.Session, error) 
 }
 
 func (r *queryResolver) MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error) {
-	memberships, err := r.People.Mine(ctx)
+	memberships, err := r.People.MyMemberships(ctx)
 	return myWorkspaces(ctx, memberships, err)
 }
 

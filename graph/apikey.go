@@ -5,8 +5,8 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/authn"
 )
 
-func newKey(in model.CreateAPIKeyInput) authn.NewKey {
-	return authn.NewKey{
+func newKey(in model.CreateAPIKeyInput) authn.KeyDraft {
+	return authn.KeyDraft{
 		Name:             in.Name,
 		AllCollections:   orZero(in.AllowAllCollections),
 		Collections:      in.AllowedCollections,
@@ -39,7 +39,7 @@ func keyChange(in model.UpdateAPIKeyInput) authn.KeyChange {
 
 func overlap(minutes *int) int {
 	if minutes == nil {
-		return authn.DefaultOverlap
+		return authn.DefaultOverlapMinutes
 	}
 	return *minutes
 }

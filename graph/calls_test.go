@@ -206,7 +206,7 @@ func (h *house) item(t *testing.T, n *tenant, connector uuid.UUID, status syncit
 }
 
 func aKey(t *testing.T, h *house, n *tenant) uuid.UUID {
-	return must[*authn.CreatedKey](t)(h.resolver.Keys.Create(n.system(t), authn.NewKey{Name: "Another", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})).Row.ID
+	return must[*authn.CreatedKey](t)(h.resolver.Keys.Create(n.system(t), authn.KeyDraft{Name: "Another", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})).Row.ID
 }
 
 // call makes the call of a root field; one without is told how to get it.

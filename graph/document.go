@@ -33,12 +33,12 @@ func (r *Resolver) documentSummary(ctx context.Context, row *ent.Document) (stri
 	return r.Documents.Summary(ctx, row)
 }
 
-func documentVisibility(a principal.Answer, err error) (*model.DocumentVisibility, error) {
+func documentVisibility(a principal.Visibility, err error) (*model.DocumentVisibility, error) {
 	if err != nil {
 		return nil, err
 	}
 	out := &model.DocumentVisibility{
-		DocumentID: a.Document, User: a.Mail, Visible: a.Visible, Rule: model.VisibilityRule(a.Rule), Explanation: a.Explanation,
+		DocumentID: a.Document, User: a.Email, Visible: a.Visible, Rule: model.VisibilityRule(a.Rule), Explanation: a.Explanation,
 		Groups: make([]*model.VisibilityGroup, len(a.Groups)), ReadersReadAt: a.ReadersAt, GroupsReadAt: a.GroupsAt,
 	}
 	for i, g := range a.Groups {

@@ -10,7 +10,7 @@ func memberFilter(text *string, role *model.Role) people.MemberFilter {
 	return people.MemberFilter{Text: orZero(text), Role: (*membership.Role)(role)}
 }
 
-func createdInvitation(made *people.Invited, err error) (*model.CreatedInvitation, error) {
+func createdInvitation(made *people.SentInvitation, err error) (*model.CreatedInvitation, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func acceptance(in model.AcceptInvitationInput) people.Acceptance {
 	return people.Acceptance{Token: in.Token, Name: orZero(in.Name), Password: orZero(in.Password)}
 }
 
-func invitationOffer(offer *people.Offer, err error) (*model.InvitationOffer, error) {
+func invitationOffer(offer *people.InvitationOffer, err error) (*model.InvitationOffer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func invitationOffer(offer *people.Offer, err error) (*model.InvitationOffer, er
 	}, nil
 }
 
-func createdPasswordReset(made *people.Reset, err error) (*model.CreatedPasswordReset, error) {
+func createdPasswordReset(made *people.PasswordReset, err error) (*model.CreatedPasswordReset, error) {
 	if err != nil {
 		return nil, err
 	}

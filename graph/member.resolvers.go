@@ -44,7 +44,7 @@ func (r *mutationResolver) RemoveMember(ctx context.Context, id uuid.UUID) (uuid
 }
 
 func (r *mutationResolver) CreatePasswordReset(ctx context.Context, memberID uuid.UUID) (*model.CreatedPasswordReset, error) {
-	return createdPasswordReset(r.People.NewReset(ctx, memberID))
+	return createdPasswordReset(r.People.CreateReset(ctx, memberID))
 }
 
 func (r *mutationResolver) LeaveWorkspace(ctx context.Context) (bool, error) {
@@ -80,5 +80,5 @@ func (r *queryResolver) Invitation(ctx context.Context, id uuid.UUID) (*ent.Invi
 }
 
 func (r *queryResolver) InvitationOfToken(ctx context.Context, token string) (*model.InvitationOffer, error) {
-	return invitationOffer(r.People.OfferOf(ctx, token))
+	return invitationOffer(r.People.Offer(ctx, token))
 }

@@ -46,22 +46,22 @@ func signInMethods(s *signon.SignOn) *model.SignInMethods {
 	return methods
 }
 
-func oidcStart(begun signon.Started, err error) (*model.OIDCStart, error) {
+func oidcStart(begun signon.Authorization, err error) (*model.OIDCStart, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.OIDCStart{AuthorizationURL: begun.Address, Binding: begun.Binding, ExpiresAt: begun.ExpiresAt}, nil
+	return &model.OIDCStart{AuthorizationURL: begun.URL, Binding: begun.Binding, ExpiresAt: begun.ExpiresAt}, nil
 }
 
-func oidcReturn(in model.OIDCAnswerInput) signon.Return {
-	return signon.Return{
+func oidcCallback(in model.OIDCAnswerInput) signon.Callback {
+	return signon.Callback{
 		State: in.State, Code: orZero(in.Code), Error: orZero(in.Error), Description: orZero(in.ErrorDescription), Issuer: orZero(in.Issuer),
 	}
 }
 
-func oidcAnswer(answered signon.Answered, err error) (*model.OIDCAnswer, error) {
+func oidcAnswer(answered signon.CallbackResult, err error) (*model.OIDCAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.OIDCAnswer{Code: nilIfZero(answered.Code), RedirectURL: nilIfZero(answered.Place)}, nil
+	return &model.OIDCAnswer{Code: nilIfZero(answered.Code), RedirectURL: nilIfZero(answered.ReturnTo)}, nil
 }

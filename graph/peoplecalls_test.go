@@ -88,9 +88,9 @@ func anEditor(t *testing.T, h *house, n *tenant) uuid.UUID {
 }
 
 // invited is an open invitation by a workspace's owner.
-func (h *house) invited(t *testing.T, owner viewer.Viewer, email string) *people.Invited {
+func (h *house) invited(t *testing.T, owner viewer.Viewer, email string) *people.SentInvitation {
 	t.Helper()
-	return must[*people.Invited](t)(h.resolver.People.Invite(viewer.With(t.Context(), owner), email, membership.RoleViewer))
+	return must[*people.SentInvitation](t)(h.resolver.People.Invite(viewer.With(t.Context(), owner), email, membership.RoleViewer))
 }
 
 func anInvitation(t *testing.T, h *house, n *tenant) uuid.UUID {
@@ -130,7 +130,7 @@ func peopleCalls() map[string]maker {
 		"Mutation.changePassword": apart("mutation($p: String!, $n: String!) { changePassword(input: {currentPassword: $p, newPassword: $n}) }",
 			map[string]any{"p": password, "n": nextPassword}),
 		"Mutation.resetPassword": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
-			made := must[*people.Reset](t)(h.resolver.People.NewReset(viewer.With(t.Context(), n.viewer), anEditor(t, h, n)))
+			made := must[*people.PasswordReset](t)(h.resolver.People.CreateReset(viewer.With(t.Context(), n.viewer), anEditor(t, h, n)))
 			return call{query: "mutation($t: String!, $p: String!) { resetPassword(input: {token: $t, password: $p}) { accessToken } }",
 				variables: map[string]any{"t": made.Token, "p": nextPassword}}
 		},
@@ -206,7 +206,7 @@ func signOnCalls() map[string]maker {
 		},
 		"Mutation.finishOIDCSignIn": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
 			back, binding := h.returned(t, n)
-			answered, err := h.resolver.SignOn.Answer(t.Context(), back)
+			answered, err := h.resolver.SignOn.HandleCallback(t.Context(), back)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,13 +222,13 @@ func (h *house) browser(email string) {
 }
 
 // returned is what the OpenID provider sends a new member's browser back with.
-func (h *house) returned(t *testing.T, n *tenant) (back signon.Return, binding string) {
+func (h *house) returned(t *testing.T, n *tenant) (back signon.Callback, binding string) {
 	t.Helper()
 	h.browser(h.somebody(t, n, membership.RoleEditor).Email)
 	begun, err := h.resolver.SignOn.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := h.provider.Browse(t, begun.Address).Query()
-	return signon.Return{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}, begun.Binding
+	q := h.provider.Browse(t, begun.URL).Query()
+	return signon.Callback{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}, begun.Binding
 }

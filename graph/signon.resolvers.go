@@ -16,7 +16,7 @@ func (r *mutationResolver) StartOIDCSignIn(ctx context.Context, redirectURL *str
 }
 
 func (r *mutationResolver) AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error) {
-	return oidcAnswer(r.SignOn.Answer(ctx, oidcReturn(input)))
+	return oidcAnswer(r.SignOn.HandleCallback(ctx, oidcCallback(input)))
 }
 
 func (r *mutationResolver) FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error) {

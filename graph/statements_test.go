@@ -109,7 +109,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.PlanItem](t)(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(n.plan).SetSourceID(name).SetPath(name).SetAction("ADD").Save(system))
 	h.quarantine(t, n, n.connector, name+" missing.md")
 	must[*ent.SourceFile](t)(h.files.Upload(system, n.connector, sourcefile.Upload{Path: name + ".md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1}))
-	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.NewKey{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
+	must[*authn.CreatedKey](t)(h.resolver.Keys.Create(system, authn.KeyDraft{Name: name, Collections: []uuid.UUID{c.ID}, Hosts: []string{"*"}}))
 	h.peopleOf(t, n, name)
 	must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName(name).SetSystemPrompt("Help.").SetCollections([]uuid.UUID{c.ID}).Save(owner))
 	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetCategory("rows").SetSystemPrompt("Help.").Save(owner))
@@ -125,7 +125,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 func (h *house) peopleOf(t *testing.T, n *tenant, name string) {
 	t.Helper()
 	all, owner := viewer.With(t.Context(), viewer.System(uuid.Nil)), viewer.With(t.Context(), n.viewer)
-	person := must[*ent.User](t)(h.resolver.Accounts.CreatePerson(all, authn.NewPerson{Email: name + "@rows.example", Name: name}))
+	person := must[*ent.User](t)(h.resolver.Accounts.CreatePerson(all, authn.PersonDraft{Email: name + "@rows.example", Name: name}))
 	must[*ent.Membership](t)(h.resolver.Accounts.Join(all, n.viewer.Workspace, person.ID, membership.RoleEditor))
 	h.invited(t, n.viewer, name+"@guests.example")
 	must[*ent.OAuthGrant](t)(h.db.Ent.OAuthGrant.Create().SetProvider("google").SetAccount(name + "@google.example").SetPersonID(person.ID).SetTokens([]byte("sealed")).Save(owner))

@@ -78,7 +78,7 @@ func (x *exchange) authenticateKey(raw []byte) error {
 		return err
 	}
 	if origin := x.r.Header.Get("Origin"); origin != "" && !key.Publishable && x.t.leaks != nil {
-		x.t.leaks.Leaked(x.ctx, key, origin)
+		x.t.leaks.ReportLeak(x.ctx, key, origin)
 	}
 	caller := x.callerOf(key)
 	if err := x.checkSignature(key, presented, raw); err != nil {

@@ -163,7 +163,7 @@ func TestChecksRunInOrder(t *testing.T) {
 // leaks records the reported keys.
 type leaks struct{ reports []string }
 
-func (l *leaks) Leaked(_ context.Context, key authn.Key, origin string) {
+func (l *leaks) ReportLeak(_ context.Context, key authn.Key, origin string) {
 	l.reports = append(l.reports, fmt.Sprint(key.ID == uuid.NewSHA1(uuid.Nil, []byte(secretKey)), " ", origin))
 }
 

@@ -34,7 +34,7 @@ type SessionAuthenticator interface {
 // LeakRecorder records secret keys that a browser page has sent. [authn.Keys]
 // implements it.
 type LeakRecorder interface {
-	Leaked(ctx context.Context, key authn.Key, origin string)
+	ReportLeak(ctx context.Context, key authn.Key, origin string)
 }
 
 // Limiter limits the requests of a minute. [ratelimit.Limiter] implements it.

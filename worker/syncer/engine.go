@@ -40,11 +40,11 @@ type Index interface {
 // Groups stores the members of groups at the sources (principal.Store).
 type Groups interface {
 	Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*principal.Reading, error)
-	Hasten(ctx context.Context, d principal.Due, groups []string) error
-	DueGroups(ctx context.Context, limit int) ([]principal.Due, error)
-	DueReaders(ctx context.Context, age time.Duration, limit int) ([]principal.Due, error)
-	BeginReaders(ctx context.Context, d principal.Due, revision int) error
-	EndReaders(ctx context.Context, d principal.Due) error
+	ExpediteGroups(ctx context.Context, d principal.ConnectorKey, groups []string) error
+	DueGroups(ctx context.Context, limit int) ([]principal.ConnectorKey, error)
+	DueReaders(ctx context.Context, age time.Duration, limit int) ([]principal.ConnectorKey, error)
+	BeginReaders(ctx context.Context, d principal.ConnectorKey, revision int) error
+	FinishReaders(ctx context.Context, d principal.ConnectorKey) error
 }
 
 // Grants provides the tokens of OAuth grants (internal/connector/oauth).

@@ -44,7 +44,7 @@ func (s *slice) readGroups(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return ignoreOvertaken(reading.Commit(ctx))
-	case errors.Is(err, principal.ErrOvertaken):
+	case errors.Is(err, principal.ErrSuperseded):
 		return nil // a later reading has all of it
 	}
 	var wait *waitError
@@ -58,7 +58,7 @@ func (s *slice) readGroups(ctx context.Context) error {
 }
 
 func ignoreOvertaken(err error) error {
-	if errors.Is(err, principal.ErrOvertaken) {
+	if errors.Is(err, principal.ErrSuperseded) {
 		return nil
 	}
 	return err
@@ -117,7 +117,7 @@ func (e *Engine) RefreshGroups(ctx context.Context) error {
 	return reading.Wait()
 }
 
-func (e *Engine) refreshGroups(ctx context.Context, d principal.Due) error {
+func (e *Engine) refreshGroups(ctx context.Context, d principal.ConnectorKey) error {
 	scope, err := viewer.System(d.Workspace).Scope()
 	if err != nil {
 		return err

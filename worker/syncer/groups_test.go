@@ -23,7 +23,7 @@ func newPermissionFixture(t *testing.T) (*fixture, *principal.Store) {
 	f := newFixture(t)
 	f.options.Window = -1
 	f.row = f.connector("sharing", map[string]any{"include_permissions": true})
-	groups := principal.New(f.db.Pool, principal.Options{For: time.Nanosecond})
+	groups := principal.New(f.db.Pool, principal.Options{CacheFor: time.Nanosecond})
 	t.Cleanup(groups.Close)
 	f.options.Groups = groups
 	return f, groups
@@ -163,10 +163,10 @@ func TestSwitchingPermissionsStartsTheJobThatTakesEffect(t *testing.T) {
 	stop()
 	// A job that started before the last switch does not open the connector.
 	groups := f.options.Groups
-	d := principal.Due{Workspace: f.row.WorkspaceID, Connector: f.row.ID}
+	d := principal.ConnectorKey{Workspace: f.row.WorkspaceID, Connector: f.row.ID}
 	f.switchPermissions(map[string]any{"include_permissions": true}, true)
 	f.must(groups.BeginReaders(f.ctx, d, f.reload().PermissionsRevision-1))
-	f.must(groups.EndReaders(f.ctx, d))
+	f.must(groups.FinishReaders(f.ctx, d))
 	if row := f.reload(); !row.Closed || row.ReadersRevision == row.PermissionsRevision {
 		t.Errorf("the connector is %+v", row)
 	}

@@ -27,7 +27,7 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 		s.run.Warn(fmt.Sprintf("Connectors of the type %q import no permissions, so there is nothing to refresh.", s.kind.Name))
 		return nil
 	}
-	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
+	due := principal.ConnectorKey{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
 	groups := s.engine.opt.Groups
 	if s.atStart() && groups != nil {
 		if err := groups.BeginReaders(ctx, due, s.connector.PermissionsRevision); err != nil {
@@ -40,7 +40,7 @@ func (s *slice) refreshPermissions(ctx context.Context) error {
 	if groups == nil {
 		return nil
 	}
-	return groups.EndReaders(ctx, due)
+	return groups.FinishReaders(ctx, due)
 }
 
 // atStart reports whether the job has not saved a page yet.
@@ -244,6 +244,6 @@ func (s *slice) requestGroups(ctx context.Context) error {
 	if _, ok := s.source.(connectors.GroupLister); !ok || s.engine.opt.Groups == nil || len(s.groups.seen) == 0 {
 		return nil
 	}
-	due := principal.Due{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
-	return s.engine.opt.Groups.Hasten(ctx, due, slices.Collect(maps.Keys(s.groups.seen)))
+	due := principal.ConnectorKey{Workspace: s.connector.WorkspaceID, Connector: s.connector.ID}
+	return s.engine.opt.Groups.ExpediteGroups(ctx, due, slices.Collect(maps.Keys(s.groups.seen)))
 }

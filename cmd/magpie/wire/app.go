@@ -122,7 +122,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	analyzer := analysis.New()
 	a.Index = index.New(a.DB.Pool, analyzer)
-	a.Principals = principal.New(a.DB.Pool, principal.Options{MaxAge: a.Config.GroupsMaxAge, Every: a.Config.GroupsRefresh})
+	a.Principals = principal.New(a.DB.Pool, principal.Options{MaxAge: a.Config.GroupsMaxAge, RefreshInterval: a.Config.GroupsRefresh})
 	a.closers = append(a.closers, func() error { a.Principals.Close(); return nil })
 	parser, err := Parser(a.Config)
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
-		SignUp: a.Config.SignUp, Invitation: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
+		SignUp: a.Config.SignUp, InvitationLifetime: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
 		Attempts: a.limiter, Uploads: a.Files, SignIns: a.failures, Now: a.now, Log: a.Log,
 	})
 	a.openSignOn()

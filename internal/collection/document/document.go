@@ -144,16 +144,16 @@ func (d *Documents) Summary(ctx context.Context, row *ent.Document) (string, err
 }
 
 // Visibility explains whether a user, named by email address, may read a document.
-func (d *Documents) Visibility(ctx context.Context, id uuid.UUID, user string) (principal.Answer, error) {
+func (d *Documents) Visibility(ctx context.Context, id uuid.UUID, user string) (principal.Visibility, error) {
 	email, err := authn.CleanEmail(user)
 	if err != nil {
-		return principal.Answer{}, apierr.Invalid("user", "must be an email address")
+		return principal.Visibility{}, apierr.Invalid("user", "must be an email address")
 	}
 	scope, err := viewer.ScopeOf(ctx)
 	if err != nil {
-		return principal.Answer{}, err
+		return principal.Visibility{}, err
 	}
-	return d.o.Principals.Why(ctx, scope, id, email)
+	return d.o.Principals.Explain(ctx, scope, id, email)
 }
 
 // scopeOf returns the viewer's scope, narrowed to the collection of a document.

@@ -19,29 +19,26 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Accounts are the people of a database: it makes them, signs them in and out,
-// and recognises their tokens. It owns goroutines while it reads or watches
-// sessions; Close ends them.
+// Accounts creates people, signs them in and out, and authenticates their tokens.
+// It caches sessions; Close ends its goroutines.
 type Accounts struct {
 	ent       *ent.Client
 	passwords *Passwords
 	key       []byte
 	now       func() time.Time
 	log       *slog.Logger
-	known     *ttlcache.Cache[uuid.UUID, standing]
+	sessions  *ttlcache.Cache[uuid.UUID, cachedSession]
 }
 
-// AccountOption changes what NewAccounts makes.
+// AccountOption configures Accounts.
 type AccountOption func(*Accounts)
 
-// WithAccountLog gives the log that receives warnings, with ids only; none
-// without.
+// WithAccountLog sets the log for warnings. Default: discard.
 func WithAccountLog(log *slog.Logger) AccountOption { return func(a *Accounts) { a.log = log } }
 
-// NewAccounts returns the accounts of a database. key signs the tokens and has
-// at least 32 bytes; every node needs the same. A nil clock is the system's; one
-// that is not monotonic may keep an ended session alive when it is set back.
-// Close it once.
+// NewAccounts returns the accounts of a database. key signs the tokens, has at
+// least 32 bytes and is the same on all nodes. If now is nil, NewAccounts uses
+// time.Now. A clock that is set back may keep an ended session valid.
 func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func() time.Time, options ...AccountOption) (*Accounts, error) {
 	if len(key) < 32 {
 		return nil, errors.New("the session key needs at least 32 bytes")
@@ -53,41 +50,40 @@ func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func(
 	for _, o := range options {
 		o(a)
 	}
-	a.known = ttlcache.New(a.readStanding, ttlcache.Options{MaxAge: FreshFor, MaxEntries: maxKnownSessions, Now: now})
+	a.sessions = ttlcache.New(a.loadSession, ttlcache.Options{MaxAge: CacheMaxAge, MaxEntries: maxCachedSessions, Now: now})
 	return a, nil
 }
 
-// Close ends what reads sessions, and waits for it.
+// Close ends the loads of sessions and waits for them.
 func (a *Accounts) Close() {
-	a.known.Close()
+	a.sessions.Close()
 }
 
-// stamp is the time as exact as the database keeps it.
-func (a *Accounts) stamp() time.Time { return a.now().Truncate(time.Microsecond) }
+// timestamp returns the time with the precision of the database.
+func (a *Accounts) timestamp() time.Time { return a.now().Truncate(time.Microsecond) }
 
-// asSystem is ctx with Magpie itself as its viewer; a transaction in it stays.
+// asSystem returns ctx with Magpie itself as the viewer. It keeps the transaction.
 func asSystem(ctx context.Context) context.Context {
 	return viewer.With(ctx, viewer.System(uuid.Nil))
 }
 
-// inTransaction does something in ctx's transaction, or in one of its own.
-// What is to follow the commit is left to transaction.AfterCommit.
+// inTransaction calls do in the transaction of ctx or in a new one.
 func (a *Accounts) inTransaction(ctx context.Context, what string, do func(ctx context.Context, client *ent.Client) error) error {
 	return apierr.Wrap(what, transaction.In(ctx, a.ent, do))
 }
 
-// NewPerson is somebody to be made.
-type NewPerson struct {
+// PersonDraft describes a person to create.
+type PersonDraft struct {
 	Email, Name string
-	// PasswordHash is what HashNew gave; empty for a person who signs in by a
-	// provider only.
+	// PasswordHash is a result of HashPassword; empty for a person who signs in by
+	// a provider only.
 	PasswordHash string
-	// Verified says that a sign-in provider vouches for the address.
+	// Verified reports whether a sign-in provider has verified the address.
 	Verified bool
 }
 
-// FindPerson is who has an email address, in any way of writing it; not_found
-// when nobody has.
+// FindPerson returns the person with an email address, in any spelling, or
+// not_found.
 func (a *Accounts) FindPerson(ctx context.Context, email string) (*ent.User, error) {
 	email, err := CleanEmail(email)
 	if err != nil {
@@ -100,10 +96,10 @@ func (a *Accounts) FindPerson(ctx context.Context, email string) (*ent.User, err
 	return person, apierr.Wrap("look the person up", err)
 }
 
-// CreatePerson makes a person who is a member of nothing yet, in ctx's
-// transaction if there is one. An address that somebody has is a conflict. A
-// name may be empty, not blank.
-func (a *Accounts) CreatePerson(ctx context.Context, in NewPerson) (*ent.User, error) {
+// CreatePerson creates a person without a membership, in the transaction of ctx if
+// there is one. It is a conflict if the address is taken. The name may be empty,
+// but not blank.
+func (a *Accounts) CreatePerson(ctx context.Context, in PersonDraft) (*ent.User, error) {
 	email, err := CleanEmail(in.Email)
 	if err != nil {
 		return nil, err
@@ -123,8 +119,8 @@ func (a *Accounts) CreatePerson(ctx context.Context, in NewPerson) (*ent.User, e
 	return person, apierr.Wrap("make the account", err)
 }
 
-// Join makes a person a member of a workspace, in ctx's transaction if there is
-// one. One who is a member already is a conflict.
+// Join makes a person a member of a workspace, in the transaction of ctx if there
+// is one. It is a conflict if the person is a member already.
 func (a *Accounts) Join(ctx context.Context, workspace, person uuid.UUID, role membership.Role) (*ent.Membership, error) {
 	row, err := transaction.Client(ctx, a.ent).Membership.Create().SetWorkspaceID(workspace).SetUserID(person).SetRole(role).Save(asSystem(ctx))
 	if ent.IsConstraintError(err) {
@@ -133,8 +129,8 @@ func (a *Accounts) Join(ctx context.Context, workspace, person uuid.UUID, role m
 	return row, apierr.Wrap("make the person a member", err)
 }
 
-// CreateWorkspace makes a workspace with its first owner, in ctx's transaction
-// if there is one.
+// CreateWorkspace creates a workspace and its first owner, in the transaction of
+// ctx if there is one.
 func (a *Accounts) CreateWorkspace(ctx context.Context, name string, owner uuid.UUID) (*ent.Workspace, error) {
 	name, err := CleanName("workspace", name, false)
 	if err != nil {
@@ -154,8 +150,8 @@ func (a *Accounts) CreateWorkspace(ctx context.Context, name string, owner uuid.
 	return made, nil
 }
 
-// CreateOwner makes a workspace with its first owner. An email that is in use
-// already is a conflict.
+// CreateOwner creates a person and a workspace that the person owns. It is a
+// conflict if the address is taken.
 func (a *Accounts) CreateOwner(ctx context.Context, workspace, email, name, password string) (*ent.User, error) {
 	return a.add(ctx, email, name, password, func(ctx context.Context, person *ent.User) error {
 		_, err := a.CreateWorkspace(ctx, workspace, person.ID)
@@ -163,7 +159,7 @@ func (a *Accounts) CreateOwner(ctx context.Context, workspace, email, name, pass
 	})
 }
 
-// AddMember makes a person and puts them into a workspace.
+// AddMember creates a person who is a member of a workspace.
 func (a *Accounts) AddMember(ctx context.Context, workspace uuid.UUID, email, name, password string, role membership.Role) (*ent.User, error) {
 	return a.add(ctx, email, name, password, func(ctx context.Context, person *ent.User) error {
 		_, err := a.Join(ctx, workspace, person.ID, role)
@@ -172,13 +168,13 @@ func (a *Accounts) AddMember(ctx context.Context, workspace uuid.UUID, email, na
 }
 
 func (a *Accounts) add(ctx context.Context, email, name, password string, join func(context.Context, *ent.User) error) (*ent.User, error) {
-	phc, err := a.HashNew(ctx, email, password)
+	phc, err := a.HashPassword(ctx, email, password)
 	if err != nil {
 		return nil, err
 	}
 	var person *ent.User
 	err = a.inTransaction(asSystem(ctx), "make the account", func(ctx context.Context, _ *ent.Client) error {
-		if person, err = a.CreatePerson(ctx, NewPerson{Email: email, Name: name, PasswordHash: phc}); err != nil {
+		if person, err = a.CreatePerson(ctx, PersonDraft{Email: email, Name: name, PasswordHash: phc}); err != nil {
 			return err
 		}
 		return join(ctx, person)
@@ -189,15 +185,15 @@ func (a *Accounts) add(ctx context.Context, email, name, password string, join f
 	return person, nil
 }
 
-// wrongCredentials is all that a failed sign-in tells.
-func wrongCredentials() error {
+// errWrongCredentials returns the error of every failed sign-in.
+func errWrongCredentials() error {
 	return apierr.New(apierr.InvalidCredentials, "Email or password is wrong")
 }
 
-// SignIn checks email and password and opens a session in the workspace that
-// the person last worked in, else in the first they joined. What is wrong of the
-// two is not told, and an unknown address costs the same work. A hash of other
-// parameters than the present ones is made anew.
+// SignIn checks email and password and opens a session in the workspace that the
+// person used last, or else joined first. The error does not say whether the email
+// or the password is wrong, and an unknown address takes the same time. SignIn
+// renews a hash with outdated parameters.
 func (a *Accounts) SignIn(ctx context.Context, email, password string) (Tokens, error) {
 	person, err := a.CheckPassword(ctx, email, password)
 	if err != nil {
@@ -205,13 +201,13 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string) (Tokens, 
 	}
 	tokens, err := a.OpenSession(ctx, person.ID, uuid.Nil)
 	if errors.Is(err, ErrNoWorkspace) {
-		return Tokens{}, wrongCredentials()
+		return Tokens{}, errWrongCredentials()
 	}
 	return tokens, err
 }
 
-// CheckPassword is the person whose email and password these are;
-// invalid_credentials in every other case.
+// CheckPassword returns the person with this email and password, or
+// invalid_credentials.
 func (a *Accounts) CheckPassword(ctx context.Context, email, password string) (*ent.User, error) {
 	person, err := a.FindPerson(ctx, email)
 	phc := ""
@@ -226,7 +222,7 @@ func (a *Accounts) CheckPassword(ctx context.Context, email, password string) (*
 		return nil, apierr.Wrap("check the password", err)
 	}
 	if !ok {
-		return nil, wrongCredentials()
+		return nil, errWrongCredentials()
 	}
 	if a.passwords.Outdated(phc) {
 		a.rehash(ctx, person, password)
@@ -234,21 +230,21 @@ func (a *Accounts) CheckPassword(ctx context.Context, email, password string) (*
 	return person, nil
 }
 
-// rehash stores a hash of the present parameters. It is of no consequence when
-// that fails: the next sign-in tries again.
+// rehash stores a hash with the current parameters. A failure is only logged: the
+// next sign-in tries again.
 func (a *Accounts) rehash(ctx context.Context, person *ent.User, password string) {
 	phc, err := a.passwords.Hash(ctx, password)
 	if err == nil {
 		err = a.ent.User.Update().Where(user.ID(person.ID), user.PasswordHash(person.PasswordHash)).SetPasswordHash(phc).Exec(asSystem(ctx))
 	}
 	if err != nil {
-		a.log.WarnContext(ctx, "a password's hash could not be renewed", slog.Any("person", person.ID), slog.Any("error", err))
+		a.log.WarnContext(ctx, "password rehash failed", slog.Any("person", person.ID), slog.Any("error", err))
 	}
 }
 
-// HashNew checks a new password of a person and hashes it; do it before a
-// transaction is opened, since it takes its time.
-func (a *Accounts) HashNew(ctx context.Context, email, password string) (string, error) {
+// HashPassword checks a new password of a person and returns its hash. It is slow:
+// call it before a transaction.
+func (a *Accounts) HashPassword(ctx context.Context, email, password string) (string, error) {
 	email, err := CleanEmail(email)
 	if err != nil {
 		return "", err
@@ -262,7 +258,7 @@ func (a *Accounts) HashNew(ctx context.Context, email, password string) (string,
 
 // Rename changes the name of the viewer.
 func (a *Accounts) Rename(ctx context.Context, name string) (*ent.User, error) {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -273,10 +269,10 @@ func (a *Accounts) Rename(ctx context.Context, name string) (*ent.User, error) {
 	return row, apierr.Wrap("change the name", err)
 }
 
-// MarkVerified notes that a sign-in provider vouches for a person's address, and
-// fills an empty name. At the first time the password goes and all sessions end:
-// the account may have been made, or a link been used, by somebody else than the
-// owner of the address.
+// MarkVerified records that a sign-in provider has verified a person's address, and
+// sets the name if it is empty. The first time, it deletes the password and ends
+// all sessions: somebody other than the owner of the address may have created the
+// account.
 func (a *Accounts) MarkVerified(ctx context.Context, person *ent.User, name string) error {
 	update := transaction.Client(ctx, a.ent).User.UpdateOneID(person.ID)
 	if person.Name == "" && name != "" {
@@ -291,16 +287,16 @@ func (a *Accounts) MarkVerified(ctx context.Context, person *ent.User, name stri
 	return apierr.Wrap("note the verified address", update.Exec(asSystem(ctx)))
 }
 
-// signedIn is the viewer, who must be a person.
-func signedIn(ctx context.Context) (viewer.Viewer, error) {
+// requirePerson returns the viewer if it is a signed-in person.
+func requirePerson(ctx context.Context) (viewer.Viewer, error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {
-		return viewer.Viewer{}, sessionRequired()
+		return viewer.Viewer{}, errSessionRequired()
 	}
 	return v, nil
 }
 
-func sessionRequired() error { return apierr.New(apierr.Unauthorized, "Session required") }
+func errSessionRequired() error { return apierr.New(apierr.Unauthorized, "Session required") }
 
-// roleOf is a stored role as viewers have it.
+// roleOf converts a stored role.
 func roleOf(role membership.Role) viewer.Role { return viewer.Role(strings.ToLower(string(role))) }

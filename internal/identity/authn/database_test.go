@@ -19,7 +19,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// clock is a clock that tests move.
+// clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -37,7 +37,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-type house struct {
+type fixture struct {
 	urls     *testkit.DB
 	db       *store.DB
 	accounts *authn.Accounts
@@ -45,7 +45,7 @@ type house struct {
 	clock    *clock
 }
 
-func newHouse(t testing.TB) *house {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	urls := testkit.Database(t)
 	db, err := store.Open(t.Context(), urls.AppURL, 4)
@@ -54,14 +54,14 @@ func newHouse(t testing.TB) *house {
 	}
 	t.Cleanup(db.Close)
 	c := &clock{at: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
-	h := &house{urls: urls, db: db, clock: c}
+	h := &fixture{urls: urls, db: db, clock: c}
 	h.accounts = h.accountsOf(t)
 	h.keys = h.node(t)
 	return h
 }
 
-// accountsOf gives the accounts as another process has them.
-func (h *house) accountsOf(t testing.TB) *authn.Accounts {
+// accountsOf returns the accounts of another process.
+func (h *fixture) accountsOf(t testing.TB) *authn.Accounts {
 	t.Helper()
 	a, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), h.clock.now)
 	if err != nil {
@@ -71,8 +71,8 @@ func (h *house) accountsOf(t testing.TB) *authn.Accounts {
 	return a
 }
 
-// node gives the keys as another process sees them.
-func (h *house) node(t testing.TB, options ...authn.KeyOption) *authn.Keys {
+// node returns the keys of another process.
+func (h *fixture) node(t testing.TB, options ...authn.KeyOption) *authn.Keys {
 	t.Helper()
 	k := authn.NewKeys(h.db.Ent, h.clock.now, options...)
 	t.Cleanup(k.Close)
@@ -81,8 +81,8 @@ func (h *house) node(t testing.TB, options ...authn.KeyOption) *authn.Keys {
 
 const password = "correct horse battery"
 
-// workspace makes a workspace with an owner and a collection.
-func (h *house) workspace(t testing.TB, email string) (context.Context, *ent.Collection) {
+// workspace creates a workspace with an owner and a collection.
+func (h *fixture) workspace(t testing.TB, email string) (context.Context, *ent.Collection) {
 	t.Helper()
 	if _, err := h.accounts.CreateOwner(t.Context(), "Workspace of "+email, email, "Owner", password); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func (h *house) workspace(t testing.TB, email string) (context.Context, *ent.Col
 	return ctx, c
 }
 
-func (h *house) signIn(t testing.TB, email string) viewer.Viewer {
+func (h *fixture) signIn(t testing.TB, email string) viewer.Viewer {
 	t.Helper()
 	tokens, err := h.accounts.SignIn(t.Context(), email, password)
 	if err != nil {
@@ -109,9 +109,9 @@ func (h *house) signIn(t testing.TB, email string) viewer.Viewer {
 	return v
 }
 
-func TestSigningInGivesAViewerOfTheWorkspace(t *testing.T) {
+func TestSignInReturnsAViewerOfTheWorkspace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	v := h.signIn(t, " Ada@Example.com ")
 	if v.Kind != viewer.KindSession || v.Role != viewer.RoleOwner || v.Email != "ada@example.com" || !v.AllCollections || v.Workspace == uuid.Nil {
@@ -130,9 +130,9 @@ func TestSigningInGivesAViewerOfTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestAccessTokensEndAndCannotBeForged(t *testing.T) {
+func TestAccessTokensExpireAndCannotBeForged(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	tokens, err := h.accounts.SignIn(t.Context(), "ada@example.com", password)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestAccessTokensEndAndCannotBeForged(t *testing.T) {
 
 func TestARefreshTokenWorksOnceAndItsCopyEndsTheSession(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	first, err := h.accounts.SignIn(t.Context(), "ada@example.com", password)
 	if err != nil {
@@ -188,7 +188,7 @@ func TestARefreshTokenWorksOnceAndItsCopyEndsTheSession(t *testing.T) {
 
 func TestSigningOutEndsTheSessionAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	tokens, err := h.accounts.SignIn(t.Context(), "ada@example.com", password)
 	if err != nil {
@@ -212,13 +212,13 @@ func TestSigningOutEndsTheSessionAtOnce(t *testing.T) {
 	}
 }
 
-func newKey(c *ent.Collection) authn.NewKey {
-	return authn.NewKey{Name: "Site", Collections: []uuid.UUID{c.ID}, Hosts: []string{"example.com"}}
+func newKey(c *ent.Collection) authn.KeyDraft {
+	return authn.KeyDraft{Name: "Site", Collections: []uuid.UUID{c.ID}, Hosts: []string{"example.com"}}
 }
 
-func TestBothKeysOfAPairAreRecognised(t *testing.T) {
+func TestBothKeysOfAPairAreAccepted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	made, err := h.keys.Create(ctx, newKey(c))
 	if err != nil {
@@ -250,9 +250,9 @@ func TestBothKeysOfAPairAreRecognised(t *testing.T) {
 	}
 }
 
-func TestKeysEndByTimeAndByRevocation(t *testing.T) {
+func TestKeysEndByExpiryAndByRevocation(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	in := newKey(c)
 	expires := h.clock.now().Add(time.Hour)
@@ -279,7 +279,7 @@ func TestKeysEndByTimeAndByRevocation(t *testing.T) {
 
 func TestAKeyStaysInsideItsWorkspace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, mine := h.workspace(t, "ada@example.com")
 	eve, theirs := h.workspace(t, "eve@example.com")
 	if _, err := h.keys.Create(eve, newKey(mine)); code(err) != apierr.CodeNotFound {
@@ -315,16 +315,16 @@ func TestAKeyStaysInsideItsWorkspace(t *testing.T) {
 
 func TestANewKeyIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	past, negative := h.clock.now(), -1
-	for field, change := range map[string]func(*authn.NewKey){
-		"name":               func(k *authn.NewKey) { k.Name = " " },
-		"allowedHosts":       func(k *authn.NewKey) { k.Hosts = []string{" "} },
-		"allowedCollections": func(k *authn.NewKey) { k.Collections = nil },
-		"allowedReferers":    func(k *authn.NewKey) { k.Referers = []string{"example.com/docs"} },
-		"expiresAt":          func(k *authn.NewKey) { k.ExpiresAt = &past },
-		"rateLimitPerMinute": func(k *authn.NewKey) { k.RatePerMinute = &negative },
+	for field, change := range map[string]func(*authn.KeyDraft){
+		"name":               func(k *authn.KeyDraft) { k.Name = " " },
+		"allowedHosts":       func(k *authn.KeyDraft) { k.Hosts = []string{" "} },
+		"allowedCollections": func(k *authn.KeyDraft) { k.Collections = nil },
+		"allowedReferers":    func(k *authn.KeyDraft) { k.Referers = []string{"example.com/docs"} },
+		"expiresAt":          func(k *authn.KeyDraft) { k.ExpiresAt = &past },
+		"rateLimitPerMinute": func(k *authn.KeyDraft) { k.RatePerMinute = &negative },
 	} {
 		in := newKey(c)
 		change(&in)
@@ -335,9 +335,9 @@ func TestANewKeyIsChecked(t *testing.T) {
 	}
 }
 
-func TestRolesBindAtTheDataLayer(t *testing.T) {
+func TestRolesAreEnforcedInTheDataLayer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, c := h.workspace(t, "ada@example.com")
 	owner, _ := viewer.From(ada)
 	if _, err := h.accounts.AddMember(t.Context(), owner.Workspace, "vic@example.com", "", password, membership.RoleViewer); err != nil {

@@ -1,6 +1,7 @@
-// Package authn proves who is asking: people by password and session tokens,
-// programs by API keys and request signatures. It makes viewers and nothing
-// else; what a viewer may do is decided by the policies in ent/rule.
-// It imports ent, internal/viewer, internal/apierr, ent/gid, internal/ratelimit,
-// internal/store/ttlcache and internal/store/transaction.
+// Package authn authenticates people by password and session tokens, and programs
+// by API keys and request signatures. It returns viewers; the policies in ent/rule
+// decide what a viewer may do.
+//
+// Allowed imports: ent, ent/gid, internal/apierr, internal/patch, internal/ratelimit,
+// internal/safetext, internal/store and internal/viewer.
 package authn

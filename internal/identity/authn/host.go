@@ -11,31 +11,32 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostRule is one entry of the allowed hosts.
+// hostRule is an entry of the allowed hosts.
 type hostRule struct {
-	any   bool   // every host
-	below bool   // the subdomains of host, not itself
-	host  string // in its canonical form
-	port  string // empty: all ports
+	any        bool   // all hosts
+	subdomains bool   // the subdomains of host without host itself
+	host       string // in canonical form
+	port       string // empty: all ports
 }
 
-func (r hostRule) covers(p place) bool {
+func (r hostRule) matches(p page) bool {
 	if r.port != "" && r.port != p.port {
 		return false
 	}
 	switch {
 	case r.any:
 		return true
-	case r.below:
+	case r.subdomains:
 		return strings.HasSuffix(p.host, r.host) && len(p.host) > len(r.host)+1 && p.host[len(p.host)-len(r.host)-1] == '.'
 	default:
 		return p.host == r.host
 	}
 }
 
-// readHost reads an entry: a host, *.host or *, with or without a port, or the
-// address of a site without a path. The error goes on after "an entry that".
-func readHost(entry string) (hostRule, error) {
+// parseHostRule parses an entry: a host, *.host or *, with or without a port, or
+// the address of a site without a path. The error continues the phrase "an entry
+// that".
+func parseHostRule(entry string) (hostRule, error) {
 	text := strings.TrimSpace(entry)
 	if scheme, rest, found := strings.Cut(text, "://"); found {
 		if s := strings.ToLower(scheme); s != "http" && s != "https" {
@@ -50,29 +51,29 @@ func readHost(entry string) (hostRule, error) {
 	if err != nil {
 		return hostRule{}, err
 	}
-	return ruleOf(host, port)
+	return newHostRule(host, port)
 }
 
-// ruleOf reads a host without its port.
-func ruleOf(host, port string) (hostRule, error) {
+// newHostRule parses a host without a port.
+func newHostRule(host, port string) (hostRule, error) {
 	rule := hostRule{port: port}
 	if host == "*" {
 		rule.any = true
 		return rule, nil
 	}
-	host, rule.below = strings.CutPrefix(host, "*.")
+	host, rule.subdomains = strings.CutPrefix(host, "*.")
 	ok := false
 	if rule.host, ok = canonicalHost(host); !ok {
 		return hostRule{}, errors.New("is no host name; write it as example.com, *.example.com or *")
 	}
-	if _, err := netip.ParseAddr(rule.host); err == nil && rule.below {
+	if _, err := netip.ParseAddr(rule.host); err == nil && rule.subdomains {
 		return hostRule{}, errors.New("asks for subdomains of an address")
 	}
 	return rule, nil
 }
 
-// splitPort takes the port off a host; an IPv6 address may stand with and
-// without brackets, and "*" is any port.
+// splitPort splits a host and its port. An IPv6 address may have brackets. The port
+// "*" means all ports.
 func splitPort(text string) (host, port string, err error) {
 	bad := errors.New("has no port after its colon, from 1 to 65535")
 	if at, err := netip.ParseAddr(text); err == nil && at.Is6() {
@@ -109,21 +110,21 @@ func splitPort(text string) (host, port string, err error) {
 	return host, strconv.FormatUint(number, 10), nil
 }
 
-// names maps host names as browsers do before they look one up (UTS 46), so
-// that bücher.example and xn--bcher-kva.example are one.
-var names = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false))
+// hostNames maps host names as browsers do before a lookup (UTS 46), so that
+// bücher.example and xn--bcher-kva.example are equal.
+var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
-// canonicalHost is the form of a host in which browsers send it: lower case,
-// international names in ASCII, addresses in their shortest form, no dot at the
-// end. False for what is no host.
+// canonicalHost returns a host as browsers send it: in lower case, international
+// names in ASCII, addresses in their shortest form, without a dot at the end. It
+// reports false for an invalid host.
 func canonicalHost(host string) (string, bool) {
 	if strings.Contains(host, ":") {
 		at, err := netip.ParseAddr(host)
 		return at.String(), err == nil && at.Is6() && at.Zone() == ""
 	}
-	if !plain(host) {
+	if !isPlain(host) {
 		var err error
-		if host, err = names.ToASCII(host); err != nil {
+		if host, err = hostNames.ToASCII(host); err != nil {
 			return "", false
 		}
 	}
@@ -133,12 +134,12 @@ func canonicalHost(host string) (string, bool) {
 	}
 	last := ""
 	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || len(label) > 63 || !plain(label) {
+		if label == "" || len(label) > 63 || !isPlain(label) {
 			return "", false
 		}
 		last = label
 	}
-	// Browsers take a name that ends in a number for an IPv4 address.
+	// Browsers treat a name that ends in a number as an IPv4 address.
 	if last[0] >= '0' && last[0] <= '9' && strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		at, err := netip.ParseAddr(host)
 		return at.String(), err == nil
@@ -146,8 +147,8 @@ func canonicalHost(host string) (string, bool) {
 	return host, true
 }
 
-// plain says that a name is in its canonical characters already.
-func plain(name string) bool {
+// isPlain reports whether a name needs no mapping.
+func isPlain(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
@@ -158,9 +159,9 @@ func plain(name string) bool {
 	return true
 }
 
-// readReferer reads an entry of the allowed referers: the address of a page,
-// https://example.com/docs, or of a site; /* at its end says nothing more.
-func readReferer(entry string) (refererRule, error) {
+// parseRefererRule parses an entry of the allowed referers: the address of a page,
+// https://example.com/docs, or of a site. A /* at the end has no effect.
+func parseRefererRule(entry string) (refererRule, error) {
 	u, err := url.Parse(strings.TrimSpace(entry))
 	switch {
 	case err != nil || u.Host == "":
@@ -175,10 +176,10 @@ func readReferer(entry string) (refererRule, error) {
 		return refererRule{}, err
 	}
 	if port == "" {
-		port = usualPort(u.Scheme)
+		port = defaultPort(u.Scheme)
 	}
 	rule := refererRule{scheme: u.Scheme}
-	if rule.host, err = ruleOf(host, port); err != nil {
+	if rule.host, err = newHostRule(host, port); err != nil {
 		return refererRule{}, err
 	}
 	if at := strings.TrimSuffix(u.Path, "*"); at == u.Path || strings.HasSuffix(at, "/") {

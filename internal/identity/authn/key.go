@@ -23,61 +23,59 @@ import (
 
 // The prefixes that tell the two keys of a pair apart.
 const (
+	// The prefixes of the two keys of a pair.
 	PublishablePrefix = "svc_pk_"
 	SecretPrefix      = "svc_sk_"
 )
 
-// keyBytes is the entropy of a key.
+// keyBytes is the length of the random part of a key.
 const keyBytes = 32
 
-// FreshFor is how long a node may go by what it has read of a key: with the time
-// that a request takes, a change binds on every node within a second.
-const FreshFor = 800 * time.Millisecond
+// CacheMaxAge is the maximum age of a cached key or session. Together with the
+// duration of a request, a change takes effect on every node within a second.
+const CacheMaxAge = 800 * time.Millisecond
 
-// maxKnown bounds the keys that a node keeps in memory.
-const maxKnown = 10_000
+// maxCachedKeys is the maximum number of cached keys.
+const maxCachedKeys = 10_000
 
-// Key is an API key that has been recognised. Its slices are shared: they are
-// not to be changed.
+// Key is an authenticated API key. Its slices are shared and must not be changed.
 type Key struct {
 	ID               uuid.UUID
-	Viewer           viewer.Viewer // its surface is PUBLIC
+	Viewer           viewer.Viewer // has the surface PUBLIC
 	Publishable      bool
 	RequireSignature bool
 	Hosts, Referers  []string
 	RatePerMinute    *int // nil: the server's default; 0: no limit
 
-	flagged bool     // seen in a browser before
-	old     bool     // of the pair before the last rotation
-	hash    []byte   // of what was presented
-	places  *origins // Hosts and Referers, read
+	leakKnown bool            // a leak is recorded already
+	previous  bool            // replaced by the last rotation
+	hash      []byte          // of the presented key
+	origins   *allowedOrigins // of Hosts and Referers
 }
 
-// Keys makes and recognises API keys. It owns goroutines while it reads keys or
-// notes their use; Close ends them.
+// Keys creates and authenticates API keys. It caches keys and records their use;
+// Close ends its goroutines.
 type Keys struct {
-	ent        *ent.Client
-	now        func() time.Time
-	log        *slog.Logger
-	chatModels []string
-	known      *ttlcache.Cache[digest, *record]
-	notes      *notes
+	ent         *ent.Client
+	now         func() time.Time
+	log         *slog.Logger
+	chatModels  []string
+	cache       *ttlcache.Cache[cacheKey, *cachedKey]
+	useRecorder *useRecorder
 }
 
-// KeyOption changes what NewKeys makes.
+// KeyOption configures Keys.
 type KeyOption func(*Keys)
 
-// WithKeyLog gives the log that receives warnings, with ids of keys only; none
-// without.
+// WithKeyLog sets the log for warnings. Default: discard.
 func WithKeyLog(log *slog.Logger) KeyOption { return func(k *Keys) { k.log = log } }
 
-// WithChatModels names the chat models that a key may choose from; without, the
-// choice is not checked.
+// WithChatModels sets the chat models that a key may have. By default they are not
+// checked.
 func WithChatModels(names []string) KeyOption { return func(k *Keys) { k.chatModels = names } }
 
-// NewKeys returns the API keys of a database. A nil clock is the system's; one
-// that is not monotonic may keep a changed key alive when it is set back. Close
-// it once.
+// NewKeys returns the API keys of a database. If now is nil, NewKeys uses time.Now.
+// A clock that is set back may keep a changed key valid.
 func NewKeys(client *ent.Client, now func() time.Time, options ...KeyOption) *Keys {
 	if now == nil {
 		now = time.Now
@@ -86,79 +84,80 @@ func NewKeys(client *ent.Client, now func() time.Time, options ...KeyOption) *Ke
 	for _, o := range options {
 		o(k)
 	}
-	k.known = ttlcache.New(k.read, ttlcache.Options{MaxAge: FreshFor, MaxEntries: maxKnown, Now: now})
-	k.notes = newNotes(client, k.log, now)
+	k.cache = ttlcache.New(k.load, ttlcache.Options{MaxAge: CacheMaxAge, MaxEntries: maxCachedKeys, Now: now})
+	k.useRecorder = newUseRecorder(client, k.log, now)
 	return k
 }
 
-// Close writes down what is to be noted and ends.
+// Close stores the recorded uses and ends the goroutines.
 func (k *Keys) Close() {
-	k.known.Close()
-	k.notes.close()
+	k.cache.Close()
+	k.useRecorder.close()
 }
 
-// digest is what a presented key is looked up by.
-type digest struct {
+// cacheKey identifies a presented key in the cache.
+type cacheKey struct {
 	publishable bool
 	hash        [sha256.Size]byte
 }
 
-// record is a pair as the database had it a moment ago, seen through one of its
-// keys. It is shared by requests and does not change, but for noted.
-type record struct {
-	key      Key
-	revoked  bool
-	expires  *time.Time
-	until    *time.Time // of a key of the pair before; nil has ended
-	lastUsed *time.Time
-	noted    atomic.Bool // the use since was noted
+// cachedKey is a key with the state of its pair. Requests share it; only
+// useRecorded changes.
+type cachedKey struct {
+	key           Key
+	revoked       bool
+	expiresAt     *time.Time
+	previousUntil *time.Time // end of a previous key; nil: has ended
+	lastUsed      *time.Time
+	useRecorded   atomic.Bool // since the load
 }
 
-// Authenticate recognises a presented key: unauthorized when there is none,
-// invalid_key when it is unknown, revoked or replaced, key_expired after its
-// time. What it knows of a key is at most FreshFor old.
+// Authenticate returns the presented key. The error is unauthorized if none is
+// presented, invalid_key if it is unknown, revoked or replaced, and key_expired.
+// The state of the key is at most CacheMaxAge old.
 func (k *Keys) Authenticate(ctx context.Context, presented string) (Key, error) {
 	if presented == "" {
 		return Key{}, apierr.New(apierr.Unauthorized, "API key required")
 	}
-	publishable, ok := wellFormed(presented)
+	publishable, ok := parseKey(presented)
 	if !ok {
-		return Key{}, invalidKey()
+		return Key{}, errInvalidKey()
 	}
-	r, found, err := k.known.Get(ctx, digest{publishable, sha256.Sum256([]byte(presented))})
+	r, found, err := k.cache.Get(ctx, cacheKey{publishable, sha256.Sum256([]byte(presented))})
 	switch {
 	case errors.Is(err, ttlcache.ErrClosed):
 		return Key{}, &apierr.Error{Code: apierr.Unavailable, Message: "The server is shutting down; try again in a moment.", Cause: err}
 	case err != nil:
 		return Key{}, apierr.Wrap("look the key up", err)
 	case !found:
-		return Key{}, invalidKey()
+		return Key{}, errInvalidKey()
 	}
 	now := k.now()
 	if err := r.valid(now); err != nil {
 		return Key{}, err
 	}
-	if (r.lastUsed == nil || now.Sub(*r.lastUsed) >= usedEvery) && r.noted.CompareAndSwap(false, true) {
-		k.notes.used(ctx, r.key.ID, now)
+	if (r.lastUsed == nil || now.Sub(*r.lastUsed) >= useInterval) && r.useRecorded.CompareAndSwap(false, true) {
+		k.useRecorder.recordUse(ctx, r.key.ID, now)
 	}
 	return r.key, nil
 }
 
-// valid judges by the clock of the request, not of the reading.
-func (r *record) valid(now time.Time) error {
+// valid checks the key at the time of the request.
+func (r *cachedKey) valid(now time.Time) error {
 	switch {
-	case r.revoked, r.key.old && (r.until == nil || !now.Before(*r.until)):
-		return invalidKey()
-	case r.expires != nil && !now.Before(*r.expires):
+	case r.revoked, r.key.previous && (r.previousUntil == nil || !now.Before(*r.previousUntil)):
+		return errInvalidKey()
+	case r.expiresAt != nil && !now.Before(*r.expiresAt):
 		return apierr.New(apierr.KeyExpired, "API key has expired")
 	}
 	return nil
 }
 
-func invalidKey() error { return apierr.New(apierr.InvalidKey, "Invalid API key") }
+func errInvalidKey() error { return apierr.New(apierr.InvalidKey, "Invalid API key") }
 
-// wellFormed tells what cannot be a key without asking the database.
-func wellFormed(presented string) (publishable, ok bool) {
+// parseKey reports the kind of a presented key, and whether it has the form of a
+// key.
+func parseKey(presented string) (publishable, ok bool) {
 	text, publishable := strings.CutPrefix(presented, PublishablePrefix)
 	if !publishable {
 		if text, ok = strings.CutPrefix(presented, SecretPrefix); !ok {
@@ -178,8 +177,8 @@ func wellFormed(presented string) (publishable, ok bool) {
 	return publishable, true
 }
 
-// read finds the pair that a key belongs to.
-func (k *Keys) read(ctx context.Context, d digest) (*record, bool, error) {
+// load reads the pair that a key belongs to.
+func (k *Keys) load(ctx context.Context, d cacheKey) (*cachedKey, bool, error) {
 	hash := d.hash[:]
 	query := k.ent.APIKey.Query()
 	if d.publishable {
@@ -194,14 +193,14 @@ func (k *Keys) read(ctx context.Context, d digest) (*record, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	r := &record{key: keyOf(row, d.publishable), revoked: row.RevokedAt != nil, expires: row.ExpiresAt, lastUsed: row.LastUsedAt}
+	r := &cachedKey{key: keyOf(row, d.publishable), revoked: row.RevokedAt != nil, expiresAt: row.ExpiresAt, lastUsed: row.LastUsedAt}
 	r.key.hash = hash
 	current := row.SecretHash
 	if d.publishable {
 		current = row.PublishableHash
 	}
 	if !bytes.Equal(current, hash) {
-		r.key.old, r.until = true, row.PreviousExpiresAt
+		r.key.previous, r.previousUntil = true, row.PreviousExpiresAt
 	}
 	return r, true, nil
 }
@@ -223,18 +222,19 @@ func keyOf(row *ent.APIKey, publishable bool) Key {
 	return Key{
 		ID: row.ID, Viewer: v, Publishable: publishable, RequireSignature: row.RequireSignature && !publishable,
 		Hosts: row.AllowedHosts, Referers: row.AllowedReferers, RatePerMinute: row.RateLimitPerMinute,
-		flagged: row.LeakedAt != nil, places: readOrigins(row.AllowedHosts, row.AllowedReferers),
+		leakKnown: row.LeakedAt != nil, origins: parseAllowedOrigins(row.AllowedHosts, row.AllowedReferers),
 	}
 }
 
 // The states of a pair of keys.
 const (
+	// The states of a pair of keys.
 	StatusActive  = "ACTIVE"
 	StatusExpired = "EXPIRED"
 	StatusRevoked = "REVOKED"
 )
 
-// Status says where a pair of keys stands just now.
+// Status returns the current state of a pair of keys.
 func (k *Keys) Status(row *ent.APIKey) string {
 	switch {
 	case row.RevokedAt != nil:
@@ -246,28 +246,28 @@ func (k *Keys) Status(row *ent.APIKey) string {
 	}
 }
 
-// pair is two new keys.
+// pair is a new pair of keys.
 type pair struct{ publishable, secret string }
 
-func newPair() pair { return pair{PublishablePrefix + random(), SecretPrefix + random()} }
+func newPair() pair { return pair{PublishablePrefix + randomToken(), SecretPrefix + randomToken()} }
 
-// hint is what is kept of a key to recognise it by.
+// hint returns the part of a key that is stored and shown.
 func hint(key string) string { return key[:len(SecretPrefix)+4] }
 
-// Token makes a token that works once, for a link; what is stored of it is TokenHash.
-func Token() string { return random() }
+// NewToken returns a token for a link that works once. TokenHash of it is stored.
+func NewToken() string { return randomToken() }
 
-// TokenHash is what is stored of a token.
+// TokenHash returns the hash of a token.
 func TokenHash(token string) []byte { return hash(token) }
 
-func random() string {
+func randomToken() string {
 	b := make([]byte, keyBytes)
-	_, _ = rand.Read(b) // documented never to fail
+	_, _ = rand.Read(b) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Fingerprint is a short name for text that must not be shown, such as an
-// address in the key of a counter. It cannot be turned back.
+// Fingerprint returns a short hash of text that must not be shown, such as an
+// address in the key of a counter.
 func Fingerprint(text string) string { return base64.RawURLEncoding.EncodeToString(hash(text)[:12]) }
 
 func hash(token string) []byte {

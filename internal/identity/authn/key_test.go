@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// eventually waits for what happens behind a request.
+// eventually waits until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -39,8 +39,8 @@ func system(t *testing.T) context.Context {
 	return viewer.With(t.Context(), viewer.System(uuid.Nil))
 }
 
-// row reads a key as it is stored.
-func (h *house) row(t *testing.T, id uuid.UUID) *ent.APIKey {
+// row returns a stored key.
+func (h *fixture) row(t *testing.T, id uuid.UUID) *ent.APIKey {
 	t.Helper()
 	row, err := h.db.Ent.APIKey.Get(system(t), id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *house) row(t *testing.T, id uuid.UUID) *ent.APIKey {
 	return row
 }
 
-func (h *house) create(ctx context.Context, t *testing.T, in authn.NewKey) *authn.CreatedKey {
+func (h *fixture) create(ctx context.Context, t *testing.T, in authn.KeyDraft) *authn.CreatedKey {
 	t.Helper()
 	made, err := h.keys.Create(ctx, in)
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *house) create(ctx context.Context, t *testing.T, in authn.NewKey) *auth
 	return made
 }
 
-// answers are the codes for each presented key; empty for one that works.
+// answers returns the error code for each presented key; "" for a valid one.
 func answers(t *testing.T, k *authn.Keys, presented ...string) string {
 	t.Helper()
 	var all []string
@@ -71,9 +71,9 @@ func answers(t *testing.T, k *authn.Keys, presented ...string) string {
 	return strings.Join(all, " ")
 }
 
-func TestAChangedKeyBindsOnOtherNodesWithinASecond(t *testing.T) {
+func TestAChangedKeyTakesEffectOnOtherNodesWithinASecond(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	made := h.create(ctx, t, newKey(c))
 	other := h.node(t)
@@ -107,9 +107,9 @@ func TestAChangedKeyBindsOnOtherNodesWithinASecond(t *testing.T) {
 	}
 }
 
-func TestExpiryGoesByTheClockOfTheRequest(t *testing.T) {
+func TestExpiryIsCheckedAtTheTimeOfTheRequest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	in := newKey(c)
 	at := h.clock.now().Add(300 * time.Millisecond)
@@ -128,9 +128,9 @@ func TestExpiryGoesByTheClockOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestANewKeyWorksAtOnceThoughItWasRefusedBefore(t *testing.T) {
+func TestANewKeyWorksAtOnceAfterARefusal(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	presented := authn.SecretPrefix + strings.Repeat("n", 43)
 	if got := answers(t, h.keys, presented, presented); got != "invalid_key invalid_key" {
@@ -147,9 +147,9 @@ func TestANewKeyWorksAtOnceThoughItWasRefusedBefore(t *testing.T) {
 	}
 }
 
-func TestUseIsNotedOnceAMinuteAndIsNoChange(t *testing.T) {
+func TestUseIsRecordedOnceAMinuteAndIsNoChange(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	made := h.create(ctx, t, newKey(c))
 	first := h.clock.now()
@@ -168,7 +168,7 @@ func TestUseIsNotedOnceAMinuteAndIsNoChange(t *testing.T) {
 	}
 	h.clock.add(time.Second)
 	answers(t, h.keys, made.Secret)
-	h.keys.Close() // which waits for what is to be written
+	h.keys.Close() // Close waits for the writes
 	if !noted(first.Add(time.Minute))() {
 		t.Errorf("after a minute: %v", h.row(t, made.Row.ID).LastUsedAt)
 	}
@@ -195,9 +195,9 @@ func (s *shared) text() string {
 	return s.lines.String()
 }
 
-func TestUseThatCannotBeNotedFailsNoRequest(t *testing.T) {
+func TestAFailedRecordOfUseFailsNoRequest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	made := h.create(ctx, t, newKey(c))
 	h.asAdmin(t, `create function refuse() returns trigger language plpgsql as 'begin raise exception ''read only''; end'`,
@@ -217,7 +217,7 @@ func TestUseThatCannotBeNotedFailsNoRequest(t *testing.T) {
 }
 
 // asAdmin runs statements as the database's superuser.
-func (h *house) asAdmin(t *testing.T, statements ...string) {
+func (h *fixture) asAdmin(t *testing.T, statements ...string) {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), h.urls.AdminURL)
 	if err != nil {
@@ -233,7 +233,7 @@ func (h *house) asAdmin(t *testing.T, statements ...string) {
 
 func TestARotationOverlaps(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	in := newKey(c)
 	in.Default, in.RequireSignature = &c.ID, true
@@ -281,7 +281,7 @@ func TestARotationOverlaps(t *testing.T) {
 	if got := answers(t, other, second.Secret); got != "ok" {
 		t.Errorf("just before the overlap ends: %s", got)
 	}
-	h.clock.add(time.Millisecond) // what other knows is fresh, and still over
+	h.clock.add(time.Millisecond) // the cached key is fresh, but has expired
 	for _, k := range []*authn.Keys{h.keys, other} {
 		if got := answers(t, k, second.Publishable, second.Secret, third.Publishable, third.Secret); got != "invalid_key invalid_key ok ok" {
 			t.Errorf("after the overlap: %s", got)
@@ -306,9 +306,9 @@ func TestARotationOverlaps(t *testing.T) {
 	}
 }
 
-func TestARotationRevivesNothing(t *testing.T) {
+func TestARotationRevivesNoKey(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	in := newKey(c)
 	end := h.clock.now().Add(time.Hour)
@@ -342,7 +342,7 @@ func TestARotationRevivesNothing(t *testing.T) {
 
 func TestRotationsAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	eve, _ := h.workspace(t, "eve@example.com")
 	made := h.create(ctx, t, newKey(c))
@@ -366,9 +366,9 @@ func TestRotationsAreChecked(t *testing.T) {
 	}
 }
 
-func TestRotationsAtOnceTakeTurns(t *testing.T) {
+func TestConcurrentRotationsAreSerialized(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	first := h.create(ctx, t, newKey(c))
 	const n = 6
@@ -394,9 +394,9 @@ func TestRotationsAtOnceTakeTurns(t *testing.T) {
 	}
 }
 
-func TestALeakIsFlaggedUntilTheKeyIsRotated(t *testing.T) {
+func TestALeakIsRecordedUntilTheKeyIsRotated(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	log := &shared{}
 	k := h.node(t, authn.WithKeyLog(slog.New(slog.NewTextHandler(log, nil))))
@@ -408,14 +408,14 @@ func TestALeakIsFlaggedUntilTheKeyIsRotated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.Leaked(t.Context(), key, origin)
+		k.ReportLeak(t.Context(), key, origin)
 	}
 	leaked(made.Publishable, "https://a.example")
 	first := h.clock.now()
 	leaked(made.Secret, "https://a.example\x00\x1b[31m\xff"+strings.Repeat("x", 1000))
 	eventually(t, "the leak is flagged", func() bool { return h.row(t, id).LeakedAt != nil })
 	row := h.row(t, id)
-	if !row.LeakedAt.Equal(first) || !strings.HasPrefix(*row.LeakedOrigin, "https://a.example??[31m?xxx") || len(*row.LeakedOrigin) > 300 {
+	if !row.LeakedAt.Equal(first) || !strings.HasPrefix(*row.LeakedOrigin, "https://a.example[31mxxx") || len(*row.LeakedOrigin) > 300 {
 		t.Errorf("%v %q", row.LeakedAt, *row.LeakedOrigin)
 	}
 	warnings := func() int { return strings.Count(log.text(), "level=WARN") }
@@ -437,7 +437,7 @@ func TestALeakIsFlaggedUntilTheKeyIsRotated(t *testing.T) {
 	if second.Row.LeakedAt != nil || second.Row.LeakedOrigin != nil {
 		t.Errorf("the new pair is flagged: %+v", second.Row)
 	}
-	leaked(made.Secret, "https://b.example") // what k knows is of before
+	leaked(made.Secret, "https://b.example") // the cache of k is older
 	h.clock.add(time.Second)
 	leaked(made.Secret, "https://b.example")
 	k.Close()
@@ -446,10 +446,10 @@ func TestALeakIsFlaggedUntilTheKeyIsRotated(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAKeyIsNotLookedUp(t *testing.T) {
+func TestMalformedKeysAreNotLookedUp(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.db.Close() // whoever asks it now fails
+	h := newFixture(t)
+	h.db.Close() // a query fails now
 	for _, presented := range []string{"svc_sk_", "svc_pk_x", "svc_sk_" + strings.Repeat("a", 42), "svc_sk_" + strings.Repeat("a", 44),
 		"svc_sk_" + strings.Repeat("a", 42) + "+", "svc_xx_" + strings.Repeat("a", 43), strings.Repeat("svc_sk_", 10_000), "svc_sk_" + strings.Repeat("é", 21) + "a"} {
 		if got := answers(t, h.keys, presented); got != "invalid_key" {
@@ -461,9 +461,9 @@ func TestWhatCannotBeAKeyIsNotLookedUp(t *testing.T) {
 	}
 }
 
-// What a request pays once its key is known.
+// BenchmarkAuthenticate measures the authentication of a cached key.
 func BenchmarkAuthenticate(b *testing.B) {
-	h := newHouse(b)
+	h := newFixture(b)
 	ctx, c := h.workspace(b, "ada@example.com")
 	in := newKey(c)
 	in.Hosts, in.Referers = []string{"docs.example.com", "*.example.com", "localhost"}, []string{"https://docs.example.com/guide"}

@@ -20,33 +20,35 @@ import (
 // For how many minutes the keys of before go on working after a rotation, if
 // nothing else is said, and at most.
 const (
-	DefaultOverlap = 24 * 60
-	MaxOverlap     = 30 * 24 * 60
+	// How long the old keys of a pair work after a rotation: by default and at
+	// most.
+	DefaultOverlapMinutes = 24 * 60
+	MaxOverlapMinutes     = 30 * 24 * 60
 )
 
-// CreatedKey is a new pair; the keys themselves are kept nowhere.
+// CreatedKey is a new pair. The keys themselves are not stored.
 type CreatedKey struct {
 	Publishable, Secret string
 	Row                 *ent.APIKey
 }
 
-// Create makes a pair of keys for the viewer's workspace. A publishable key
-// must name the hosts it works from; "*" is any. Collections that the viewer
-// cannot see are not found.
-func (k *Keys) Create(ctx context.Context, in NewKey) (*CreatedKey, error) {
-	in, err := k.merge(NewKey{}, in.all())
+// Create creates a pair of keys for the viewer's workspace. The draft must name the
+// hosts of the publishable key; "*" allows all. Collections that the viewer cannot
+// see are not_found.
+func (k *Keys) Create(ctx context.Context, in KeyDraft) (*CreatedKey, error) {
+	in, err := k.merge(KeyDraft{}, in.asChange())
 	if err != nil {
 		return nil, err
 	}
 	client := transaction.Client(ctx, k.ent)
-	if err := exist(ctx, client, in.reach()...); err != nil {
+	if err := checkCollectionsExist(ctx, client, in.collectionIDs()...); err != nil {
 		return nil, err
 	}
-	made := newPair()
+	keys := newPair()
 	row, err := client.APIKey.Create().
 		SetName(in.Name).
-		SetPublishableHash(hash(made.publishable)).SetSecretHash(hash(made.secret)).
-		SetPublishableHint(hint(made.publishable)).SetSecretHint(hint(made.secret)).
+		SetPublishableHash(hash(keys.publishable)).SetSecretHash(hash(keys.secret)).
+		SetPublishableHint(hint(keys.publishable)).SetSecretHint(hint(keys.secret)).
 		SetAllowAllCollections(in.AllCollections).
 		SetAllowedCollections(in.Collections).
 		SetNillableDefaultCollection(in.Default).
@@ -59,7 +61,7 @@ func (k *Keys) Create(ctx context.Context, in NewKey) (*CreatedKey, error) {
 	if err != nil {
 		return nil, apierr.Wrap("store the key", err)
 	}
-	return &CreatedKey{Publishable: made.publishable, Secret: made.secret, Row: row}, nil
+	return &CreatedKey{Publishable: keys.publishable, Secret: keys.secret, Row: row}, nil
 }
 
 // Get returns a pair of keys.
@@ -73,8 +75,8 @@ func (k *Keys) Exists(ctx context.Context, id uuid.UUID) error {
 	return lookup.Exists(ctx, "API key", transaction.Client(ctx, k.ent).APIKey.Query().Where(apikey.ID(id)))
 }
 
-// reach are all collections that the settings name.
-func (in NewKey) reach() []uuid.UUID {
+// collectionIDs returns all collections that the settings name.
+func (in KeyDraft) collectionIDs() []uuid.UUID {
 	named := slices.Clone(in.Collections)
 	if in.Default != nil && !slices.Contains(named, *in.Default) {
 		named = append(named, *in.Default)
@@ -82,7 +84,7 @@ func (in NewKey) reach() []uuid.UUID {
 	return named
 }
 
-func exist(ctx context.Context, client *ent.Client, collections ...uuid.UUID) error {
+func checkCollectionsExist(ctx context.Context, client *ent.Client, collections ...uuid.UUID) error {
 	if len(collections) == 0 {
 		return nil
 	}
@@ -96,17 +98,17 @@ func exist(ctx context.Context, client *ent.Client, collections ...uuid.UUID) er
 	return nil
 }
 
-// Update changes settings of a pair. What comes out is checked as on creation,
-// except that collections may have been deleted since they were named.
+// Update changes the settings of a pair. The result is checked as in Create, except
+// that collections may have been deleted since they were named.
 func (k *Keys) Update(ctx context.Context, id uuid.UUID, c KeyChange) (*ent.APIKey, error) {
 	return k.change(ctx, id, func(client *ent.Client, row *ent.APIKey) (*ent.APIKey, error) {
 		in, err := k.merge(settingsOf(row), c)
 		if err != nil {
 			return nil, err
 		}
-		known := settingsOf(row).reach()
-		added := slices.DeleteFunc(in.reach(), func(id uuid.UUID) bool { return slices.Contains(known, id) })
-		if err := exist(ctx, client, added...); err != nil {
+		old := settingsOf(row).collectionIDs()
+		added := slices.DeleteFunc(in.collectionIDs(), func(id uuid.UUID) bool { return slices.Contains(old, id) })
+		if err := checkCollectionsExist(ctx, client, added...); err != nil {
 			return nil, err
 		}
 		update := client.APIKey.UpdateOne(row).
@@ -121,20 +123,19 @@ func (k *Keys) Update(ctx context.Context, id uuid.UUID, c KeyChange) (*ent.APIK
 	})
 }
 
-// Rotate gives a pair new keys, and a new end when expires is not nil. The keys
-// that it has go on working for overlapMinutes, and not beyond the end that they have;
-// those of an earlier rotation end at once. A leak is forgotten with the key
-// that leaked.
+// Rotate gives a pair new keys, and a new expiry unless expires is nil. The current
+// keys work for another overlapMinutes, but not beyond their expiry; the keys
+// before them end at once. Rotate also clears a recorded leak.
 func (k *Keys) Rotate(ctx context.Context, id uuid.UUID, overlapMinutes int, expires *time.Time) (*CreatedKey, error) {
-	if overlapMinutes < 0 || overlapMinutes > MaxOverlap {
-		return nil, apierr.Invalid("overlapMinutes", fmt.Sprintf("must be 0 to %d", MaxOverlap))
+	if overlapMinutes < 0 || overlapMinutes > MaxOverlapMinutes {
+		return nil, apierr.Invalid("overlapMinutes", fmt.Sprintf("must be 0 to %d", MaxOverlapMinutes))
 	}
 	if err := k.checkExpiry(&expires); err != nil {
 		return nil, err
 	}
-	made := newPair()
+	keys := newPair()
 	row, err := k.change(ctx, id, func(client *ent.Client, row *ent.APIKey) (*ent.APIKey, error) {
-		now := k.stamp()
+		now := k.timestamp()
 		switch {
 		case row.RevokedAt != nil:
 			return nil, apierr.New(apierr.Conflict, "The key is revoked; make a new one")
@@ -142,8 +143,8 @@ func (k *Keys) Rotate(ctx context.Context, id uuid.UUID, overlapMinutes int, exp
 			return nil, apierr.Invalid("expiresAt", "must be given: the key has expired")
 		}
 		update := client.APIKey.UpdateOne(row).
-			SetPublishableHash(hash(made.publishable)).SetSecretHash(hash(made.secret)).
-			SetPublishableHint(hint(made.publishable)).SetSecretHint(hint(made.secret)).
+			SetPublishableHash(hash(keys.publishable)).SetSecretHash(hash(keys.secret)).
+			SetPublishableHint(hint(keys.publishable)).SetSecretHint(hint(keys.secret)).
 			SetRotatedAt(now).ClearLeakedAt().ClearLeakedOrigin().SetNillableExpiresAt(expires)
 		until := now.Add(time.Duration(overlapMinutes) * time.Minute)
 		if row.ExpiresAt != nil && row.ExpiresAt.Before(until) {
@@ -159,7 +160,7 @@ func (k *Keys) Rotate(ctx context.Context, id uuid.UUID, overlapMinutes int, exp
 	if err != nil {
 		return nil, err
 	}
-	return &CreatedKey{Publishable: made.publishable, Secret: made.secret, Row: row}, nil
+	return &CreatedKey{Publishable: keys.publishable, Secret: keys.secret, Row: row}, nil
 }
 
 // Revoke ends all keys of a pair.
@@ -168,53 +169,32 @@ func (k *Keys) Revoke(ctx context.Context, id uuid.UUID) (*ent.APIKey, error) {
 		if row.RevokedAt != nil {
 			return row, nil
 		}
-		return client.APIKey.UpdateOne(row).SetRevokedAt(k.stamp()).Save(ctx)
+		return client.APIKey.UpdateOne(row).SetRevokedAt(k.timestamp()).Save(ctx)
 	})
 }
 
-// stamp is the time as exact as the database keeps it.
-func (k *Keys) stamp() time.Time { return k.now().Truncate(time.Microsecond) }
+// timestamp returns the time with the precision of the database.
+func (k *Keys) timestamp() time.Time { return k.now().Truncate(time.Microsecond) }
 
-// change does one thing to a row that nobody else changes meanwhile, in ctx's
-// transaction or one of its own. This node knows of it once it is committed.
+// change calls do with a locked row, in the transaction of ctx or in a new one, and
+// removes the pair from the cache after the commit.
 func (k *Keys) change(ctx context.Context, id uuid.UUID, do func(*ent.Client, *ent.APIKey) (*ent.APIKey, error)) (*ent.APIKey, error) {
-	if ent.TxFromContext(ctx) != nil {
-		row, err := locked(ctx, transaction.Client(ctx, k.ent), id, do)
-		if err == nil {
-			transaction.AfterCommit(ctx, func(context.Context) { k.forget(id) })
+	var row *ent.APIKey
+	err := transaction.In(ctx, k.ent, func(ctx context.Context, client *ent.Client) error {
+		old, err := client.APIKey.Query().Where(apikey.ID(id)).ForUpdate().Only(ctx)
+		if err != nil {
+			return lookup.Error("API key", err)
 		}
-		return row, err
-	}
-	tx, err := k.ent.Tx(ctx)
+		transaction.AfterCommit(ctx, func(context.Context) { k.invalidate(id) })
+		row, err = do(client, old)
+		return err
+	})
 	if err != nil {
 		return nil, apierr.Wrap("change the key", err)
 	}
-	row, err := locked(ctx, tx.Client(), id, do)
-	if err != nil {
-		_ = tx.Rollback() // the first error says more
-		return nil, err
-	}
-	if err := tx.Commit(); err != nil {
-		return nil, apierr.Wrap("change the key", err)
-	}
-	k.forget(id)
-	return row.Unwrap(), nil
+	return transaction.Detach(ctx, row), nil
 }
 
-func locked(ctx context.Context, client *ent.Client, id uuid.UUID, do func(*ent.Client, *ent.APIKey) (*ent.APIKey, error)) (*ent.APIKey, error) {
-	row, err := client.APIKey.Query().Where(apikey.ID(id)).ForUpdate().Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, apierr.NotFound("API key")
-	}
-	if err != nil {
-		return nil, apierr.Wrap("read the key", err)
-	}
-	if row, err = do(client, row); err != nil {
-		return nil, apierr.Wrap("change the key", err)
-	}
-	return row, nil
-}
-
-func (k *Keys) forget(id uuid.UUID) {
-	k.known.Invalidate(func(r *record) bool { return r.key.ID == id })
+func (k *Keys) invalidate(id uuid.UUID) {
+	k.cache.Invalidate(func(r *cachedKey) bool { return r.key.ID == id })
 }

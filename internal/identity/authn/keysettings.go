@@ -17,15 +17,16 @@ import (
 
 // The bounds of a key's settings.
 const (
+	// Limits of a key's settings.
 	maxContext     = 8000 // characters
-	maxPlaces      = 100  // hosts, referers
-	maxPlace       = 2000 // bytes of one
+	maxEntries     = 100  // hosts, referers
+	maxEntryBytes  = 2000 // bytes of one
 	maxCollections = 1000
 	maxRate        = 1_000_000
 )
 
-// NewKey is what a pair of keys is made of.
-type NewKey struct {
+// KeyDraft describes a pair of keys to create.
+type KeyDraft struct {
 	Name                   string
 	AllCollections         bool
 	Collections            []uuid.UUID
@@ -50,8 +51,8 @@ type KeyChange struct {
 	ExpiresAt              patch.Field[*time.Time]
 }
 
-// all is the change that makes a pair from nothing.
-func (in NewKey) all() KeyChange {
+// asChange returns the change that sets all fields.
+func (in KeyDraft) asChange() KeyChange {
 	return KeyChange{
 		Name: patch.Set(in.Name), AllCollections: patch.Set(in.AllCollections), Collections: patch.Set(in.Collections), Default: patch.Set(in.Default),
 		Hosts: patch.Set(in.Hosts), Referers: patch.Set(in.Referers), ChatModel: patch.Set(in.ChatModel), ChatContext: patch.Set(in.ChatContext),
@@ -59,18 +60,18 @@ func (in NewKey) all() KeyChange {
 	}
 }
 
-func settingsOf(row *ent.APIKey) NewKey {
-	return NewKey{
+func settingsOf(row *ent.APIKey) KeyDraft {
+	return KeyDraft{
 		Name: row.Name, AllCollections: row.AllowAllCollections, Collections: row.AllowedCollections, Default: row.DefaultCollection,
 		Hosts: row.AllowedHosts, Referers: row.AllowedReferers, ChatModel: row.WidgetModelID, ChatContext: row.WidgetContext,
 		RequireSignature: row.RequireSignature, RatePerMinute: row.RateLimitPerMinute, ExpiresAt: row.ExpiresAt,
 	}
 }
 
-// merge is what the settings become by a change. What is given is checked and
-// put into its form; what stays is not, as times and configurations move on. How
-// settings go together is checked in any case.
-func (k *Keys) merge(old NewKey, c KeyChange) (NewKey, error) {
+// merge returns the settings after a change. It checks and normalizes the given
+// fields. It does not check the others, since time and configuration may have
+// invalidated them, but it checks how the fields fit together.
+func (k *Keys) merge(old KeyDraft, c KeyChange) (KeyDraft, error) {
 	in := old
 	for _, set := range []func() error{
 		func() error { return apply(&in.Name, c.Name, checkName) },
@@ -86,19 +87,19 @@ func (k *Keys) merge(old NewKey, c KeyChange) (NewKey, error) {
 		func() error { return apply(&in.ExpiresAt, c.ExpiresAt, k.checkExpiry) },
 	} {
 		if err := set(); err != nil {
-			return NewKey{}, err
+			return KeyDraft{}, err
 		}
 	}
 	switch {
 	case !in.AllCollections && len(in.Collections) == 0:
-		return NewKey{}, apierr.Invalid("allowedCollections", "must name at least one collection, or set allowAllCollections")
+		return KeyDraft{}, apierr.Invalid("allowedCollections", "must name at least one collection, or set allowAllCollections")
 	case !in.AllCollections && in.Default != nil && !slices.Contains(in.Collections, *in.Default):
-		return NewKey{}, apierr.Invalid("defaultCollection", "must be one of allowedCollections")
+		return KeyDraft{}, apierr.Invalid("defaultCollection", "must be one of allowedCollections")
 	}
 	return in, nil
 }
 
-// apply checks a new value, which the check may put into its form, and sets it.
+// apply checks and normalizes a given value and sets it.
 func apply[T any](to *T, c patch.Field[T], check func(*T) error) error {
 	if !c.Given {
 		return nil
@@ -132,25 +133,25 @@ func checkCollections(ids *[]uuid.UUID) error {
 }
 
 func checkHosts(hosts *[]string) error {
-	*hosts = trimmed(*hosts)
+	*hosts = normalizeList(*hosts)
 	if len(*hosts) == 0 {
 		return apierr.Invalid("allowedHosts", `must name at least one host from which the publishable key works; "*" is any`)
 	}
-	return checkPlaces("allowedHosts", *hosts, func(h string) error { _, err := readHost(h); return err })
+	return checkEntries("allowedHosts", *hosts, func(h string) error { _, err := parseHostRule(h); return err })
 }
 
 func checkReferers(referers *[]string) error {
-	*referers = trimmed(*referers)
-	return checkPlaces("allowedReferers", *referers, func(r string) error { _, err := readReferer(r); return err })
+	*referers = normalizeList(*referers)
+	return checkEntries("allowedReferers", *referers, func(r string) error { _, err := parseRefererRule(r); return err })
 }
 
-func checkPlaces(field string, places []string, check func(string) error) error {
-	if len(places) > maxPlaces {
-		return apierr.Invalid(field, fmt.Sprintf("must have at most %d entries", maxPlaces))
+func checkEntries(field string, entries []string, check func(string) error) error {
+	if len(entries) > maxEntries {
+		return apierr.Invalid(field, fmt.Sprintf("must have at most %d entries", maxEntries))
 	}
-	for _, p := range places {
-		if len(p) > maxPlace {
-			return apierr.Invalid(field, fmt.Sprintf("has an entry of more than %d bytes", maxPlace))
+	for _, p := range entries {
+		if len(p) > maxEntryBytes {
+			return apierr.Invalid(field, fmt.Sprintf("has an entry of more than %d bytes", maxEntryBytes))
 		}
 		if err := check(p); err != nil {
 			return apierr.Invalid(field, fmt.Sprintf("has an entry %q that %s", p, err))
@@ -159,7 +160,7 @@ func checkPlaces(field string, places []string, check func(string) error) error 
 	return nil
 }
 
-// checkChatModel lets a key choose among the models that there are.
+// checkChatModel checks that the model is configured.
 func (k *Keys) checkChatModel(name **string) error {
 	blankIsNil(name)
 	switch {
@@ -197,26 +198,26 @@ func (k *Keys) checkExpiry(at **time.Time) error {
 	if (*at).Year() > 9999 {
 		return apierr.Invalid("expiresAt", "is too far away")
 	}
-	exact := (*at).Truncate(time.Microsecond) // as exact as the database keeps it
+	exact := (*at).Truncate(time.Microsecond) // the precision of the database
 	*at = &exact
 	return nil
 }
 
-// blankIsNil takes nothing but blanks for nothing at all.
+// blankIsNil sets blank text to nil.
 func blankIsNil(text **string) {
 	if *text != nil && strings.TrimSpace(**text) == "" {
 		*text = nil
 	}
 }
 
-func trimmed(in []string) []string {
+func normalizeList(in []string) []string {
 	out := make([]string, 0, len(in))
 	for _, s := range in {
 		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
-		if len(out) > maxPlaces {
-			break // too many is all there is to say
+		if len(out) > maxEntries {
+			break // checkEntries reports too many entries
 		}
 	}
 	return out

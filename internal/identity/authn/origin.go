@@ -10,11 +10,12 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// CheckOrigin lets a publishable key work only from its allowed hosts and
-// referers; secret keys pass. The host is the Origin's, else the Referer's; a
-// request with neither is refused. An entry covers all ports of its host, or the
-// one that it names; *.example.com covers the subdomains of example.com, and *
-// every host. Allowed referers match by origin or by path prefix.
+// CheckOrigin returns an error if a publishable key may not be used from the origin
+// of a request. Secret keys are always allowed. The host is that of the Origin
+// header, or else of the Referer; a request with neither is refused. An allowed
+// host covers all ports, or the one that it names; *.example.com covers the
+// subdomains of example.com, and * every host. Allowed referers match by origin or
+// by path prefix.
 func (k Key) CheckOrigin(h http.Header) error {
 	if !k.Publishable {
 		return nil
@@ -23,117 +24,117 @@ func (k Key) CheckOrigin(h http.Header) error {
 	if len(h.Values("Origin")) > 1 || len(h.Values("Referer")) > 1 {
 		return refused
 	}
-	allowed := k.places
+	allowed := k.origins
 	if allowed == nil {
-		allowed = readOrigins(k.Hosts, k.Referers)
+		allowed = parseAllowedOrigins(k.Hosts, k.Referers)
 	}
-	from, seen := h.Get("Origin"), h.Get("Referer")
-	var page place
+	origin, referer := h.Get("Origin"), h.Get("Referer")
+	var from page
 	var ok bool
-	if from != "" {
-		page, ok = readOrigin(from)
+	if origin != "" {
+		from, ok = parseOrigin(origin)
 	} else {
-		page, ok = readPage(seen)
+		from, ok = parsePage(referer)
 	}
-	if !ok || !allowed.host(page) {
+	if !ok || !allowed.matchesHost(from) {
 		return refused
 	}
 	if len(k.Referers) == 0 {
 		return nil
 	}
-	if seen != "" {
-		page, ok = readPage(seen)
+	if referer != "" {
+		from, ok = parsePage(referer)
 	}
-	if !ok || !allowed.referer(page) {
+	if !ok || !allowed.matchesReferer(from) {
 		return refused
 	}
 	return nil
 }
 
-// origins are the places from which a publishable key works.
-type origins struct {
+// allowedOrigins are the parsed allowed hosts and referers of a key.
+type allowedOrigins struct {
 	hosts    []hostRule
 	referers []refererRule
 }
 
-// readOrigins reads a key's settings. What cannot be read, in a row of an older
-// version, allows nothing.
-func readOrigins(hosts, referers []string) *origins {
-	o := &origins{}
+// parseAllowedOrigins parses a key's settings. It ignores invalid entries, which
+// rows of an older version may have.
+func parseAllowedOrigins(hosts, referers []string) *allowedOrigins {
+	o := &allowedOrigins{}
 	for _, h := range hosts {
-		if rule, err := readHost(h); err == nil {
+		if rule, err := parseHostRule(h); err == nil {
 			o.hosts = append(o.hosts, rule)
 		}
 	}
 	for _, r := range referers {
-		if rule, err := readReferer(r); err == nil {
+		if rule, err := parseRefererRule(r); err == nil {
 			o.referers = append(o.referers, rule)
 		}
 	}
 	return o
 }
 
-func (o *origins) host(p place) bool {
+func (o *allowedOrigins) matchesHost(p page) bool {
 	for _, rule := range o.hosts {
-		if rule.covers(p) {
+		if rule.matches(p) {
 			return true
 		}
 	}
 	return false
 }
 
-func (o *origins) referer(p place) bool {
+func (o *allowedOrigins) matchesReferer(p page) bool {
 	for _, rule := range o.referers {
-		if rule.covers(p) {
+		if rule.matches(p) {
 			return true
 		}
 	}
 	return false
 }
 
-// place is where a page is: scheme, host and port in their canonical forms, and
-// its path, unescaped and without detours.
-type place struct {
+// page is the address of a page: scheme, host and port in canonical form, and the
+// cleaned path.
+type page struct {
 	scheme, host, port, path string
 }
 
-// readOrigin reads an Origin header: nothing follows the port, and "null" is no
-// origin.
-func readOrigin(text string) (place, bool) {
+// parseOrigin parses an Origin header. It reports false for "null" and for an
+// address with more than scheme, host and port.
+func parseOrigin(text string) (page, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return place{}, false
+		return page{}, false
 	}
-	return placeOf(u)
+	return pageOf(u)
 }
 
-// readPage reads the address of a page.
-func readPage(text string) (place, bool) {
+// parsePage parses the address of a page.
+func parsePage(text string) (page, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return place{}, false
+		return page{}, false
 	}
-	return placeOf(u)
+	return pageOf(u)
 }
 
-func placeOf(u *url.URL) (place, bool) {
+func pageOf(u *url.URL) (page, bool) {
 	port := u.Port()
 	if port == "" {
-		port = usualPort(u.Scheme)
+		port = defaultPort(u.Scheme)
 	}
-	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 || usualPort(u.Scheme) == "" || u.User != nil || u.Opaque != "" {
-		return place{}, false
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 || defaultPort(u.Scheme) == "" || u.User != nil || u.Opaque != "" {
+		return page{}, false
 	}
 	host, ok := canonicalHost(u.Hostname())
-	p := place{scheme: u.Scheme, host: host, port: port}
+	p := page{scheme: u.Scheme, host: host, port: port}
 	if u.Path != "" && u.Path != "/" {
 		p.path = path.Clean(u.Path)
 	}
 	return p, ok
 }
 
-// usualPort is that of a scheme in which pages come; empty for all others.
-func usualPort(scheme string) string {
+// defaultPort returns the port of HTTP or HTTPS, or "" for other schemes.
+func defaultPort(scheme string) string {
 	switch scheme {
 	case "http":
 		return "80"
@@ -144,17 +145,17 @@ func usualPort(scheme string) string {
 	}
 }
 
-// refererRule is one entry of the allowed referers.
+// refererRule is an entry of the allowed referers.
 type refererRule struct {
 	scheme string
 	host   hostRule
-	path   string // without a slash at its end
+	path   string // without a slash at the end
 }
 
-// covers compares origins; where the caller's browser sent more than the
-// origin, its path must begin with the rule's path.
-func (r refererRule) covers(p place) bool {
-	if p.scheme != r.scheme || !r.host.covers(p) {
+// matches compares the origin and, if the browser sent a path, whether it begins
+// with the rule's path.
+func (r refererRule) matches(p page) bool {
+	if p.scheme != r.scheme || !r.host.matches(p) {
 		return false
 	}
 	if p.path == "" || p.path == "/" {

@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/patch"
 )
 
-func TestHostsInAllTheirForms(t *testing.T) {
+func TestFormsOfHosts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		entry string
@@ -63,7 +63,7 @@ func TestHostsInAllTheirForms(t *testing.T) {
 	}
 }
 
-func TestAnOriginIsNothingButAnOrigin(t *testing.T) {
+func TestMalformedOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	key := authn.Key{Publishable: true, Hosts: []string{"example.com"}}
 	for _, origin := range []string{"https://example.com/page", "https://example.com?x", "https://example.com#x", "https://user@example.com", "https://user:p@example.com",
@@ -73,13 +73,13 @@ func TestAnOriginIsNothingButAnOrigin(t *testing.T) {
 			t.Errorf("%q: %v", origin, err)
 		}
 	}
-	// What a browser says of the origin counts, whatever it says of the page.
+	// The Origin header takes precedence over the Referer.
 	if err := key.CheckOrigin(http.Header{"Origin": {"null"}, "Referer": {"https://example.com/"}}); code(err) != apierr.Forbidden {
 		t.Errorf("an opaque origin: %v", err)
 	}
 }
 
-func TestReferersInAllTheirForms(t *testing.T) {
+func TestFormsOfReferers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ entry, yes, no string }{
 		{"https://example.com/docs", "https://example.com/docs https://example.com/docs/a?q=1 https://example.com/ https://example.com https://EXAMPLE.com:443/docs/a",
@@ -113,7 +113,7 @@ func FuzzCheckOrigin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, entry, seen string) {
 		for _, header := range []string{"Origin", "Referer"} {
 			h := http.Header{header: {seen}}
-			// Nothing panics, and nobody passes whom "*" would not let pass.
+			// An origin that "*" refuses must be refused.
 			any := authn.Key{Publishable: true, Hosts: []string{"*"}}
 			key := authn.Key{Publishable: true, Hosts: []string{entry}, Referers: []string{entry}}
 			if key.CheckOrigin(h) == nil && any.CheckOrigin(h) != nil {
@@ -123,7 +123,7 @@ func FuzzCheckOrigin(f *testing.F) {
 	})
 }
 
-// problem is the setting that a change is refused for, and its code.
+// problem returns the code and the field of an error.
 func problem(err error) string {
 	if err == nil {
 		return ""
@@ -134,7 +134,7 @@ func problem(err error) string {
 
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	_, theirs := h.workspace(t, "eve@example.com")
 	keys := h.node(t, authn.WithChatModels([]string{"small", "large"}))
@@ -142,61 +142,61 @@ func TestSettingsAreChecked(t *testing.T) {
 	number := func(n int) *int { return &n }
 	plain := h.create(ctx, t, newKey(c))
 	for what, try := range map[string]struct {
-		change func(*authn.NewKey)
+		change func(*authn.KeyDraft)
 		want   string
 	}{
-		"no host":               {func(k *authn.NewKey) { k.Hosts = nil }, "invalid_request allowedHosts"},
-		"blank hosts":           {func(k *authn.NewKey) { k.Hosts = []string{" ", ""} }, "invalid_request allowedHosts"},
-		"path":                  {func(k *authn.NewKey) { k.Hosts = []string{"example.com/docs"} }, "invalid_request allowedHosts"},
-		"path of a URL":         {func(k *authn.NewKey) { k.Hosts = []string{"https://example.com/docs"} }, "invalid_request allowedHosts"},
-		"scheme":                {func(k *authn.NewKey) { k.Hosts = []string{"ftp://example.com"} }, "invalid_request allowedHosts"},
-		"star inside":           {func(k *authn.NewKey) { k.Hosts = []string{"a.*.com"} }, "invalid_request allowedHosts"},
-		"star at a word":        {func(k *authn.NewKey) { k.Hosts = []string{"*example.com"} }, "invalid_request allowedHosts"},
-		"two stars":             {func(k *authn.NewKey) { k.Hosts = []string{"**"} }, "invalid_request allowedHosts"},
-		"star and dot":          {func(k *authn.NewKey) { k.Hosts = []string{"*."} }, "invalid_request allowedHosts"},
-		"port 0":                {func(k *authn.NewKey) { k.Hosts = []string{"example.com:0"} }, "invalid_request allowedHosts"},
-		"port":                  {func(k *authn.NewKey) { k.Hosts = []string{"example.com:http"} }, "invalid_request allowedHosts"},
-		"large port":            {func(k *authn.NewKey) { k.Hosts = []string{"example.com:65536"} }, "invalid_request allowedHosts"},
-		"half an IPv4":          {func(k *authn.NewKey) { k.Hosts = []string{"10.1"} }, "invalid_request allowedHosts"},
-		"subdomains of an IPv4": {func(k *authn.NewKey) { k.Hosts = []string{"*.10.0.0.1"} }, "invalid_request allowedHosts"},
-		"zone":                  {func(k *authn.NewKey) { k.Hosts = []string{"[fe80::1%eth0]"} }, "invalid_request allowedHosts"},
-		"open bracket":          {func(k *authn.NewKey) { k.Hosts = []string{"[::1"} }, "invalid_request allowedHosts"},
-		"no address":            {func(k *authn.NewKey) { k.Hosts = []string{"[example.com]"} }, "invalid_request allowedHosts"},
-		"user":                  {func(k *authn.NewKey) { k.Hosts = []string{"me@example.com"} }, "invalid_request allowedHosts"},
-		"blank inside":          {func(k *authn.NewKey) { k.Hosts = []string{"a b.com"} }, "invalid_request allowedHosts"},
-		"empty label":           {func(k *authn.NewKey) { k.Hosts = []string{"a..com"} }, "invalid_request allowedHosts"},
-		"long label":            {func(k *authn.NewKey) { k.Hosts = []string{strings.Repeat("a", 64) + ".com"} }, "invalid_request allowedHosts"},
-		"one bad among good":    {func(k *authn.NewKey) { k.Hosts = []string{"example.com", "?"} }, "invalid_request allowedHosts"},
-		"too many hosts":        {func(k *authn.NewKey) { k.Hosts = manyHosts(101) }, "invalid_request allowedHosts"},
-		"long host":             {func(k *authn.NewKey) { k.Hosts = []string{strings.Repeat("a.", 2000) + "com"} }, "invalid_request allowedHosts"},
-		"referer without host":  {func(k *authn.NewKey) { k.Referers = []string{"/docs"} }, "invalid_request allowedReferers"},
-		"referer, scheme":       {func(k *authn.NewKey) { k.Referers = []string{"ftp://example.com"} }, "invalid_request allowedReferers"},
-		"referer, query":        {func(k *authn.NewKey) { k.Referers = []string{"https://example.com/?a"} }, "invalid_request allowedReferers"},
-		"referer, user":         {func(k *authn.NewKey) { k.Referers = []string{"https://me@example.com/"} }, "invalid_request allowedReferers"},
-		"referer, star":         {func(k *authn.NewKey) { k.Referers = []string{"https://example.com/a*"} }, "invalid_request allowedReferers"},
-		"long name":             {func(k *authn.NewKey) { k.Name = strings.Repeat("é", 201) }, "invalid_request name"},
-		"NUL in the name":       {func(k *authn.NewKey) { k.Name = "a\x00" }, "invalid_request name"},
-		"no model":              {func(k *authn.NewKey) { k.ChatModel = text("huge") }, "invalid_request widgetModelId"},
-		"long context":          {func(k *authn.NewKey) { k.ChatContext = text(strings.Repeat("é", 8001)) }, "invalid_request widgetContext"},
-		"NUL in the context":    {func(k *authn.NewKey) { k.ChatContext = text("a\x00") }, "invalid_request widgetContext"},
-		"rate":                  {func(k *authn.NewKey) { k.RatePerMinute = number(1_000_001) }, "invalid_request rateLimitPerMinute"},
-		"no collection":         {func(k *authn.NewKey) { k.Collections = nil }, "invalid_request allowedCollections"},
-		"unknown collection":    {func(k *authn.NewKey) { k.Collections = []uuid.UUID{uuid.New()} }, "not_found "},
-		"foreign collection":    {func(k *authn.NewKey) { k.Collections = append(k.Collections, theirs.ID) }, "not_found "},
-		"default out of reach":  {func(k *authn.NewKey) { k.Default = &theirs.ID }, "invalid_request defaultCollection"},
-		"foreign default":       {func(k *authn.NewKey) { k.Default, k.AllCollections = &theirs.ID, true }, "not_found "},
+		"no host":               {func(k *authn.KeyDraft) { k.Hosts = nil }, "invalid_request allowedHosts"},
+		"blank hosts":           {func(k *authn.KeyDraft) { k.Hosts = []string{" ", ""} }, "invalid_request allowedHosts"},
+		"path":                  {func(k *authn.KeyDraft) { k.Hosts = []string{"example.com/docs"} }, "invalid_request allowedHosts"},
+		"path of a URL":         {func(k *authn.KeyDraft) { k.Hosts = []string{"https://example.com/docs"} }, "invalid_request allowedHosts"},
+		"scheme":                {func(k *authn.KeyDraft) { k.Hosts = []string{"ftp://example.com"} }, "invalid_request allowedHosts"},
+		"star inside":           {func(k *authn.KeyDraft) { k.Hosts = []string{"a.*.com"} }, "invalid_request allowedHosts"},
+		"star at a word":        {func(k *authn.KeyDraft) { k.Hosts = []string{"*example.com"} }, "invalid_request allowedHosts"},
+		"two stars":             {func(k *authn.KeyDraft) { k.Hosts = []string{"**"} }, "invalid_request allowedHosts"},
+		"star and dot":          {func(k *authn.KeyDraft) { k.Hosts = []string{"*."} }, "invalid_request allowedHosts"},
+		"port 0":                {func(k *authn.KeyDraft) { k.Hosts = []string{"example.com:0"} }, "invalid_request allowedHosts"},
+		"port":                  {func(k *authn.KeyDraft) { k.Hosts = []string{"example.com:http"} }, "invalid_request allowedHosts"},
+		"large port":            {func(k *authn.KeyDraft) { k.Hosts = []string{"example.com:65536"} }, "invalid_request allowedHosts"},
+		"half an IPv4":          {func(k *authn.KeyDraft) { k.Hosts = []string{"10.1"} }, "invalid_request allowedHosts"},
+		"subdomains of an IPv4": {func(k *authn.KeyDraft) { k.Hosts = []string{"*.10.0.0.1"} }, "invalid_request allowedHosts"},
+		"zone":                  {func(k *authn.KeyDraft) { k.Hosts = []string{"[fe80::1%eth0]"} }, "invalid_request allowedHosts"},
+		"open bracket":          {func(k *authn.KeyDraft) { k.Hosts = []string{"[::1"} }, "invalid_request allowedHosts"},
+		"no address":            {func(k *authn.KeyDraft) { k.Hosts = []string{"[example.com]"} }, "invalid_request allowedHosts"},
+		"user":                  {func(k *authn.KeyDraft) { k.Hosts = []string{"me@example.com"} }, "invalid_request allowedHosts"},
+		"blank inside":          {func(k *authn.KeyDraft) { k.Hosts = []string{"a b.com"} }, "invalid_request allowedHosts"},
+		"empty label":           {func(k *authn.KeyDraft) { k.Hosts = []string{"a..com"} }, "invalid_request allowedHosts"},
+		"long label":            {func(k *authn.KeyDraft) { k.Hosts = []string{strings.Repeat("a", 64) + ".com"} }, "invalid_request allowedHosts"},
+		"one bad among good":    {func(k *authn.KeyDraft) { k.Hosts = []string{"example.com", "?"} }, "invalid_request allowedHosts"},
+		"too many hosts":        {func(k *authn.KeyDraft) { k.Hosts = manyHosts(101) }, "invalid_request allowedHosts"},
+		"long host":             {func(k *authn.KeyDraft) { k.Hosts = []string{strings.Repeat("a.", 2000) + "com"} }, "invalid_request allowedHosts"},
+		"referer without host":  {func(k *authn.KeyDraft) { k.Referers = []string{"/docs"} }, "invalid_request allowedReferers"},
+		"referer, scheme":       {func(k *authn.KeyDraft) { k.Referers = []string{"ftp://example.com"} }, "invalid_request allowedReferers"},
+		"referer, query":        {func(k *authn.KeyDraft) { k.Referers = []string{"https://example.com/?a"} }, "invalid_request allowedReferers"},
+		"referer, user":         {func(k *authn.KeyDraft) { k.Referers = []string{"https://me@example.com/"} }, "invalid_request allowedReferers"},
+		"referer, star":         {func(k *authn.KeyDraft) { k.Referers = []string{"https://example.com/a*"} }, "invalid_request allowedReferers"},
+		"long name":             {func(k *authn.KeyDraft) { k.Name = strings.Repeat("é", 201) }, "invalid_request name"},
+		"NUL in the name":       {func(k *authn.KeyDraft) { k.Name = "a\x00" }, "invalid_request name"},
+		"no model":              {func(k *authn.KeyDraft) { k.ChatModel = text("huge") }, "invalid_request widgetModelId"},
+		"long context":          {func(k *authn.KeyDraft) { k.ChatContext = text(strings.Repeat("é", 8001)) }, "invalid_request widgetContext"},
+		"NUL in the context":    {func(k *authn.KeyDraft) { k.ChatContext = text("a\x00") }, "invalid_request widgetContext"},
+		"rate":                  {func(k *authn.KeyDraft) { k.RatePerMinute = number(1_000_001) }, "invalid_request rateLimitPerMinute"},
+		"no collection":         {func(k *authn.KeyDraft) { k.Collections = nil }, "invalid_request allowedCollections"},
+		"unknown collection":    {func(k *authn.KeyDraft) { k.Collections = []uuid.UUID{uuid.New()} }, "not_found "},
+		"foreign collection":    {func(k *authn.KeyDraft) { k.Collections = append(k.Collections, theirs.ID) }, "not_found "},
+		"default out of reach":  {func(k *authn.KeyDraft) { k.Default = &theirs.ID }, "invalid_request defaultCollection"},
+		"foreign default":       {func(k *authn.KeyDraft) { k.Default, k.AllCollections = &theirs.ID, true }, "not_found "},
 
-		"good hosts": {func(k *authn.NewKey) {
+		"good hosts": {func(k *authn.KeyDraft) {
 			k.Hosts = []string{" Example.com ", "*.example.com:8080", "[::1]:3000", "bücher.example", "https://example.org/"}
 		}, ""},
-		"a hundred hosts": {func(k *authn.NewKey) { k.Hosts = manyHosts(100) }, ""},
-		"characters, not bytes": {func(k *authn.NewKey) {
+		"a hundred hosts": {func(k *authn.KeyDraft) { k.Hosts = manyHosts(100) }, ""},
+		"characters, not bytes": {func(k *authn.KeyDraft) {
 			k.Name, k.ChatContext = strings.Repeat("é", 200), text(strings.Repeat("é", 8000))
 		}, ""},
-		"a model":        {func(k *authn.NewKey) { k.ChatModel = text("large") }, ""},
-		"a blank model":  {func(k *authn.NewKey) { k.ChatModel = text(" ") }, ""},
-		"the same twice": {func(k *authn.NewKey) { k.Collections = append(k.Collections, k.Collections...) }, ""},
-		"all and some":   {func(k *authn.NewKey) { k.AllCollections = true }, ""},
+		"a model":        {func(k *authn.KeyDraft) { k.ChatModel = text("large") }, ""},
+		"a blank model":  {func(k *authn.KeyDraft) { k.ChatModel = text(" ") }, ""},
+		"the same twice": {func(k *authn.KeyDraft) { k.Collections = append(k.Collections, k.Collections...) }, ""},
+		"all and some":   {func(k *authn.KeyDraft) { k.AllCollections = true }, ""},
 	} {
 		in := newKey(c)
 		try.change(&in)
@@ -207,7 +207,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		if err == nil && len(made.Row.AllowedCollections) != 1 {
 			t.Errorf("%s: %v", what, made.Row.AllowedCollections)
 		}
-		change := authn.KeyChange{ // the same as a change of a key
+		change := authn.KeyChange{ // the same settings as a change
 			Name: patch.Field[string]{Given: true, Value: in.Name}, Collections: patch.Field[[]uuid.UUID]{Given: true, Value: in.Collections},
 			AllCollections: patch.Field[bool]{Given: true, Value: in.AllCollections}, Default: patch.Field[*uuid.UUID]{Given: true, Value: in.Default},
 			Hosts: patch.Field[[]string]{Given: true, Value: in.Hosts}, Referers: patch.Field[[]string]{Given: true, Value: in.Referers},
@@ -234,7 +234,7 @@ func manyHosts(n int) []string {
 
 func TestAChangeLeavesTheRestAlone(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	gone, err := h.db.Ent.Collection.Create().SetName("Gone").SetEmbeddingModel("m").Save(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 	}
 	stranger := uuid.New()
 	text, seven, end := "text", 7, h.clock.now().Add(time.Hour)
-	in := authn.NewKey{
+	in := authn.KeyDraft{
 		Name: "Site", Collections: []uuid.UUID{c.ID, gone.ID}, Default: &c.ID, Hosts: []string{"example.com"}, Referers: []string{"https://example.com/docs"},
 		ChatModel: &text, ChatContext: &text, RequireSignature: true, RatePerMinute: &seven, ExpiresAt: &end,
 	}
@@ -250,7 +250,7 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 	if err := h.db.Ent.Collection.DeleteOne(gone).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.add(2 * time.Hour) // it has expired, and can be changed all the same
+	h.clock.add(2 * time.Hour) // an expired key can be changed
 	row, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Name: patch.Field[string]{Given: true, Value: " Page "}})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 	if got := answers(t, h.keys, made.Secret); got != "ok" || h.keys.Status(row) != authn.StatusActive {
 		t.Errorf("without an end it is %s, %s", got, h.keys.Status(row))
 	}
-	// What goes together is checked in what comes out.
+	// The combination of settings is checked after the change.
 	if _, err := h.keys.Update(ctx, made.Row.ID, authn.KeyChange{Collections: patch.Field[[]uuid.UUID]{Given: true}}); problem(err) != "invalid_request allowedCollections" {
 		t.Errorf("no collection at all: %v", err)
 	}

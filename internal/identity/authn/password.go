@@ -21,6 +21,8 @@ import (
 // The cost of a password hash: the second choice of RFC 9106 scaled to the
 // OWASP minimum, about 25 ms on one core.
 const (
+	// The cost of a password hash: the second recommendation of RFC 9106 scaled to
+	// the OWASP minimum, about 25 ms on one core.
 	argonMemory  = 19 * 1024 // KiB
 	argonTime    = 2
 	argonThreads = 1
@@ -28,30 +30,28 @@ const (
 	argonSalt    = 16
 )
 
-// maxHashed is how many bytes of a password are hashed at most; longer ones
-// than any that could have been set match nothing.
-const maxHashed = 4 * MaxPassword
+// maxHashedBytes is the longest password that is hashed. Longer ones never match.
+const maxHashedBytes = 4 * MaxPassword
 
-// waitingPerSlot is how many may wait for each that is worked on: about a second
-// and a half.
-const waitingPerSlot = 64
+// maxWaitingPerSlot is the maximum number of calls that wait for each running hash:
+// about a second and a half.
+const maxWaitingPerSlot = 64
 
-// ErrPasswordHash is returned for a stored hash that cannot be read.
+// ErrPasswordHash says that a stored hash is malformed.
 var ErrPasswordHash = errors.New("the stored password hash cannot be read")
 
-// Passwords hashes and checks passwords with argon2id (RFC 9106). It bounds how
-// many are worked on at once, since each takes 19 MiB, and how many wait for
-// that, so that a flood of sign-ins is turned away instead of piling up.
+// Passwords hashes and checks passwords with argon2id (RFC 9106). A hash takes 19
+// MiB, so Passwords limits how many run and how many wait, and refuses the rest.
 type Passwords struct {
 	slots   chan struct{}
 	waiting atomic.Int64
-	most    int64
+	limit   int64
 }
 
-// NewPasswords allows as many hashes at once as there are cores.
+// NewPasswords returns Passwords that run one hash per core.
 func NewPasswords() *Passwords {
 	cores := runtime.GOMAXPROCS(0)
-	return &Passwords{slots: make(chan struct{}, cores), most: int64(cores) * waitingPerSlot}
+	return &Passwords{slots: make(chan struct{}, cores), limit: int64(cores) * maxWaitingPerSlot}
 }
 
 func (p *Passwords) acquire(ctx context.Context) (release func(), err error) {
@@ -62,7 +62,7 @@ func (p *Passwords) acquire(ctx context.Context) (release func(), err error) {
 	default:
 	}
 	defer p.waiting.Add(-1)
-	if p.waiting.Add(1) > p.most {
+	if p.waiting.Add(1) > p.limit {
 		return nil, &apierr.Error{Code: apierr.Unavailable, Message: "Too many people sign in just now; try again in a moment.", RetryAfter: time.Second}
 	}
 	select {
@@ -73,14 +73,14 @@ func (p *Passwords) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// argon hashes a password in composed characters, so that it is the same from
-// every keyboard.
+// argon hashes a password in composed characters (NFC), so that every keyboard
+// produces the same hash.
 func argon(password string, salt []byte, time, memory uint32, threads uint8, length uint32) []byte {
 	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, time, memory, threads, length)
 }
 
-// Hash returns the password's hash in the PHC string form. Unavailable when too
-// many wait for one.
+// Hash returns the hash of a password in the PHC string format. The error is
+// unavailable if too many calls wait.
 func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	release, err := p.acquire(ctx)
 	if err != nil {
@@ -90,28 +90,27 @@ func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // documented never to fail
 	key := argon(password, salt, argonTime, argonMemory, argonThreads, argonKey)
-	return argonHead() + fmt.Sprintf("%s$%s", base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+	return argonPrefix() + fmt.Sprintf("%s$%s", base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
-// argonHead is how hashes of the present parameters begin.
-func argonHead() string {
+// argonPrefix returns the prefix of hashes with the current parameters.
+func argonPrefix() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, argonMemory, argonTime, argonThreads)
 }
 
-// Outdated says that a hash was made with other parameters than those of Hash.
-func (p *Passwords) Outdated(hash string) bool { return !strings.HasPrefix(hash, argonHead()) }
+// Outdated reports whether a hash has other parameters than Hash uses.
+func (p *Passwords) Outdated(hash string) bool { return !strings.HasPrefix(hash, argonPrefix()) }
 
-// Match reports whether password belongs to hash. An empty hash, as for a
-// person without a password or an unknown one, costs as much time and never
-// matches; neither does a password that is too long to be one. Unavailable when
-// too many wait.
+// Match reports whether password has the given hash. An empty hash and a password
+// that is too long never match, but take the same time. The error is unavailable if
+// too many calls wait.
 func (p *Passwords) Match(ctx context.Context, password, hash string) (bool, error) {
 	release, err := p.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	if len(password) > maxHashed {
+	if len(password) > maxHashedBytes {
 		password, hash = "", ""
 	}
 	if hash == "" {

@@ -15,18 +15,20 @@ import (
 
 // How many characters a password has, and how many different ones at least.
 const (
+	// The length of a password in characters, and the minimum number of different
+	// ones.
 	MinPassword = 10
 	MaxPassword = 128
 	minDistinct = 5
 )
 
-// commonText lists well-known passwords and the words most of them are made of,
-// in lower case; blanks and ends of lines stand between them.
+// commonText lists common passwords and the words that most of them consist of, in
+// lower case, separated by white space.
 //
 //go:embed common.txt
 var commonText string
 
-var common = sync.OnceValue(func() map[string]struct{} {
+var commonPasswords = sync.OnceValue(func() map[string]struct{} {
 	words := map[string]struct{}{}
 	for word := range strings.FieldsSeq(commonText) {
 		words[norm.NFC.String(word)] = struct{}{}
@@ -34,8 +36,8 @@ var common = sync.OnceValue(func() map[string]struct{} {
 	return words
 })
 
-// checkNewPassword checks what a person of an address, in its clean form, wants
-// for a password. The error names the field.
+// checkNewPassword checks a new password of the person with an email address. The
+// error names the field.
 func checkNewPassword(field, password, email string) error {
 	refuse := func(why string) error { return apierr.Invalid(field, why) }
 	if !utf8.ValidString(password) {
@@ -54,15 +56,15 @@ func checkNewPassword(field, password, email string) error {
 	switch {
 	case email != "" && (lower == email || lower == local):
 		return refuse("must not be the email address or its first part")
-	case distinct(lower) < minDistinct:
+	case distinctRunes(lower) < minDistinct:
 		return refuse(fmt.Sprintf("must have at least %d different characters", minDistinct))
-	case known(lower):
+	case isCommon(lower):
 		return refuse("is one of the most common passwords, or one of them with something before or after it")
 	}
 	return nil
 }
 
-func distinct(text string) int {
+func distinctRunes(text string) int {
 	seen := map[rune]struct{}{}
 	for _, r := range text {
 		seen[r] = struct{}{}
@@ -70,18 +72,17 @@ func distinct(text string) int {
 	return len(seen)
 }
 
-// known says that a password in lower case is a common one: as it is, without
-// the digits and signs around it, with its look-alike signs read as letters, or
-// said several times.
-func known(lower string) bool {
+// isCommon reports whether a password in lower case is common: as it is, without
+// digits and signs around it, with lookalike signs replaced, or repeated.
+func isCommon(lower string) bool {
 	core := strings.TrimFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) })
-	for _, text := range []string{lower, core, letters(core), letters(lower)} {
+	for _, text := range []string{lower, core, replaceLookalikes(core), replaceLookalikes(lower)} {
 		for times := 1; times <= 4; times++ {
 			unit := text[:len(text)/times]
 			if unit == "" || strings.Repeat(unit, times) != text {
 				continue
 			}
-			if _, ok := common()[unit]; ok {
+			if _, ok := commonPasswords()[unit]; ok {
 				return true
 			}
 		}
@@ -89,7 +90,7 @@ func known(lower string) bool {
 	return false
 }
 
-// letters reads the signs that often stand for letters as those.
-func letters(text string) string {
+// replaceLookalikes replaces signs that often represent letters.
+func replaceLookalikes(text string) string {
 	return strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i").Replace(text)
 }

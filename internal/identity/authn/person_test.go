@@ -28,7 +28,7 @@ func redisClient(t *testing.T) redis.UniversalClient {
 	return client
 }
 
-func TestAnAddressIsTheSameInEveryWayOfWritingIt(t *testing.T) {
+func TestAllSpellingsOfAnAddressAreTheSame(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		" Ada@Example.COM ":         "ada@example.com",
@@ -51,7 +51,7 @@ func TestAnAddressIsTheSameInEveryWayOfWritingIt(t *testing.T) {
 	}
 }
 
-func TestNamesCanBeSeen(t *testing.T) {
+func TestNamesMustBeVisible(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", " ", "\t", "\u00a0", "\u3000", "\u200b\u200d", "\u2800", "\u3164", "a\x00", "a\nb", "\xff", strings.Repeat("a", 201)} {
 		if got, err := authn.CleanName("name", bad, false); apierr.From(err).Field != "name" {
@@ -68,9 +68,9 @@ func TestNamesCanBeSeen(t *testing.T) {
 	}
 }
 
-func TestWhichPasswordsAreTaken(t *testing.T) {
+func TestWhichPasswordsAreAccepted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for given, says := range map[string]string{
 		"short":                              "at least 10 characters",
 		"äöüäöüäöü":                          "at least 10 characters",
@@ -91,20 +91,20 @@ func TestWhichPasswordsAreTaken(t *testing.T) {
 		"magpie12345":                        "most common",
 		"\xff\xfe\xfd\xfc\xfb12345":          "must be text",
 	} {
-		_, err := h.accounts.HashNew(t.Context(), "grace@example.com", given)
+		_, err := h.accounts.HashPassword(t.Context(), "grace@example.com", given)
 		if e := apierr.From(err); err == nil || e.Field != "password" || !strings.Contains(e.Message, says) {
 			t.Errorf("%q: %v", given, err)
 		}
 	}
-	if _, err := h.accounts.HashNew(t.Context(), "gracehopper1906@example.com", "GraceHopper1906"); apierr.From(err).Field != "password" {
+	if _, err := h.accounts.HashPassword(t.Context(), "gracehopper1906@example.com", "GraceHopper1906"); apierr.From(err).Field != "password" {
 		t.Errorf("the first part of the address: %v", err)
 	}
 	for _, given := range []string{"correct horse battery", "tr0ub4dor&3x", "ein langer satz", "7392058164", "пароль мой длинный", strings.Repeat("abcdefgh", 16), "dragonfly over the lake"} {
-		if _, err := h.accounts.HashNew(t.Context(), "grace@example.com", given); err != nil {
+		if _, err := h.accounts.HashPassword(t.Context(), "grace@example.com", given); err != nil {
 			t.Errorf("%q: %v", given, err)
 		}
 	}
-	// The same password in composed and in decomposed characters.
+	// Composed and decomposed characters are the same password.
 	if _, err := h.accounts.CreateOwner(t.Context(), "W", "grace@example.com", "", "a\u0308ngstlich 42"); err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Roles returns the present roles in those of the sessions that go on: they
-// were not signed out and have not expired, and their person is still a member.
-// It takes two statements, whatever the number of sessions.
+// Roles returns the current roles of those sessions that are valid: not ended, not
+// expired, and their person is still a member. It takes two statements for any
+// number of sessions.
 func (a *Accounts) Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error) {
 	system := asSystem(ctx)
 	rows, err := a.ent.Session.Query().Where(session.IDIn(sessions...), session.RevokedAtIsNil(), session.ExpiresAtGT(a.now())).

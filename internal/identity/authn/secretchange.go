@@ -12,15 +12,15 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// ResetLifetime is how long a link that sets a new password works.
+// ResetLifetime is how long a password reset link works.
 const ResetLifetime = 24 * time.Hour
 
-// ChangePassword gives the viewer another password and ends their other
-// sessions. Invalid_credentials when current is not the present one; a person
-// who has none, because a provider signs them in, needs a link of an
-// administrator. It must not be called in a transaction: it hashes.
+// ChangePassword changes the viewer's password and ends their other sessions. The
+// error is invalid_credentials if current is wrong. A person without a password
+// needs a reset link from an administrator. ChangePassword must not be called in a
+// transaction: it hashes.
 func (a *Accounts) ChangePassword(ctx context.Context, current, next string) error {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, current, next string) err
 		return apierr.Wrap("hash the password", err)
 	}
 	return a.inTransaction(asSystem(ctx), "change the password", func(ctx context.Context, client *ent.Client) error {
-		// Only the password that was checked is replaced: of two changes at once one is done.
+		// The condition on the old hash lets one of two concurrent changes fail.
 		n, err := client.User.Update().Where(user.ID(person.ID), user.PasswordHash(person.PasswordHash)).
 			SetPasswordHash(phc).ClearResetHash().ClearResetExpiresAt().ClearResetWorkspaceID().Save(ctx)
 		if err != nil {
@@ -59,12 +59,11 @@ func (a *Accounts) ChangePassword(ctx context.Context, current, next string) err
 	})
 }
 
-// NewReset makes a token that sets a new password of a person once, until the
-// time it gives; an earlier one stops working. workspace is that of the
-// administrator who asked, uuid.Nil for the operator. Whoever calls has checked
-// that this may be.
-func (a *Accounts) NewReset(ctx context.Context, person, workspace uuid.UUID) (token string, until time.Time, err error) {
-	token, until = random(), a.stamp().Add(ResetLifetime)
+// CreateReset creates a token that sets a new password once, until the returned
+// time. It replaces an earlier token. workspace is that of the administrator,
+// uuid.Nil for the operator. The caller has checked the permission.
+func (a *Accounts) CreateReset(ctx context.Context, person, workspace uuid.UUID) (token string, until time.Time, err error) {
+	token, until = randomToken(), a.timestamp().Add(ResetLifetime)
 	update := transaction.Client(ctx, a.ent).User.UpdateOneID(person).SetResetHash(hash(token)).SetResetExpiresAt(until)
 	if workspace == uuid.Nil {
 		update.ClearResetWorkspaceID()
@@ -80,22 +79,22 @@ func (a *Accounts) NewReset(ctx context.Context, person, workspace uuid.UUID) (t
 	return token, until, nil
 }
 
-// UseReset sets the password of the person whom a token of NewReset was made
-// for, ends their sessions and signs them in. Not_found for a token that is
-// unknown, used or over, and for one whose administrator's workspace is not the
-// person's only one any more. It must not be called in a transaction: it hashes.
+// UseReset sets the password of the person that a token of CreateReset is for, ends
+// their sessions and signs them in. The error is not_found if the token is unknown,
+// used or expired, or if the person belongs to another workspace than the
+// administrator's. UseReset must not be called in a transaction: it hashes.
 func (a *Accounts) UseReset(ctx context.Context, token, password string) (Tokens, error) {
-	person, err := a.ofReset(ctx, a.ent, token)
+	person, err := a.personOfReset(ctx, a.ent, token)
 	if err != nil {
 		return Tokens{}, err
 	}
-	phc, err := a.HashNew(ctx, person.Email, password)
+	phc, err := a.HashPassword(ctx, person.Email, password)
 	if err != nil {
 		return Tokens{}, err
 	}
 	var tokens Tokens
 	err = a.inTransaction(asSystem(ctx), "set the password", func(ctx context.Context, client *ent.Client) error {
-		if _, err := a.ofReset(ctx, client, token); err != nil {
+		if _, err := a.personOfReset(ctx, client, token); err != nil {
 			return err
 		}
 		n, err := client.User.Update().Where(user.ID(person.ID), user.ResetHash(hash(token))).
@@ -115,8 +114,8 @@ func (a *Accounts) UseReset(ctx context.Context, token, password string) (Tokens
 	return tokens, err
 }
 
-// ofReset is the person of a token that works.
-func (a *Accounts) ofReset(ctx context.Context, client *ent.Client, token string) (*ent.User, error) {
+// personOfReset returns the person of a valid token.
+func (a *Accounts) personOfReset(ctx context.Context, client *ent.Client, token string) (*ent.User, error) {
 	person, err := client.User.Query().Where(user.ResetHash(hash(token)), user.ResetExpiresAtGT(a.now())).WithMemberships().Only(asSystem(ctx))
 	if ent.IsNotFound(err) {
 		return nil, apierr.NotFound("Link")
@@ -124,7 +123,7 @@ func (a *Accounts) ofReset(ctx context.Context, client *ent.Client, token string
 	if err != nil {
 		return nil, apierr.Wrap("look the link up", err)
 	}
-	// Somebody who belongs to other workspaces must not be taken over by the administrator of one.
+	// The administrator of one workspace must not take over a member of others.
 	if person.ResetWorkspaceID != nil {
 		for _, m := range person.Edges.Memberships {
 			if m.WorkspaceID != *person.ResetWorkspaceID {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
@@ -18,91 +16,87 @@ import (
 	"github.com/magpie-search/magpie/ent/predicate"
 	"github.com/magpie-search/magpie/ent/session"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Lifetimes of the two session tokens.
 const (
+	// The lifetimes of the two session tokens.
 	AccessLifetime  = 15 * time.Minute
 	RefreshLifetime = 30 * 24 * time.Hour
 )
 
-// RefreshGrace is how long a refresh token that was just exchanged may be
-// exchanged again, for the same new one: two tabs of a browser, and a client
-// that lost the answer, are no thieves.
+// RefreshGrace is how long a refresh token can be exchanged again for the same new
+// one: two tabs of a browser may use it at once, or a response may be lost.
 const RefreshGrace = 10 * time.Second
 
-// MaxSessions is how many sessions a person may have; a further sign-in ends the
-// one that was not used for the longest time.
+// MaxSessions is the maximum number of sessions of a person. A further sign-in ends
+// the least recently used one.
 const MaxSessions = 100
 
-// keepEnded is how long the row of an ended session is kept.
-const keepEnded = 24 * time.Hour
+// endedRetention is how long the row of an ended session is kept.
+const endedRetention = 24 * time.Hour
 
-// ErrNoWorkspace is inside the error for a person who is a member of nothing.
+const (
+	maxAddress   = 64  // bytes
+	maxUserAgent = 300 // characters
+)
+
+// ErrNoWorkspace is wrapped by the error for a person without a membership.
 var ErrNoWorkspace = errors.New("the person is a member of no workspace")
 
-// Tokens is what a sign-in gives: a signed access token, and a refresh token
+// Tokens are the tokens of a session: a signed access token, and a refresh token
 // that works once.
 type Tokens struct {
 	Access, Refresh string
 	ExpiresAt       time.Time // of the access token
 }
 
-// ClientInfo is what is kept of the device that a person uses.
+// ClientInfo describes the device of a request.
 type ClientInfo struct {
-	Address   string // of an IPv6 client its network
+	Address   string // the network, for an IPv6 client
 	UserAgent string
 }
 
 type clientKey struct{}
 
-// WithClient puts what is known of a request's device into its context.
+// WithClient returns a context with the device of a request.
 func WithClient(ctx context.Context, c ClientInfo) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// ClientOf is what is known of a request's device; nothing where nothing was set.
+// ClientOf returns the device of a request, or the zero value.
 func ClientOf(ctx context.Context) ClientInfo {
 	c, _ := ctx.Value(clientKey{}).(ClientInfo)
 	return c
 }
 
-// shown is the device as it may be stored.
-func (c ClientInfo) shown() ClientInfo {
-	agent := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
-			return '?'
-		}
-		return r
-	}, c.UserAgent)
-	if runes := []rune(agent); len(runes) > 300 {
-		agent = string(runes[:300])
+// storable returns the device as it is stored.
+func (c ClientInfo) storable() ClientInfo {
+	return ClientInfo{
+		Address: safetext.TruncateBytes(c.Address, maxAddress), UserAgent: safetext.Truncate(safetext.Line(c.UserAgent), maxUserAgent),
 	}
-	if len(c.Address) > 64 {
-		c.Address = c.Address[:64]
-	}
-	return ClientInfo{Address: c.Address, UserAgent: agent}
 }
 
-// OpenSession signs a person in without asking for anything: whoever calls has
-// checked who it is. The session is in the given workspace, not_found when the
-// person is no member; for uuid.Nil in the one they last worked in, else in the
-// first they joined, ErrNoWorkspace when there is none. The device is that of
-// ClientOf. It becomes part of ctx's transaction.
+// OpenSession signs a person in. The caller has authenticated them. The session is
+// in the given workspace; the error is not_found if the person is no member. For
+// uuid.Nil it is in the workspace that they used last, or else joined first; the
+// error wraps ErrNoWorkspace if there is none. OpenSession joins the transaction of
+// ctx.
 func (a *Accounts) OpenSession(ctx context.Context, person, workspace uuid.UUID) (Tokens, error) {
 	client, system := transaction.Client(ctx, a.ent), asSystem(ctx)
 	if workspace == uuid.Nil {
 		var err error
-		if workspace, err = a.usualWorkspace(ctx, person); err != nil {
+		if workspace, err = a.defaultWorkspace(ctx, person); err != nil {
 			return Tokens{}, err
 		}
 	}
-	if err := a.makeRoom(ctx, person); err != nil {
+	if err := a.limitSessions(ctx, person); err != nil {
 		return Tokens{}, err
 	}
-	now, device := a.stamp(), ClientOf(ctx).shown()
+	now, device := a.timestamp(), ClientOf(ctx).storable()
 	row, err := client.Session.Create().SetID(gid.New(gid.Session)).SetWorkspaceID(workspace).SetUserID(person).
 		SetExpiresAt(now.Add(RefreshLifetime)).SetLastUsedAt(now).
 		SetUserAgent(device.UserAgent).SetAddress(device.Address).Save(system)
@@ -115,12 +109,14 @@ func (a *Accounts) OpenSession(ctx context.Context, person, workspace uuid.UUID)
 	return a.tokens(row.ID, row.Generation)
 }
 
-func (a *Accounts) usualWorkspace(ctx context.Context, person uuid.UUID) (uuid.UUID, error) {
+// defaultWorkspace returns the workspace that a person used last, or else joined
+// first.
+func (a *Accounts) defaultWorkspace(ctx context.Context, person uuid.UUID) (uuid.UUID, error) {
 	client, system := transaction.Client(ctx, a.ent), asSystem(ctx)
 	last, err := client.Session.Query().Where(session.UserID(person)).
 		Order(session.ByLastUsedAt(entsql.OrderDesc()), session.ByID(entsql.OrderDesc())).First(system)
 	if err == nil {
-		return last.WorkspaceID, nil // still a member: sessions end with the membership
+		return last.WorkspaceID, nil // sessions end with the membership
 	}
 	if !ent.IsNotFound(err) {
 		return uuid.Nil, apierr.Wrap("look the last session up", err)
@@ -136,10 +132,10 @@ func (a *Accounts) usualWorkspace(ctx context.Context, person uuid.UUID) (uuid.U
 	return member.WorkspaceID, nil
 }
 
-// makeRoom drops a person's sessions that ended long ago and ends the oldest
-// ones beyond MaxSessions.
-func (a *Accounts) makeRoom(ctx context.Context, person uuid.UUID) error {
-	client, system, before := transaction.Client(ctx, a.ent), asSystem(ctx), a.now().Add(-keepEnded)
+// limitSessions deletes a person's old ended sessions and ends the oldest ones
+// beyond MaxSessions.
+func (a *Accounts) limitSessions(ctx context.Context, person uuid.UUID) error {
+	client, system, before := transaction.Client(ctx, a.ent), asSystem(ctx), a.now().Add(-endedRetention)
 	if _, err := client.Session.Delete().Where(session.UserID(person),
 		session.Or(session.RevokedAtLT(before), session.ExpiresAtLT(before))).Exec(system); err != nil {
 		return apierr.Wrap("drop ended sessions", err)
@@ -157,27 +153,27 @@ func (a *Accounts) makeRoom(ctx context.Context, person uuid.UUID) error {
 	return err
 }
 
-// Refresh exchanges a refresh token for new tokens. The use of any token but the
-// last shows that somebody copied one: the session ends, whoever uses it. The
-// one before the last is forgiven for RefreshGrace.
+// Refresh exchanges a refresh token for new tokens. The use of an old token shows
+// that it was copied, so it ends the session. The previous token is accepted for
+// RefreshGrace.
 func (a *Accounts) Refresh(ctx context.Context, token string) (Tokens, error) {
-	id, generation, ok := a.readRefresh(token)
+	id, generation, ok := a.parseRefresh(token)
 	if !ok {
-		return Tokens{}, sessionRequired()
+		return Tokens{}, errSessionRequired()
 	}
 	stolen := false
 	err := a.inTransaction(asSystem(ctx), "refresh the session", func(ctx context.Context, client *ent.Client) error {
 		row, err := client.Session.Query().Where(session.ID(id)).ForUpdate().Only(ctx)
 		if ent.IsNotFound(err) {
-			return sessionRequired()
+			return errSessionRequired()
 		}
 		if err != nil {
 			return err
 		}
-		now, device := a.stamp(), ClientOf(ctx).shown()
+		now, device := a.timestamp(), ClientOf(ctx).storable()
 		switch {
 		case row.RevokedAt != nil, !now.Before(row.ExpiresAt), generation > row.Generation:
-			return sessionRequired()
+			return errSessionRequired()
 		case generation == row.Generation:
 			update := client.Session.UpdateOne(row).AddGeneration(1).SetRotatedAt(now).SetExpiresAt(now.Add(RefreshLifetime)).SetLastUsedAt(now)
 			if device.Address != "" {
@@ -195,17 +191,17 @@ func (a *Accounts) Refresh(ctx context.Context, token string) (Tokens, error) {
 		return Tokens{}, err
 	}
 	if stolen {
-		a.Recheck(func(v viewer.Viewer) bool { return v.Session == id })
-		a.log.WarnContext(ctx, "a refresh token was used a second time: its session has ended", slog.Any("session", id))
-		return Tokens{}, sessionRequired()
+		a.InvalidateSessions(func(v viewer.Viewer) bool { return v.Session == id })
+		a.log.WarnContext(ctx, "refresh token reused, session ended", slog.Any("session", id))
+		return Tokens{}, errSessionRequired()
 	}
 	return a.tokens(id, generation+1)
 }
 
-// Sessions are those of the viewer that have not ended, in all workspaces, the
-// last used first: at most MaxSessions.
+// Sessions returns the viewer's valid sessions in all workspaces, the last used
+// first.
 func (a *Accounts) Sessions(ctx context.Context) ([]*ent.Session, error) {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +213,7 @@ func (a *Accounts) Sessions(ctx context.Context) ([]*ent.Session, error) {
 
 // SignOut ends the viewer's session.
 func (a *Accounts) SignOut(ctx context.Context) error {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
@@ -225,9 +221,9 @@ func (a *Accounts) SignOut(ctx context.Context) error {
 	return err
 }
 
-// EndSession ends one of the viewer's sessions; not_found for all others.
+// EndSession ends one of the viewer's sessions. Other sessions are not_found.
 func (a *Accounts) EndSession(ctx context.Context, id uuid.UUID) error {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
@@ -238,39 +234,39 @@ func (a *Accounts) EndSession(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// SignOutEverywhere ends all sessions of the viewer, in all workspaces, the
-// present one included.
+// SignOutEverywhere ends all sessions of the viewer in all workspaces, including
+// the current one.
 func (a *Accounts) SignOutEverywhere(ctx context.Context) error {
-	v, err := signedIn(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
 	return a.EndSessionsOf(ctx, v.Subject, uuid.Nil)
 }
 
-// EndSessionsOf ends all sessions of a person but one, which may be uuid.Nil.
-// Whoever calls has checked that this may be.
+// EndSessionsOf ends all sessions of a person except one, which may be uuid.Nil.
+// The caller has checked the permission.
 func (a *Accounts) EndSessionsOf(ctx context.Context, person, except uuid.UUID) error {
 	_, err := a.endWhere(ctx, func(v viewer.Viewer) bool { return v.Subject == person }, session.UserID(person), session.IDNEQ(except))
 	return err
 }
 
-// EndOne ends one session. Whoever calls has checked that this may be.
-func (a *Accounts) EndOne(ctx context.Context, id uuid.UUID) error {
+// EndSessionUnchecked ends a session. The caller has checked the permission.
+func (a *Accounts) EndSessionUnchecked(ctx context.Context, id uuid.UUID) error {
 	_, err := a.endWhere(ctx, func(v viewer.Viewer) bool { return v.Session == id }, session.ID(id))
 	return err
 }
 
-// endWhere ends sessions that have not ended, and says how many. Those that
-// match, and maybe some more, are read anew on this node once that is committed;
-// others see it within FreshFor.
+// endWhere ends valid sessions and returns how many. After the commit it removes
+// the matching sessions from the cache of this node; other nodes notice within
+// CacheMaxAge.
 func (a *Accounts) endWhere(ctx context.Context, match func(viewer.Viewer) bool, where ...predicate.Session) (int, error) {
 	ended, err := transaction.Client(ctx, a.ent).Session.Update().
 		Where(append(where, session.RevokedAtIsNil(), session.ExpiresAtGT(a.now()))...).
-		SetRevokedAt(a.stamp()).Save(asSystem(ctx))
+		SetRevokedAt(a.timestamp()).Save(asSystem(ctx))
 	if err != nil {
 		return 0, apierr.Wrap("end the session", err)
 	}
-	transaction.AfterCommit(ctx, func(context.Context) { a.Recheck(match) })
+	transaction.AfterCommit(ctx, func(context.Context) { a.InvalidateSessions(match) })
 	return ended, nil
 }

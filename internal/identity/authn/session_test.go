@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func (h *house) tokens(t testing.TB, email string) authn.Tokens {
+func (h *fixture) tokens(t testing.TB, email string) authn.Tokens {
 	t.Helper()
 	tokens, err := h.accounts.SignIn(t.Context(), email, password)
 	if err != nil {
@@ -27,9 +27,9 @@ func (h *house) tokens(t testing.TB, email string) authn.Tokens {
 	return tokens
 }
 
-func TestTwoTabsAtOnceGetTheSameTokens(t *testing.T) {
+func TestConcurrentRefreshesGetTheSameTokens(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	first := h.tokens(t, "ada@example.com")
 	next := make([]string, 8)
@@ -56,7 +56,7 @@ func TestTwoTabsAtOnceGetTheSameTokens(t *testing.T) {
 
 func TestAnyOldRefreshTokenEndsTheSession(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	for back := 1; back <= 4; back++ {
 		tokens := h.tokens(t, "ada@example.com")
@@ -85,9 +85,9 @@ func TestAnyOldRefreshTokenEndsTheSession(t *testing.T) {
 	}
 }
 
-func TestRefreshTokensCannotBeMade(t *testing.T) {
+func TestRefreshTokensCannotBeForged(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	tokens := h.tokens(t, "ada@example.com")
 	raw, err := base64.RawURLEncoding.DecodeString(tokens.Refresh)
@@ -117,7 +117,7 @@ func TestRefreshTokensCannotBeMade(t *testing.T) {
 
 func TestPeopleSeeAndEndTheirOwnSessions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	h.workspace(t, "eve@example.com")
 	phone := authn.WithClient(t.Context(), authn.ClientInfo{Address: "192.0.2.7", UserAgent: "Phone\n" + strings.Repeat("ä", 400)})
@@ -134,7 +134,7 @@ func TestPeopleSeeAndEndTheirOwnSessions(t *testing.T) {
 	for _, row := range rows {
 		if row.Address == "192.0.2.7" {
 			other = row.ID
-			if !strings.HasPrefix(row.UserAgent, "Phone?ä") || len([]rune(row.UserAgent)) != 300 {
+			if !strings.HasPrefix(row.UserAgent, "Phone ä") || len([]rune(row.UserAgent)) != 300 {
 				t.Errorf("%q", row.UserAgent)
 			}
 		}
@@ -169,7 +169,7 @@ func TestPeopleSeeAndEndTheirOwnSessions(t *testing.T) {
 
 func TestAnotherNodeSeesASignOutInTime(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	other := h.accountsOf(t)
 	tokens := h.tokens(t, "ada@example.com")
@@ -183,15 +183,15 @@ func TestAnotherNodeSeesASignOutInTime(t *testing.T) {
 	if _, err := h.accounts.Authenticate(t.Context(), tokens.Access); code(err) != apierr.Unauthorized {
 		t.Errorf("here it goes on: %v", err)
 	}
-	h.clock.add(authn.FreshFor)
+	h.clock.add(authn.CacheMaxAge)
 	if _, err := other.Authenticate(t.Context(), tokens.Access); code(err) != apierr.Unauthorized {
 		t.Errorf("there it goes on: %v", err)
 	}
 }
 
-func TestTheUseOfASessionIsNoted(t *testing.T) {
+func TestTheUseOfASessionIsRecorded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	tokens := h.tokens(t, "ada@example.com")
 	h.clock.add(5 * time.Minute)
@@ -206,9 +206,9 @@ func TestTheUseOfASessionIsNoted(t *testing.T) {
 	}
 }
 
-func TestSessionsOfAPersonAreBounded(t *testing.T) {
+func TestSessionsOfAPersonAreLimited(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	first := h.signIn(t, "ada@example.com")
 	for range authn.MaxSessions {
@@ -238,7 +238,7 @@ func TestSessionsOfAPersonAreBounded(t *testing.T) {
 
 func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	other, mine := h.signIn(t, "ada@example.com"), h.signIn(t, "ada@example.com")
 	ctx := viewer.With(t.Context(), mine)
@@ -272,9 +272,9 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	}
 }
 
-func TestAPasswordOfOldParametersIsHashedAnew(t *testing.T) {
+func TestAnOutdatedHashIsRenewed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.workspace(t, "ada@example.com")
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	// "correct horse battery" with 64 KiB, one pass, by the argon2 reference program.
@@ -290,7 +290,7 @@ func TestAPasswordOfOldParametersIsHashedAnew(t *testing.T) {
 	h.tokens(t, "ada@example.com")
 }
 
-func TestAFloodOfHashesIsTurnedAway(t *testing.T) {
+func TestTooManyHashesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := authn.NewPasswords()
 	const flood = 2000
@@ -315,13 +315,13 @@ func TestAFloodOfHashesIsTurnedAway(t *testing.T) {
 	}
 }
 
-func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
+func TestSignInAttemptsAreCountedByAccountAndByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for name, o := range map[string]ratelimit.Options{"in this process": {Now: func() time.Time { return now }}, "in Redis": {Redis: redisClient(t), Timeout: 10 * time.Second}} {
-		g := authn.Guesses{Attempts: ratelimit.New(o)}
+		g := authn.SignInLimiter{Attempts: ratelimit.New(o)}
 		guess := func(client, email string, right bool) error {
-			ended, err := g.Try(ratelimit.WithClient(t.Context(), client), email)
+			ended, err := g.Begin(ratelimit.WithClient(t.Context(), client), email)
 			if err == nil {
 				ended(right, false)
 			}
@@ -330,7 +330,8 @@ func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 		if err := guess("home", "Ada@example.com", true); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		// A hundred wrong ones from many addresses lock the account for strangers, not for who knows the password.
+		// A hundred wrong passwords from many addresses lock the account for
+		// unknown clients only.
 		for i := range 100 {
 			if err := guess(fmt.Sprint("bot", i/9), "ada@EXAMPLE.com", false); err != nil {
 				t.Fatalf("%s, guess %d: %v", name, i, err)
@@ -342,7 +343,7 @@ func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 		if err := guess("home", "ada@example.com", true); err != nil {
 			t.Errorf("%s, at home: %v", name, err)
 		}
-		// Sixty wrong ones from one address lock it for all accounts.
+		// Sixty wrong passwords from one address lock it for all accounts.
 		for i := range 60 {
 			if err := guess("sprayer", fmt.Sprintf("p%d@example.com", i), false); err != nil {
 				t.Fatalf("%s, account %d: %v", name, i, err)
@@ -351,12 +352,13 @@ func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 		if err := guess("sprayer", "new@example.com", true); code(err) != apierr.RateLimited || apierr.From(err).RetryAfter < time.Second {
 			t.Errorf("%s, the sixty-first account: %v", name, err)
 		}
-		// Right ones cost nothing, neither do those that were not looked at.
+		// Correct passwords do not count, and neither do those that were not
+		// checked.
 		for range 70 {
 			if err := guess("office", "bob@example.com", true); err != nil {
 				t.Fatalf("%s, at the office: %v", name, err)
 			}
-			ended, err := g.Try(ratelimit.WithClient(t.Context(), "broken"), "bob@example.com")
+			ended, err := g.Begin(ratelimit.WithClient(t.Context(), "broken"), "bob@example.com")
 			if err != nil {
 				t.Fatalf("%s, without a database: %v", name, err)
 			}
@@ -366,7 +368,7 @@ func TestGuessesAreCountedByAccountAndByAddress(t *testing.T) {
 }
 
 func BenchmarkSession(b *testing.B) {
-	h := newHouse(b)
+	h := newFixture(b)
 	h.workspace(b, "ada@example.com")
 	tokens := h.tokens(b, "ada@example.com")
 	b.ReportAllocs()

@@ -10,12 +10,13 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// MaxSkew is how far a signed request's timestamp may be from the server's clock.
+// MaxSkew is the maximum difference between a signed request's timestamp and the
+// server's clock.
 const MaxSkew = 5 * time.Minute
 
-// VerifySignature checks a signed request: signature is the hex HMAC-SHA256,
-// keyed with the secret key, of the timestamp (Unix milliseconds in decimal), a
-// dot and the exact body; an empty body for GET.
+// VerifySignature checks a signed request. signature is the hex HMAC-SHA256, keyed
+// with the secret key, of the timestamp (Unix milliseconds in decimal), a dot and
+// the exact body, which is empty for GET.
 func VerifySignature(secret, timestamp, signature string, body []byte, now time.Time) error {
 	invalid := apierr.New(apierr.InvalidSignature, "Invalid request signature")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)
@@ -35,8 +36,7 @@ func VerifySignature(secret, timestamp, signature string, body []byte, now time.
 	return nil
 }
 
-// Sign makes the signature that VerifySignature accepts for a request at the
-// given time; it returns the two header values.
+// Sign returns the timestamp and signature of a request at the given time.
 func Sign(secret string, body []byte, at time.Time) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.UnixMilli(), 10)
 	return timestamp, hex.EncodeToString(sign(secret, timestamp, body))

@@ -19,7 +19,7 @@ func code(err error) apierr.Code {
 	return apierr.From(err).Code
 }
 
-func TestASignatureIsOverTimestampAndExactBody(t *testing.T) {
+func TestASignatureCoversTimestampAndExactBody(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_760_000_000_123)
 	body := []byte(`{"query":"x"}`)
@@ -124,7 +124,7 @@ func TestAPublishableKeyWorksFromItsHostsOnly(t *testing.T) {
 	}
 }
 
-func TestTwoOriginsAreNone(t *testing.T) {
+func TestSeveralOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	key := authn.Key{Publishable: true, Hosts: []string{"*"}}
 	for _, name := range []string{"Origin", "Referer"} {

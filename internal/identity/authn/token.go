@@ -14,19 +14,18 @@ import (
 
 const issuer = "magpie"
 
-// A refresh token is the session's id, the token's number within it, and a MAC
-// of both under the session key. So any token that was ever given out is known
-// for one, although none is stored, and the successor of a token is the same
-// for everybody who may have it.
+// A refresh token is the session's id, the number of the token within the session,
+// and a MAC of both. So all issued tokens are recognized although none is stored,
+// and the successor of a token is always the same.
 const (
 	refreshNumber = 16 // offset of the number
 	refreshMAC    = 24 // offset of the MAC
 	refreshBytes  = refreshMAC + sha256.Size
 )
 
-// tokens are those of a session whose refresh token has the given number.
+// tokens returns the tokens of a session with the given number.
 func (a *Accounts) tokens(id uuid.UUID, generation int64) (Tokens, error) {
-	now := a.stamp()
+	now := a.timestamp()
 	expires := now.Add(AccessLifetime)
 	access, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Issuer: issuer, ID: id.String(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
@@ -51,8 +50,9 @@ func (a *Accounts) refreshSum(head []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// readRefresh takes a refresh token apart; false for one that was never given out.
-func (a *Accounts) readRefresh(token string) (id uuid.UUID, generation int64, ok bool) {
+// parseRefresh parses a refresh token. It reports false for a token that was not
+// issued.
+func (a *Accounts) parseRefresh(token string) (id uuid.UUID, generation int64, ok bool) {
 	if len(token) != base64.RawURLEncoding.EncodedLen(refreshBytes) {
 		return uuid.Nil, 0, false
 	}
@@ -63,9 +63,9 @@ func (a *Accounts) readRefresh(token string) (id uuid.UUID, generation int64, ok
 	return uuid.UUID(raw[:refreshNumber]), int64(binary.BigEndian.Uint64(raw[refreshNumber:refreshMAC])), true //nolint:gosec // what was put in
 }
 
-// readAccess is the session of an access token; false for one that is forged or
-// whose time is over.
-func (a *Accounts) readAccess(token string) (uuid.UUID, bool) {
+// parseAccess returns the session of an access token. It reports false if the token
+// is forged or expired.
+func (a *Accounts) parseAccess(token string) (uuid.UUID, bool) {
 	var claims jwt.RegisteredClaims
 	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.key, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),

@@ -16,16 +16,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Acceptance is what a guest says. A signed-in person needs the token only;
-// somebody with an account their password; somebody new a name and a password.
+// Acceptance accepts an invitation. A signed-in person needs the token only, a
+// person with an account the password, and a new person a name and a password.
 type Acceptance struct{ Token, Name, Password string }
 
-// Accept makes a guest a member and signs them in, in the workspace of the
-// invitation. A signed-in person must have the address that was invited, and
-// their present session ends. Of several who use one token at once one succeeds.
-// It must not be called in a transaction: it hashes.
+// Accept makes an invited person a member and signs them in to the workspace. A
+// signed-in person must have the invited address, and their session ends. Of
+// concurrent calls with one token, one succeeds. Accept must not be called in a
+// transaction: it hashes.
 func (p *People) Accept(ctx context.Context, in Acceptance) (authn.Tokens, error) {
-	row, err := p.ofToken(asSystem(ctx), p.ent.Invitation.Query(), in.Token)
+	row, err := p.findInvitation(asSystem(ctx), p.ent.Invitation.Query(), in.Token)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
@@ -33,40 +33,40 @@ func (p *People) Accept(ctx context.Context, in Acceptance) (authn.Tokens, error
 		if v.Email != row.Email {
 			return authn.Tokens{}, apierr.New(apierr.Forbidden, "The invitation is for another email address")
 		}
-		return p.enter(ctx, in.Token, func(context.Context, *ent.Client) (uuid.UUID, error) { return v.Subject, nil }, v.Session)
+		return p.acceptFor(ctx, in.Token, func(context.Context, *ent.Client) (uuid.UUID, error) { return v.Subject, nil }, v.Session)
 	}
-	person, err := p.settled(ctx, p.ent, row.Email)
+	person, exists, err := p.findMember(ctx, p.ent, row.Email)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	if in.Password == "" {
 		return authn.Tokens{}, apierr.Invalid("password", "is required")
 	}
-	if person != nil {
-		if err := p.unguessed(ctx, row.Email, func() error {
+	if exists {
+		if err := p.withAttempt(ctx, row.Email, func() error {
 			_, err := p.accounts.CheckPassword(ctx, row.Email, in.Password)
 			return err
 		}); err != nil {
 			return authn.Tokens{}, err
 		}
-		return p.enter(ctx, in.Token, func(context.Context, *ent.Client) (uuid.UUID, error) { return person.ID, nil }, uuid.Nil)
+		return p.acceptFor(ctx, in.Token, func(context.Context, *ent.Client) (uuid.UUID, error) { return person.ID, nil }, uuid.Nil)
 	}
 	name, err := authn.CleanName("name", in.Name, false)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
-	phc, err := p.accounts.HashNew(ctx, row.Email, in.Password)
+	phc, err := p.accounts.HashPassword(ctx, row.Email, in.Password)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
-	return p.enter(ctx, in.Token, func(ctx context.Context, client *ent.Client) (uuid.UUID, error) {
-		return p.newcomer(ctx, client, authn.NewPerson{Email: row.Email, Name: name, PasswordHash: phc})
+	return p.acceptFor(ctx, in.Token, func(ctx context.Context, client *ent.Client) (uuid.UUID, error) {
+		return p.createPerson(ctx, client, authn.PersonDraft{Email: row.Email, Name: name, PasswordHash: phc})
 	}, uuid.Nil)
 }
 
-// newcomer makes a person. What is left of one who is a member of nothing any
-// more is no obstacle, and nothing of it is taken over.
-func (p *People) newcomer(ctx context.Context, client *ent.Client, in authn.NewPerson) (uuid.UUID, error) {
+// createPerson creates a person. It first deletes a person with the same address
+// who is no longer a member of any workspace.
+func (p *People) createPerson(ctx context.Context, client *ent.Client, in authn.PersonDraft) (uuid.UUID, error) {
 	if _, err := client.User.Delete().Where(user.Email(in.Email), user.Not(user.HasMemberships())).Exec(ctx); err != nil {
 		return uuid.Nil, err
 	}
@@ -77,62 +77,60 @@ func (p *People) newcomer(ctx context.Context, client *ent.Client, in authn.NewP
 	return person.ID, nil
 }
 
-// enter uses an invitation up for a person and opens their session; that of
-// before, if any, ends.
-func (p *People) enter(ctx context.Context, token string, who func(context.Context, *ent.Client) (uuid.UUID, error), before uuid.UUID) (authn.Tokens, error) {
+// acceptFor accepts an invitation for a person and opens a session. It ends
+// oldSession unless that is uuid.Nil.
+func (p *People) acceptFor(ctx context.Context, token string, personOf func(context.Context, *ent.Client) (uuid.UUID, error), oldSession uuid.UUID) (authn.Tokens, error) {
 	var tokens authn.Tokens
-	err := p.in(ctx, "accept the invitation", func(ctx context.Context, client *ent.Client) error {
-		row, err := p.ofToken(ctx, client.Invitation.Query().ForUpdate(), token)
+	err := p.inTransaction(ctx, "accept the invitation", func(ctx context.Context, client *ent.Client) error {
+		row, err := p.findInvitation(ctx, client.Invitation.Query().ForUpdate(), token)
 		if err != nil {
 			return err
 		}
-		person, err := who(ctx, client)
+		person, err := personOf(ctx, client)
 		if err != nil {
 			return err
 		}
-		if err := p.admit(ctx, row, person); err != nil {
+		if err := p.join(ctx, row, person); err != nil {
 			return err
 		}
-		if tokens, err = p.accounts.OpenSession(ctx, person, row.WorkspaceID); err != nil || before == uuid.Nil {
+		if tokens, err = p.accounts.OpenSession(ctx, person, row.WorkspaceID); err != nil || oldSession == uuid.Nil {
 			return err
 		}
-		return p.accounts.EndOne(ctx, before)
+		return p.accounts.EndSessionUnchecked(ctx, oldSession)
 	})
 	return tokens, err
 }
 
-// admit makes a person a member by an invitation that is locked.
-func (p *People) admit(ctx context.Context, row *ent.Invitation, person uuid.UUID) error {
+// join makes a person a member by a locked invitation.
+func (p *People) join(ctx context.Context, row *ent.Invitation, person uuid.UUID) error {
 	if _, err := p.accounts.Join(ctx, row.WorkspaceID, person, membership.Role(row.Role)); err != nil {
 		return err
 	}
-	return row.Update().SetAcceptedAt(p.stamp()).Exec(ctx)
+	return row.Update().SetAcceptedAt(p.timestamp()).Exec(ctx)
 }
 
-// NotInvited is the message of the refusal of somebody who has no account.
+// NotInvited is the message of the error for a person without an account.
 const NotInvited = "There is no account for this email address; ask for an invitation"
 
-// SignInVerified signs in who has an email address, as a sign-in provider that
-// was trusted with it says; name is the provider's and fills an empty one. A
-// stranger who was invited comes in by all invitations that are open for them;
-// any other one is forbidden, with the message NotInvited: whoever lets them in
-// all the same does so by authn's CreatePerson, Join and OpenSession. The device
-// is that of authn.ClientOf.
+// SignInVerified signs in the person with an email address that a trusted sign-in
+// provider has verified. name is the provider's and replaces an empty one. A new
+// person joins by all open invitations of the address; without one, the error is
+// forbidden with the message NotInvited.
 func (p *People) SignInVerified(ctx context.Context, email, name string) (authn.Tokens, error) {
 	email, err := authn.CleanEmail(email)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	if name, err = authn.CleanName("name", name, true); err != nil {
-		name = "" // not the person's fault
+		name = ""
 	}
 	var tokens authn.Tokens
-	err = p.in(ctx, "sign in", func(ctx context.Context, client *ent.Client) error {
-		person, err := p.settled(ctx, client, email)
+	err = p.inTransaction(ctx, "sign in", func(ctx context.Context, client *ent.Client) error {
+		person, exists, err := p.findMember(ctx, client, email)
 		if err != nil {
 			return err
 		}
-		if person != nil {
+		if exists {
 			if err := p.accounts.MarkVerified(ctx, person, name); err != nil {
 				return err
 			}
@@ -147,12 +145,12 @@ func (p *People) SignInVerified(ctx context.Context, email, name string) (authn.
 		if len(open) == 0 {
 			return apierr.New(apierr.Forbidden, NotInvited)
 		}
-		id, err := p.newcomer(ctx, client, authn.NewPerson{Email: email, Name: name, Verified: true})
+		id, err := p.createPerson(ctx, client, authn.PersonDraft{Email: email, Name: name, Verified: true})
 		if err != nil {
 			return err
 		}
 		for _, row := range open {
-			if err := p.admit(ctx, row, id); err != nil {
+			if err := p.join(ctx, row, id); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,7 @@ import (
 
 const password = "correct horse battery"
 
-// clock is a clock that tests move.
+// clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,21 +40,21 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-type house struct {
+type fixture struct {
 	*people.People
 	db       *store.DB
 	accounts *authn.Accounts
 	clock    *clock
 }
 
-func newHouse(t *testing.T, signUp string) *house {
+func newFixture(t *testing.T, signUp string) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	h := &house{db: db, clock: &clock{at: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
+	h := &fixture{db: db, clock: &clock{at: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
 	h.accounts = h.node(t)
 	h.People = people.New(db.Ent, h.accounts, people.Options{
 		SignUp: signUp, Dashboard: "https://app.example.com", Attempts: ratelimit.New(ratelimit.Options{Now: h.clock.now}), Uploads: uploads{}, Now: h.clock.now,
@@ -62,14 +62,14 @@ func newHouse(t *testing.T, signUp string) *house {
 	return h
 }
 
-// uploads are those of workspaces without files.
+// uploads has no files.
 type uploads struct{}
 
 func (uploads) WorkspaceBlobKeys(context.Context, uuid.UUID) ([]string, error) { return nil, nil }
 func (uploads) DeleteBlobs(context.Context, []string) error                    { return nil }
 
-// node gives the accounts as another process has them.
-func (h *house) node(t *testing.T) *authn.Accounts {
+// node returns the accounts of another process.
+func (h *fixture) node(t *testing.T) *authn.Accounts {
 	t.Helper()
 	a, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), h.clock.now)
 	if err != nil {
@@ -79,15 +79,15 @@ func (h *house) node(t *testing.T) *authn.Accounts {
 	return a
 }
 
-// seat is a person in a workspace.
-type seat struct {
+// member is a person in a workspace.
+type member struct {
 	ctx    context.Context
 	viewer viewer.Viewer
 	member uuid.UUID
 	access string
 }
 
-func (h *house) as(t *testing.T, tokens authn.Tokens) seat {
+func (h *fixture) as(t *testing.T, tokens authn.Tokens) member {
 	t.Helper()
 	v, err := h.accounts.Authenticate(t.Context(), tokens.Access)
 	if err != nil {
@@ -97,13 +97,13 @@ func (h *house) as(t *testing.T, tokens authn.Tokens) seat {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seat{ctx: viewer.With(t.Context(), v), viewer: v, member: row.ID, access: tokens.Access}
+	return member{ctx: viewer.With(t.Context(), v), viewer: v, member: row.ID, access: tokens.Access}
 }
 
 func system(ctx context.Context) context.Context { return viewer.With(ctx, viewer.System(uuid.Nil)) }
 
-// owner makes a workspace with its owner.
-func (h *house) owner(t *testing.T, name string) seat {
+// owner creates a workspace with its owner.
+func (h *fixture) owner(t *testing.T, name string) member {
 	t.Helper()
 	if _, err := h.accounts.CreateOwner(t.Context(), name, name+"@example.com", name, password); err != nil {
 		t.Fatal(err)
@@ -111,10 +111,10 @@ func (h *house) owner(t *testing.T, name string) seat {
 	return h.signIn(t, name+"@example.com")
 }
 
-// member adds somebody to the workspace of another one.
-func (h *house) member(t *testing.T, of seat, email string, role membership.Role) seat {
+// member adds a person to the workspace of another member.
+func (h *fixture) member(t *testing.T, of member, email string, role membership.Role) member {
 	t.Helper()
-	person, err := h.accounts.CreatePerson(t.Context(), authn.NewPerson{Email: email})
+	person, err := h.accounts.CreatePerson(t.Context(), authn.PersonDraft{Email: email})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (h *house) member(t *testing.T, of seat, email string, role membership.Role
 	return h.open(t, person, of.viewer.Workspace)
 }
 
-func (h *house) open(t *testing.T, person *ent.User, workspace uuid.UUID) seat {
+func (h *fixture) open(t *testing.T, person *ent.User, workspace uuid.UUID) member {
 	t.Helper()
 	tokens, err := h.accounts.OpenSession(t.Context(), person.ID, workspace)
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *house) open(t *testing.T, person *ent.User, workspace uuid.UUID) seat {
 	return h.as(t, tokens)
 }
 
-func (h *house) signIn(t *testing.T, email string) seat {
+func (h *fixture) signIn(t *testing.T, email string) member {
 	t.Helper()
 	tokens, err := h.SignIn(t.Context(), email, password)
 	if err != nil {
@@ -149,8 +149,8 @@ func code(err error) apierr.Code {
 	return apierr.From(err).Code
 }
 
-// atOnce does something several times at the same moment and counts the codes.
-func atOnce(n int, do func(i int) error) map[apierr.Code]int {
+// concurrently calls do n times at once and counts the error codes.
+func concurrently(n int, do func(i int) error) map[apierr.Code]int {
 	codes := make([]apierr.Code, n)
 	var together sync.WaitGroup
 	start := make(chan struct{})

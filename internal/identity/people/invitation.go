@@ -18,8 +18,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// maxOpen bounds the open invitations of a workspace.
-const maxOpen = 1000
+// maxOpenInvitations is the maximum number of open invitations of a workspace.
+const maxOpenInvitations = 1000
 
 // The states of an invitation.
 const (
@@ -29,13 +29,13 @@ const (
 	Revoked  = "REVOKED"
 )
 
-// Invited is an invitation with what its guest needs; the token is kept nowhere.
-type Invited struct {
+// SentInvitation is an invitation with its token, which is not stored.
+type SentInvitation struct {
 	Row        *ent.Invitation
 	Token, URL string
 }
 
-// Status says where an invitation stands just now.
+// Status returns the current state of an invitation.
 func (p *People) Status(row *ent.Invitation) string {
 	switch {
 	case row.AcceptedAt != nil:
@@ -71,22 +71,22 @@ func (p *People) Invitation(ctx context.Context, id uuid.UUID) (*ent.Invitation,
 	return row, lookup.Error("Invitation", err)
 }
 
-// Invite asks an address into the viewer's workspace, in a role up to the
-// viewer's own. Conflict for a member, and while an invitation of the address is
-// open.
-func (p *People) Invite(ctx context.Context, email string, role membership.Role) (*Invited, error) {
+// Invite invites an address into the viewer's workspace, in a role that is not
+// above the viewer's. It is a conflict if the person is a member or has an open
+// invitation.
+func (p *People) Invite(ctx context.Context, email string, role membership.Role) (*SentInvitation, error) {
 	email, err := authn.CleanEmail(email)
 	if err != nil {
 		return nil, err
 	}
 	v, _ := viewer.From(ctx)
-	made := &Invited{Token: authn.Token()}
-	err = p.in(ctx, "invite", func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	sent := &SentInvitation{Token: authn.NewToken()}
+	err = p.inTransaction(ctx, "invite", func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
-		if err := who.mayGive(roleOf(role)); err != nil {
+		if err := who.checkCanGrant(roleOf(role)); err != nil {
 			return err
 		}
 		member, err := client.Membership.Query().Where(membership.WorkspaceID(who.workspace), membership.HasUserWith(user.Email(email))).Exist(ctx)
@@ -96,9 +96,9 @@ func (p *People) Invite(ctx context.Context, email string, role membership.Role)
 		if member {
 			return apierr.New(apierr.Conflict, "This person is a member of the workspace already")
 		}
-		now := p.stamp()
+		now := p.timestamp()
 		open := client.Invitation.Query().Where(invitation.WorkspaceID(who.workspace), invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil())
-		// One that nobody took in time makes room for the new one.
+		// An expired invitation is replaced.
 		if err := client.Invitation.Update().SetRevokedAt(now).Where(invitation.WorkspaceID(who.workspace), invitation.Email(email),
 			invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil(), invitation.ExpiresAtLTE(now)).Exec(ctx); err != nil {
 			return err
@@ -109,47 +109,48 @@ func (p *People) Invite(ctx context.Context, email string, role membership.Role)
 			}
 			return err
 		}
-		if n, err := open.Where(invitation.ExpiresAtGT(now)).Count(ctx); err != nil || n >= maxOpen {
+		if n, err := open.Where(invitation.ExpiresAtGT(now)).Count(ctx); err != nil || n >= maxOpenInvitations {
 			if err == nil {
-				err = apierr.New(apierr.Conflict, fmt.Sprintf("There are %d open invitations already; revoke some", maxOpen))
+				err = apierr.New(apierr.Conflict, fmt.Sprintf("There are %d open invitations already; revoke some", maxOpenInvitations))
 			}
 			return err
 		}
 		create := client.Invitation.Create().SetWorkspaceID(who.workspace).SetEmail(email).SetRole(invitation.Role(role)).
-			SetTokenHash(authn.TokenHash(made.Token)).SetSentAt(now).SetExpiresAt(now.Add(p.o.Invitation))
+			SetTokenHash(authn.TokenHash(sent.Token)).SetSentAt(now).SetExpiresAt(now.Add(p.o.InvitationLifetime))
 		if who.person != uuid.Nil {
 			create.SetInvitedBy(who.person)
 		}
-		made.Row, err = create.Save(ctx)
+		sent.Row, err = create.Save(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	made.URL = p.link("accept-invitation", made.Token)
-	return made, nil
+	sent.URL = p.link("accept-invitation", sent.Token)
+	return sent, nil
 }
 
-// Resend gives an invitation a new token and its whole time. Conflict once it
-// was accepted or revoked. Nobody gets at the token of a role above their own.
-func (p *People) Resend(ctx context.Context, id uuid.UUID) (*Invited, error) {
-	made := &Invited{Token: authn.Token()}
+// Resend gives an invitation a new token and a new expiry. It is a conflict if the
+// invitation was accepted or revoked. Its role must not be above the viewer's.
+func (p *People) Resend(ctx context.Context, id uuid.UUID) (*SentInvitation, error) {
+	sent := &SentInvitation{Token: authn.NewToken()}
 	var err error
-	made.Row, err = p.change(ctx, id, func(ctx context.Context, row *ent.Invitation) (*ent.Invitation, error) {
+	sent.Row, err = p.change(ctx, id, func(ctx context.Context, row *ent.Invitation) (*ent.Invitation, error) {
 		if status := p.Status(row); status == Accepted || status == Revoked {
 			return nil, apierr.New(apierr.Conflict, "The invitation is "+string(roleOf(status))+"; make a new one")
 		}
-		now := p.stamp()
-		return row.Update().SetTokenHash(authn.TokenHash(made.Token)).SetSentAt(now).SetExpiresAt(now.Add(p.o.Invitation)).Save(ctx)
+		now := p.timestamp()
+		return row.Update().SetTokenHash(authn.TokenHash(sent.Token)).SetSentAt(now).SetExpiresAt(now.Add(p.o.InvitationLifetime)).Save(ctx)
 	})
 	if err != nil {
 		return nil, err
 	}
-	made.URL = p.link("accept-invitation", made.Token)
-	return made, nil
+	sent.URL = p.link("accept-invitation", sent.Token)
+	return sent, nil
 }
 
-// Revoke ends an invitation; again is the same. Conflict once it was accepted.
+// Revoke ends an invitation, unless it has ended already. It is a conflict if the
+// invitation was accepted.
 func (p *People) Revoke(ctx context.Context, id uuid.UUID) (*ent.Invitation, error) {
 	return p.change(ctx, id, func(ctx context.Context, row *ent.Invitation) (*ent.Invitation, error) {
 		switch p.Status(row) {
@@ -158,15 +159,16 @@ func (p *People) Revoke(ctx context.Context, id uuid.UUID) (*ent.Invitation, err
 		case Revoked:
 			return row, nil
 		}
-		return row.Update().SetRevokedAt(p.stamp()).Save(ctx)
+		return row.Update().SetRevokedAt(p.timestamp()).Save(ctx)
 	})
 }
 
+// change calls do with a locked invitation whose role the viewer may grant.
 func (p *People) change(ctx context.Context, id uuid.UUID, do func(context.Context, *ent.Invitation) (*ent.Invitation, error)) (*ent.Invitation, error) {
 	v, _ := viewer.From(ctx)
 	var changed *ent.Invitation
-	err := p.in(ctx, "change the invitation", func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	err := p.inTransaction(ctx, "change the invitation", func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (p *People) change(ctx context.Context, id uuid.UUID, do func(context.Conte
 		if err != nil {
 			return err
 		}
-		if err := who.mayGive(roleOf(row.Role)); err != nil {
+		if err := who.checkCanGrant(roleOf(row.Role)); err != nil {
 			return err
 		}
 		changed, err = do(ctx, row)
@@ -189,34 +191,34 @@ func (p *People) change(ctx context.Context, id uuid.UUID, do func(context.Conte
 	return changed, nil
 }
 
-// Offer is what the holder of a token is invited to.
-type Offer struct {
+// InvitationOffer describes an invitation to the holder of its token.
+type InvitationOffer struct {
 	Workspace, Email string
 	Role             invitation.Role
 	ExpiresAt        time.Time
 	HasAccount       bool
 }
 
-// OfferOf tells what a token invites to; not_found when it does not work.
-func (p *People) OfferOf(ctx context.Context, token string) (*Offer, error) {
+// Offer returns the invitation of a token, or not_found.
+func (p *People) Offer(ctx context.Context, token string) (*InvitationOffer, error) {
 	client := transaction.Client(ctx, p.ent)
-	row, err := p.ofToken(asSystem(ctx), client.Invitation.Query(), token)
+	row, err := p.findInvitation(asSystem(ctx), client.Invitation.Query(), token)
 	if err != nil {
 		return nil, err
 	}
-	place, err := client.Workspace.Get(asSystem(ctx), row.WorkspaceID)
+	workspace, err := client.Workspace.Get(asSystem(ctx), row.WorkspaceID)
 	if err != nil {
 		return nil, apierr.Wrap("look the workspace up", err)
 	}
-	person, err := p.settled(ctx, client, row.Email)
+	_, hasAccount, err := p.findMember(ctx, client, row.Email)
 	if err != nil {
 		return nil, err
 	}
-	return &Offer{Workspace: place.Name, Email: row.Email, Role: row.Role, ExpiresAt: row.ExpiresAt, HasAccount: person != nil}, nil
+	return &InvitationOffer{Workspace: workspace.Name, Email: row.Email, Role: row.Role, ExpiresAt: row.ExpiresAt, HasAccount: hasAccount}, nil
 }
 
-// ofToken is the open invitation of a token.
-func (p *People) ofToken(ctx context.Context, q *ent.InvitationQuery, token string) (*ent.Invitation, error) {
+// findInvitation returns the open invitation of a token.
+func (p *People) findInvitation(ctx context.Context, q *ent.InvitationQuery, token string) (*ent.Invitation, error) {
 	row, err := q.Where(invitation.TokenHash(authn.TokenHash(token)), invitation.AcceptedAtIsNil(), invitation.RevokedAtIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, apierr.NotFound("Invitation")
@@ -230,12 +232,12 @@ func (p *People) ofToken(ctx context.Context, q *ent.InvitationQuery, token stri
 	return row, nil
 }
 
-// settled is the person of an address who is a member of something; nil for
-// nobody.
-func (p *People) settled(ctx context.Context, client *ent.Client, email string) (*ent.User, error) {
-	person, err := client.User.Query().Where(user.Email(email), user.HasMemberships()).Only(asSystem(ctx))
+// findMember returns the person with an email address if they are a member of any
+// workspace.
+func (p *People) findMember(ctx context.Context, client *ent.Client, email string) (person *ent.User, ok bool, err error) {
+	person, err = client.User.Query().Where(user.Email(email), user.HasMemberships()).Only(asSystem(ctx))
 	if ent.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // nobody is an answer here
+		return nil, false, nil
 	}
-	return person, apierr.Wrap("look the person up", err)
+	return person, err == nil, apierr.Wrap("look the person up", err)
 }

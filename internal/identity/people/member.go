@@ -26,7 +26,7 @@ type Profile struct {
 
 // Me returns the profile of the viewer.
 func (p *People) Me(ctx context.Context) (Profile, error) {
-	v, err := own(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return Profile{}, err
 	}
@@ -69,8 +69,8 @@ func (p *People) Member(ctx context.Context, id uuid.UUID) (*ent.Membership, err
 	return row, lookup.Error("Member", err)
 }
 
-// SetRole changes the role of a member of the viewer's workspace. Oneself one
-// can only lower, and not as the last owner.
+// SetRole changes the role of a member of the viewer's workspace. The viewer's own
+// role can only be lowered, and not if they are the last owner.
 func (p *People) SetRole(ctx context.Context, id uuid.UUID, role membership.Role) (*ent.Membership, error) {
 	var changed *ent.Membership
 	err := p.member(ctx, "change the role", id, func(ctx context.Context, client *ent.Client, who actor, row *ent.Membership) (err error) {
@@ -79,15 +79,15 @@ func (p *People) SetRole(ctx context.Context, id uuid.UUID, role membership.Role
 				return apierr.New(apierr.Forbidden, "Your role does not allow this; nobody gives a role above their own")
 			}
 		} else {
-			if err := who.mayTouch(roleOf(row.Role)); err != nil {
+			if err := who.checkCanManage(roleOf(row.Role)); err != nil {
 				return err
 			}
-			if err := who.mayGive(roleOf(role)); err != nil {
+			if err := who.checkCanGrant(roleOf(role)); err != nil {
 				return err
 			}
 		}
 		if role != membership.RoleOwner {
-			if err := notTheLastOwner(ctx, client, row); err != nil {
+			if err := checkOtherOwner(ctx, client, row); err != nil {
 				return err
 			}
 		}
@@ -100,13 +100,13 @@ func (p *People) SetRole(ctx context.Context, id uuid.UUID, role membership.Role
 	return changed, nil
 }
 
-// Remove takes a member out of the viewer's workspace: their sessions in it
-// end, and their conversations, agent runs and memories there go. A person who is
-// a member of nothing any more is deleted.
+// Remove removes a member from the viewer's workspace. Their sessions in it end,
+// and their conversations, agent runs and memories in it are deleted. A person
+// without another membership is deleted.
 func (p *People) Remove(ctx context.Context, id uuid.UUID) error {
 	return p.member(ctx, "remove the member", id, func(ctx context.Context, client *ent.Client, who actor, row *ent.Membership) error {
 		if row.UserID != who.person {
-			if err := who.mayTouch(roleOf(row.Role)); err != nil {
+			if err := who.checkCanManage(roleOf(row.Role)); err != nil {
 				return err
 			}
 		}
@@ -114,14 +114,14 @@ func (p *People) Remove(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Leave takes the viewer out of their workspace, as Remove does.
+// Leave removes the viewer from their workspace, as Remove does.
 func (p *People) Leave(ctx context.Context) error {
-	v, err := own(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
-	return p.in(ctx, "leave the workspace", func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	return p.inTransaction(ctx, "leave the workspace", func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func (p *People) Leave(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.recheck(ctx, row.UserID)
+		p.invalidateSessions(ctx, row.UserID)
 		return p.remove(ctx, client, row)
 	})
 }
 
 func (p *People) remove(ctx context.Context, client *ent.Client, row *ent.Membership) error {
-	if err := notTheLastOwner(ctx, client, row); err != nil {
+	if err := checkOtherOwner(ctx, client, row); err != nil {
 		return err
 	}
 	if _, err := client.Conversation.Delete().Where(conversation.WorkspaceID(row.WorkspaceID), conversation.SubjectID(row.UserID)).Exec(ctx); err != nil {
@@ -148,9 +148,9 @@ func (p *People) remove(ctx context.Context, client *ent.Client, row *ent.Member
 	return err
 }
 
-// notTheLastOwner refuses to unmake an owner whom no other one follows. The
-// workspace's members are held still.
-func notTheLastOwner(ctx context.Context, client *ent.Client, row *ent.Membership) error {
+// checkOtherOwner returns an error if a member is the last owner. The members are
+// locked.
+func checkOtherOwner(ctx context.Context, client *ent.Client, row *ent.Membership) error {
 	if row.Role != membership.RoleOwner {
 		return nil
 	}
@@ -162,27 +162,27 @@ func notTheLastOwner(ctx context.Context, client *ent.Client, row *ent.Membershi
 	return err
 }
 
-// Reset is a link by which somebody sets a new password.
-type Reset struct {
+// PasswordReset is a link with which a person sets a new password.
+type PasswordReset struct {
 	Token, URL string
 	ExpiresAt  time.Time
 }
 
-// NewReset makes a link by which a member sets a new password. Conflict for one
-// who is a member of other workspaces: the administrators of one would get into
-// all of them. The operator may.
-func (p *People) NewReset(ctx context.Context, id uuid.UUID) (*Reset, error) {
-	made := &Reset{}
+// CreateReset creates a link with which a member sets a new password. It is a
+// conflict if they are a member of other workspaces: an administrator of one would
+// get access to all. The operator may create it anyway.
+func (p *People) CreateReset(ctx context.Context, id uuid.UUID) (*PasswordReset, error) {
+	reset := &PasswordReset{}
 	err := p.member(ctx, "make the link", id, func(ctx context.Context, client *ent.Client, who actor, row *ent.Membership) error {
 		if row.UserID == who.person {
 			return apierr.New(apierr.Conflict, "Change your own password with the present one")
 		}
-		if err := who.mayTouch(roleOf(row.Role)); err != nil {
+		if err := who.checkCanManage(roleOf(row.Role)); err != nil {
 			return err
 		}
-		maker := uuid.Nil
+		requester := uuid.Nil
 		if who.person != uuid.Nil {
-			maker = who.workspace
+			requester = who.workspace
 			elsewhere, err := client.Membership.Query().Where(membership.UserID(row.UserID), membership.WorkspaceIDNEQ(who.workspace)).Exist(ctx)
 			if err != nil {
 				return err
@@ -192,22 +192,22 @@ func (p *People) NewReset(ctx context.Context, id uuid.UUID) (*Reset, error) {
 			}
 		}
 		var err error
-		made.Token, made.ExpiresAt, err = p.accounts.NewReset(ctx, row.UserID, maker)
+		reset.Token, reset.ExpiresAt, err = p.accounts.CreateReset(ctx, row.UserID, requester)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	made.URL = p.link("reset-password", made.Token)
-	return made, nil
+	reset.URL = p.link("reset-password", reset.Token)
+	return reset, nil
 }
 
-// member does something with a member of the viewer's workspace while nobody
-// else changes the members.
-func (p *People) member(ctx context.Context, what string, id uuid.UUID, do func(context.Context, *ent.Client, actor, *ent.Membership) error) error {
+// member calls do with a member of the viewer's workspace while all members are
+// locked.
+func (p *People) member(ctx context.Context, op string, id uuid.UUID, do func(context.Context, *ent.Client, actor, *ent.Membership) error) error {
 	v, _ := viewer.From(ctx)
-	return p.in(ctx, what, func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	return p.inTransaction(ctx, op, func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
@@ -219,19 +219,18 @@ func (p *People) member(ctx context.Context, what string, id uuid.UUID, do func(
 			return err
 		}
 		if who.person != row.UserID {
-			if err := who.needs(viewer.RoleAdmin); err != nil {
+			if err := who.requireRole(viewer.RoleAdmin); err != nil {
 				return err
 			}
 		}
-		p.recheck(ctx, row.UserID)
+		p.invalidateSessions(ctx, row.UserID)
 		return do(ctx, client, who, row)
 	})
 }
 
-// recheck makes what is known of a person's sessions be read anew once the
-// transaction is committed.
-func (p *People) recheck(ctx context.Context, person uuid.UUID) {
+// invalidateSessions removes a person's sessions from the cache after the commit.
+func (p *People) invalidateSessions(ctx context.Context, person uuid.UUID) {
 	transaction.AfterCommit(ctx, func(context.Context) {
-		p.accounts.Recheck(func(v viewer.Viewer) bool { return v.Subject == person })
+		p.accounts.InvalidateSessions(func(v viewer.Viewer) bool { return v.Subject == person })
 	})
 }

@@ -18,7 +18,7 @@ func allRoles() []membership.Role {
 	return []membership.Role{membership.RoleViewer, membership.RoleEditor, membership.RoleAdmin, membership.RoleOwner}
 }
 
-// The table of docs/people.md.
+// mayChange implements the table of docs/people.md.
 func mayChange(by, from, to membership.Role) bool {
 	switch by {
 	case membership.RoleOwner:
@@ -32,7 +32,7 @@ func mayChange(by, from, to membership.Role) bool {
 
 func TestWhoMayChangeAndRemoveWhom(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	n := 0
 	for _, by := range allRoles() {
@@ -68,9 +68,9 @@ func TestWhoMayChangeAndRemoveWhom(t *testing.T) {
 	}
 }
 
-func TestOneselfOneCanOnlyLowerAndLeave(t *testing.T) {
+func TestMembersCanOnlyLowerTheirOwnRole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	for _, from := range allRoles() {
 		for _, to := range allRoles() {
@@ -103,16 +103,16 @@ func TestOneselfOneCanOnlyLowerAndLeave(t *testing.T) {
 	}
 }
 
-func TestAnOwnerIsAlwaysLeft(t *testing.T) {
+func TestAWorkspaceAlwaysHasAnOwner(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	for round := range 5 {
 		ada := h.owner(t, fmt.Sprint("ada", round))
-		owners := []seat{ada}
+		owners := []member{ada}
 		for i := range 3 {
 			owners = append(owners, h.member(t, ada, fmt.Sprintf("o%d-%d@example.com", round, i), membership.RoleOwner))
 		}
-		got := atOnce(12, func(i int) error { // each lowers the next, removes the one after, and leaves
+		got := concurrently(12, func(i int) error { // each lowers the next owner, removes the one after, and leaves
 			switch self := owners[i%4]; i / 4 {
 			case 0:
 				_, err := h.SetRole(self.ctx, owners[(i+1)%4].member, membership.RoleEditor)
@@ -137,12 +137,12 @@ func TestAnOwnerIsAlwaysLeft(t *testing.T) {
 
 func TestMembersOfAnotherWorkspaceAreNotFound(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada, eve := h.owner(t, "ada"), h.owner(t, "eve")
 	for name, try := range map[string]func() error{
 		"role":   func() error { _, err := h.SetRole(eve.ctx, ada.member, membership.RoleViewer); return err },
 		"remove": func() error { return h.Remove(eve.ctx, ada.member) },
-		"reset":  func() error { _, err := h.NewReset(eve.ctx, ada.member); return err },
+		"reset":  func() error { _, err := h.CreateReset(eve.ctx, ada.member); return err },
 		"nobody": func() error { return h.Remove(eve.ctx, uuid.New()) },
 	} {
 		if err := try(); code(err) != apierr.CodeNotFound {
@@ -156,10 +156,10 @@ func TestMembersOfAnotherWorkspaceAreNotFound(t *testing.T) {
 	}
 }
 
-// What another node knows of a session is at most authn.FreshFor old.
-func TestAnotherNodeSeesARemovalAndARoleInTime(t *testing.T) {
+// Cached sessions are at most authn.CacheMaxAge old.
+func TestAnotherNodeSeesARemovalAndARoleWithinASecond(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleEditor)
 	other := h.node(t)
@@ -169,14 +169,14 @@ func TestAnotherNodeSeesARemovalAndARoleInTime(t *testing.T) {
 	if _, err := h.SetRole(ada.ctx, bob.member, membership.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.add(authn.FreshFor)
+	h.clock.add(authn.CacheMaxAge)
 	if v, err := other.Authenticate(t.Context(), bob.access); err != nil || v.Role != viewer.RoleViewer {
 		t.Errorf("the role is %s, %v", v.Role, err)
 	}
 	if err := h.Remove(ada.ctx, bob.member); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.add(authn.FreshFor)
+	h.clock.add(authn.CacheMaxAge)
 	if _, err := other.SessionViewer(t.Context(), bob.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("removed: %v", err)
 	}
@@ -185,12 +185,12 @@ func TestAnotherNodeSeesARemovalAndARoleInTime(t *testing.T) {
 	}
 }
 
-func TestRolesTellWhichSessionsGoOn(t *testing.T) {
+func TestRolesReturnsValidSessions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	other := h.node(t)
-	seats := map[string]seat{}
+	seats := map[string]member{}
 	var sessions []uuid.UUID
 	for _, name := range []string{"removed", "lowered", "signed out", "stays"} {
 		seats[name] = h.member(t, ada, strings.ReplaceAll(name, " ", "-")+"@example.com", membership.RoleEditor)
@@ -211,22 +211,22 @@ func TestRolesTellWhichSessionsGoOn(t *testing.T) {
 	}
 }
 
-func TestALinkSetsAPasswordOnce(t *testing.T) {
+func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	admin := h.member(t, ada, "admin@example.com", membership.RoleAdmin)
 	bob := h.member(t, ada, "bob@example.com", membership.RoleEditor)
-	for name, try := range map[string]struct{ by, of seat }{"an owner": {admin, ada}, "another admin": {admin, h.member(t, ada, "a2@example.com", membership.RoleAdmin)}, "an admin by an editor": {bob, admin}} {
-		if _, err := h.NewReset(try.by.ctx, try.of.member); code(err) != apierr.Forbidden {
+	for name, try := range map[string]struct{ by, of member }{"an owner": {admin, ada}, "another admin": {admin, h.member(t, ada, "a2@example.com", membership.RoleAdmin)}, "an admin by an editor": {bob, admin}} {
+		if _, err := h.CreateReset(try.by.ctx, try.of.member); code(err) != apierr.Forbidden {
 			t.Errorf("a link for %s: %v", name, err)
 		}
 	}
-	first, err := h.NewReset(admin.ctx, bob.member)
+	first, err := h.CreateReset(admin.ctx, bob.member)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := h.NewReset(admin.ctx, bob.member)
+	made, err := h.CreateReset(admin.ctx, bob.member)
 	if err != nil || made.URL != "https://app.example.com/reset-password#token="+made.Token {
 		t.Fatal(made, err)
 	}
@@ -236,7 +236,7 @@ func TestALinkSetsAPasswordOnce(t *testing.T) {
 	if _, err := h.accounts.UseReset(t.Context(), made.Token, "bob@example.com"); code(err) != apierr.InvalidRequest {
 		t.Errorf("the address for a password: %v", err)
 	}
-	got := atOnce(4, func(int) error { _, err := h.accounts.UseReset(t.Context(), made.Token, password); return err })
+	got := concurrently(4, func(int) error { _, err := h.accounts.UseReset(t.Context(), made.Token, password); return err })
 	if got[""] != 1 || got[apierr.CodeNotFound] != 3 {
 		t.Errorf("four at once: %v", got)
 	}
@@ -244,7 +244,7 @@ func TestALinkSetsAPasswordOnce(t *testing.T) {
 		t.Errorf("the session of before: %v", err)
 	}
 	h.signIn(t, "bob@example.com")
-	late, err := h.NewReset(admin.ctx, bob.member)
+	late, err := h.CreateReset(admin.ctx, bob.member)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,13 +254,14 @@ func TestALinkSetsAPasswordOnce(t *testing.T) {
 	}
 }
 
-// The administrators of one workspace must not get into another one by a member of both.
-func TestALinkDoesNotLeadIntoAnotherWorkspace(t *testing.T) {
+// An administrator must not get into another workspace by resetting a member of
+// both.
+func TestAResetLinkGivesNoAccessToAnotherWorkspace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada, eve := h.owner(t, "ada"), h.owner(t, "eve")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleEditor)
-	before, err := h.NewReset(ada.ctx, bob.member)
+	before, err := h.CreateReset(ada.ctx, bob.member)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,11 +271,11 @@ func TestALinkDoesNotLeadIntoAnotherWorkspace(t *testing.T) {
 	if _, err := h.accounts.UseReset(t.Context(), before.Token, password); code(err) != apierr.CodeNotFound {
 		t.Errorf("a link of before: %v", err)
 	}
-	if _, err := h.NewReset(ada.ctx, bob.member); code(err) != apierr.Conflict {
+	if _, err := h.CreateReset(ada.ctx, bob.member); code(err) != apierr.Conflict {
 		t.Errorf("a new link: %v", err)
 	}
 	operator := viewer.With(t.Context(), viewer.System(ada.viewer.Workspace))
-	made, err := h.NewReset(operator, bob.member)
+	made, err := h.CreateReset(operator, bob.member)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestALinkDoesNotLeadIntoAnotherWorkspace(t *testing.T) {
 
 func TestAWorkspaceIsRenamedAndDeletedByItsName(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, people.SignUpOpen)
+	h := newFixture(t, people.SignUpOpen)
 	ada := h.owner(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleEditor)
 	if _, err := h.RenameWorkspace(bob.ctx, "Bob's"); code(err) != apierr.Forbidden {
@@ -297,7 +298,7 @@ func TestAWorkspaceIsRenamedAndDeletedByItsName(t *testing.T) {
 	if row, err := h.RenameWorkspace(ada.ctx, " Ada's place "); err != nil || row.Name != "Ada's place" {
 		t.Errorf("%v, %v", row, err)
 	}
-	further, err := h.Create(bob.ctx, "Bob's")
+	further, err := h.CreateWorkspace(bob.ctx, "Bob's")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +314,7 @@ func TestAWorkspaceIsRenamedAndDeletedByItsName(t *testing.T) {
 	if err := h.DeleteWorkspace(ada.ctx, "Ada's place"); err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]seat{"ada": ada, "bob": bob} {
+	for name, s := range map[string]member{"ada": ada, "bob": bob} {
 		if _, err := h.accounts.SessionViewer(t.Context(), s.viewer.Session); code(err) != apierr.Unauthorized {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -325,8 +326,8 @@ func TestAWorkspaceIsRenamedAndDeletedByItsName(t *testing.T) {
 	if left, err := h.db.Ent.Workspace.Query().OnlyID(system(t.Context())); err != nil || left != further.ID {
 		t.Errorf("%v, %v", left, err)
 	}
-	closed := newHouse(t, "")
-	if _, err := closed.Create(closed.owner(t, "ada").ctx, "Further"); code(err) != apierr.Forbidden {
+	closed := newFixture(t, "")
+	if _, err := closed.CreateWorkspace(closed.owner(t, "ada").ctx, "Further"); code(err) != apierr.Forbidden {
 		t.Errorf("a further workspace where nobody may sign up: %v", err)
 	}
 }

@@ -20,57 +20,60 @@ import (
 
 // Who may sign up without an invitation.
 const (
-	SignUpFirst = "first" // the first owner, while there is nobody
-	SignUpOpen  = "open"  // everybody, each into a workspace of their own
-	SignUpOff   = "off"   // nobody; people are made on the command line
+	// Who may sign up without an invitation.
+	SignUpFirst = "first" // the first owner, while there are no people
+	SignUpOpen  = "open"  // everybody, each into an own workspace
+	SignUpOff   = "off"   // nobody; the command line creates people
 )
 
-// DefaultInvitation is how long an invitation is open.
-const DefaultInvitation = 7 * 24 * time.Hour
+// DefaultInvitationLifetime is how long an invitation is open.
+const DefaultInvitationLifetime = 7 * 24 * time.Hour
 
-// Uploads deletes the contents of uploaded files (sourcefile.Files).
+// Uploads deletes the contents of uploaded files. sourcefile.Files implements it.
 type Uploads interface {
 	// WorkspaceBlobKeys returns the keys of all contents in a workspace.
 	WorkspaceBlobKeys(ctx context.Context, workspace uuid.UUID) ([]string, error)
 	DeleteBlobs(ctx context.Context, keys []string) error
 }
 
-// SignInLog records sign-ins that failed (audit.SignIns).
+// SignInLog records failed sign-ins. audit.SignIns implements it.
 type SignInLog interface {
 	Failed(ctx context.Context, email, reason string)
 }
 
-// Options of People. Attempts and Uploads are needed.
+// Options configure People. Attempts and Uploads are required.
 type Options struct {
-	// SignUp is one of the constants; SignUpFirst when empty.
+	// SignUp is one of the constants. Default: SignUpFirst.
 	SignUp string
-	// Invitation is how long one is open; DefaultInvitation when zero.
-	Invitation time.Duration
-	// Dashboard is the address of the front end, without a slash at its end: links begin with it.
+	// InvitationLifetime is how long an invitation is open. Default:
+	// DefaultInvitationLifetime.
+	InvitationLifetime time.Duration
+	// Dashboard is the address of the dashboard, without a slash at the end. Links
+	// begin with it.
 	Dashboard string
 	// Attempts counts wrong passwords.
 	Attempts authn.Attempts
 	Uploads  Uploads
-	SignIns  SignInLog        // nil records nothing
-	Log      *slog.Logger     // nil: silent
-	Now      func() time.Time // nil: the system's clock
+	SignIns  SignInLog        // default: discard
+	Log      *slog.Logger     // default: discard
+	Now      func() time.Time // default: time.Now
 }
 
 // People are the members of the workspaces of a database.
 type People struct {
 	ent      *ent.Client
 	accounts *authn.Accounts
-	guesses  authn.Guesses
+	limiter  authn.SignInLimiter
 	o        Options
 }
 
-// New makes the people of a database over its accounts.
+// New returns the people of a database.
 func New(client *ent.Client, accounts *authn.Accounts, o Options) *People {
 	if o.SignUp == "" {
 		o.SignUp = SignUpFirst
 	}
-	if o.Invitation <= 0 {
-		o.Invitation = DefaultInvitation
+	if o.InvitationLifetime <= 0 {
+		o.InvitationLifetime = DefaultInvitationLifetime
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -78,23 +81,24 @@ func New(client *ent.Client, accounts *authn.Accounts, o Options) *People {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &People{ent: client, accounts: accounts, guesses: authn.Guesses{Attempts: o.Attempts}, o: o}
+	return &People{ent: client, accounts: accounts, limiter: authn.SignInLimiter{Attempts: o.Attempts}, o: o}
 }
 
-// stamp is the time as exact as the database keeps it.
-func (p *People) stamp() time.Time { return p.o.Now().Truncate(time.Microsecond) }
+// timestamp returns the time with the precision of the database.
+func (p *People) timestamp() time.Time { return p.o.Now().Truncate(time.Microsecond) }
 
 func asSystem(ctx context.Context) context.Context {
 	return viewer.With(ctx, viewer.System(uuid.Nil))
 }
 
-// in does something in ctx's transaction or one of its own, as Magpie itself:
-// what the caller may do has to be checked, since the policies let everything pass.
-func (p *People) in(ctx context.Context, what string, do func(ctx context.Context, client *ent.Client) error) error {
-	return apierr.Wrap(what, transaction.In(asSystem(ctx), p.ent, do))
+// inTransaction calls do as Magpie itself, in the transaction of ctx or in a new
+// one. The policies allow everything in it: the caller must check what the viewer
+// may do.
+func (p *People) inTransaction(ctx context.Context, op string, do func(ctx context.Context, client *ent.Client) error) error {
+	return apierr.Wrap(op, transaction.In(asSystem(ctx), p.ent, do))
 }
 
-// actor is who acts on a workspace: a member, or the operator.
+// actor is the member who acts on a workspace, or the operator.
 type actor struct {
 	workspace uuid.UUID
 	person    uuid.UUID // uuid.Nil for the operator
@@ -102,15 +106,14 @@ type actor struct {
 	role      viewer.Role
 }
 
-// seat holds the members of the viewer's workspace still until the end of the
-// transaction and says who acts. The role is read anew, since the one in the
-// viewer may have been taken away a moment ago: of two owners who unmake each
-// other only one succeeds.
-func seat(ctx context.Context, client *ent.Client, v viewer.Viewer) (actor, error) {
+// lockMembers locks the members of the viewer's workspace until the end of the
+// transaction and returns the actor. It reads the role again, since it may have
+// changed: of two owners who remove each other, one succeeds.
+func lockMembers(ctx context.Context, client *ent.Client, v viewer.Viewer) (actor, error) {
 	if v.Workspace == uuid.Nil || v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem {
 		return actor{}, apierr.New(apierr.Unauthorized, "Session required")
 	}
-	// Weaker than FOR UPDATE, which would wait for everybody who writes anything into the workspace.
+	// FOR UPDATE would block all writes to the workspace.
 	_, err := client.Workspace.Query().Where(workspace.ID(v.Workspace)).ForUpdate(entsql.WithLockClause("FOR NO KEY UPDATE")).Only(ctx)
 	if ent.IsNotFound(err) {
 		return actor{}, apierr.NotFound("Workspace")
@@ -131,29 +134,29 @@ func seat(ctx context.Context, client *ent.Client, v viewer.Viewer) (actor, erro
 	return actor{workspace: v.Workspace, person: v.Subject, session: v.Session, role: roleOf(row.Role)}, nil
 }
 
-// needs refuses an actor whose role is too low.
-func (a actor) needs(role viewer.Role) error {
+// requireRole returns an error if the actor's role is too low.
+func (a actor) requireRole(role viewer.Role) error {
 	if !a.role.AtLeast(role) {
 		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role "+string(role))
 	}
 	return nil
 }
 
-// mayTouch refuses an actor who may not change or remove a member of a role, or
-// make a link for one: owners may all, admins only those below them.
-func (a actor) mayTouch(role viewer.Role) error {
+// checkCanManage returns an error if the actor may not change, remove or reset a
+// member with the role: owners may manage all, admins only lower roles.
+func (a actor) checkCanManage(role viewer.Role) error {
 	if a.role == viewer.RoleOwner || a.role == viewer.RoleAdmin && !role.AtLeast(viewer.RoleAdmin) {
 		return nil
 	}
 	if role == viewer.RoleOwner || a.role != viewer.RoleAdmin {
-		return a.needs(viewer.RoleOwner)
+		return a.requireRole(viewer.RoleOwner)
 	}
 	return apierr.New(apierr.Forbidden, "Your role does not allow this; admins change the roles below their own")
 }
 
-// mayGive refuses an actor who would give somebody more than they have.
-func (a actor) mayGive(role viewer.Role) error {
-	if err := a.needs(viewer.RoleAdmin); err != nil {
+// checkCanGrant returns an error if the role is above the actor's.
+func (a actor) checkCanGrant(role viewer.Role) error {
+	if err := a.requireRole(viewer.RoleAdmin); err != nil {
 		return err
 	}
 	if !a.role.AtLeast(role) {
@@ -164,8 +167,8 @@ func (a actor) mayGive(role viewer.Role) error {
 
 func roleOf[T ~string](role T) viewer.Role { return viewer.Role(strings.ToLower(string(role))) }
 
-// own is the viewer, who must be a person.
-func own(ctx context.Context) (viewer.Viewer, error) {
+// requirePerson returns the viewer if it is a signed-in person.
+func requirePerson(ctx context.Context) (viewer.Viewer, error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {
 		return viewer.Viewer{}, apierr.New(apierr.Unauthorized, "Session required")
@@ -173,8 +176,8 @@ func own(ctx context.Context) (viewer.Viewer, error) {
 	return v, nil
 }
 
-// link is a page of the dashboard that a token opens. The token stands behind
-// the #, which browsers keep for themselves: no log of a server has it.
+// link returns the address of a dashboard page with a token. The token is in the
+// fragment, which browsers do not send to servers.
 func (p *People) link(page, token string) string {
 	return p.o.Dashboard + "/" + page + "#token=" + token
 }

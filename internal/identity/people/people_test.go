@@ -16,9 +16,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestOfManyStrangersOneBecomesTheFirstOwner(t *testing.T) {
+func TestOneOfManySignUpsBecomesTheFirstOwner(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, people.SignUpFirst)
+	h := newFixture(t, people.SignUpFirst)
 	signUp := func(i int) error {
 		_, err := h.SignUp(t.Context(), people.SignUp{Workspace: "Acme", Email: fmt.Sprintf("p%d@example.com", i), Name: "P", Password: password})
 		return err
@@ -26,7 +26,7 @@ func TestOfManyStrangersOneBecomesTheFirstOwner(t *testing.T) {
 	if open, err := h.SignUpAllowed(t.Context()); err != nil || !open {
 		t.Fatalf("before anybody is there: %v, %v", open, err)
 	}
-	if got := atOnce(8, signUp); got[""] != 1 || got[apierr.Forbidden] != 7 {
+	if got := concurrently(8, signUp); got[""] != 1 || got[apierr.Forbidden] != 7 {
 		t.Errorf("eight at once: %v", got)
 	}
 	for what, count := range map[string]func() (int, error){
@@ -40,15 +40,15 @@ func TestOfManyStrangersOneBecomesTheFirstOwner(t *testing.T) {
 	if open, err := h.SignUpAllowed(t.Context()); err != nil || open {
 		t.Errorf("afterwards: %v, %v", open, err)
 	}
-	off := newHouse(t, people.SignUpOff)
+	off := newFixture(t, people.SignUpOff)
 	if _, err := off.SignUp(t.Context(), people.SignUp{Workspace: "A", Email: "a@example.com", Name: "A", Password: password}); code(err) != apierr.Forbidden {
 		t.Errorf("where it is off: %v", err)
 	}
 }
 
-func TestOpenSignUpChecksWhatItIsGiven(t *testing.T) {
+func TestOpenSignUpChecksItsInput(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, people.SignUpOpen)
+	h := newFixture(t, people.SignUpOpen)
 	ok := people.SignUp{Workspace: "Acme", Email: "ada@example.com", Name: "Ada", Password: password}
 	tokens, err := h.SignUp(t.Context(), ok)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestOpenSignUpChecksWhatItIsGiven(t *testing.T) {
 
 func TestAnInvitationWorksOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	made, err := h.Invite(ada.ctx, " Grace@EXAMPLE.com", membership.RoleEditor)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestAnInvitationWorksOnce(t *testing.T) {
 	if _, err := h.Invite(ada.ctx, "grace@example.com", membership.RoleViewer); code(err) != apierr.Conflict {
 		t.Errorf("twice: %v", err)
 	}
-	offer, err := h.OfferOf(t.Context(), made.Token)
+	offer, err := h.Offer(t.Context(), made.Token)
 	if err != nil || offer.Workspace != "ada" || offer.HasAccount || offer.Role != "EDITOR" {
 		t.Errorf("%+v, %v", offer, err)
 	}
@@ -112,7 +112,7 @@ func TestAnInvitationWorksOnce(t *testing.T) {
 		}
 	}
 	var tokens authn.Tokens
-	got := atOnce(6, func(int) error {
+	got := concurrently(6, func(int) error {
 		won, err := h.Accept(t.Context(), people.Acceptance{Token: made.Token, Name: "Grace", Password: password})
 		if err == nil {
 			tokens = won
@@ -140,9 +140,9 @@ func TestAnInvitationWorksOnce(t *testing.T) {
 	}
 }
 
-func TestInvitationsEndAndAreSentAgain(t *testing.T) {
+func TestInvitationsExpireAndAreSentAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada, eve := h.owner(t, "ada"), h.owner(t, "eve")
 	made, err := h.Invite(ada.ctx, "grace@example.com", membership.RoleEditor)
 	if err != nil {
@@ -152,7 +152,7 @@ func TestInvitationsEndAndAreSentAgain(t *testing.T) {
 	if err != nil || again.Token == made.Token {
 		t.Fatal(err)
 	}
-	if _, err := h.OfferOf(t.Context(), made.Token); code(err) != apierr.CodeNotFound {
+	if _, err := h.Offer(t.Context(), made.Token); code(err) != apierr.CodeNotFound {
 		t.Errorf("the earlier link: %v", err)
 	}
 	for name, try := range map[string]func() error{
@@ -163,7 +163,7 @@ func TestInvitationsEndAndAreSentAgain(t *testing.T) {
 			t.Errorf("%s from another workspace: %v", name, err)
 		}
 	}
-	h.clock.add(people.DefaultInvitation)
+	h.clock.add(people.DefaultInvitationLifetime)
 	if _, err := h.Accept(t.Context(), people.Acceptance{Token: again.Token, Name: "Grace", Password: password}); code(err) != apierr.Conflict {
 		t.Errorf("after its time: %v", err)
 	}
@@ -178,7 +178,7 @@ func TestInvitationsEndAndAreSentAgain(t *testing.T) {
 		t.Errorf("after it was revoked: %v", err)
 	}
 	for _, token := range []string{"", "x", strings.Repeat("x", 100_000)} {
-		if _, err := h.OfferOf(t.Context(), token); code(err) != apierr.CodeNotFound {
+		if _, err := h.Offer(t.Context(), token); code(err) != apierr.CodeNotFound {
 			t.Errorf("%.10q: %v", token, err)
 		}
 	}
@@ -186,9 +186,9 @@ func TestInvitationsEndAndAreSentAgain(t *testing.T) {
 
 func TestNobodyInvitesAboveTheirRole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
-	inviters := map[viewer.Role]seat{viewer.RoleOwner: ada}
+	inviters := map[viewer.Role]member{viewer.RoleOwner: ada}
 	for _, role := range []membership.Role{membership.RoleAdmin, membership.RoleEditor, membership.RoleViewer} {
 		s := h.member(t, ada, strings.ToLower(string(role))+"@example.com", role)
 		inviters[s.viewer.Role] = s
@@ -216,13 +216,13 @@ func TestNobodyInvitesAboveTheirRole(t *testing.T) {
 
 func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada, eve := h.owner(t, "ada"), h.owner(t, "eve")
 	first, err := h.Invite(ada.ctx, "eve@example.com", membership.RoleEditor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if offer, err := h.OfferOf(t.Context(), first.Token); err != nil || !offer.HasAccount {
+	if offer, err := h.Offer(t.Context(), first.Token); err != nil || !offer.HasAccount {
 		t.Errorf("%+v, %v", offer, err)
 	}
 	if _, err := h.Accept(t.Context(), people.Acceptance{Token: first.Token, Name: "Mallory", Password: "another horse battery"}); code(err) != apierr.InvalidCredentials {
@@ -242,11 +242,11 @@ func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 	if _, err := h.accounts.SessionViewer(t.Context(), eve.viewer.Session); code(err) != apierr.Unauthorized {
 		t.Errorf("the session of before: %v", err)
 	}
-	mine, err := h.Mine(there.ctx)
+	mine, err := h.MyMemberships(there.ctx)
 	if err != nil || len(mine) != 2 || mine[0].Edges.Workspace.Name != "ada" || mine[1].Edges.Workspace.Name != "eve" {
 		t.Errorf("%v, %v", mine, err)
 	}
-	back, err := h.Switch(there.ctx, eve.viewer.Workspace)
+	back, err := h.SwitchWorkspace(there.ctx, eve.viewer.Workspace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,11 +258,11 @@ func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 		t.Errorf("the session that was switched from: %v", err)
 	}
 	for name, id := range map[string]uuid.UUID{"nowhere": uuid.New(), "where she is no member": h.owner(t, "bob").viewer.Workspace} {
-		if _, err := h.Switch(home.ctx, id); code(err) != apierr.CodeNotFound {
+		if _, err := h.SwitchWorkspace(home.ctx, id); code(err) != apierr.CodeNotFound {
 			t.Errorf("switch %s: %v", name, err)
 		}
 	}
-	// The password alone does, too, and the last workspace is the one to sign in to.
+	// The password alone is sufficient, and the sign-in opens the last workspace.
 	second, err := h.Invite(h.owner(t, "carl").ctx, "eve@example.com", membership.RoleViewer)
 	if err != nil {
 		t.Fatal(err)
@@ -275,9 +275,9 @@ func TestAPersonJoinsAFurtherWorkspace(t *testing.T) {
 	}
 }
 
-func TestASignInProviderIsBelieved(t *testing.T) {
+func TestASignInProviderVerifiesTheAddress(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	ada := h.owner(t, "ada")
 	if _, err := h.SignInVerified(t.Context(), "grace@example.com", "Grace"); code(err) != apierr.Forbidden || apierr.From(err).Message != people.NotInvited {
 		t.Errorf("a stranger: %v", err)
@@ -299,7 +299,8 @@ func TestASignInProviderIsBelieved(t *testing.T) {
 	if err != nil || !row.EmailVerified || row.Name != "Grace" || row.PasswordHash != "" {
 		t.Errorf("%+v, %v", row, err)
 	}
-	// Whoever set a password before the address was proved may not be its owner.
+	// The password may have been set by somebody other than the owner of the
+	// address.
 	if tokens, err = h.SignInVerified(t.Context(), "ada@example.com", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -312,9 +313,9 @@ func TestASignInProviderIsBelieved(t *testing.T) {
 	}
 }
 
-func TestGuessersAreLockedOutAndNobodyElse(t *testing.T) {
+func TestOnlyGuessersAreLockedOut(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	h.owner(t, "ada")
 	for _, email := range []string{"ada@example.com", "nobody@example.com", "no address"} {
 		try := func(secret string) error { _, err := h.SignIn(t.Context(), email, secret); return err }

@@ -9,13 +9,13 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
 
-// SignUp is somebody who makes a workspace of their own.
+// SignUp describes a person who creates a workspace.
 type SignUp struct{ Workspace, Email, Name, Password string }
 
-// firstOwner is the lock under which the first owner is made.
-const firstOwner = "select pg_advisory_xact_lock(hashtext('magpie first owner'))"
+// firstOwnerLock is the lock for the creation of the first owner.
+const firstOwnerLock = "select pg_advisory_xact_lock(hashtext('magpie first owner'))"
 
-// SignUpAllowed says whether a stranger may sign up just now.
+// SignUpAllowed reports whether anybody may sign up now.
 func (p *People) SignUpAllowed(ctx context.Context) (bool, error) {
 	switch p.o.SignUp {
 	case SignUpOpen:
@@ -23,13 +23,13 @@ func (p *People) SignUpAllowed(ctx context.Context) (bool, error) {
 	case SignUpOff:
 		return false, nil
 	}
-	somebody, err := transaction.Client(ctx, p.ent).User.Query().Exist(asSystem(ctx))
-	return !somebody, apierr.Wrap("look for people", err)
+	exists, err := transaction.Client(ctx, p.ent).User.Query().Exist(asSystem(ctx))
+	return !exists, apierr.Wrap("look for people", err)
 }
 
-// SignUp makes a workspace with its owner and signs them in; forbidden where
-// sign-up is closed. Of any number of strangers at once only one becomes the
-// first owner. It must not be called in a transaction: it hashes.
+// SignUp creates a workspace with its owner and signs them in. The error is
+// forbidden if sign-up is closed. Of concurrent calls, one creates the first owner.
+// SignUp must not be called in a transaction: it hashes.
 func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 	closed := apierr.New(apierr.Forbidden, "Sign-up is closed; ask for an invitation")
 	allowed, err := p.SignUpAllowed(ctx)
@@ -39,7 +39,7 @@ func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 	if !allowed {
 		return authn.Tokens{}, closed
 	}
-	if err := p.guesses.SignUp(ctx); err != nil {
+	if err := p.limiter.SignUp(ctx); err != nil {
 		return authn.Tokens{}, err
 	}
 	if in.Workspace, err = authn.CleanName("workspace", in.Workspace, false); err != nil {
@@ -48,14 +48,14 @@ func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 	if in.Name, err = authn.CleanName("name", in.Name, false); err != nil {
 		return authn.Tokens{}, err
 	}
-	phc, err := p.accounts.HashNew(ctx, in.Email, in.Password)
+	phc, err := p.accounts.HashPassword(ctx, in.Email, in.Password)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	var tokens authn.Tokens
-	err = p.in(ctx, "sign up", func(ctx context.Context, client *ent.Client) error {
+	err = p.inTransaction(ctx, "sign up", func(ctx context.Context, client *ent.Client) error {
 		if p.o.SignUp == SignUpFirst {
-			if _, err := client.ExecContext(ctx, firstOwner); err != nil {
+			if _, err := client.ExecContext(ctx, firstOwnerLock); err != nil {
 				return err
 			}
 			if allowed, err := p.SignUpAllowed(ctx); err != nil || !allowed {
@@ -65,15 +65,15 @@ func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 				return err
 			}
 		}
-		person, err := p.accounts.CreatePerson(ctx, authn.NewPerson{Email: in.Email, Name: in.Name, PasswordHash: phc})
+		person, err := p.accounts.CreatePerson(ctx, authn.PersonDraft{Email: in.Email, Name: in.Name, PasswordHash: phc})
 		if err != nil {
 			return err
 		}
-		made, err := p.accounts.CreateWorkspace(ctx, in.Workspace, person.ID)
+		workspace, err := p.accounts.CreateWorkspace(ctx, in.Workspace, person.ID)
 		if err != nil {
 			return err
 		}
-		tokens, err = p.accounts.OpenSession(ctx, person.ID, made.ID)
+		tokens, err = p.accounts.OpenSession(ctx, person.ID, workspace.ID)
 		return err
 	})
 	return tokens, err
@@ -83,7 +83,7 @@ func (p *People) SignUp(ctx context.Context, in SignUp) (authn.Tokens, error) {
 // authn.Accounts.SignIn does. It limits attempts and records wrong credentials.
 func (p *People) SignIn(ctx context.Context, email, password string) (authn.Tokens, error) {
 	var tokens authn.Tokens
-	err := p.unguessed(ctx, email, func() (err error) {
+	err := p.withAttempt(ctx, email, func() (err error) {
 		tokens, err = p.accounts.SignIn(ctx, email, password)
 		return err
 	})
@@ -93,23 +93,24 @@ func (p *People) SignIn(ctx context.Context, email, password string) (authn.Toke
 	return tokens, err
 }
 
-// ChangePassword is authn's, for those who do not guess.
+// ChangePassword changes the viewer's password, as authn.Accounts.ChangePassword
+// does. It limits attempts.
 func (p *People) ChangePassword(ctx context.Context, current, next string) error {
-	v, err := own(ctx)
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return err
 	}
-	return p.unguessed(ctx, v.Email, func() error { return p.accounts.ChangePassword(ctx, current, next) })
+	return p.withAttempt(ctx, v.Email, func() error { return p.accounts.ChangePassword(ctx, current, next) })
 }
 
-// unguessed lets a client try a password while it may.
-func (p *People) unguessed(ctx context.Context, email string, try func() error) error {
-	ended, err := p.guesses.Try(ctx, email)
+// withAttempt calls try, which checks a password, as an attempt of the client.
+func (p *People) withAttempt(ctx context.Context, email string, try func() error) error {
+	done, err := p.limiter.Begin(ctx, email)
 	if err != nil {
 		return err
 	}
 	err = try()
 	wrong := err != nil && apierr.From(err).Code == apierr.InvalidCredentials
-	ended(err == nil, err != nil && !wrong)
+	done(err == nil, err != nil && !wrong)
 	return err
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// MaxWorkspaces is how many workspaces a person may be a member of when they
-// make a further one.
+// MaxWorkspaces is the number of memberships up to which a person may create a
+// workspace.
 const MaxWorkspaces = 50
 
-// Mine are the memberships of the viewer, each with its workspace, by the
-// workspaces' names.
-func (p *People) Mine(ctx context.Context) ([]*ent.Membership, error) {
-	v, err := own(ctx)
+// MyMemberships returns the viewer's memberships with their workspaces, in the
+// order of the workspaces' names.
+func (p *People) MyMemberships(ctx context.Context) ([]*ent.Membership, error) {
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,15 +43,15 @@ func (p *People) Mine(ctx context.Context) ([]*ent.Membership, error) {
 	return rows, nil
 }
 
-// Switch opens a session in another workspace of the viewer and ends the present
-// one; not_found for a workspace that they are no member of.
-func (p *People) Switch(ctx context.Context, id uuid.UUID) (authn.Tokens, error) {
-	v, err := own(ctx)
+// SwitchWorkspace opens a session in another workspace of the viewer and ends the
+// current one. The error is not_found if they are not a member.
+func (p *People) SwitchWorkspace(ctx context.Context, id uuid.UUID) (authn.Tokens, error) {
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	var tokens authn.Tokens
-	err = p.in(ctx, "switch the workspace", func(ctx context.Context, client *ent.Client) error {
+	err = p.inTransaction(ctx, "switch the workspace", func(ctx context.Context, client *ent.Client) error {
 		member, err := client.Membership.Query().Where(membership.WorkspaceID(id), membership.UserID(v.Subject)).Exist(ctx)
 		if err != nil {
 			return err
@@ -62,24 +62,24 @@ func (p *People) Switch(ctx context.Context, id uuid.UUID) (authn.Tokens, error)
 		if tokens, err = p.accounts.OpenSession(ctx, v.Subject, id); err != nil {
 			return err
 		}
-		return p.accounts.EndOne(ctx, v.Session)
+		return p.accounts.EndSessionUnchecked(ctx, v.Session)
 	})
 	return tokens, err
 }
 
-// Create makes a further workspace with the viewer as its owner; forbidden
+// CreateWorkspace creates a workspace that the viewer owns. The error is forbidden
 // unless everybody may sign up.
-func (p *People) Create(ctx context.Context, name string) (*ent.Workspace, error) {
-	v, err := own(ctx)
+func (p *People) CreateWorkspace(ctx context.Context, name string) (*ent.Workspace, error) {
+	v, err := requirePerson(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if p.o.SignUp != SignUpOpen {
 		return nil, apierr.New(apierr.Forbidden, "Only the operator makes workspaces here")
 	}
-	var made *ent.Workspace
-	err = p.in(ctx, "make the workspace", func(ctx context.Context, client *ent.Client) error {
-		// The person's row keeps two at once from passing the bound together.
+	var created *ent.Workspace
+	err = p.inTransaction(ctx, "make the workspace", func(ctx context.Context, client *ent.Client) error {
+		// The lock makes concurrent calls respect the limit.
 		if _, err := client.User.Query().Where(user.ID(v.Subject)).ForUpdate().Only(ctx); err != nil {
 			return err
 		}
@@ -90,16 +90,16 @@ func (p *People) Create(ctx context.Context, name string) (*ent.Workspace, error
 		if n >= MaxWorkspaces {
 			return apierr.New(apierr.Conflict, fmt.Sprintf("You are a member of %d workspaces already", n))
 		}
-		made, err = p.accounts.CreateWorkspace(ctx, name, v.Subject)
+		created, err = p.accounts.CreateWorkspace(ctx, name, v.Subject)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return made, nil
+	return created, nil
 }
 
-// RenameWorkspace gives the viewer's workspace another name.
+// RenameWorkspace renames the viewer's workspace.
 func (p *People) RenameWorkspace(ctx context.Context, name string) (*ent.Workspace, error) {
 	name, err := authn.CleanName("name", name, false)
 	if err != nil {
@@ -107,12 +107,12 @@ func (p *People) RenameWorkspace(ctx context.Context, name string) (*ent.Workspa
 	}
 	v, _ := viewer.From(ctx)
 	var renamed *ent.Workspace
-	err = p.in(ctx, "rename the workspace", func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	err = p.inTransaction(ctx, "rename the workspace", func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
-		if err := who.needs(viewer.RoleAdmin); err != nil {
+		if err := who.requireRole(viewer.RoleAdmin); err != nil {
 			return err
 		}
 		renamed, err = client.Workspace.UpdateOneID(who.workspace).SetName(name).Save(ctx)
@@ -129,12 +129,12 @@ func (p *People) RenameWorkspace(ctx context.Context, name string) (*ent.Workspa
 // deleted, too. The contents of uploaded files are deleted after the commit.
 func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 	v, _ := viewer.From(ctx)
-	return p.in(ctx, "delete the workspace", func(ctx context.Context, client *ent.Client) error {
-		who, err := seat(ctx, client, v)
+	return p.inTransaction(ctx, "delete the workspace", func(ctx context.Context, client *ent.Client) error {
+		who, err := lockMembers(ctx, client, v)
 		if err != nil {
 			return err
 		}
-		if err := who.needs(viewer.RoleOwner); err != nil {
+		if err := who.requireRole(viewer.RoleOwner); err != nil {
 			return err
 		}
 		row, err := client.Workspace.Get(ctx, who.workspace)
@@ -162,7 +162,7 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 			}
 		}
 		transaction.AfterCommit(ctx, func(ctx context.Context) {
-			p.accounts.Recheck(func(v viewer.Viewer) bool { return v.Workspace == who.workspace })
+			p.accounts.InvalidateSessions(func(v viewer.Viewer) bool { return v.Workspace == who.workspace })
 			if err := p.o.Uploads.DeleteBlobs(ctx, blobs); err != nil {
 				p.o.Log.ErrorContext(ctx, "uploaded files of a workspace not deleted", slog.Any("workspace", who.workspace), slog.Any("error", err))
 			}
@@ -171,8 +171,8 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 	})
 }
 
-// Workspaces are all there are, each with its memberships, the oldest first: for
-// the operator.
+// Workspaces returns all workspaces with their memberships, the oldest first. It is
+// for the operator.
 func (p *People) Workspaces(ctx context.Context) ([]*ent.Workspace, error) {
 	rows, err := p.ent.Workspace.Query().WithMemberships().Order(workspace.ByCreatedAt(), workspace.ByID()).All(asSystem(ctx))
 	return rows, apierr.Wrap("list the workspaces", err)

@@ -1,13 +1,13 @@
-// Package principal keeps who belongs to which group at the sources of
-// connectors, tells which principals a person has, and says why somebody finds a
-// document or does not.
+// Package principal stores the groups at the sources of connectors and their
+// members. It returns the principals of a person and explains who can read a
+// document.
 //
-// A principal is a text. "user:" and an address in lower case is a person
-// wherever they are named; "group:", the id of a connector and the source's id of
-// the group is a group, so that groups of two connectors are never the same.
-// What a source says is kept as it says it, "group:" and its own id, with the
-// connector beside it; Qualify makes the one of the other.
+// A principal is a text. "user:" and an email address in lower case is a person at
+// any source. "group:", the id of a connector and the source's id of the group is a
+// group, so groups of two connectors are always different. Sources report groups as
+// "group:" and their own id, and they are stored this way next to the connector.
+// Qualify adds the connector.
 //
-// Allowed imports: pgx, internal/apierr, internal/store/ttlcache, ent/gid,
-// internal/viewer.
+// Allowed imports: pgx, internal/apierr, internal/safetext, internal/store/ttlcache,
+// ent/gid, internal/viewer.
 package principal

@@ -9,16 +9,16 @@ import (
 const (
 	userPrefix  = "user:"
 	groupPrefix = "group:"
-	// maxName bounds a principal as a source says it, in bytes.
+	// maxName is the maximum length of a source's principal in bytes.
 	maxName = 1100
 )
 
-// User is the principal of an address.
-func User(mail string) string { return userPrefix + strings.ToLower(mail) }
+// User returns the principal of an email address.
+func User(email string) string { return userPrefix + strings.ToLower(email) }
 
-// Qualify makes the principals that a connector's source names those that
-// documents and searches have. What is neither a person nor a group, and what is
-// too long to be told apart, names nobody and is left out.
+// Qualify converts the principals of a connector's source to those of documents and
+// searches. It leaves out text that is neither a person nor a group, and names that
+// are too long.
 func Qualify(connector uuid.UUID, principals []string) []string {
 	out := make([]string, 0, len(principals))
 	for _, p := range principals {
@@ -32,12 +32,12 @@ func Qualify(connector uuid.UUID, principals []string) []string {
 	return out
 }
 
+// group returns a group with a source id and members.
 func group(connector uuid.UUID, own string) string {
 	return groupPrefix + connector.String() + ":" + own[len(groupPrefix):]
 }
 
-// clean is a principal of a source in the one way that it is written; "" for
-// what is none.
+// clean returns a source's principal in canonical form, or "" if it is invalid.
 func clean(p string) string {
 	p = strings.TrimSpace(p)
 	var kind, name string
@@ -47,7 +47,7 @@ func clean(p string) string {
 	case strings.HasPrefix(p, groupPrefix):
 		kind, name = groupPrefix, p[len(groupPrefix):]
 	}
-	// The character between the principals of a list stands in none of them.
+	// U+001F separates the principals of a list.
 	if name == "" || len(kind)+len(name) > maxName || strings.ContainsAny(name, "\x00\x1f") || strings.ToValidUTF8(name, "") != name {
 		return ""
 	}

@@ -27,8 +27,8 @@ type fixture struct {
 	index *index.Store
 }
 
-// place is a workspace with a connector that keeps to permissions.
-type place struct {
+// workspace is a workspace with a connector that enforces permissions.
+type workspace struct {
 	ctx                              context.Context
 	scope                            viewer.Scope
 	workspace, collection, connector uuid.UUID
@@ -41,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	f.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 8)
 	f.must(err)
 	t.Cleanup(f.db.Close)
-	f.store = principal.New(f.db.Pool, principal.Options{For: time.Nanosecond})
+	f.store = principal.New(f.db.Pool, principal.Options{CacheFor: time.Nanosecond})
 	t.Cleanup(f.store.Close)
 	f.index = index.New(f.db.Pool, analysis.New())
 	return f
@@ -56,11 +56,11 @@ func (f *fixture) must(err error) {
 
 func strict() map[string]any { return map[string]any{"include_permissions": true} }
 
-func (f *fixture) place() place {
+func (f *fixture) workspace() workspace {
 	f.Helper()
 	row, err := f.db.Ent.Workspace.Create().SetName("W").Save(viewer.With(f.Context(), viewer.System(uuid.Nil)))
 	f.must(err)
-	p := place{ctx: viewer.With(f.Context(), viewer.System(row.ID)), workspace: row.ID}
+	p := workspace{ctx: viewer.With(f.Context(), viewer.System(row.ID)), workspace: row.ID}
 	p.scope, err = viewer.System(row.ID).Scope()
 	f.must(err)
 	collection, err := f.db.Ent.Collection.Create().SetName("C").SetEmbeddingModel("m").Save(p.ctx)
@@ -69,7 +69,7 @@ func (f *fixture) place() place {
 	return f.connector(p)
 }
 
-func (f *fixture) connector(p place) place {
+func (f *fixture) connector(p workspace) workspace {
 	f.Helper()
 	connector, err := f.db.Ent.Connector.Create().SetName("K").SetType("wiki").SetCollectionID(p.collection).SetConfig(strict()).Save(p.ctx)
 	f.must(err)
@@ -88,8 +88,8 @@ func group(id string, members ...string) principal.Group {
 	return principal.Group{Principal: "group:" + id, Name: strings.ToUpper(id), Members: members}
 }
 
-// read is a complete reading.
-func (f *fixture) read(p place, groups ...principal.Group) {
+// read stores a complete reading.
+func (f *fixture) read(p workspace, groups ...principal.Group) {
 	f.Helper()
 	r, err := f.store.Begin(p.ctx, p.scope, p.connector)
 	f.must(err)
@@ -97,8 +97,8 @@ func (f *fixture) read(p place, groups ...principal.Group) {
 	f.must(r.Commit(p.ctx))
 }
 
-// expect checks the groups of a person, without the connector's id where it is p's.
-func (f *fixture) expect(p place, mail string, want ...string) {
+// expect checks the groups of a person, without the connector's id if it is p's.
+func (f *fixture) expect(p workspace, mail string, want ...string) {
 	f.Helper()
 	got, err := f.store.Of(p.ctx, p.workspace, mail)
 	f.must(err)
@@ -116,10 +116,10 @@ func (f *fixture) expect(p place, mail string, want ...string) {
 	}
 }
 
-func TestGroupsAreFollowedHoweverTheyAreNested(t *testing.T) {
+func TestNestedGroupsAreFollowed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := f.place()
+	p := f.workspace()
 	f.expect(p, "ada@example.com")
 	chain := make([]principal.Group, 60)
 	for i := range chain {
@@ -130,7 +130,7 @@ func TestGroupsAreFollowedHoweverTheyAreNested(t *testing.T) {
 		group("staff", "group:engineers", "group:sales", "user:eve@example.com"),
 		group("engineers", "user: Ada@Example.com ", "group:circle"),
 		group("sales", "user:bob@example.com"),
-		// Circles, a group in itself, what does not exist and what is no principal.
+		// Cycles, a group in itself, unknown groups and invalid principals.
 		group("circle", "group:round", "group:circle"), group("round", "group:circle", "user:bob@example.com", "group:gone", "everybody", "user:", ""),
 		group("round", "user:carl@example.com"),
 	)...)
@@ -149,8 +149,8 @@ func TestGroupsAreFollowedHoweverTheyAreNested(t *testing.T) {
 func TestGroupsOfTwoConnectorsAreNeverTheSame(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	one := f.place()
-	two, stranger := f.connector(one), f.place()
+	one := f.workspace()
+	two, stranger := f.connector(one), f.workspace()
 	f.read(one, group("7", "user:ada@example.com"))
 	f.read(two, group("7", "user:bob@example.com"), group("8", "group:7"))
 	f.read(stranger, group("9", "user:ada@example.com"))
@@ -160,21 +160,21 @@ func TestGroupsOfTwoConnectorsAreNeverTheSame(t *testing.T) {
 		t.Errorf("ada is %q, not %q", ada, want)
 	}
 	f.expect(two, "bob@example.com", "7", "8")
-	// An id with a colon in it cannot make itself another connector's group.
+	// A colon in an id cannot produce another connector's group.
 	got := principal.Qualify(one.connector, []string{"group:" + two.connector.String() + ":7", "user:X@y.z", "group:", "role:admin", "group:a\x1fb", " user:q@r.s "})
 	if want := []string{"group:" + one.connector.String() + ":" + two.connector.String() + ":7", "user:x@y.z", "user:q@r.s"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	// Another workspace's connector is not there.
+	// Another workspace's connector is not found.
 	if _, err := f.store.Begin(one.ctx, one.scope, stranger.connector); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("a stranger's connector: %v", err)
 	}
 }
 
-func TestASetOfGroupsCountsAsAWholeOrNotAtAll(t *testing.T) {
+func TestASetOfGroupsIsReplacedAsAWhole(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := f.place()
+	p := f.workspace()
 	f.read(p, group("a", "user:ada@example.com"))
 	begin := func() *principal.Reading {
 		t.Helper()
@@ -192,21 +192,21 @@ func TestASetOfGroupsCountsAsAWholeOrNotAtAll(t *testing.T) {
 	if failure != "the source is away" {
 		t.Errorf("the connector says %q", failure)
 	}
-	// A worker that was thought dead neither adds nor ends any more.
+	// A superseded reading can neither add nor commit.
 	old := begin()
 	f.must(old.Add(p.ctx, []principal.Group{group("old", "user:ada@example.com")}))
 	young := begin()
-	if err := old.Add(p.ctx, []principal.Group{group("old", "user:bob@example.com")}); !errors.Is(err, principal.ErrOvertaken) {
+	if err := old.Add(p.ctx, []principal.Group{group("old", "user:bob@example.com")}); !errors.Is(err, principal.ErrSuperseded) {
 		t.Errorf("the old one adds: %v", err)
 	}
 	f.must(young.Add(p.ctx, []principal.Group{group("c", "user:ada@example.com")}))
-	if err := old.Commit(p.ctx); !errors.Is(err, principal.ErrOvertaken) {
+	if err := old.Commit(p.ctx); !errors.Is(err, principal.ErrSuperseded) {
 		t.Errorf("the old one ends: %v", err)
 	}
 	f.expect(p, "ada@example.com", "a")
 	f.must(young.Commit(p.ctx))
 	f.expect(p, "ada@example.com", "c")
-	// Nothing of the others is left, and a member who left, or a group that is gone, is gone.
+	// Old sets, former members and deleted groups are gone.
 	f.read(p, group("c", "user:bob@example.com"))
 	f.expect(p, "ada@example.com")
 	f.expect(p, "bob@example.com", "c")
@@ -219,10 +219,10 @@ func TestASetOfGroupsCountsAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestGroupsThatCannotBeReadCountForAWhile(t *testing.T) {
+func TestOutdatedGroupsDoNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := f.place()
+	p := f.workspace()
 	f.read(p, group("a", "user:ada@example.com"))
 	f.exec("update connectors set groups_at = now() - interval '23 hours' where id = $1", p.connector)
 	f.expect(p, "ada@example.com", "a")
@@ -232,17 +232,17 @@ func TestGroupsThatCannotBeReadCountForAWhile(t *testing.T) {
 	f.expect(p, "ada@example.com", "a")
 }
 
-func TestEachDueConnectorIsTakenOnce(t *testing.T) {
+func TestEachDueConnectorIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := f.place()
+	p := f.workspace()
 	second := f.connector(p)
 	off, permissive, disabled, later := f.connector(p), f.connector(p), f.connector(p), f.connector(p)
 	f.must(f.db.Ent.Connector.UpdateOneID(off.connector).SetConfig(map[string]any{}).Exec(p.ctx))
 	f.must(f.db.Ent.Connector.UpdateOneID(permissive.connector).SetConfig(map[string]any{"include_permissions": true, "permission_mode": "permissive"}).Exec(p.ctx))
 	f.must(f.db.Ent.Connector.UpdateOneID(disabled.connector).SetEnabled(false).Exec(p.ctx))
 	f.must(f.db.Ent.Connector.UpdateOneID(later.connector).SetGroupsDueAt(time.Now().Add(time.Hour)).Exec(p.ctx))
-	taken := make(chan principal.Due, 20)
+	taken := make(chan principal.ConnectorKey, 20)
 	failed := make(chan error, 4)
 	for range 4 {
 		go func() {
@@ -266,12 +266,12 @@ func TestEachDueConnectorIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestWhyNamesTheRule(t *testing.T) {
+func TestExplainNamesTheRule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := f.place()
+	p := f.workspace()
 	f.read(p, group("readers", "group:team"), group("team", "user:ada@example.com", "group:sub"), group("sub", "user:dee@example.com"), group("other", "user:bob@example.com"))
-	put := func(p place, name string, asked bool, readers ...string) uuid.UUID {
+	put := func(p workspace, name string, asked bool, readers ...string) uuid.UUID {
 		t.Helper()
 		r := &index.Record{Connector: p.connector, Collection: p.collection, SourceID: name, Path: name, Title: name, Hash: []byte(name)}
 		if r.Readers = principal.Qualify(p.connector, readers); readers == nil {
@@ -301,7 +301,7 @@ func TestWhyNamesTheRule(t *testing.T) {
 
 	check := func(document uuid.UUID, mail string, visible bool, rule principal.Rule, groups ...string) {
 		t.Helper()
-		a, err := f.store.Why(p.ctx, p.scope, document, mail)
+		a, err := f.store.Explain(p.ctx, p.scope, document, mail)
 		f.must(err)
 		var names []string
 		for _, g := range a.Groups {
@@ -310,7 +310,7 @@ func TestWhyNamesTheRule(t *testing.T) {
 		if a.Visible != visible || a.Rule != rule || !slices.Equal(names, groups) || a.Explanation == "" {
 			t.Errorf("%s: %+v", mail, a)
 		}
-		// What is said is what a read does.
+		// The explanation agrees with a read.
 		if principals, err := f.store.Of(p.ctx, p.workspace, mail); err != nil {
 			t.Error(err)
 		} else if rule != principal.RuleUnknown || a.Visible {
@@ -337,18 +337,18 @@ func TestWhyNamesTheRule(t *testing.T) {
 	check(restricted, "dee@example.com", false, principal.RuleStale, "SUB", "TEAM", "READERS")
 	check(restricted, "carl@example.com", true, principal.RuleListed)
 	f.exec("update documents set deleted_at = now(), status = 'DELETED' where id = $1", restricted)
-	stranger := f.place()
+	stranger := f.workspace()
 	for _, try := range []struct {
-		p        place
+		p        workspace
 		document uuid.UUID
 	}{{p, restricted}, {p, uuid.New()}, {stranger, everyone}} {
-		if _, err := f.store.Why(try.p.ctx, try.p.scope, try.document, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
+		if _, err := f.store.Explain(try.p.ctx, try.p.scope, try.document, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
 			t.Errorf("%v: %v", try.document, err)
 		}
 	}
 	none, err := p.scope.Narrow()
 	f.must(err)
-	if _, err := f.store.Why(p.ctx, none, everyone, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
+	if _, err := f.store.Explain(p.ctx, none, everyone, "ada@example.com"); apierr.From(err).Code != apierr.CodeNotFound {
 		t.Errorf("out of reach: %v", err)
 	}
 }

@@ -6,48 +6,46 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// ErrOvertaken says that a later reading of the same groups began, or that the
-// connector is gone. Nothing of this one counts.
-var ErrOvertaken = errors.New("another reading of the groups has begun")
+// ErrSuperseded says that a later reading of the same groups has started or that
+// the connector was deleted. The reading has no effect.
+var ErrSuperseded = errors.New("another reading of the groups has begun")
 
 const (
-	// lease is how long a reading may go on without a page before it is taken for
-	// dead.
+	// lease is how long a reading may go without a page before it counts as dead.
 	lease = 15 * time.Minute
-	// together bounds the members that one statement carries.
-	together     = 10_000
-	maxTitle     = 500
+	// maxBatch is the maximum number of members in a statement.
+	maxBatch     = 10_000
+	maxNameBytes = 500
 	maxFailure   = 2000
 	retryFailure = 5 * time.Minute
 )
 
-// Group is a group as a source tells of it: principals as the source says them.
+// Group is a group at a source, with the source's principals.
 type Group struct {
 	Principal, Name string
 	Members         []string
 }
 
-// Reading is a new set of a connector's groups that is being read. It counts as a
-// whole, once Commit has returned; until then, and for ever if it does not get
-// that far, the set before does.
+// Reading is a new set of a connector's groups that is being read. It replaces the
+// old set as a whole when Commit returns.
 type Reading struct {
 	store                *Store
 	workspace, connector uuid.UUID
 	number               int64
-	began                time.Time // by the database's clock
+	startedAt            time.Time // by the clock of the database
 }
 
-// Begin begins to read the groups of a connector. A reading that began before
-// cannot end any more.
+// Begin starts to read the groups of a connector. Earlier readings can no longer
+// commit.
 func (s *Store) Begin(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (*Reading, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
@@ -55,7 +53,7 @@ func (s *Store) Begin(ctx context.Context, scope viewer.Scope, connector uuid.UU
 	}
 	r := &Reading{store: s, workspace: workspace, connector: connector}
 	err = s.pool.QueryRow(ctx, `update connectors set groups_attempt = groups_attempt + 1, groups_due_at = now() + $3::interval
-		where id = $1 and workspace_id = $2 and deleting_at is null returning groups_attempt, now()`, connector, workspace, lease).Scan(&r.number, &r.began)
+		where id = $1 and workspace_id = $2 and deleting_at is null returning groups_attempt, now()`, connector, workspace, lease).Scan(&r.number, &r.startedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, apierr.NotFound("Connector")
 	}
@@ -65,18 +63,18 @@ func (s *Store) Begin(ctx context.Context, scope viewer.Scope, connector uuid.UU
 	return r, nil
 }
 
-// Add takes a page of groups. One that comes twice has the members of both.
+// Add adds groups. A group that is added twice has the members of both.
 func (r *Reading) Add(ctx context.Context, groups []Group) error {
-	var ids, names, of, members []string
+	var ids, names, owners, members []string
 	for _, g := range groups {
-		own := clean(g.Principal)
-		if !strings.HasPrefix(own, groupPrefix) {
+		principal := clean(g.Principal)
+		if !strings.HasPrefix(principal, groupPrefix) {
 			continue
 		}
-		ids, names = append(ids, own), append(names, title(g.Name))
+		ids, names = append(ids, principal), append(names, safetext.TruncateBytes(safetext.Line(g.Name), maxNameBytes))
 		for _, m := range g.Members {
-			if m = clean(m); m != "" && m != own {
-				of, members = append(of, own), append(members, m)
+			if m = clean(m); m != "" && m != principal {
+				owners, members = append(owners, principal), append(members, m)
 			}
 		}
 	}
@@ -86,17 +84,17 @@ func (r *Reading) Add(ctx context.Context, groups []Group) error {
 	b.Queue(`insert into principal_groups (workspace_id, connector_id, generation, principal, name)
 		select distinct on (g.id) $1::uuid, $2::uuid, $3::bigint, g.id, g.name from unnest($4::text[], $5::text[]) as g (id, name) on conflict do nothing`,
 		r.workspace, r.connector, r.number, ids, names)
-	for at := 0; at < len(of); at += together {
-		end := min(at+together, len(of))
+	for at := 0; at < len(owners); at += maxBatch {
+		end := min(at+maxBatch, len(owners))
 		b.Queue(`insert into principal_members (workspace_id, connector_id, generation, principal, member)
 			select distinct $1::uuid, $2::uuid, $3::bigint, m.principal, m.member from unnest($4::text[], $5::text[]) as m (principal, member) on conflict do nothing`,
-			r.workspace, r.connector, r.number, of[at:end], members[at:end])
+			r.workspace, r.connector, r.number, owners[at:end], members[at:end])
 	}
 	err := pgx.BeginFunc(ctx, r.store.pool, func(tx pgx.Tx) error {
 		results := tx.SendBatch(ctx, b)
 		tag, err := results.Exec()
 		if err == nil && tag.RowsAffected() == 0 {
-			err = ErrOvertaken
+			err = ErrSuperseded
 		}
 		return errors.Join(err, results.Close())
 	})
@@ -106,34 +104,34 @@ func (r *Reading) Add(ctx context.Context, groups []Group) error {
 	return nil
 }
 
-// Commit makes the set count in the place of the one before, and says when the
-// next one is due. ErrOvertaken is in its error when a later reading began.
+// Commit replaces the old set and schedules the next reading. The error wraps
+// ErrSuperseded if a later reading has started.
 func (r *Reading) Commit(ctx context.Context) error {
 	tag, err := r.store.pool.Exec(ctx, `update connectors set groups_generation = $3, groups_at = $4::timestamptz, groups_failure = null,
 			groups_due_at = $4::timestamptz + $5::interval where id = $1 and workspace_id = $2 and groups_attempt = $3`,
-		r.connector, r.workspace, r.number, r.began, r.store.opt.Every)
+		r.connector, r.workspace, r.number, r.startedAt, r.store.opt.RefreshInterval)
 	if err == nil && tag.RowsAffected() == 0 {
-		err = errors.Join(ErrOvertaken, r.drop(ctx))
+		err = errors.Join(ErrSuperseded, r.deleteOld(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("exchange the groups: %w", err)
 	}
-	return r.drop(ctx)
+	return r.deleteOld(ctx)
 }
 
-// Fail gives the reading up and keeps why; the set before goes on to count. The
-// next reading is due after a while, at least a few minutes.
-func (r *Reading) Fail(ctx context.Context, why string, after time.Duration) error {
+// Fail ends the reading, keeps the old set and stores the reason. The next reading
+// is due after the given time, at least a few minutes.
+func (r *Reading) Fail(ctx context.Context, reason string, after time.Duration) error {
 	_, err := r.store.pool.Exec(ctx, `update connectors set groups_failure = $4, groups_due_at = now() + $5::interval
-		where id = $1 and workspace_id = $2 and groups_attempt = $3`, r.connector, r.workspace, r.number, cut(why, maxFailure), max(after, retryFailure))
+		where id = $1 and workspace_id = $2 and groups_attempt = $3`, r.connector, r.workspace, r.number, safetext.TruncateBytes(safetext.Storable(reason), maxFailure), max(after, retryFailure))
 	if err != nil {
 		return fmt.Errorf("note that groups cannot be read: %w", err)
 	}
-	return r.drop(ctx)
+	return r.deleteOld(ctx)
 }
 
-// drop deletes what counts no more, and what nobody goes on reading.
-func (r *Reading) drop(ctx context.Context) error {
+// deleteOld deletes the sets that are neither current nor being read.
+func (r *Reading) deleteOld(ctx context.Context) error {
 	b := &pgx.Batch{}
 	for _, table := range []string{"principal_members", "principal_groups"} {
 		b.Queue(`delete from `+table+` t using connectors k where t.connector_id = $1 and t.workspace_id = $2 and k.id = t.connector_id
@@ -143,23 +141,4 @@ func (r *Reading) drop(ctx context.Context) error {
 		return fmt.Errorf("forget old groups: %w", err)
 	}
 	return nil
-}
-
-func title(name string) string {
-	return cut(strings.Map(func(c rune) rune {
-		if c < ' ' {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(name, "?")), maxTitle)
-}
-
-func cut(text string, most int) string {
-	if text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", " "), "?"); len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

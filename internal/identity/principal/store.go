@@ -13,75 +13,75 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The usual settings.
 const (
-	// MaxAge is how long groups count that cannot be read anew.
+	// MaxAge is how long groups count that cannot be read again.
 	MaxAge = 24 * time.Hour
-	// Every is how often groups are read.
-	Every = time.Hour
-	// knownFor is how old a person's principals may be.
-	knownFor = 2 * time.Second
-	// mostGroups bounds how many groups of a person count.
-	mostGroups = 20_000
+	// RefreshInterval is how often groups are read.
+	RefreshInterval = time.Hour
+	// defaultCacheFor is how long a person's principals are cached.
+	defaultCacheFor = 2 * time.Second
+	// maxGroups is the maximum number of a person's groups that count.
+	maxGroups = 20_000
 )
 
-// Options of a Store; the zero value is useful.
+// Options configure a Store. The zero value is useful.
 type Options struct {
-	MaxAge time.Duration // 0: the constant
-	Every  time.Duration // 0: the constant
-	For    time.Duration // how old a person's principals may be; 0: 2 s
+	MaxAge          time.Duration // default: MaxAge
+	RefreshInterval time.Duration // default: RefreshInterval
+	CacheFor        time.Duration // of a person's principals; default: 2 s
 }
 
-// Store keeps groups and their members. It is safe for concurrent use; Close it
-// once.
+// Store stores groups and their members. It is safe for concurrent use. Call Close
+// at the end.
 type Store struct {
 	pool  *pgxpool.Pool
 	opt   Options
-	known *ttlcache.Cache[person, []string]
+	cache *ttlcache.Cache[person, []string]
 }
 
 type person struct {
 	workspace uuid.UUID
-	mail      string
+	email     string
 }
 
 var _ viewer.Principals = (*Store)(nil)
 
-// New makes a Store on the application's pool (internal/store).
+// New returns a Store that uses the application's pool.
 func New(pool *pgxpool.Pool, o Options) *Store {
 	if o.MaxAge <= 0 {
 		o.MaxAge = MaxAge
 	}
-	if o.Every <= 0 {
-		o.Every = Every
+	if o.RefreshInterval <= 0 {
+		o.RefreshInterval = RefreshInterval
 	}
-	if o.For <= 0 {
-		o.For = knownFor
+	if o.CacheFor <= 0 {
+		o.CacheFor = defaultCacheFor
 	}
 	s := &Store{pool: pool, opt: o}
-	s.known = ttlcache.New(s.read, ttlcache.Options{MaxAge: o.For})
+	s.cache = ttlcache.New(s.load, ttlcache.Options{MaxAge: o.CacheFor})
 	return s
 }
 
-// Close ends what is being read.
-func (s *Store) Close() { s.known.Close() }
+// Close ends running reads.
+func (s *Store) Close() { s.cache.Close() }
 
-// MaxAge is how long groups count that cannot be read anew.
+// MaxAge returns how long groups count that cannot be read again.
 func (s *Store) MaxAge() time.Duration { return s.opt.MaxAge }
 
-// Of returns a person and the groups of all connectors of a workspace that they
-// belong to, directly or through other groups. Groups that were read too long ago
-// are left out. The answer is at most a few seconds old; it is not to be changed.
-func (s *Store) Of(ctx context.Context, workspace uuid.UUID, mail string) ([]string, error) {
-	principals, _, err := s.known.Get(ctx, person{workspace, mail})
+// Of returns the principals of a person: their own, and the groups of all
+// connectors of a workspace that they belong to, directly or through other groups.
+// It leaves out groups that are older than MaxAge. The result is at most a few
+// seconds old and must not be changed.
+func (s *Store) Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error) {
+	principals, _, err := s.cache.Get(ctx, person{workspace, email})
 	if err != nil {
-		return nil, fmt.Errorf("find out who somebody is at the sources: %w", err)
+		return nil, fmt.Errorf("read the principals of a person: %w", err)
 	}
 	return principals, nil
 }
 
-// The groups of somebody: those that name them, those that name these, and so on.
-// What was found already is not followed again, so that a circle ends.
+// groupsOf selects the groups of a person, the groups that contain these, and so
+// on. The union removes duplicates, so that cycles end.
 const groupsOf = `with recursive directories as materialized (
 		select id, groups_generation as generation from connectors
 		where workspace_id = $1 and deleting_at is null and groups_generation > 0 and groups_at > now() - $3::interval
@@ -96,12 +96,12 @@ const groupsOf = `with recursive directories as materialized (
 	)
 	select connector_id, principal from mine limit $4`
 
-func (s *Store) read(ctx context.Context, p person) ([]string, bool, error) {
-	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, User(p.mail), s.opt.MaxAge, mostGroups)
+func (s *Store) load(ctx context.Context, p person) ([]string, bool, error) {
+	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, User(p.email), s.opt.MaxAge, maxGroups)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the groups of a person: %w", err)
 	}
-	principals := []string{User(p.mail)}
+	principals := []string{User(p.email)}
 	var connector uuid.UUID
 	var own string
 	if _, err := pgx.ForEachRow(rows, []any{&connector, &own}, func() error {

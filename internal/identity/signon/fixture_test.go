@@ -65,7 +65,7 @@ func (c *clock) forward(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-type house struct {
+type fixture struct {
 	db        *store.DB
 	server    *authserver.Server
 	accounts  *authn.Accounts
@@ -75,12 +75,12 @@ type house struct {
 	log       *bytes.Buffer
 }
 
-func newHouse(t *testing.T, change ...func(*signon.Options)) *house {
+func newFixture(t *testing.T, change ...func(*signon.Options)) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), testkit.Database(t).AppURL, 8)
 	must(t, err)
 	t.Cleanup(db.Close)
-	h := &house{db: db, server: authserver.Start(t), clock: &clock{at: time.Now().Truncate(time.Microsecond)}, log: &bytes.Buffer{}}
+	h := &fixture{db: db, server: authserver.Start(t), clock: &clock{at: time.Now().Truncate(time.Microsecond)}, log: &bytes.Buffer{}}
 	h.server.SetClock(h.clock.now)
 	h.server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{baseURL + signon.CallbackPath}})
 	h.accounts, err = authn.NewAccounts(db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), h.clock.now)
@@ -96,15 +96,15 @@ func system(ctx context.Context) context.Context {
 	return viewer.With(ctx, viewer.System(uuid.Nil))
 }
 
-// only is the one workspace there is.
-func (h *house) only(t *testing.T) uuid.UUID {
+// only returns the only workspace.
+func (h *fixture) only(t *testing.T) uuid.UUID {
 	t.Helper()
 	w, err := h.db.Ent.Workspace.Query().Only(system(t.Context()))
 	must(t, err)
 	return w.ID
 }
 
-func (h *house) node(t *testing.T, change ...func(*signon.Options)) *signon.SignOn {
+func (h *fixture) node(t *testing.T, change ...func(*signon.Options)) *signon.SignOn {
 	t.Helper()
 	box, err := secret.NewBox(map[string][]byte{"k": bytes.Repeat([]byte{9}, 32)}, "k")
 	must(t, err)
@@ -120,7 +120,7 @@ func (h *house) node(t *testing.T, change ...func(*signon.Options)) *signon.Sign
 	return s
 }
 
-// locked lets several goroutines write.
+// locked is a buffer that several goroutines may write to.
 type locked struct {
 	mu sync.Mutex
 	w  *bytes.Buffer
@@ -136,42 +136,42 @@ func ada() authserver.Account {
 	return authserver.Account{Subject: "ada-1", Email: "ada@example.com", Name: "Ada", Verified: true}
 }
 
-func returned(back *url.URL) signon.Return {
+func returned(back *url.URL) signon.Callback {
 	q := back.Query()
-	return signon.Return{State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}
+	return signon.Callback{State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}
 }
 
-// sign goes the whole way with an account.
-func (h *house) sign(t *testing.T, s *signon.SignOn, a authserver.Account) (authn.Tokens, error) {
+// sign signs in with an account.
+func (h *fixture) sign(t *testing.T, s *signon.SignOn, a authserver.Account) (authn.Tokens, error) {
 	t.Helper()
 	h.server.SignIn(a)
 	begun, err := s.Start(t.Context(), "")
 	if err != nil {
 		return authn.Tokens{}, err
 	}
-	answered, err := s.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	answered, err := s.HandleCallback(t.Context(), returned(h.server.Browse(t, begun.URL)))
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	return s.Finish(t.Context(), answered.Code, begun.Binding)
 }
 
-// who is the person of a session.
-func (h *house) who(t *testing.T, tokens authn.Tokens) viewer.Viewer {
+// who returns the viewer of a session.
+func (h *fixture) who(t *testing.T, tokens authn.Tokens) viewer.Viewer {
 	t.Helper()
 	v, err := h.accounts.Authenticate(t.Context(), tokens.Access)
 	must(t, err)
 	return v
 }
 
-func (h *house) add(t *testing.T, email string) uuid.UUID {
+func (h *fixture) add(t *testing.T, email string) uuid.UUID {
 	t.Helper()
 	p, err := h.accounts.AddMember(t.Context(), h.workspace, email, "", "a long enough passphrase", membership.RoleEditor)
 	must(t, err)
 	return p.ID
 }
 
-func (h *house) count(t *testing.T, table string) (n int) {
+func (h *fixture) count(t *testing.T, table string) (n int) {
 	t.Helper()
 	must(t, h.db.Pool.QueryRow(t.Context(), "select count(*) from "+table).Scan(&n))
 	return n

@@ -20,58 +20,58 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-var noWorkspace = uuid.Nil // the one that the person usually works in
+var lastWorkspace = uuid.Nil // for OpenSession: the workspace that the person used last
 
-// People are the accounts; authn.Accounts are.
+// People manages accounts. authn.Accounts implements it.
 type People interface {
-	// FindPerson is who has an email address; not_found when nobody has.
+	// FindPerson returns the person with an email address, or not_found.
 	FindPerson(ctx context.Context, email string) (*ent.User, error)
-	// CreatePerson makes somebody who is a member of nothing; a conflict when
-	// the address is taken.
-	CreatePerson(ctx context.Context, in authn.NewPerson) (*ent.User, error)
-	// Join makes a person a member; a conflict when they are.
+	// CreatePerson creates a person without a membership. It is a conflict if the
+	// address is taken.
+	CreatePerson(ctx context.Context, in authn.PersonDraft) (*ent.User, error)
+	// Join makes a person a member. It is a conflict if they are one.
 	Join(ctx context.Context, workspace, person uuid.UUID, role membership.Role) (*ent.Membership, error)
 	// OpenSession signs a person in.
 	OpenSession(ctx context.Context, person, workspace uuid.UUID) (authn.Tokens, error)
 }
 
-// Guests lets in who has a verified address; people.People does.
+// Guests signs in people with a verified address. people.People implements it.
 type Guests interface {
-	// SignInVerified opens a session for the member who has an address, or for
-	// somebody who is invited, who becomes one by that; forbidden for all others.
+	// SignInVerified opens a session for the member with an address, or for an
+	// invited person, whom it makes a member. Others are forbidden.
 	SignInVerified(ctx context.Context, email, name string) (authn.Tokens, error)
 }
 
-// Join lets people in who are not known.
+// Join lets unknown people become members.
 type Join struct {
-	// Domains are those of the email addresses, lower case; none lets nobody in.
+	// Domains are the domains of email addresses, in lower case, that may join.
 	Domains []string
-	// Workspace is what they become members of, in this role.
+	// Workspace and Role are the membership that they get.
 	Workspace uuid.UUID
 	Role      membership.Role
 }
 
-// notInvited is the refusal of somebody whose sign-in is in order.
-func notInvited() error {
+// errNotInvited returns the error for a valid identity that has no access.
+func errNotInvited() error {
 	return apierr.New(apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited")
 }
 
-// session opens the session of an identity: of the person that it was linked
-// with by issuer and subject, and the first time of the one with its email
-// address, for which the provider vouches. Who is not known comes in by an
-// invitation, or by being of a domain that may join.
-func (s *SignOn) session(ctx context.Context, who identity) (authn.Tokens, error) {
-	person, err := s.known(ctx, who)
+// openSession opens a session for an identity. It is that of the person who is
+// linked to the issuer and subject or, the first time, of the person with the
+// verified email address. An unknown person needs an invitation or a domain that
+// may join.
+func (s *SignOn) openSession(ctx context.Context, who identity) (authn.Tokens, error) {
+	person, err := s.linkedPerson(ctx, who)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	if person != uuid.Nil {
-		tokens, err := s.people.OpenSession(ctx, person, noWorkspace)
+		tokens, err := s.people.OpenSession(ctx, person, lastWorkspace)
 		if !errors.Is(err, authn.ErrNoWorkspace) {
 			return tokens, err
 		}
-		// Somebody who was removed comes back by an invitation only.
-		return s.byAddress(ctx, who, false)
+		// A removed person needs an invitation.
+		return s.signInByAddress(ctx, who, false)
 	}
 	found, err := s.people.FindPerson(ctx, who.Email)
 	switch {
@@ -85,27 +85,27 @@ func (s *SignOn) session(ctx context.Context, who identity) (authn.Tokens, error
 	case apierr.From(err).Code != apierr.CodeNotFound:
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return s.byAddress(ctx, who, true)
+	return s.signInByAddress(ctx, who, true)
 }
 
-// byAddress opens the session of whoever has the address, and links the identity
-// with them.
-func (s *SignOn) byAddress(ctx context.Context, who identity, mayJoin bool) (authn.Tokens, error) {
-	tokens, err := s.verified(ctx, who)
+// signInByAddress opens a session for the person with the address, and links the
+// identity to them.
+func (s *SignOn) signInByAddress(ctx context.Context, who identity, mayJoin bool) (authn.Tokens, error) {
+	tokens, err := s.signInVerified(ctx, who)
 	switch {
 	case err == nil:
 	case apierr.From(err).Code != apierr.Forbidden:
 		return authn.Tokens{}, err
 	default:
-		if !mayJoin || !s.o.Join.covers(who.Email) {
-			return authn.Tokens{}, notInvited()
+		if !mayJoin || !s.o.Join.includes(who.Email) {
+			return authn.Tokens{}, errNotInvited()
 		}
-		if tokens, err = s.enter(ctx, who); err != nil {
+		if tokens, err = s.createAndJoin(ctx, who); err != nil {
 			return authn.Tokens{}, err
 		}
 	}
-	// Only now there is surely somebody. The session is not given out when the
-	// identity turns out to be another one's.
+	// Now the person exists. If the identity cannot be linked, the session is not
+	// returned.
 	found, err := s.people.FindPerson(ctx, who.Email)
 	if err != nil {
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
@@ -113,23 +113,23 @@ func (s *SignOn) byAddress(ctx context.Context, who identity, mayJoin bool) (aut
 	return tokens, s.link(ctx, who, found.ID)
 }
 
-// verified opens the session of a member or of somebody who is invited.
-func (s *SignOn) verified(ctx context.Context, who identity) (authn.Tokens, error) {
+// signInVerified opens a session for a member or an invited person.
+func (s *SignOn) signInVerified(ctx context.Context, who identity) (authn.Tokens, error) {
 	if s.o.Guests != nil {
 		return s.o.Guests.SignInVerified(ctx, who.Email, who.Name)
 	}
 	found, err := s.people.FindPerson(ctx, who.Email)
 	if err != nil && apierr.From(err).Code == apierr.CodeNotFound {
-		return authn.Tokens{}, notInvited()
+		return authn.Tokens{}, errNotInvited()
 	}
 	if err != nil {
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return s.people.OpenSession(ctx, found.ID, noWorkspace)
+	return s.people.OpenSession(ctx, found.ID, lastWorkspace)
 }
 
-// known is the person that an identity is linked with; zero when there is none.
-func (s *SignOn) known(ctx context.Context, who identity) (person uuid.UUID, err error) {
+// linkedPerson returns the person that an identity is linked to, or uuid.Nil.
+func (s *SignOn) linkedPerson(ctx context.Context, who identity) (person uuid.UUID, err error) {
 	err = s.pool.QueryRow(ctx, `update identities set used_at = $3 where issuer = $1 and subject = $2 returning user_id`,
 		who.Issuer, who.Subject, s.o.Now()).Scan(&person)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -141,8 +141,8 @@ func (s *SignOn) known(ctx context.Context, who identity) (person uuid.UUID, err
 	return person, nil
 }
 
-// link ties an identity to a person. A person who is tied to another subject of
-// the same issuer is somebody else: the provider has given the address away.
+// link links an identity to a person. It is forbidden if the person is linked to
+// another subject of the issuer: the provider may have reassigned the address.
 func (s *SignOn) link(ctx context.Context, who identity, person uuid.UUID) error {
 	var linked uuid.UUID
 	err := s.pool.QueryRow(ctx, `insert into identities (issuer, subject, user_id) values ($1, $2, $3)
@@ -161,15 +161,15 @@ func (s *SignOn) link(ctx context.Context, who identity, person uuid.UUID) error
 	return nil
 }
 
-// enter makes somebody a person and a member of the workspace that people of
-// their domain join. Two sign-ins at once make one person.
-func (s *SignOn) enter(ctx context.Context, who identity) (authn.Tokens, error) {
-	err := s.inTransaction(ctx, func(ctx context.Context) error {
-		made, err := s.people.CreatePerson(ctx, authn.NewPerson{Email: who.Email, Name: who.Name, Verified: true})
+// createAndJoin creates a person and makes them a member of the workspace of their
+// domain. Concurrent sign-ins create one person.
+func (s *SignOn) createAndJoin(ctx context.Context, who identity) (authn.Tokens, error) {
+	err := transaction.In(transaction.Outside(ctx), s.db, func(ctx context.Context, _ *ent.Client) error {
+		created, err := s.people.CreatePerson(ctx, authn.PersonDraft{Email: who.Email, Name: who.Name, Verified: true})
 		if err != nil {
 			return err
 		}
-		return s.join(ctx, made.ID, who)
+		return s.join(ctx, created.ID, who)
 	})
 	switch {
 	case err == nil, apierr.From(err).Code == apierr.Conflict:
@@ -178,16 +178,16 @@ func (s *SignOn) enter(ctx context.Context, who identity) (authn.Tokens, error) 
 	default:
 		return authn.Tokens{}, err
 	}
-	tokens, err := s.verified(ctx, who)
+	tokens, err := s.signInVerified(ctx, who)
 	if err != nil && apierr.From(err).Code == apierr.Forbidden {
-		return authn.Tokens{}, notInvited() // a person whom nobody wants has the address
+		return authn.Tokens{}, errNotInvited() // the address belongs to a person without access
 	}
 	return tokens, err
 }
 
-// join makes somebody a member of the workspace that people of their domain join.
+// join makes a person a member of the workspace of their domain.
 func (s *SignOn) join(ctx context.Context, person uuid.UUID, who identity) error {
-	if !s.o.Join.covers(who.Email) {
+	if !s.o.Join.includes(who.Email) {
 		return nil
 	}
 	member, err := s.member(ctx, person)
@@ -200,7 +200,7 @@ func (s *SignOn) join(ctx context.Context, person uuid.UUID, who identity) error
 	return nil
 }
 
-// member reports whether a person is in the workspace that people join.
+// member reports whether a person is a member of the workspace to join.
 func (s *SignOn) member(ctx context.Context, person uuid.UUID) (bool, error) {
 	is, err := transaction.Client(ctx, s.db).Membership.Query().
 		Where(membership.WorkspaceID(s.o.Join.Workspace), membership.UserID(person)).Exist(viewer.With(ctx, viewer.System(uuid.Nil)))
@@ -210,23 +210,8 @@ func (s *SignOn) member(ctx context.Context, person uuid.UUID) (bool, error) {
 	return is, nil
 }
 
-// covers reports whether an address is of a domain that may join.
-func (j Join) covers(email string) bool {
+// includes reports whether the domain of an address may join.
+func (j Join) includes(email string) bool {
 	at := strings.LastIndexByte(email, '@')
 	return at > 0 && slices.Contains(j.Domains, strings.ToLower(email[at+1:]))
-}
-
-func (s *SignOn) inTransaction(ctx context.Context, do func(ctx context.Context) error) error {
-	tx, err := s.db.Tx(ctx)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := do(ent.NewTxContext(ctx, tx)); err != nil {
-		_ = tx.Rollback() // the first error says more
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
 }

@@ -14,58 +14,56 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// Times of discovery.
 const (
-	discoveryTimeout = 10 * time.Second
-	discoveryPause   = 3 * time.Second // after a failure, before the provider is asked again
+	discoveryTimeout    = 10 * time.Second
+	discoveryRetryDelay = 3 * time.Second // after a failure
 )
 
-// maxSubject is what OpenID Connect allows.
+// maxSubject is the maximum length in OpenID Connect.
 const maxSubject = 255
 
-// discovery finds the provider when it is first needed, and keeps it.
+// discovery finds the provider at its first use.
 type discovery struct {
 	issuer string
 	http   *http.Client
 	now    func() time.Time
 
-	mu     sync.Mutex
-	found  *found
-	failed time.Time
-	err    error
+	mu       sync.Mutex
+	provider *provider
+	failed   time.Time
+	err      error
 }
 
-// found is a provider with its keys, which the library fetches when a token
-// names one that is not known.
-type found struct{ *oidc.Provider }
+// provider is a provider with its keys. The library fetches unknown keys.
+type provider struct{ *oidc.Provider }
 
-// discover is the provider; unavailable when it cannot be reached just now.
-func (s *SignOn) discover(ctx context.Context) (*found, error) {
+// discover returns the provider. The error is unavailable if it cannot be reached.
+func (s *SignOn) discover(ctx context.Context) (*provider, error) {
 	d := s.provider
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.found != nil {
-		return d.found, nil
+	if d.provider != nil {
+		return d.provider, nil
 	}
-	if d.err == nil || d.now().Sub(d.failed) >= discoveryPause {
+	if d.err == nil || d.now().Sub(d.failed) >= discoveryRetryDelay {
 		ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 		defer cancel()
 		p, err := oidc.NewProvider(oidc.ClientContext(ctx, d.http), d.issuer)
 		if err == nil {
-			d.found, d.err = &found{p}, nil
-			return d.found, nil
+			d.provider, d.err = &provider{p}, nil
+			return d.provider, nil
 		}
-		s.o.Log.WarnContext(ctx, "the OpenID provider was not found", slog.Any("error", err))
+		s.o.Log.WarnContext(ctx, "openid provider discovery failed", slog.Any("error", err))
 		if !errors.Is(err, context.Canceled) {
 			d.failed, d.err = d.now(), err
 		}
 	}
 	return nil, &apierr.Error{
-		Code: apierr.Unavailable, Message: s.o.Name + " cannot be reached just now; try again", RetryAfter: discoveryPause, Op: "find the OpenID provider", Cause: d.err,
+		Code: apierr.Unavailable, Message: s.o.Name + " cannot be reached just now; try again", RetryAfter: discoveryRetryDelay, Op: "find the OpenID provider", Cause: d.err,
 	}
 }
 
-// identity is who somebody is at the provider.
+// identity is a person at the provider.
 type identity struct {
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"`
@@ -73,25 +71,25 @@ type identity struct {
 	Name    string `json:"name"`
 }
 
-// flag is a boolean that some providers write as a string.
-type flag bool
+// boolOrString is a boolean that some providers encode as a string.
+type boolOrString bool
 
-// UnmarshalJSON reads either.
-func (f *flag) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *boolOrString) UnmarshalJSON(raw []byte) error {
 	*f = string(raw) == "true" || string(raw) == `"true"`
 	return nil
 }
 
 type claims struct {
-	Email    string `json:"email"`
-	Verified flag   `json:"email_verified"`
-	Name     string `json:"name"`
-	Party    string `json:"azp"`
+	Email    string       `json:"email"`
+	Verified boolOrString `json:"email_verified"`
+	Name     string       `json:"name"`
+	Party    string       `json:"azp"`
 }
 
-// prove exchanges the code and checks the ID token: signature, issuer, audience,
-// authorized party, time, nonce, and that it belongs to the access token.
-func (s *SignOn) prove(ctx context.Context, code string, flow pending) (identity, error) {
+// verify exchanges the code and checks the ID token: signature, issuer, audience,
+// authorized party, time, nonce, and the hash of the access token.
+func (s *SignOn) verify(ctx context.Context, code string, flow pendingSignIn) (identity, error) {
 	p, err := s.discover(ctx)
 	if err != nil {
 		return identity{}, err
@@ -103,27 +101,27 @@ func (s *SignOn) prove(ctx context.Context, code string, flow pending) (identity
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return identity{}, unproven(errors.New("the provider gave no ID token"))
+		return identity{}, errUnverified(errors.New("the provider gave no ID token"))
 	}
 	verified, err := p.Verifier(&oidc.Config{ClientID: s.o.ClientID, Now: s.o.Now}).Verify(ctx, raw)
 	if err != nil {
-		return identity{}, unproven(err)
+		return identity{}, errUnverified(err)
 	}
 	var c claims
 	if err := verified.Claims(&c); err != nil {
-		return identity{}, unproven(errors.New("the claims cannot be read"))
+		return identity{}, errUnverified(errors.New("the claims cannot be read"))
 	}
 	switch {
 	case verified.Nonce != flow.Nonce:
-		return identity{}, unproven(errors.New("the nonce is another one"))
+		return identity{}, errUnverified(errors.New("the nonce is another one"))
 	case len(verified.Audience) > 1 && c.Party != s.o.ClientID, c.Party != "" && c.Party != s.o.ClientID:
-		return identity{}, unproven(errors.New("the authorized party is another one"))
+		return identity{}, errUnverified(errors.New("the authorized party is another one"))
 	case verified.Subject == "" || len(verified.Subject) > maxSubject:
-		return identity{}, unproven(errors.New("the subject is missing or too long"))
+		return identity{}, errUnverified(errors.New("the subject is missing or too long"))
 	}
 	if verified.AccessTokenHash != "" {
 		if err := verified.VerifyAccessToken(token.AccessToken); err != nil {
-			return identity{}, unproven(err)
+			return identity{}, errUnverified(err)
 		}
 	}
 	if c.Email == "" {
@@ -132,30 +130,30 @@ func (s *SignOn) prove(ctx context.Context, code string, flow pending) (identity
 	if c.Email == "" || !bool(c.Verified) {
 		return identity{}, apierr.New(apierr.Forbidden, s.o.Name+" does not say that your email address is verified; it has to be")
 	}
-	return identity{Issuer: verified.Issuer, Subject: verified.Subject, Email: c.Email, Name: printable(c.Name, 200)}, nil
+	return identity{Issuer: verified.Issuer, Subject: verified.Subject, Email: c.Email, Name: line(c.Name, 200)}, nil
 }
 
-// userinfo asks for the claims that some providers leave out of the ID token.
-func (s *SignOn) userinfo(ctx context.Context, p *found, token *oauth2.Token, subject string, known claims) claims {
+// userinfo requests claims that some providers leave out of the ID token.
+func (s *SignOn) userinfo(ctx context.Context, p *provider, token *oauth2.Token, subject string, c claims) claims {
 	if p.UserInfoEndpoint() == "" {
-		return known
+		return c
 	}
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil || info.Subject != subject {
-		return known
+		return c
 	}
-	if known.Name == "" {
+	if c.Name == "" {
 		var more claims
 		if info.Claims(&more) == nil {
-			known.Name = more.Name
+			c.Name = more.Name
 		}
 	}
-	known.Email, known.Verified = info.Email, flag(info.EmailVerified)
-	return known
+	c.Email, c.Verified = info.Email, boolOrString(info.EmailVerified)
+	return c
 }
 
-// exchangeError says whether it helps to come again. What the library says may
-// hold the provider's whole answer, which stays out of messages and logs.
+// exchangeError converts an error of the oauth2 package, whose text may quote the
+// whole response.
 func (s *SignOn) exchangeError(ctx context.Context, err error) error {
 	var answer *oauth2.RetrieveError
 	switch {
@@ -163,7 +161,7 @@ func (s *SignOn) exchangeError(ctx context.Context, err error) error {
 		return apierr.Wrap("exchange the code", ctx.Err())
 	case !errors.As(err, &answer), answer.Response != nil && (answer.Response.StatusCode >= 500 || answer.Response.StatusCode == http.StatusTooManyRequests):
 		return &apierr.Error{
-			Code: apierr.Unavailable, Message: s.o.Name + " cannot be reached just now; try again", RetryAfter: discoveryPause, Op: "exchange the code",
+			Code: apierr.Unavailable, Message: s.o.Name + " cannot be reached just now; try again", RetryAfter: discoveryRetryDelay, Op: "exchange the code",
 			Cause: errors.New("the token endpoint gave no usable answer"),
 		}
 	case answer.ErrorCode == "invalid_client" || answer.ErrorCode == "unauthorized_client":
@@ -172,5 +170,5 @@ func (s *SignOn) exchangeError(ctx context.Context, err error) error {
 			Op: "exchange the code", Cause: errors.New(answer.ErrorCode),
 		}
 	}
-	return unproven(errors.New("the token endpoint answered " + printable(answer.ErrorCode, 64)))
+	return errUnverified(errors.New("the token endpoint answered " + line(answer.ErrorCode, 64)))
 }

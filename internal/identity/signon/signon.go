@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,15 +22,15 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Lifetimes of a sign-in on its way.
 const (
-	StateLifetime = 10 * time.Minute // at the provider
-	CodeLifetime  = 2 * time.Minute  // between the provider's answer and the session
+	StateLifetime = 10 * time.Minute // of the sign-in at the provider
+	CodeLifetime  = 2 * time.Minute  // from the callback to the session
 )
 
-// CallbackPath is where the provider sends browsers back to, below BaseURL.
+// CallbackPath is the path below BaseURL that the provider redirects browsers to.
 const CallbackPath = "/api/v1/auth/oidc/callback"
 
 const (
@@ -39,42 +38,42 @@ const (
 	codePurpose  = "signin-code"
 )
 
-// Options of a SignOn. Without an Issuer nobody can sign in this way.
+// Options configure a SignOn. Without an Issuer, this way to sign in is off.
 type Options struct {
 	Issuer, ClientID, ClientSecret string
-	// Name is what the provider is called on a button; the issuer's host when empty.
+	// Name is the name of the provider on a button. Default: the issuer's host.
 	Name string
-	// Scopes are what is asked for; openid, email and profile when empty.
+	// Scopes are the requested scopes. Default: openid, email and profile.
 	Scopes []string
-	// BaseURL is the service's own address; Origins are further places to which
-	// a browser may return.
+	// BaseURL is the address of the service. Origins are further origins that a
+	// browser may be redirected to.
 	BaseURL string
 	Origins []string
-	// Join lets people of some domains in who are not known.
+	// Join lets people of some domains join.
 	Join Join
-	// Guests lets people in who are invited; nil lets in those only who have an
-	// account or may join.
+	// Guests signs in invited people. Without it, only people with an account or a
+	// domain that may join can sign in.
 	Guests Guests
-	// Attempts limits how often one client may begin a sign-in.
+	// Attempts limits how often a client may start a sign-in.
 	Attempts authn.Attempts
-	// HTTP speaks with the provider; oauth.NewHTTPClient when nil.
+	// HTTP sends requests to the provider. Default: oauth.NewHTTPClient.
 	HTTP *http.Client
 	Log  *slog.Logger
 	Now  func() time.Time
 }
 
-// SignOn signs people in by one OpenID provider. Close it once.
+// SignOn signs people in by an OpenID provider. Call Close at the end.
 type SignOn struct {
 	o        Options
 	db       *ent.Client
 	pool     *pgxpool.Pool
 	flows    *oauth.Flows
 	people   People
-	places   oauth.ReturnOrigins
+	returnTo oauth.ReturnOrigins
 	provider *discovery
 }
 
-// New returns the sign-in of a database. It does not talk to the provider.
+// New returns the sign-on of a database. It sends no request.
 func New(db *ent.Client, pool *pgxpool.Pool, flows *oauth.Flows, people People, o Options) *SignOn {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -94,15 +93,16 @@ func New(db *ent.Client, pool *pgxpool.Pool, flows *oauth.Flows, people People, 
 		}
 	}
 	return &SignOn{
-		o: o, db: db, pool: pool, flows: flows, people: people, places: oauth.NewReturnOrigins(o.BaseURL, o.Origins),
+		o: o, db: db, pool: pool, flows: flows, people: people, returnTo: oauth.NewReturnOrigins(o.BaseURL, o.Origins),
 		provider: &discovery{issuer: o.Issuer, http: o.HTTP, now: o.Now},
 	}
 }
 
-// Close gives the connections to the provider back.
+// Close closes idle connections to the provider.
 func (s *SignOn) Close() { s.o.HTTP.CloseIdleConnections() }
 
-// Method says what the provider is called, and who it is; false when there is none.
+// Method returns the name and the issuer of the provider, or false if there is
+// none.
 func (s *SignOn) Method() (name, issuer string, ok bool) {
 	return s.o.Name, s.o.Issuer, s.o.Issuer != ""
 }
@@ -116,15 +116,15 @@ func (s *SignOn) configured() error {
 
 func (s *SignOn) config(p *oidc.Provider) *oauth2.Config {
 	endpoint := p.Endpoint()
-	endpoint.AuthStyle = s.style(p) // the library would try one after the other, and a code works once
+	endpoint.AuthStyle = s.style(p) // without it the library would try several styles, but a code works once
 	return &oauth2.Config{
 		ClientID: s.o.ClientID, ClientSecret: s.o.ClientSecret, Endpoint: endpoint, Scopes: s.o.Scopes,
 		RedirectURL: strings.TrimRight(s.o.BaseURL, "/") + CallbackPath,
 	}
 }
 
-// style is how the client proves itself: by header, which every provider takes
-// that does not say otherwise, else in the form, as a client without a secret does.
+// style returns how the client authenticates: by header, unless the provider does
+// not support that or the client has no secret.
 func (s *SignOn) style(p *oidc.Provider) oauth2.AuthStyle {
 	var metadata struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
@@ -138,56 +138,56 @@ func (s *SignOn) style(p *oidc.Provider) oauth2.AuthStyle {
 	return oauth2.AuthStyleInParams
 }
 
-// pending is a sign-in at the provider.
-type pending struct {
+// pendingSignIn is a sign-in that waits for the provider.
+type pendingSignIn struct {
 	Verifier string `json:"verifier"` // of PKCE
 	Nonce    string `json:"nonce"`
-	Place    string `json:"place"`   // where the browser goes in the end; empty: nowhere
-	Binding  []byte `json:"binding"` // SHA-256 of the browser's secret
+	ReturnTo string `json:"place"`   // where the browser goes at the end; empty: nowhere
+	Binding  []byte `json:"binding"` // SHA-256 of the browser's binding
 }
 
-// Started is a sign-in that has begun.
-type Started struct {
-	// Address is where the browser has to go.
-	Address string
-	// Binding is a secret for the browser to keep until the end.
+// Authorization is a started sign-in.
+type Authorization struct {
+	// URL is the address to redirect the browser to.
+	URL string
+	// Binding is a secret that the browser must present to Finish.
 	Binding   string
 	ExpiresAt time.Time
 }
 
-// startsPerMinute limits the sign-ins that one client may begin, because each
-// takes a row until it ends.
-const startsPerMinute = 30
+// maxStartsPerMinute limits the sign-ins that a client may start: each takes a row.
+const maxStartsPerMinute = 30
 
-// Start begins a sign-in. place is the address where the browser goes in the end;
-// empty for none. It returns rate_limited for a client that begins too many.
-func (s *SignOn) Start(ctx context.Context, place string) (Started, error) {
+// Start starts a sign-in. returnTo is the address that the browser is redirected to
+// at the end; it may be empty. The error is rate_limited if the client starts too
+// many.
+func (s *SignOn) Start(ctx context.Context, returnTo string) (Authorization, error) {
 	if err := s.limitStarts(ctx); err != nil {
-		return Started{}, err
+		return Authorization{}, err
 	}
 	if err := s.configured(); err != nil {
-		return Started{}, err
+		return Authorization{}, err
 	}
-	place, err := s.places.Check("redirectUrl", place)
+	returnTo, err := s.returnTo.Check("redirectUrl", returnTo)
 	if err != nil {
-		return Started{}, err
+		return Authorization{}, err
 	}
 	p, err := s.discover(ctx)
 	if err != nil {
-		return Started{}, err
+		return Authorization{}, err
 	}
 	binding := oauth.NewToken()
-	flow := pending{Verifier: oauth2.GenerateVerifier(), Nonce: oauth.NewToken(), Place: place, Binding: hash(binding)}
+	flow := pendingSignIn{Verifier: oauth2.GenerateVerifier(), Nonce: oauth.NewToken(), ReturnTo: returnTo, Binding: hash(binding)}
 	state, expires, err := s.flows.Put(ctx, statePurpose, StateLifetime, flow)
 	if err != nil {
-		return Started{}, apierr.Wrap("begin a sign-in", err)
+		return Authorization{}, apierr.Wrap("begin a sign-in", err)
 	}
 	address := s.config(p.Provider).AuthCodeURL(state, oidc.Nonce(flow.Nonce), oauth2.S256ChallengeOption(flow.Verifier))
-	return Started{Address: address, Binding: binding, ExpiresAt: expires}, nil
+	return Authorization{URL: address, Binding: binding, ExpiresAt: expires}, nil
 }
 
 func (s *SignOn) limitStarts(ctx context.Context) error {
-	limit, err := s.o.Attempts.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), startsPerMinute, time.Minute)
+	limit, err := s.o.Attempts.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), maxStartsPerMinute, time.Minute)
 	if err != nil {
 		return apierr.Wrap("count the sign-in", err)
 	}
@@ -202,53 +202,54 @@ func hash(text string) []byte {
 	return sum[:]
 }
 
-// Return is what the provider sent the browser back with.
-type Return struct{ State, Code, Error, Description, Issuer string }
+// Callback is the request with which the provider sends the browser back.
+type Callback struct{ State, Code, Error, Description, Issuer string }
 
-// Answered is the provider's verdict: the one-time code for Finish, in Place's
-// fragment where the beginning named a place.
-type Answered struct{ Code, Place string }
+// CallbackResult is the result of a callback: the one-time code for Finish, or the
+// address to redirect the browser to, with the code in its fragment.
+type CallbackResult struct{ Code, ReturnTo string }
 
-// proven is who somebody is at the provider, checked.
-type proven struct {
+// verifiedIdentity is an identity that waits for Finish.
+type verifiedIdentity struct {
 	identity
 	Binding []byte `json:"binding"`
 }
 
-// Answer takes what the provider sent the browser back with. A wrong state is
-// an invalid_request and sends nobody anywhere. What goes wrong later is told at
-// the place that the beginning named, in the fragment, else as an error.
-func (s *SignOn) Answer(ctx context.Context, r Return) (Answered, error) {
+// HandleCallback verifies the provider's response. A wrong state is an
+// invalid_request without a redirect. Later failures are reported to the ReturnTo
+// address if there is one, and else as an error.
+func (s *SignOn) HandleCallback(ctx context.Context, r Callback) (CallbackResult, error) {
 	if err := s.configured(); err != nil {
-		return Answered{}, err
+		return CallbackResult{}, err
 	}
-	var flow pending
+	var flow pendingSignIn
 	switch err := s.flows.Take(ctx, statePurpose, r.State, &flow); {
 	case errors.Is(err, oauth.ErrNoFlow):
-		return Answered{}, apierr.Invalid("state", "is unknown, was used before or has expired; begin the sign-in again")
+		return CallbackResult{}, apierr.Invalid("state", "is unknown, was used before or has expired; begin the sign-in again")
 	case err != nil:
-		return Answered{}, apierr.Wrap("end a sign-in", err)
+		return CallbackResult{}, apierr.Wrap("end a sign-in", err)
 	}
-	code, err := s.check(ctx, flow, r)
+	code, err := s.handleResponse(ctx, flow, r)
 	if err != nil {
-		s.o.Log.InfoContext(ctx, "a sign-in by the OpenID provider failed", slog.Any("error", err))
+		s.o.Log.InfoContext(ctx, "openid sign-in failed", slog.Any("error", err))
 		failed := apierr.From(err)
-		if flow.Place == "" || failed.Code == apierr.Internal {
-			return Answered{}, err
+		if flow.ReturnTo == "" || failed.Code == apierr.Internal {
+			return CallbackResult{}, err
 		}
-		return Answered{Place: oauth.WithFragment(flow.Place, url.Values{"error": {string(failed.Code)}, "error_description": {failed.Message}})}, nil
+		return CallbackResult{ReturnTo: oauth.WithFragment(flow.ReturnTo, url.Values{"error": {string(failed.Code)}, "error_description": {failed.Message}})}, nil
 	}
-	if flow.Place != "" {
-		return Answered{Place: oauth.WithFragment(flow.Place, url.Values{"code": {code}})}, nil
+	if flow.ReturnTo != "" {
+		return CallbackResult{ReturnTo: oauth.WithFragment(flow.ReturnTo, url.Values{"code": {code}})}, nil
 	}
-	return Answered{Code: code}, nil
+	return CallbackResult{Code: code}, nil
 }
 
-// check has the provider's answer proven and keeps who it is for Finish.
-func (s *SignOn) check(ctx context.Context, flow pending, r Return) (code string, err error) {
+// handleResponse verifies the provider's response and stores the identity for
+// Finish.
+func (s *SignOn) handleResponse(ctx context.Context, flow pendingSignIn, r Callback) (code string, err error) {
 	if r.Error != "" {
-		text := s.o.Name + " refused the sign-in: " + printable(r.Error, 64)
-		if reason := printable(r.Description, 200); reason != "" {
+		text := s.o.Name + " refused the sign-in: " + line(r.Error, 64)
+		if reason := line(r.Description, 200); reason != "" {
 			text += " (" + reason + ")"
 		}
 		return "", apierr.New(apierr.Forbidden, text)
@@ -256,29 +257,29 @@ func (s *SignOn) check(ctx context.Context, flow pending, r Return) (code string
 	if r.Code == "" {
 		return "", apierr.Invalid("code", "is required")
 	}
-	if r.Issuer != "" && r.Issuer != s.o.Issuer { // RFC 9207: another provider's answer was put in
-		return "", unproven(fmt.Errorf("the answer is of another issuer"))
+	if r.Issuer != "" && r.Issuer != s.o.Issuer { // RFC 9207: the response of another provider
+		return "", errUnverified(fmt.Errorf("the answer is of another issuer"))
 	}
-	who, err := s.prove(ctx, r.Code, flow)
+	who, err := s.verify(ctx, r.Code, flow)
 	if err != nil {
 		return "", err
 	}
-	code, _, err = s.flows.Put(ctx, codePurpose, CodeLifetime, proven{identity: who, Binding: flow.Binding})
+	code, _, err = s.flows.Put(ctx, codePurpose, CodeLifetime, verifiedIdentity{identity: who, Binding: flow.Binding})
 	return code, apierr.Wrap("keep the sign-in", err)
 }
 
-// unproven is all that is told of an answer that does not hold.
-func unproven(cause error) error {
+// errUnverified returns the error for a response that is not valid.
+func errUnverified(cause error) error {
 	return &apierr.Error{Code: apierr.InvalidCredentials, Message: "The sign-in could not be verified; try again", Op: "sign-in", Cause: cause}
 }
 
-// Finish opens the session of a sign-in: the code of the answer together with
-// the binding of the beginning. Either works once.
+// Finish opens the session of a sign-in, given the code of the callback and the
+// binding of the start. Either works once.
 func (s *SignOn) Finish(ctx context.Context, code, binding string) (authn.Tokens, error) {
 	if err := s.configured(); err != nil {
 		return authn.Tokens{}, err
 	}
-	var who proven
+	var who verifiedIdentity
 	err := s.flows.Take(ctx, codePurpose, code, &who)
 	if err != nil && !errors.Is(err, oauth.ErrNoFlow) {
 		return authn.Tokens{}, apierr.Wrap("end a sign-in", err)
@@ -286,22 +287,10 @@ func (s *SignOn) Finish(ctx context.Context, code, binding string) (authn.Tokens
 	if err != nil || subtle.ConstantTimeCompare(hash(binding), who.Binding) != 1 {
 		return authn.Tokens{}, apierr.Invalid("code", "is unknown, was used before, has expired or belongs to another browser; begin the sign-in again")
 	}
-	return s.session(ctx, who.identity)
+	return s.openSession(ctx, who.identity)
 }
 
-// printable makes text of others fit to be shown: one line, bounded.
-func printable(text string, most int) string {
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "")))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
+// line returns text of the provider on one printable line of at most limit bytes.
+func line(text string, limit int) string {
+	return safetext.TruncateBytes(safetext.Line(text), limit)
 }

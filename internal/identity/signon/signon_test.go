@@ -24,26 +24,26 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestAPersonSignsInAndIsKnownBySubjectEverAfter(t *testing.T) {
+func TestAPersonSignsInAndIsIdentifiedBySubject(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	person := h.add(t, "ada@example.com")
 	h.server.SignIn(ada())
 	begun, err := h.signon.Start(t.Context(), app)
 	must(t, err)
-	to, err := url.Parse(begun.Address)
+	to, err := url.Parse(begun.URL)
 	must(t, err)
-	if q := to.Query(); q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email profile" || strings.Contains(begun.Address, begun.Binding) {
-		t.Errorf("the address is %s", begun.Address)
+	if q := to.Query(); q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email profile" || strings.Contains(begun.URL, begun.Binding) {
+		t.Errorf("the address is %s", begun.URL)
 	}
-	answered, err := h.signon.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	answered, err := h.signon.HandleCallback(t.Context(), returned(h.server.Browse(t, begun.URL)))
 	must(t, err)
-	place, err := url.Parse(answered.Place)
+	place, err := url.Parse(answered.ReturnTo)
 	must(t, err)
 	fragment, err := url.ParseQuery(place.Fragment)
 	must(t, err)
-	if answered.Code != "" || place.RawQuery != "" || !strings.HasPrefix(answered.Place, app+"#") || len(fragment) != 1 {
-		t.Errorf("the browser goes to %s", answered.Place)
+	if answered.Code != "" || place.RawQuery != "" || !strings.HasPrefix(answered.ReturnTo, app+"#") || len(fragment) != 1 {
+		t.Errorf("the browser goes to %s", answered.ReturnTo)
 	}
 	tokens, err := h.signon.Finish(t.Context(), fragment.Get("code"), begun.Binding)
 	must(t, err)
@@ -66,9 +66,9 @@ func TestAPersonSignsInAndIsKnownBySubjectEverAfter(t *testing.T) {
 	}
 }
 
-func TestTheAddressGivenToSomebodyElseDoesNotLeadToTheAccount(t *testing.T) {
+func TestAReassignedAddressGivesNoAccessToTheAccount(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	_, err := h.sign(t, h.signon, ada())
 	must(t, err)
@@ -79,9 +79,9 @@ func TestTheAddressGivenToSomebodyElseDoesNotLeadToTheAccount(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoIsKnownOrMayJoinComesIn(t *testing.T) {
+func TestOnlyKnownPeopleAndThoseWhoMayJoinCanSignIn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for what, a := range map[string]authserver.Account{
 		"unknown":    {Subject: "1", Email: "stranger@example.com", Verified: true},
 		"unverified": {Subject: "2", Email: "owner@example.com"},
@@ -107,21 +107,21 @@ func TestOnlyWhoIsKnownOrMayJoinComesIn(t *testing.T) {
 
 func TestADomainMayJoin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	join := func(o *signon.Options) {
 		o.Join = signon.Join{Domains: []string{"example.com"}, Workspace: h.workspace, Role: membership.RoleViewer}
 	}
 	s := h.node(t, join)
 	var group sync.WaitGroup
 	h.server.SignIn(ada())
-	for range 6 { // at once: one person comes of it
+	for range 6 { // concurrent sign-ins create one person
 		group.Go(func() {
 			begun, err := s.Start(t.Context(), "")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			answered, err := s.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+			answered, err := s.HandleCallback(t.Context(), returned(h.server.Browse(t, begun.URL)))
 			if err == nil {
 				_, err = s.Finish(t.Context(), answered.Code, begun.Binding)
 			}
@@ -141,7 +141,7 @@ func TestADomainMayJoin(t *testing.T) {
 			t.Errorf("%s: %v", email, err)
 		}
 	}
-	// Who was removed does not come back by signing in.
+	// A removed person cannot sign in again.
 	_, err = h.db.Ent.Membership.Delete().Where(membership.UserID(p.ID)).Exec(system(t.Context()))
 	must(t, err)
 	if _, err := h.sign(t, s, ada()); code(err) != apierr.Forbidden {
@@ -149,7 +149,7 @@ func TestADomainMayJoin(t *testing.T) {
 	}
 }
 
-// invited lets in who has an account, and whoever is on its list.
+// invited signs in people with an account and those on its list.
 type invited struct {
 	accounts  *authn.Accounts
 	workspace uuid.UUID
@@ -162,7 +162,7 @@ func (i *invited) SignInVerified(ctx context.Context, email, name string) (authn
 		if !slices.Contains(i.emails, email) {
 			return authn.Tokens{}, apierr.New(apierr.Forbidden, "There is no account for this email address; ask for an invitation")
 		}
-		if person, err = i.accounts.CreatePerson(ctx, authn.NewPerson{Email: email, Name: name, Verified: true}); err != nil {
+		if person, err = i.accounts.CreatePerson(ctx, authn.PersonDraft{Email: email, Name: name, Verified: true}); err != nil {
 			return authn.Tokens{}, err
 		}
 	}
@@ -177,7 +177,7 @@ func (i *invited) SignInVerified(ctx context.Context, email, name string) (authn
 
 func TestAnInvitationIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	list := &invited{accounts: h.accounts, workspace: h.workspace, emails: []string{"ada@example.com"}}
 	s := h.node(t, func(o *signon.Options) {
 		o.Guests = list
@@ -196,7 +196,7 @@ func TestAnInvitationIsAccepted(t *testing.T) {
 	if n, _ := h.db.Ent.User.Query().Count(system(t.Context())); n != 2 {
 		t.Errorf("there are %d people", n)
 	}
-	// Removed, and invited again.
+	// The person is removed and invited again.
 	_, err = h.db.Ent.Membership.Delete().Where(membership.UserID(v.Subject)).Exec(system(t.Context()))
 	must(t, err)
 	if _, err := h.sign(t, s, ada()); code(err) != apierr.Forbidden {
@@ -210,9 +210,9 @@ func TestAnInvitationIsAccepted(t *testing.T) {
 	}
 }
 
-func TestWhatTheIDTokenHasToSay(t *testing.T) {
+func TestTheIDTokenIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	later := h.clock.now().Add(-time.Hour).Unix()
 	for what, change := range map[string]func(map[string]any){
@@ -247,7 +247,7 @@ func TestWhatTheIDTokenHasToSay(t *testing.T) {
 
 func TestAddressesMayComeFromUserinfo(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	h.server.AlterIDToken(func(c map[string]any) { delete(c, "email"); delete(c, "email_verified") })
 	if _, err := h.sign(t, h.signon, ada()); err != nil {
@@ -261,7 +261,7 @@ func TestAddressesMayComeFromUserinfo(t *testing.T) {
 
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	for range 2 {
 		for range 3 {
@@ -278,23 +278,23 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
+func TestEachStepWorksOnceUntilItExpiresInOneBrowser(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	h.server.SignIn(ada())
 	ctx := t.Context()
-	start := func() (signon.Started, signon.Return) {
+	start := func() (signon.Authorization, signon.Callback) {
 		t.Helper()
 		begun, err := h.signon.Start(ctx, "")
 		must(t, err)
-		return begun, returned(h.server.Browse(t, begun.Address))
+		return begun, returned(h.server.Browse(t, begun.URL))
 	}
 	begun, back := start()
-	other := h.node(t) // another node ends what this one began
-	answered, err := other.Answer(ctx, back)
+	other := h.node(t) // another node completes the sign-in
+	answered, err := other.HandleCallback(ctx, back)
 	must(t, err)
-	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidRequest {
+	if _, err := h.signon.HandleCallback(ctx, back); code(err) != apierr.InvalidRequest {
 		t.Errorf("the answer a second time: %v", err)
 	}
 	if _, err := h.signon.Finish(ctx, answered.Code, "another browser's"); code(err) != apierr.InvalidRequest {
@@ -304,7 +304,7 @@ func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
 		t.Errorf("the code after another browser tried it: %v", err)
 	}
 	begun, back = start()
-	answered, err = h.signon.Answer(ctx, back)
+	answered, err = h.signon.HandleCallback(ctx, back)
 	must(t, err)
 	var won atomic.Int64
 	var group sync.WaitGroup
@@ -321,11 +321,11 @@ func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
 	}
 	_, back = start()
 	h.clock.forward(10 * time.Minute)
-	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidRequest {
+	if _, err := h.signon.HandleCallback(ctx, back); code(err) != apierr.InvalidRequest {
 		t.Errorf("a late answer: %v", err)
 	}
 	begun, back = start()
-	answered, err = h.signon.Answer(ctx, back)
+	answered, err = h.signon.HandleCallback(ctx, back)
 	must(t, err)
 	h.clock.forward(2 * time.Minute)
 	if _, err := h.signon.Finish(ctx, answered.Code, begun.Binding); code(err) != apierr.InvalidRequest {
@@ -333,16 +333,16 @@ func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
 	}
 	_, back = start()
 	back.Issuer = "https://evil.example.com"
-	if _, err := h.signon.Answer(ctx, back); code(err) != apierr.InvalidCredentials {
+	if _, err := h.signon.HandleCallback(ctx, back); code(err) != apierr.InvalidCredentials {
 		t.Errorf("another provider's answer: %v", err)
 	}
-	// A code of one purpose is none of another.
+	// A code is valid for one purpose only.
 	begun, back = start()
 	if _, err := h.signon.Finish(ctx, back.State, begun.Binding); code(err) != apierr.InvalidRequest {
 		t.Errorf("a state for a code: %v", err)
 	}
 	for _, state := range []string{"", "x", strings.Repeat("A", 43)} {
-		if _, err := h.signon.Answer(ctx, signon.Return{State: state, Code: "c"}); code(err) != apierr.InvalidRequest {
+		if _, err := h.signon.HandleCallback(ctx, signon.Callback{State: state, Code: "c"}); code(err) != apierr.InvalidRequest {
 			t.Errorf("state %q: %v", state, err)
 		}
 	}
@@ -351,19 +351,19 @@ func TestEachStepWorksOnceInItsTimeInItsBrowser(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongIsToldAtThePlace(t *testing.T) {
+func TestFailuresAreReportedToTheReturnAddress(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	denies := ada()
 	denies.Denies = true
 	h.server.SignIn(denies)
 	begun, err := h.signon.Start(t.Context(), app)
 	must(t, err)
-	answered, err := h.signon.Answer(t.Context(), returned(h.server.Browse(t, begun.Address)))
+	answered, err := h.signon.HandleCallback(t.Context(), returned(h.server.Browse(t, begun.URL)))
 	must(t, err)
-	_, text, _ := strings.Cut(answered.Place, "#")
+	_, text, _ := strings.Cut(answered.ReturnTo, "#")
 	if fragment, err := url.ParseQuery(text); err != nil || fragment.Get("error") != "forbidden" || !strings.Contains(fragment.Get("error_description"), "access_denied") || fragment.Has("code") {
-		t.Errorf("the browser goes to %s", answered.Place)
+		t.Errorf("the browser goes to %s", answered.ReturnTo)
 	}
 	if _, err := h.sign(t, h.signon, denies); code(err) != apierr.Forbidden {
 		t.Errorf("without a place: %v", err)
@@ -372,13 +372,13 @@ func TestWhatGoesWrongIsToldAtThePlace(t *testing.T) {
 
 func TestAProviderThatIsDownIsFoundLater(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(t, "ada@example.com")
 	h.server.Fail(authserver.DiscoveryPath, authserver.Fault{Status: 500})
 	if name, issuer, ok := h.signon.Method(); !ok || name != "Example ID" || issuer != h.server.URL {
 		t.Errorf("the method is %q %q %v", name, issuer, ok)
 	}
-	for range 5 { // asked once only
+	for range 5 { // one request
 		if _, err := h.signon.Start(t.Context(), ""); code(err) != apierr.Unavailable {
 			t.Errorf("while it is down: %v", err)
 		}
@@ -411,9 +411,9 @@ func TestAProviderThatIsDownIsFoundLater(t *testing.T) {
 	}
 }
 
-func TestANonexistentProviderKeepsNothingFromStarting(t *testing.T) {
+func TestAnUnreachableProviderDoesNotPreventTheStart(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	s := h.node(t, func(o *signon.Options) { o.Issuer = gone.URL; o.Name = "" })
@@ -434,7 +434,7 @@ func TestANonexistentProviderKeepsNothingFromStarting(t *testing.T) {
 	none := h.node(t, func(o *signon.Options) { o.Issuer = "" })
 	_, _, ok := none.Method()
 	_, err := none.Start(t.Context(), "")
-	_, err2 := none.Answer(t.Context(), signon.Return{})
+	_, err2 := none.HandleCallback(t.Context(), signon.Callback{})
 	_, err3 := none.Finish(t.Context(), "", "")
 	if ok || !slices.Equal([]apierr.Code{code(err), code(err2), code(err3)}, []apierr.Code{apierr.InvalidRequest, apierr.InvalidRequest, apierr.InvalidRequest}) {
 		t.Errorf("without a provider: %v %v %v", err, err2, err3)

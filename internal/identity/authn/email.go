@@ -13,18 +13,18 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
-// The longest parts of an email address in bytes (RFC 5321, 4.5.3.1).
+// The maximum lengths of an email address and its local part in bytes (RFC 5321,
+// 4.5.3.1).
 const (
 	maxEmail = 254
 	maxLocal = 64
 )
 
-// CleanEmail puts an email address into the form by which people are known:
-// lower case, composed characters, the host as browsers write it. So a person
-// is the same in every way of writing the address. The error names the field.
+// CleanEmail returns the canonical form of an email address: lower case, composed
+// characters, the host as browsers write it. The error names the field.
 func CleanEmail(email string) (string, error) {
 	refused := apierr.Invalid("email", "must be an email address")
-	valid := check.Printable(email) // lower case would hide what is no text
+	valid := check.Printable(email) // ToLower would hide invalid text
 	email = strings.ToLower(norm.NFC.String(strings.TrimSpace(email)))
 	if !valid || strings.ContainsFunc(email, invisible) {
 		return "", refused
@@ -45,7 +45,7 @@ func CleanEmail(email string) (string, error) {
 }
 
 // CleanName trims and checks the name of a person or a workspace: at most 200
-// characters that can be seen. Only an optional one may be empty. The error
+// characters, some of them visible. Only an optional name may be empty. The error
 // names the field.
 func CleanName(field, name string, optional bool) (string, error) {
 	name = norm.NFC.String(strings.TrimSpace(name))
@@ -62,8 +62,8 @@ func CleanName(field, name string, optional bool) (string, error) {
 	return name, nil
 }
 
-// invisible are characters that show nothing: blanks of all kinds, and marks
-// such as the zero width space or those that turn the direction of writing.
+// invisible reports whether a character shows nothing: white space, and marks such
+// as the zero width space or changes of the writing direction.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0'
 }

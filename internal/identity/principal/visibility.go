@@ -1,0 +1,204 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+// Rule is the reason why a person can or cannot read a document.
+type Rule string
+
+// The rules; those up to Member show the document.
+const (
+	// The rules. Those up to RuleMember show the document.
+	RuleOpen       Rule = "OPEN"       // the connector imports no permissions
+	RulePermissive Rule = "PERMISSIVE" // the connector does not enforce them
+	RuleEveryone   Rule = "EVERYONE"   // everyone at the source may read it
+	RuleListed     Rule = "LISTED"     // the person may read it
+	RuleMember     Rule = "MEMBER"     // a group of the person may read it
+	RuleNotListed  Rule = "NOT_LISTED" // neither the person nor a group may read it
+	RuleUnknown    Rule = "UNKNOWN"    // the readers are unknown
+	RuleStale      Rule = "STALE"      // a group may read it, but the person's membership is outdated
+)
+
+// Visibility says whether a person can read a document, and why.
+type Visibility struct {
+	Document    uuid.UUID
+	Email       string
+	Visible     bool
+	Rule        Rule
+	Explanation string
+	// Groups is the path, with RuleMember and RuleStale, from a group of the person
+	// to a group that may read the document.
+	Groups []Group
+	// ReadersAt and GroupsAt are when they were read from the source; nil for
+	// never.
+	ReadersAt, GroupsAt *time.Time
+}
+
+// documentState is the state of a document that decides.
+type documentState struct {
+	connector              uuid.UUID
+	readers                []string
+	imports, keeps, closed bool
+	readersAt, groupsAt    *time.Time
+	generation             int64
+	stale                  bool
+	failure                string
+}
+
+const documentStateQuery = `select d.connector_id, d.readers, coalesce(k.config->>'include_permissions' = 'true', false), ` +
+	`coalesce(k.config->>'permission_mode', 'strict') <> 'permissive', k.closed,
+		case when d.readers_at is not null then greatest(d.readers_at, k.readers_at) end, k.groups_at, k.groups_generation,
+		coalesce(k.groups_at <= now() - $5::interval, true), coalesce(k.groups_failure, '')
+	from documents d join connectors k on k.id = d.connector_id join collections c on c.id = d.collection_id
+	where d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null and d.status <> 'DELETED'
+		and k.deleting_at is null and c.deleting_at is null`
+
+// Explain says whether the person with an email address, in lower case, can read a
+// document within scope, and why. The error is not_found for a document that does
+// not exist or is out of scope. The caller must be allowed to know of documents
+// that the person cannot read.
+func (s *Store) Explain(ctx context.Context, scope viewer.Scope, document uuid.UUID, email string) (Visibility, error) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return Visibility{}, fmt.Errorf("explain the visibility: %w", err)
+	}
+	collections, all := scope.Collections()
+	var state documentState
+	err = s.pool.QueryRow(ctx, documentStateQuery, document, workspace, all, collections, s.opt.MaxAge).Scan(&state.connector, &state.readers, &state.imports, &state.keeps,
+		&state.closed, &state.readersAt, &state.groupsAt, &state.generation, &state.stale, &state.failure)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Visibility{}, apierr.NotFound("Document")
+	}
+	if err != nil {
+		return Visibility{}, fmt.Errorf("explain the visibility: %w", err)
+	}
+	a := Visibility{Document: document, Email: email, ReadersAt: state.readersAt, GroupsAt: state.groupsAt, Groups: []Group{}}
+	if a.decide(&state) {
+		return a, nil
+	}
+	if a.Groups, err = s.groupPath(ctx, workspace, &state, email); err != nil {
+		return Visibility{}, err
+	}
+	a.decideGroups(&state)
+	return a, nil
+}
+
+func (a *Visibility) set(visible bool, rule Rule, explanation string) bool {
+	a.Visible, a.Rule, a.Explanation = visible, rule, explanation
+	return true
+}
+
+// decide sets the result if no group matters, and reports whether it did.
+func (a *Visibility) decide(state *documentState) bool {
+	switch {
+	case state.closed:
+		return a.set(false, RuleUnknown, "The connector was told to keep to the permissions of its source, and has not read them yet: until then nobody finds its documents.")
+	case state.readers == nil && !state.imports:
+		return a.set(true, RuleOpen, "The connector imports no permissions: whoever reaches the collection finds the document.")
+	case state.readers == nil && !state.keeps:
+		return a.set(true, RulePermissive, "The connector is permissive: whoever reaches the collection finds the document.")
+	case state.readers == nil:
+		return a.set(true, RuleEveryone, "Everyone at the source may see the document.")
+	case len(state.readers) == 0 && state.readersAt == nil:
+		return a.set(false, RuleUnknown, "The source did not say who may see the document: until it does nobody finds it.")
+	case slices.Contains(state.readers, User(a.Email)):
+		return a.set(true, RuleListed, "The person may see the document at the source.")
+	}
+	return false
+}
+
+func (a *Visibility) decideGroups(state *documentState) {
+	names := make([]string, len(a.Groups))
+	for i, g := range a.Groups {
+		names[i] = fmt.Sprintf("%q", g.Name)
+	}
+	through := strings.Join(names, ", which is in ")
+	failed := ""
+	if state.failure != "" {
+		failed = " The last attempt failed: " + state.failure
+	}
+	switch groups := slices.ContainsFunc(state.readers, func(r string) bool { return strings.HasPrefix(r, groupPrefix) }); {
+	case len(a.Groups) > 0 && !state.stale:
+		a.set(true, RuleMember, "The person belongs to "+through+", which may see the document.")
+	case len(a.Groups) > 0:
+		a.set(false, RuleStale, "The person belonged to "+through+", which may see the document; the groups were read too long ago to count."+failed)
+	case groups && state.generation == 0:
+		a.set(false, RuleUnknown, "Groups may see the document, and who belongs to them was never read."+failed)
+	default:
+		a.set(false, RuleNotListed, "Neither the person nor a group that they belong to may see the document at the source.")
+	}
+}
+
+// groupPath returns the shortest path from a group of the person to a group that
+// may read the document. It is empty if there is none.
+func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *documentState, email string) ([]Group, error) {
+	parent := map[string]string{} // the member through which a group was found
+	person := User(email)
+	for frontier := []string{person}; len(frontier) > 0 && state.generation > 0 && len(parent) < maxGroups; {
+		rows, err := s.pool.Query(ctx, `select principal, member from principal_members
+			where workspace_id = $1 and connector_id = $2 and generation = $3 and member = any($4) order by principal, member`, workspace, state.connector, state.generation, frontier)
+		if err != nil {
+			return nil, fmt.Errorf("follow the groups: %w", err)
+		}
+		frontier = nil
+		var principal, member string
+		if _, err := pgx.ForEachRow(rows, []any{&principal, &member}, func() error {
+			if _, known := parent[principal]; !known {
+				parent[principal] = member
+				frontier = append(frontier, principal)
+			}
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf("follow the groups: %w", err)
+		}
+		for _, found := range frontier {
+			if slices.Contains(state.readers, group(state.connector, found)) {
+				return s.namedGroups(ctx, workspace, state, pathTo(parent, found, person))
+			}
+		}
+	}
+	return []Group{}, nil
+}
+
+// pathTo returns the path from a person to a group.
+func pathTo(parent map[string]string, to, person string) []string {
+	var path []string
+	for p := to; p != person; p = parent[p] {
+		path = append(path, p)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+func (s *Store) namedGroups(ctx context.Context, workspace uuid.UUID, state *documentState, path []string) ([]Group, error) {
+	rows, err := s.pool.Query(ctx, `select principal, name from principal_groups
+		where workspace_id = $1 and connector_id = $2 and generation = $3 and principal = any($4)`, workspace, state.connector, state.generation, path)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of groups: %w", err)
+	}
+	names := map[string]string{}
+	var principal, name string
+	if _, err := pgx.ForEachRow(rows, []any{&principal, &name}, func() error { names[principal] = name; return nil }); err != nil {
+		return nil, fmt.Errorf("read the names of groups: %w", err)
+	}
+	groups := make([]Group, len(path))
+	for i, p := range path {
+		groups[i] = Group{Principal: p, Name: names[p]}
+		if groups[i].Name == "" {
+			groups[i].Name = strings.TrimPrefix(p, groupPrefix)
+		}
+	}
+	return groups, nil
+}
