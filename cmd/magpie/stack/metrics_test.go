@@ -38,7 +38,7 @@ func TestMetricsKeepToPrometheusConventions(t *testing.T) {
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %d", err, response.StatusCode)
 	}
-	described, err := os.ReadFile("../../../docs/operations.md")
+	described, err := os.ReadFile("../../../docs/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestMetricsKeepToPrometheusConventions(t *testing.T) {
 		if strings.HasPrefix(name, "magpie_") {
 			ours++
 			if !strings.Contains(string(described), "`"+name+"`") {
-				t.Errorf("docs/operations.md does not name %s", name)
+				t.Errorf("docs/monitoring.md does not name %s", name)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func allRoles() []membership.Role {
 	return []membership.Role{membership.RoleViewer, membership.RoleEditor, membership.RoleAdmin, membership.RoleOwner}
 }
 
-// mayChange implements the table of docs/people.md.
+// mayChange implements the table of docs/roles.md.
 func mayChange(by, from, to membership.Role) bool {
 	switch by {
 	case membership.RoleOwner:
