@@ -205,3 +205,25 @@ func TestPathOfASearchIsShort(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeHasTheFiguresOfTheDocs requires each row with figures of quality in README.md
+// to be one of docs/search.md.
+func TestReadmeHasTheFiguresOfTheDocs(t *testing.T) {
+	t.Parallel()
+	all, rows := pages(t), 0
+	for line := range strings.Lines(all["README.md"]) {
+		if !figures.MatchString(line) {
+			continue
+		}
+		rows++
+		if !strings.Contains(all["docs/search.md"], line) {
+			t.Errorf("README.md has figures that docs/search.md does not have: %s", line)
+		}
+	}
+	if rows == 0 {
+		t.Error("README.md has no figures of quality")
+	}
+}
+
+// figures matches a row of three pairs of measures.
+var figures = regexp.MustCompile(`^\|.*( [01]\.\d{3} / [01]\.\d{3} \|){3}`)
