@@ -16,8 +16,10 @@ SOAK ?=
 JUDGED ?= testdata/judged ../shared/retrieval/cranfield ../shared/retrieval/xquad-en-es-zh
 GOLANGCI_VERSION := v2.12.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-# Kept by its version, outside the checkout.
+DEADCODE_VERSION := v0.51.0
+# Built once for each version, outside the checkout.
 LINTER := $(shell go env GOCACHE)/magpie-golangci-$(GOLANGCI_VERSION)/golangci-lint
+DEADCODE := $(shell go env GOCACHE)/magpie-deadcode-$(DEADCODE_VERSION)/deadcode
 # What it remembers belongs to one checkout: its findings name files by where they
 # stood, and the exclusions of .golangci.yml do not match the files of another one.
 LINT_CACHE := $(CURDIR)/bin/lint-cache
@@ -70,11 +72,15 @@ verify: gen ## fail when generated code, formatting or go vet are not in order
 	@go vet ./...
 	@changed=$$(git status --porcelain -- ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
 
-lint: $(LINTER) ## the strict linters; the first time builds golangci-lint, which takes minutes
+lint: $(LINTER) $(DEADCODE) ## the linters and unreachable functions; the first time builds golangci-lint, which takes minutes
 	@GOLANGCI_LINT_CACHE=$(LINT_CACHE) $(LINTER) run ./...
+	@dead=$$($(DEADCODE) -test ./...) || exit 1; test -z "$$dead" || { echo "no program or test calls:"; echo "$$dead"; exit 1; }
 
 $(LINTER):
 	@GOBIN=$(dir $(abspath $@)) go install $(GOLANGCI)
+
+$(DEADCODE):
+	@GOBIN=$(dir $(abspath $@)) go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
 
 bench: setup build ## measure what has a budget; BENCH chooses the sizes of the search benchmark
 	@status=0; go test -run '^$$' -bench . $(call packages,Benchmark) || status=$$?; $(finish)

@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
+// Lifetimes of the steps of a sign-in.
 const (
 	StateLifetime = 10 * time.Minute // of the sign-in at the provider
 	CodeLifetime  = 2 * time.Minute  // from the callback to the session

@@ -54,9 +54,6 @@ func (p *Package) Has(part string) bool { return p.archive.Has(part) }
 // Read returns the content of a part. The error is fs.ErrNotExist if there is no such part.
 func (p *Package) Read(part string) ([]byte, error) { return p.archive.Read(part) }
 
-// Open opens a part. The error is fs.ErrNotExist if there is no such part.
-func (p *Package) Open(part string) (io.ReadCloser, error) { return p.archive.Open(part) }
-
 // Scan calls a function with a scanner of a part. The function may return io.EOF at the end. The error is
 // fs.ErrNotExist if there is no such part, a *document.DamagedError if it is not well-formed XML, or that of the
 // function.
