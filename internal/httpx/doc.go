@@ -3,8 +3,7 @@
 // A [Guard] checks the address that is dialled, after name resolution. It refuses
 // loopback, private, link-local and otherwise reserved networks except those that
 // the operator allows. All code that connects to a user's address (connectors,
-// tools, crawlers) uses its dialer or client. [Steady] ends responses that arrive
-// too slowly.
+// tools, crawlers) uses its dialer. [Steady] ends responses that arrive too slowly.
 //
 // Allowed imports: the standard library and code.dny.dev/ssrf.
 package httpx
