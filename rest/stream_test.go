@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/rest"
 )
 
@@ -113,9 +114,7 @@ func TestAnIdleStreamIsKeptOpen(t *testing.T) {
 			go func() {
 				defer close(out)
 				for _, e := range answerEvents() {
-					select {
-					case <-time.After(40 * time.Second):
-					case <-ctx.Done():
+					if testkit.Delay(ctx, 40*time.Second) != nil {
 						return
 					}
 					out <- e

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -104,12 +105,14 @@ func TestAShutdownEndsStreamsWithAnError(t *testing.T) {
 		"agent stream": openStream(t, address+"/api/v1/agents/"+agent.Data.ID+"/execute/stream", `{"message":"What does page 1 say?"}`, bearer...),
 		"chat stream":  openStream(t, address+"/v1/chat/stream", `{"message":"What does page 1 say about topic1?"}`, "X-Service-Key", keys.SecretKey),
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for name, s := range streams {
 		select {
 		case <-s.started:
 		case <-s.ended:
 			t.Fatalf("%s ended: %s %v", name, s.text.String(), s.err)
-		case <-time.After(time.Minute):
+		case <-ctx.Done():
 			t.Fatalf("%s has no content", name)
 		}
 	}

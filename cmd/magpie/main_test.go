@@ -160,11 +160,9 @@ func (p *process) signal(s syscall.Signal) { _ = p.command.Process.Signal(s) } /
 // stop sends SIGTERM, and SIGKILL when the process does not exit.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.exited:
-	case <-time.After(20 * time.Second):
-		p.kill()
-	}
+	timer := time.AfterFunc(20*time.Second, func() { p.signal(syscall.SIGKILL) })
+	defer timer.Stop()
+	<-p.exited
 }
 
 // stopAll stops every process, so that the database does not change any more.

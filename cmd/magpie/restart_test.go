@@ -113,11 +113,7 @@ func TestADrainingServerServesAndClosesItsConnections(t *testing.T) {
 // waitExit waits for the exit of the process and checks its exit code.
 func (p *process) waitExit(t *testing.T, code int) {
 	t.Helper()
-	select {
-	case <-p.exited:
-	case <-time.After(time.Minute):
-		t.Fatalf("the process does not exit:\n%s", p.output(t))
-	}
+	testkit.Receive(t, "the exit of the process", p.exited)
 	if got := p.command.ProcessState.ExitCode(); got != code {
 		t.Errorf("exit code %d, want %d:\n%s", got, code, p.output(t))
 	}

@@ -65,11 +65,7 @@ func (i *installation) checkRefused(arguments []string, texts ...string) {
 // checkExit waits for exit code 1 and checks that the last line has these texts.
 func (p *process) checkExit(t *testing.T, timeout time.Duration, texts ...string) {
 	t.Helper()
-	select {
-	case <-p.exited:
-	case <-time.After(timeout):
-		t.Fatalf("the process does not exit:\n%s", p.output(t))
-	}
+	testkit.ReceiveWithin(t, timeout, "the exit of the process", p.exited)
 	lines := strings.Split(strings.TrimSuffix(p.output(t), "\n"), "\n")
 	line := lines[len(lines)-1]
 	if code := p.command.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(line, "magpie: ") {

@@ -95,8 +95,10 @@ func TestTestsDoNotSleep(t *testing.T) {
 		if !f.test() {
 			continue
 		}
-		if f.calls("time", "Sleep") {
-			t.Errorf("%s calls time.Sleep; wait for the condition, or use testing/synctest", f.path)
+		for _, name := range []string{"Sleep", "After", "Tick"} {
+			if f.calls("time", name) {
+				t.Errorf("%s calls time.%s; wait for the condition with internal/testkit, or use testing/synctest", f.path, name)
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -81,13 +80,8 @@ func TestCheckingAConnectionDoesNotWaitForItsReader(t *testing.T) {
 		}
 		acquired <- nil
 	}()
-	select {
-	case err := <-acquired:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("Acquire waits for the reader")
+	if err, _ := testkit.Receive(t, "Acquire, which must not wait for the reader", acquired); err != nil {
+		t.Error(err)
 	}
 	if err := socket.Close(); err != nil {
 		t.Error(err)

@@ -2,6 +2,7 @@ package syncjob_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func (f *fixture) watchConnector(ctx context.Context, connector, after uuid.UUID) <-chan syncjob.Snapshot {
@@ -22,19 +24,14 @@ func (f *fixture) watchConnector(ctx context.Context, connector, after uuid.UUID
 // until reads snapshots until a job is in a state, and returns them.
 func (f *fixture) until(c <-chan syncjob.Snapshot, job uuid.UUID, status entjob.Status) (all []syncjob.Snapshot) {
 	f.Helper()
-	limit := time.After(time.Minute)
 	for {
-		select {
-		case s, open := <-c:
-			if !open {
-				f.Fatalf("the watching has ended after %+v", all)
-			}
-			all = append(all, s)
-			if s.Job == job && s.Status == status {
-				return all
-			}
-		case <-limit:
-			f.Fatalf("%s never became %s: %+v", job, status, all)
+		s, open := testkit.Receive(f, fmt.Sprintf("job %s to be %s after %+v", job, status, all), c)
+		if !open {
+			f.Fatalf("the watch ended after %+v", all)
+		}
+		all = append(all, s)
+		if s.Job == job && s.Status == status {
+			return all
 		}
 	}
 }

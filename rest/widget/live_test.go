@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const (
@@ -140,11 +140,7 @@ func TestAskingOnAnAllowedHost(t *testing.T) {
 // waitCanceled waits until the request to the model is canceled.
 func waitCanceled(t *testing.T, model *llmtest.Server) {
 	t.Helper()
-	select {
-	case <-model.Gone():
-	case <-time.After(patience):
-		t.Fatal("the request to the model was not canceled")
-	}
+	testkit.ReceiveWithin(t, patience, "the request to the model to be canceled", model.Gone())
 }
 
 func TestStoppingAnAnswer(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
@@ -181,23 +180,18 @@ func (m *magpie) index(documents map[string]string) {
 	}
 	m.post(form.FormDataContentType(), &body, &made)
 	m.graphql(&made, `mutation($c: ID!) { startSync(connectorId: $c) { id } }`, map[string]any{"c": made.CreateConnector.ID})
-	deadline := time.After(patience)
-	for {
+	testkit.WaitWithin(m.t, patience, "the sync of the documents", func() bool {
 		var job struct{ SyncJob struct{ Status string } }
 		m.graphql(&job, `query($id: ID!) { syncJob(id: $id) { status } }`, map[string]any{"id": made.StartSync.ID})
 		switch job.SyncJob.Status {
 		case "COMPLETED":
-			return
+			return true
 		case "QUEUED", "RUNNING":
 		default:
 			m.t.Fatalf("the sync ended with %s", job.SyncJob.Status)
 		}
-		select {
-		case <-deadline:
-			m.t.Fatal("the documents were not indexed in time")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		return false
+	})
 }
 
 // key creates a pair of keys for a host, with further input of createAPIKey.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/rest"
 )
 
@@ -271,11 +272,7 @@ func chatCases() map[string]check {
 			}
 			leave()
 			_, _ = io.Copy(io.Discard, response.Body)
-			select {
-			case <-model.Gone():
-			case <-time.After(time.Minute):
-				t.Error("the model goes on after the client has left")
-			}
+			testkit.Receive(t, "the model's request to be canceled", model.Gone())
 		},
 	}
 }

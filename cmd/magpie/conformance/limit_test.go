@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/rest"
 )
 
@@ -88,7 +89,7 @@ func limitCases() map[string]check {
 			if wait < 1 || wait > 60 || number(t, last, "X-RateLimit-Limit") != 20 || number(t, last, "X-RateLimit-Remaining") != 0 {
 				t.Errorf("%v", last.header)
 			}
-			<-time.After(time.Duration(wait) * time.Second)
+			must(t, testkit.Delay(t.Context(), time.Duration(wait)*time.Second))
 			found(t, "after Retry-After", s.search(t, query, "X-Service-Key", k.Secret))
 		},
 		"design rate limits": func(t *testing.T, _ *site) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
@@ -81,29 +82,21 @@ func TestAPushIsSearchableWithinSeconds(t *testing.T) {
 	until := func(what string, holds func() bool) time.Duration {
 		t.Helper()
 		began := time.Now()
-		again := time.NewTicker(20 * time.Millisecond)
-		defer again.Stop()
-		for late := time.After(time.Minute); !holds(); {
-			select {
-			case <-again.C:
-			case <-late:
-				t.Fatalf("after a minute: not %s", what)
-			}
-		}
+		testkit.WaitFor(t, what, holds)
 		return time.Since(began)
 	}
-	until("synced", func() bool { return finds("walrus") })
+	until("the first sync", func() bool { return finds("walrus") })
 	const anyone, one = "/webhooks/connectors/github", "/webhooks/connectors/github/"
 	platform.Put("acme/handbook", "", "news.md", []byte("# News\n\nThe narwhal came back."))
 	if status, _ := s.push(id, anyone, "d1", []string{"news.md"}, nil); status != http.StatusOK {
 		t.Fatalf("the delivery was answered %d", status)
 	}
-	t.Logf("searchable after %s", until("searchable", func() bool { return finds("narwhal") }))
+	t.Logf("searchable after %s", until("the new file in results", func() bool { return finds("narwhal") }))
 	platform.Delete("acme/handbook", "", "news.md")
 	if status, _ := s.push(id, one+connector, "d2", nil, []string{"news.md"}); status != http.StatusOK {
 		t.Fatalf("the delivery was answered %d", status)
 	}
-	t.Logf("gone after %s", until("gone", func() bool { return !finds("narwhal") }))
+	t.Logf("gone after %s", until("the deleted file to leave the results", func() bool { return !finds("narwhal") }))
 
 	var senders sync.WaitGroup
 	var sent atomic.Int64

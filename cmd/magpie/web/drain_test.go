@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
@@ -89,6 +89,11 @@ func try(h http.Handler, method, path string) string {
 
 func TestAGateAnswersHealthAndDelaysOtherRequests(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testGate)
+}
+
+func testGate(t *testing.T) {
+	t.Helper()
 	g := web.NewGate(slog.New(slog.DiscardHandler))
 	if a := try(g, http.MethodGet, "/healthz"); a != `200 {"status":"ok"}` {
 		t.Error(a)
@@ -98,10 +103,11 @@ func TestAGateAnswersHealthAndDelaysOtherRequests(t *testing.T) {
 	}
 	held := make(chan string, 1)
 	go func() { held <- try(g, http.MethodGet, "/v1/docs/search") }()
+	synctest.Wait()
 	select {
 	case a := <-held:
-		t.Errorf("a request was answered: %s", a)
-	case <-time.After(50 * time.Millisecond):
+		t.Fatalf("a request was answered: %s", a)
+	default:
 	}
 	g.Open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }))
 	if a := <-held; a != "200 served" {

@@ -61,10 +61,12 @@ func TestShutdownWaitsForRunningRequests(t *testing.T) {
 	body := begin(t, address)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Shutdown(context.Background(), time.Minute) }()
+	wait, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
 	select {
 	case err := <-stopped:
 		t.Fatalf("the server stopped during a request: %v", err)
-	case <-time.After(50 * time.Millisecond):
+	case <-wait.Done():
 	}
 	close(release)
 	if err := <-stopped; err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/testkit/authserver"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -96,7 +97,7 @@ func TestNobodyWaitsWhileTheCurrentTokenIsValid(t *testing.T) {
 		}
 		renewing <- token
 	}()
-	eventually(t, func() bool { return h.server.Requests(authserver.TokenPath) == 2 })
+	testkit.WaitFor(t, "the second token request", func() bool { return h.server.Requests(authserver.TokenPath) == 2 })
 	other, err := h.node(t).Token(ada.ctx, grant) // another worker does not wait
 	must(t, err)
 	if other.Access != first.Access {
@@ -105,21 +106,6 @@ func TestNobodyWaitsWhileTheCurrentTokenIsValid(t *testing.T) {
 	close(hold)
 	if next := <-renewing; next.Access == first.Access || !h.server.ValidToken(next.Access) {
 		t.Error("the renewal gave no new token")
-	}
-}
-
-// eventually waits until done returns true.
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("it did not happen")
-		}
 	}
 }
 
@@ -137,7 +123,7 @@ func TestACancelledCallStoresTheNextRefreshToken(t *testing.T) {
 		_, err := h.grants.Token(ctx, grant)
 		left <- err
 	}()
-	eventually(t, func() bool { return h.server.Requests(authserver.TokenPath) == 2 })
+	testkit.WaitFor(t, "the second token request", func() bool { return h.server.Requests(authserver.TokenPath) == 2 })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller got %v", err)

@@ -126,16 +126,11 @@ func (f *fixture) watch(ctx context.Context, p place, filter docwatch.Filter, fr
 // next waits for an event.
 func (f *fixture) next(c <-chan docwatch.Event) docwatch.Event {
 	f.Helper()
-	select {
-	case e, open := <-c:
-		if !open {
-			f.Fatal("the watch has ended")
-		}
-		return e
-	case <-time.After(time.Minute):
-		f.Fatal("no event comes")
+	e, open := testkit.Receive(f, "an event", c)
+	if !open {
+		f.Fatal("the watch has ended")
 	}
-	panic("unreachable")
+	return e
 }
 
 func TestEveryChangeIsSentAfterTheCurrentCounts(t *testing.T) {
@@ -246,17 +241,17 @@ func TestACursorMissesNothing(t *testing.T) {
 			finished = true
 		default:
 		}
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, leave := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		c := f.watch(ctx, p, docwatch.Filter{}, cursor)
 		for range 2 {
-			select {
-			case e := <-c:
-				for _, d := range e.Documents {
-					seen[d.Document] = d.Status
-				}
-				cursor = &e.Cursor
-			case <-time.After(100 * time.Millisecond):
+			e, open := <-c
+			if !open {
+				break
 			}
+			for _, d := range e.Documents {
+				seen[d.Document] = d.Status
+			}
+			cursor = &e.Cursor
 		}
 		leave()
 		for range c { // unread events are after the cursor
@@ -432,15 +427,7 @@ func TestTheWatchEndsWithTheConnectorOrTheCollection(t *testing.T) {
 // ends waits until the channel of a watcher is closed.
 func (f *fixture) ends(c <-chan docwatch.Event) {
 	f.Helper()
-	patience := time.After(20 * time.Second)
-	for {
-		select {
-		case _, open := <-c:
-			if !open {
-				return
-			}
-		case <-patience:
-			f.Fatal("the watching does not end")
-		}
+	for open := true; open; {
+		_, open = testkit.Receive(f, "the end of the watch", c)
 	}
 }

@@ -159,6 +159,8 @@ type reader[T any] struct {
 // run sends events until the watch ends.
 func (r *reader[T]) run(ctx context.Context, first *Event) {
 	f, t := r.feed, r.topic
+	retry := time.NewTimer(0)
+	defer retry.Stop()
 	for {
 		f.mu.Lock()
 		changed := t.changed
@@ -168,7 +170,7 @@ func (r *reader[T]) run(ctx context.Context, first *Event) {
 		if ended || ctx.Err() != nil {
 			return
 		}
-		var retry <-chan time.Time
+		retry.Stop()
 		if behind || first.Counts != nil {
 			err := r.step(ctx, first)
 			if err == nil {
@@ -177,7 +179,7 @@ func (r *reader[T]) run(ctx context.Context, first *Event) {
 			if ctx.Err() == nil {
 				f.log.WarnContext(ctx, "document changes not read, will retry", slog.Any("error", err))
 			}
-			retry = time.After(4 * f.poll)
+			retry.Reset(4 * f.poll)
 		}
 		select {
 		case <-ctx.Done():
@@ -185,7 +187,7 @@ func (r *reader[T]) run(ctx context.Context, first *Event) {
 		case <-f.closing:
 			return
 		case <-changed:
-		case <-retry:
+		case <-retry.C:
 		}
 	}
 }

@@ -37,11 +37,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request) bool {
 	}
 	s.mu.Unlock()
 	if fault.Hold != nil {
+		timer := time.NewTimer(time.Minute) // in case the test does not close it
+		defer timer.Stop()
 		select {
 		case <-fault.Hold:
 		case <-r.Context().Done():
 			return true
-		case <-time.After(time.Minute): // in case the test does not close it
+		case <-timer.C:
 		}
 	}
 	switch {
