@@ -124,6 +124,28 @@ func TestLinksBetweenPagesResolve(t *testing.T) {
 	}
 }
 
+var sourcePath = regexp.MustCompile("`((?:agents|cmd|connectors|ent|graph|internal|rest|testdata|worker)(?:/[A-Za-z0-9_.-]+)+)`")
+
+func TestPathsInPagesExist(t *testing.T) {
+	t.Parallel()
+	top, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := 0
+	for name, text := range pages(t) {
+		for _, m := range sourcePath.FindAllStringSubmatch(text, -1) {
+			paths++
+			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, m[1])
+			}
+		}
+	}
+	if paths < 50 {
+		t.Errorf("found %d paths, want all of docs", paths)
+	}
+}
+
 // TestEveryPageIsInAnIndex requires a link to each page from the index of docs or that
 // of its folder.
 func TestEveryPageIsInAnIndex(t *testing.T) {
