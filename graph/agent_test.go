@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// agentTrials are the cases of agents, their templates and memories.
+// agentTrials returns the cases of agents, their templates and memories.
 func agentTrials(ada *tenant) map[string]trial {
 	id := func(name string, v any) map[string]any { return map[string]any{name: v} }
 	page := "{ edges { node { id } } totalCount }"
@@ -44,8 +44,8 @@ func agentTrials(ada *tenant) map[string]trial {
 	}
 }
 
-// furnishAgents gives a workspace an agent, a template and a memory.
-func (h *house) furnishAgents(t *testing.T, n *tenant, name string) {
+// furnishAgents adds to a workspace an agent, a template and a memory.
+func (h *fixture) furnishAgents(t *testing.T, n *tenant, name string) {
 	t.Helper()
 	got := h.ask(t, n.viewer, `mutation($n: String!, $c: [ID!], $t: [String!]) {
 		createAgent(input: {name: $n, systemPrompt: $n, collections: $c, tools: $t}) { id }
@@ -69,7 +69,7 @@ func (a answer) id(t *testing.T, path string) uuid.UUID {
 
 const agentFields = "{ id name description systemPrompt tools collections allCollections startMessage model }"
 
-func (h *house) updateAgent(t *testing.T, n *tenant, input map[string]any) answer {
+func (h *fixture) updateAgent(t *testing.T, n *tenant, input map[string]any) answer {
 	t.Helper()
 	return h.ask(t, n.viewer, "mutation($i: ID!, $in: UpdateAgentInput!) { agent: updateAgent(id: $i, input: $in) "+agentFields+" }",
 		map[string]any{"i": n.agent, "in": input})
@@ -77,7 +77,7 @@ func (h *house) updateAgent(t *testing.T, n *tenant, input map[string]any) answe
 
 func TestAnAgentIsMadeChangedAndDeleted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	got := h.ask(t, ada.viewer, "mutation($in: CreateAgentInput!) { agent: createAgent(input: $in) "+agentFields+" }", map[string]any{"in": map[string]any{
 		"name": "  Guide ", "description": "Helps", "systemPrompt": "You help.", "tools": []any{"calculate", "search_documents"},
@@ -141,7 +141,7 @@ func TestAnAgentIsMadeChangedAndDeleted(t *testing.T) {
 
 func TestHostileAgentsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	long := func(n int) string { return strings.Repeat("ä", n) }
 	for _, c := range []struct {
@@ -180,15 +180,14 @@ func TestHostileAgentsAreRefused(t *testing.T) {
 		}
 	}
 	if got := h.ask(t, ada.viewer, "{ agents { totalCount } }", nil); got.at("agents.totalCount") != 1.0 {
-		t.Errorf("something was made all the same: %s", got.body)
+		t.Errorf("something was created: %s", got.body)
 	}
 }
 
-// An agent that was let into some collections never gets into others because
-// those are gone.
-func TestAnAgentWithoutCollectionsLeftReachesNone(t *testing.T) {
+// An agent of some collections has no access to others after these were deleted.
+func TestAnAgentWhoseCollectionsAreDeletedSearchesNone(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	second := h.ask(t, ada.viewer, `mutation { createCollection(input: {name: "Second"}) { id } }`, nil).id(t, "createCollection.id")
 	h.updateAgent(t, ada, map[string]any{"collections": []any{ada.collection, second}})
@@ -206,17 +205,17 @@ func TestAnAgentWithoutCollectionsLeftReachesNone(t *testing.T) {
 		}
 	}
 	if got := h.updateAgent(t, ada, map[string]any{"name": "Still here"}); got.at("agent.allCollections") != false {
-		t.Errorf("a new name opens everything: %s", got.body)
+		t.Errorf("a new name gives access to everything: %s", got.body)
 	}
-	// What somebody else sends along with the list that they were shown keeps it closed.
+	// An update with the list that the API returned gives no access either.
 	if got := h.updateAgent(t, ada, map[string]any{"collections": []any{}}); got.at("agent.allCollections") != false {
-		t.Errorf("an empty list opens everything: %s", got.body)
+		t.Errorf("an empty list gives access to everything: %s", got.body)
 	}
 }
 
 func TestRolesOfAgents(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	cyd := h.member(t, ada, "cyd@example.com", membership.RoleEditor)
@@ -246,7 +245,7 @@ func TestRolesOfAgents(t *testing.T) {
 
 func TestTemplatesBuiltInAndOwn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const fields = "id name description category systemPrompt tools startMessage builtIn createdAt"
 	type node = map[string]any
@@ -294,7 +293,7 @@ func TestTemplatesBuiltInAndOwn(t *testing.T) {
 		}
 	}
 
-	// An agent of a built-in one, with and without a say.
+	// An agent from a built-in template, with and without overrides.
 	made := h.ask(t, ada.viewer, "mutation($i: ID!) { a: createAgentFromTemplate(templateId: $i) "+agentFields+" }", map[string]any{"i": builtin})
 	if made.at("a.name") != all[0]["name"] || made.at("a.systemPrompt") != all[0]["systemPrompt"] || fmt.Sprint(made.at("a.tools")) != fmt.Sprint(all[0]["tools"]) ||
 		made.at("a.startMessage") != all[0]["startMessage"] || made.at("a.allCollections") != true {
@@ -304,9 +303,9 @@ func TestTemplatesBuiltInAndOwn(t *testing.T) {
 		map[string]any{"i": builtin, "in": map[string]any{"name": "Ours", "tools": []any{}, "collections": []any{ada.collection}, "startMessage": "Hi", "model": "large"}})
 	if made.at("a.name") != "Ours" || fmt.Sprint(made.at("a.tools")) != "[]" || made.at("a.startMessage") != "Hi" || made.at("a.model") != "large" ||
 		made.at("a.systemPrompt") != all[0]["systemPrompt"] || fmt.Sprint(made.at("a.collections")) != fmt.Sprint([]any{ada.collection}) {
-		t.Errorf("from a template with a say: %s", made.body)
+		t.Errorf("from a template with overrides: %s", made.body)
 	}
-	// A template of that agent, changed and used, then gone.
+	// A template from that agent is changed, used and deleted.
 	own := h.ask(t, ada.viewer, "mutation($a: ID!) { t: createAgentTemplate(input: {fromAgent: $a, category: \" Support \"}) { "+fields+" } }",
 		map[string]any{"a": made.at("a.id")})
 	if own.at("t.name") != "Ours" || own.at("t.category") != "support" || own.at("t.builtIn") != false || own.at("t.createdAt") == nil ||
@@ -343,7 +342,7 @@ func TestTemplatesBuiltInAndOwn(t *testing.T) {
 
 func TestMemoriesOverGraphQL(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	cyd := h.member(t, ada, "cyd@example.com", membership.RoleEditor)
@@ -389,7 +388,7 @@ func TestMemoriesOverGraphQL(t *testing.T) {
 	if got := h.ask(t, bob, "mutation($i: ID!) { deleteAgentMemory(id: $i) }", map[string]any{"i": id}); got.code() != "" {
 		t.Errorf("bob deletes his memory: %s", got.body)
 	}
-	// A person who leaves takes along what the agents learnt with them.
+	// The memories of a person are deleted when the person leaves.
 	h.ask(t, bob, "mutation($a: ID!) { createAgentMemory(agentId: $a, input: {content: \"Bob collects coins.\"}) { id } }", map[string]any{"a": ada.agent})
 	if _, err := h.db.Ent.Membership.Delete().Where(membership.UserID(bob.Subject)).Exec(viewer.With(t.Context(), viewer.System(uuid.Nil))); err != nil {
 		t.Fatal(err)

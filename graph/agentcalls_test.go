@@ -12,33 +12,32 @@ import (
 	"github.com/magpie-search/magpie/ent/message"
 )
 
-func anAgent(t *testing.T, h *house, n *tenant) uuid.UUID {
+func anAgent(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*ent.Agent](t)(h.db.Ent.Agent.Create().SetName("Another").SetSystemPrompt("Help.").Save(n.system(t))).ID
 }
 
-func aTemplate(t *testing.T, h *house, n *tenant) uuid.UUID {
+func aTemplate(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName("Another").SetSystemPrompt("Help.").Save(n.system(t))).ID
 }
 
-// ownMemory is one that every member may change: their own.
-func ownMemory(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+// ownMemory returns a memory of the caller, which every member may change.
+func ownMemory(own context.Context, t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	shared := false
 	return must[*ent.AgentMemory](t)(h.resolver.Memories.Create(own, n.agent, memory.Input{Content: "The word is " + uuid.NewString() + ".", Shared: &shared})).ID
 }
 
-func ownTalk(own context.Context, t *testing.T, h *house, _ *tenant) uuid.UUID {
+func ownTalk(own context.Context, t *testing.T, h *fixture, _ *tenant) uuid.UUID {
 	return must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("Another").Save(own)).ID
 }
 
-// ownAnswer is an answer in a conversation of one's own, of which one has said
-// what one thinks.
-func ownAnswer(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+// ownAnswer returns an answer in a conversation of the caller, with feedback.
+func ownAnswer(own context.Context, t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	said := must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(ownTalk(own, t, h, n)).SetRole(message.RoleAssistant).SetContent("An answer").Save(own))
 	must[*ent.Feedback](t)(h.db.Ent.Feedback.Create().SetMessageID(said.ID).SetRating("POSITIVE").Save(own))
 	return said.ID
 }
 
-func ownRun(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+func ownRun(own context.Context, t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(ownTalk(own, t, h, n)).
 		SetMessage("What is the word?").SetStatus(agentrun.StatusCompleted).Save(own)).ID
 }
@@ -69,8 +68,8 @@ func talkCalls() map[string]maker {
 	}
 }
 
-// agentOfTalk is an agent with which there is a conversation of one's own.
-func agentOfTalk(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID {
+// agentOfTalk returns an agent with which the caller has a conversation.
+func agentOfTalk(own context.Context, t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	id := anAgent(t, h, n)
 	must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle("With an agent").SetAgentID(id).Save(own))
 	return id

@@ -13,8 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// noted runs do with a query log and waits until what it noted is stored.
-func (h *house) noted(t *testing.T, do func()) {
+// withQueryLog calls do with a query log and waits until the records are stored.
+func (h *fixture) withQueryLog(t *testing.T, do func()) {
 	t.Helper()
 	l := analytics.NewLog(t.Context(), h.db.Pool, analytics.LogOptions{})
 	h.resolver.Queries = l
@@ -23,7 +23,7 @@ func (h *house) noted(t *testing.T, do func()) {
 	l.Close()
 }
 
-// byKey is the viewer of a tenant's secret key.
+// byKey returns the viewer of a tenant's secret key.
 func (n *tenant) byKey() viewer.Viewer {
 	return viewer.Viewer{
 		Workspace: n.viewer.Workspace, Subject: n.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, Secret: true,
@@ -37,9 +37,9 @@ const report = `query($c: ID, $k: ID, $kind: QueryKind) { queryAnalytics(collect
 	topQueries(first: 3) { query count zeroResults clicks averageScore lastAt } zeroResultQueries { query count }
 	lowScoreQueries { query } unclickedQueries { query } } }`
 
-func TestQuestionsAreNotedAndReported(t *testing.T) {
+func TestQuestionsAreLoggedAndReported(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	find := func(v viewer.Viewer, text, more string) {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestQuestionsAreNotedAndReported(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	h.noted(t, func() {
+	h.withQueryLog(t, func() {
 		find(ada.byKey(), "xylophone for ada@example.com", "")
 		find(ada.viewer, "Xylophone for bob@example.com", ", filters: {section: \"nowhere\", language: \"en\"}")
 		find(ada.byKey(), "xylophone", ", offset: 10")
@@ -124,9 +124,9 @@ func TestQuestionsAreNotedAndReported(t *testing.T) {
 
 func TestEventsComeBySecretKeyAndStayInTheirWorkspace(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
-	h.noted(t, func() {
+	h.withQueryLog(t, func() {
 		ctx := requestid.With(viewer.With(t.Context(), ada.byKey()), "request-of-ada")
 		if _, err := h.resolver.Query().Search(ctx, model.SearchInput{Query: "xylophone"}); err != nil {
 			t.Fatal(err)

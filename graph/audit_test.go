@@ -22,11 +22,11 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// silent are the mutations that leave no entry in the audit log, and why.
-func silent() map[string]string {
+// unaudited returns the mutations that write no entry to the audit log, with the reason.
+func unaudited() map[string]string {
 	return map[string]string{
 		"Mutation.refreshSession":         "the same sign-in goes on; the end of one is noted",
-		"Mutation.refreshCollectionStats": "it counts anew and changes nothing that somebody set",
+		"Mutation.refreshCollectionStats": "it recounts and changes no setting",
 		"Mutation.setFeedback":            "what one thinks of an answer is one's own",
 		"Mutation.removeFeedback":         "what one thinks of an answer is one's own",
 		"Mutation.recordEvents":           "events of visitors, which query analytics keep",
@@ -38,30 +38,30 @@ func silent() map[string]string {
 	}
 }
 
-// nameless are the mutations of people who are not known when they begin, whose
-// entries may name nobody, and why that is right.
-func nameless() map[string]string {
+// withoutActor returns the mutations of callers without credentials. Their entries may
+// name no actor, for the reason given.
+func withoutActor() map[string]string {
 	return map[string]string{
 		"Mutation.signUp":           "the workspace is there before its first member; who signs up is the member.add that follows",
-		"Mutation.resetPassword":    "whoever holds the link sets the password; the entry's target is the person",
+		"Mutation.resetPassword":    "the holder of the link sets the password; the target of the entry is the person",
 		"Mutation.finishOIDCSignIn": "the provider vouches for the address before there is a session; the entry's target is the person",
 	}
 }
 
-// entries are those of a workspace, the newest last.
-func (h *house) entries(t *testing.T, n *tenant) []*ent.AuditEntry {
+// entries returns the entries of a workspace, the newest last.
+func (h *fixture) entries(t *testing.T, n *tenant) []*ent.AuditEntry {
 	t.Helper()
 	return h.entriesOf(t, n.viewer.Workspace)
 }
 
-// entriesOf are those of a workspace, or of all with uuid.Nil.
-func (h *house) entriesOf(t *testing.T, workspace uuid.UUID) []*ent.AuditEntry {
+// entriesOf returns the entries of a workspace, or of all workspaces for uuid.Nil.
+func (h *fixture) entriesOf(t *testing.T, workspace uuid.UUID) []*ent.AuditEntry {
 	t.Helper()
 	return must[[]*ent.AuditEntry](t)(h.db.Ent.AuditEntry.Query().Order(auditentry.ByCreatedAt(), auditentry.ByID()).
 		All(viewer.With(t.Context(), viewer.System(workspace))))
 }
 
-// auditor is who makes the call of a field, without a role where none is needed.
+// auditor returns the caller of a field, without a role if none is needed.
 func auditor(t *testing.T, n *tenant, field string, f *ast.FieldDefinition) viewer.Viewer {
 	t.Helper()
 	switch {
@@ -73,8 +73,8 @@ func auditor(t *testing.T, n *tenant, field string, f *ast.FieldDefinition) view
 	return n.viewer
 }
 
-// signedIn is the person of the session that an answer opens.
-func (h *house) signedIn(t *testing.T, field string, a answer) (viewer.Viewer, bool) {
+// signedIn returns the person of the session that an answer opens.
+func (h *fixture) signedIn(t *testing.T, field string, a answer) (viewer.Viewer, bool) {
 	t.Helper()
 	token, ok := a.at(strings.TrimPrefix(field, "Mutation.") + ".accessToken").(string)
 	if !ok {
@@ -85,9 +85,9 @@ func (h *house) signedIn(t *testing.T, field string, a answer) (viewer.Viewer, b
 
 func TestEveryMutationLeavesAnEntry(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newOpenFixture(t)
 	ada := h.tenant(t, "ada")
-	excused := silent()
+	excused := unaudited()
 	fields := guarded()
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if !strings.HasPrefix(field, "Mutation.") {
@@ -112,9 +112,9 @@ func TestEveryMutationLeavesAnEntry(t *testing.T) {
 		case not && len(made) > 0:
 			t.Errorf("%s leaves an entry, though %s: take it off the list", field, why)
 		case !not && len(made) == 0:
-			t.Errorf("%s leaves no entry in the audit log: is its entity in internal/audit/table.go? Else record an event, or say in silent why not", field)
+			t.Errorf("%s leaves no entry in the audit log: is its entity in internal/audit/table.go? Else record an event, or add the reason to unaudited", field)
 		}
-		_, unnamed := nameless()[field]
+		_, unnamed := withoutActor()[field]
 		for _, e := range made {
 			t.Logf("%s: %s of %q", field, e.Action, e.TargetName)
 			if nobody := e.ActorKind == auditentry.ActorKindNobody && e.ActorID == nil && e.ActorName == ""; nobody && unnamed {
@@ -125,15 +125,15 @@ func TestEveryMutationLeavesAnEntry(t *testing.T) {
 			}
 			for _, secret := range []string{password, nextPassword, "svc_sk_"} {
 				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), secret) {
-					t.Errorf("%s: the entry tells a secret: %s %v", field, text, err)
+					t.Errorf("%s: the entry contains a secret: %s %v", field, text, err)
 				}
 			}
 		}
 	}
 }
 
-// databaseTime is the time by the clock that entries are stamped with.
-func (h *house) databaseTime(t *testing.T) (at time.Time, err error) {
+// databaseTime returns the time of the database, which entries have.
+func (h *fixture) databaseTime(t *testing.T) (at time.Time, err error) {
 	t.Helper()
 	err = h.db.Pool.QueryRow(t.Context(), "select clock_timestamp()").Scan(&at)
 	return at, err
@@ -141,7 +141,7 @@ func (h *house) databaseTime(t *testing.T) (at time.Time, err error) {
 
 func TestAnEntrySaysWhoWhatAndWhere(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	server := h.server
 	h.server = withRequest(server, "192.0.2.7", "request-of-ada")
@@ -179,7 +179,7 @@ func TestAnEntrySaysWhoWhatAndWhere(t *testing.T) {
 
 func TestTheAuditLogIsFiltered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleEditor)
 	for v, name := range map[*viewer.Viewer]string{&ada.viewer: "By ada", &bob: "By bob"} {
@@ -217,11 +217,11 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 	}
 }
 
-// What was tried without success is told to the workspace whose member it was
-// tried as, and the answer is the same as for nobody's address.
-func TestAFailedSignInIsNotedBehindTheAnswer(t *testing.T) {
+// A failed sign-in is written to the audit log of the member's workspace. The answer is
+// the same as for an unknown address.
+func TestAFailedSignInIsAudited(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	failures := audit.NewSignIns(t.Context(), h.db.Ent, h.resolver.Log)
 	defer failures.Close()
@@ -240,11 +240,11 @@ func TestAFailedSignInIsNotedBehindTheAnswer(t *testing.T) {
 	failures.Failed(t.Context(), ada.email, "late") // does nothing any more
 }
 
-// A change that is rolled back leaves no entry: the second field of an operation
-// fails, and the first is undone.
-func TestWhatIsUndoneLeavesNoEntry(t *testing.T) {
+// If the second field of an operation fails, the change of the first is rolled back, and
+// so is its entry.
+func TestARolledBackChangeLeavesNoEntry(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	before := len(h.entries(t, ada))
 	got := h.ask(t, ada.viewer, `mutation { a: createCollection(input: {name: "Undone"}) { id } b: createCollection(input: {name: " "}) { id } }`, nil)
@@ -258,7 +258,7 @@ func TestWhatIsUndoneLeavesNoEntry(t *testing.T) {
 
 var _ people.SignInLog = (*audit.SignIns)(nil)
 
-// withRequest gives requests what the edge gives them.
+// withRequest adds the client address and the request id, as the HTTP server does.
 func withRequest(next http.Handler, client, id string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := ratelimit.WithClient(requestid.With(r.Context(), id), client)

@@ -21,17 +21,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// call is an operation with arguments that are right in its own workspace.
+// A call is an operation with arguments that are valid in its workspace.
 type call struct {
 	query     string
 	variables map[string]any
 	file      string // of the variable f, which is sent as a file with this name
-	// as is who makes it in place of the caller: somebody of the same role whom
-	// it may sign out, move or remove. The caller where it is nobody.
+	// as makes the call in place of the caller, unless it is zero. It is another person
+	// of the same role, whom the call may sign out, move or remove.
 	as viewer.Viewer
 }
 
-// by is who makes the call when it is who's turn.
+// by returns the viewer that makes the call for who.
 func (c call) by(who viewer.Viewer) viewer.Viewer {
 	if c.as.Kind != "" {
 		return c.as
@@ -39,42 +39,41 @@ func (c call) by(who viewer.Viewer) viewer.Viewer {
 	return who
 }
 
-// maker makes a call of who's anew: what it deletes or changes is there for it
-// alone.
-type maker func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call
+// A maker returns a new call for who. The rows that the call changes or deletes are
+// made for it.
+type maker func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call
 
-// fixed is a call that may be made again and again.
+// fixed returns a call that can be repeated.
 func fixed(query string, variables map[string]any) maker {
-	return func(*testing.T, *house, *tenant, viewer.Viewer) call {
+	return func(*testing.T, *fixture, *tenant, viewer.Viewer) call {
 		return call{query: query, variables: variables}
 	}
 }
 
-// apart is a call that is made by somebody else of who's role, as it changes who
-// makes it.
-func apart(query string, variables map[string]any) maker {
-	return func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+// byDouble returns a call that another person of who's role makes, because it changes its
+// caller.
+func byDouble(query string, variables map[string]any) maker {
+	return func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 		return call{query: query, variables: variables, as: h.double(t, n, who)}
 	}
 }
 
-// on is a call with the id of something that make makes.
-func on(query string, make func(t *testing.T, h *house, n *tenant) uuid.UUID) maker {
-	return func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+// on returns a call with the id that make returns.
+func on(query string, make func(t *testing.T, h *fixture, n *tenant) uuid.UUID) maker {
+	return func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 		return call{query: query, variables: map[string]any{"i": make(t, h, n)}}
 	}
 }
 
-// onOwn is a call with the id of something of the caller's own that make makes.
-func onOwn(query string, make func(own context.Context, t *testing.T, h *house, n *tenant) uuid.UUID) maker {
-	return func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+// onOwn returns a call with the id that make returns for the caller.
+func onOwn(query string, make func(own context.Context, t *testing.T, h *fixture, n *tenant) uuid.UUID) maker {
+	return func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 		return call{query: query, variables: map[string]any{"i": make(viewer.With(t.Context(), n.person(who)), t, h, n)}}
 	}
 }
 
-// calls has a valid call of every mutation, and of every query that asks for a
-// role. A new one needs its line here; the tests of roles, of the audit log and
-// of the domain's own refusals all go by it.
+// calls returns a valid call of every mutation and of every query that needs a role. The
+// tests of roles, of the audit log and of the policies use it.
 func calls() map[string]maker {
 	all := sourceCalls()
 	maps.Copy(all, peopleCalls())
@@ -90,7 +89,7 @@ func sourceCalls() map[string]maker {
 		"Query.apiKey":         on("query($i: ID!) { apiKey(id: $i) { name } }", aKey),
 		"Query.usage":          fixed("{ usage { queries } }", nil),
 		"Query.queryAnalytics": fixed("{ queryAnalytics { totals { searches } } }", nil),
-		"Query.whyVisible": func(_ *testing.T, _ *house, n *tenant, _ viewer.Viewer) call {
+		"Query.whyVisible": func(_ *testing.T, _ *fixture, n *tenant, _ viewer.Viewer) call {
 			return call{query: "query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { rule } }", variables: map[string]any{"i": n.document}}
 		},
 		"Query.auditLog": fixed("{ auditLog { edges { node { action } } } }", nil),
@@ -103,15 +102,15 @@ func sourceCalls() map[string]maker {
 		"Mutation.updateConnector":        on(`mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other"}) { id } }`, aConnector),
 		"Mutation.deleteConnector":        on("mutation($i: ID!) { deleteConnector(id: $i) }", aConnector),
 		"Mutation.pauseConnector":         on("mutation($i: ID!) { pauseConnector(id: $i) { id status } }", aConnector),
-		"Mutation.resumeConnector": on("mutation($i: ID!) { resumeConnector(id: $i) { id status } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.resumeConnector": on("mutation($i: ID!) { resumeConnector(id: $i) { id status } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			return must[*ent.Connector](t)(h.db.Ent.Connector.UpdateOneID(aConnector(t, h, n)).SetStatus("PAUSED").Save(n.system(t))).ID
 		}),
 		"Mutation.testConnector":  on("mutation($i: ID!) { testConnector(id: $i) { ok } }", aConnector),
 		"Mutation.testConnection": fixed(`mutation { testConnection(input: {type: "file_upload"}) { ok } }`, nil),
-		"Mutation.uploadFiles": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.uploadFiles": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			return call{query: "mutation($i: ID!, $f: Upload!) { uploadFiles(connectorId: $i, files: [$f]) { path } }", variables: map[string]any{"i": aConnector(t, h, n)}, file: "a.md"}
 		},
-		"Mutation.deleteFiles": on(`mutation($i: ID!) { deleteFiles(connectorId: $i, paths: ["a.md"]) }`, func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.deleteFiles": on(`mutation($i: ID!) { deleteFiles(connectorId: $i, paths: ["a.md"]) }`, func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			id := aConnector(t, h, n)
 			_, err := h.files.Upload(n.system(t), id, sourcefile.Upload{Path: "a.md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1})
 			if err != nil {
@@ -119,7 +118,7 @@ func sourceCalls() map[string]maker {
 			}
 			return id
 		}),
-		"Mutation.deleteDocument": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.deleteDocument": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			document := h.put(t, n, uuid.NewString()+".md", "Gone soon", "A text that will be gone soon.")
 			row := must[*ent.Document](t)(h.db.Ent.Document.Get(n.system(t), document))
 			err := h.db.Ent.SyncItem.Create().SetConnectorID(n.connector).SetJobID(n.job).SetDocumentID(document).
@@ -130,37 +129,37 @@ func sourceCalls() map[string]maker {
 			return call{query: "mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", variables: map[string]any{"i": document, "c": n.connector}}
 		},
 		"Mutation.startSync": on("mutation($i: ID!) { startSync(connectorId: $i) { id } }", aConnector),
-		"Mutation.cancelSync": on("mutation($i: ID!) { cancelSync(jobId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.cancelSync": on("mutation($i: ID!) { cancelSync(jobId: $i) { id } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			return must[*ent.SyncJob](t)(h.resolver.Jobs.Start(n.system(t), aConnector(t, h, n), syncjob.StartOptions{})).ID
 		}),
-		"Mutation.retryItems": on("mutation($i: ID!) { retryItems(connectorId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.retryItems": on("mutation($i: ID!) { retryItems(connectorId: $i) { id } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			connector := aConnector(t, h, n)
 			h.item(t, n, connector, "FAILED", false)
 			return connector
 		}),
-		"Mutation.allowItem": on("mutation($i: ID!) { allowItem(id: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.allowItem": on("mutation($i: ID!) { allowItem(id: $i) { id } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			return h.item(t, n, n.connector, "DELETED", true)
 		}),
 		"Mutation.refreshPermissions": on("mutation($i: ID!) { refreshPermissions(connectorId: $i) { id } }", aConnector),
 		"Mutation.planSync":           on("mutation($i: ID!) { planSync(connectorId: $i) { id } }", aConnector),
-		"Mutation.approveDeletion": on("mutation($i: ID!) { approveDeletion(connectorId: $i) { id } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.approveDeletion": on("mutation($i: ID!) { approveDeletion(connectorId: $i) { id } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			connector := aConnector(t, h, n)
 			h.quarantine(t, n, connector, "missing.md")
 			return connector
 		}),
-		"Mutation.dismissDeletion": on("mutation($i: ID!) { dismissDeletion(connectorId: $i) { documents } }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.dismissDeletion": on("mutation($i: ID!) { dismissDeletion(connectorId: $i) { documents } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			connector := aConnector(t, h, n)
 			h.quarantine(t, n, connector, "missing.md")
 			return connector
 		}),
-		"Mutation.restoreDocument": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.restoreDocument": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			connector := aConnector(t, h, n)
-			document, _ := h.gone(t, n, connector)
+			document, _ := h.deletedByJob(t, n, connector)
 			return call{query: "mutation($i: ID!, $c: ID!) { restoreDocument(id: $i, connectorId: $c) { status } }", variables: map[string]any{"i": document, "c": connector}}
 		},
-		"Mutation.restoreDeletions": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.restoreDeletions": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			connector := aConnector(t, h, n)
-			_, job := h.gone(t, n, connector)
+			_, job := h.deletedByJob(t, n, connector)
 			return call{query: "mutation($i: ID!, $c: ID!) { restoreDeletions(jobId: $i, connectorId: $c) { id } }", variables: map[string]any{"i": job, "c": connector}}
 		},
 		"Mutation.createAPIKey": fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
@@ -171,7 +170,7 @@ func sourceCalls() map[string]maker {
 	}
 }
 
-// must takes a result that has to be one.
+// must returns a function that fails the test on an error.
 func must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -183,21 +182,21 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// system makes things in a tenant's workspace that nobody is written down for.
+// system returns a context of Magpie itself in a tenant's workspace.
 func (n *tenant) system(t *testing.T) context.Context {
 	return viewer.With(t.Context(), viewer.System(n.viewer.Workspace))
 }
 
-func aCollection(t *testing.T, h *house, n *tenant) uuid.UUID {
+func aCollection(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*ent.Collection](t)(h.db.Ent.Collection.Create().SetName("Another").SetEmbeddingModel(h.models.Default().Model()).Save(n.system(t))).ID
 }
 
-func aConnector(t *testing.T, h *house, n *tenant) uuid.UUID {
+func aConnector(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*ent.Connector](t)(h.db.Ent.Connector.Create().SetName("Another").SetType("file_upload").SetCollectionID(n.collection).Save(n.system(t))).ID
 }
 
-// item puts a line of a finished job into a connector's ledger.
-func (h *house) item(t *testing.T, n *tenant, connector uuid.UUID, status syncitem.Status, suppressed bool) uuid.UUID {
+// item adds an entry of a finished job to a connector's ledger.
+func (h *fixture) item(t *testing.T, n *tenant, connector uuid.UUID, status syncitem.Status, suppressed bool) uuid.UUID {
 	t.Helper()
 	job := must[*ent.SyncJob](t)(h.db.Ent.SyncJob.Create().SetConnectorID(connector).SetStatus("COMPLETED").Save(n.system(t)))
 	path := uuid.NewString() + ".md"
@@ -205,12 +204,12 @@ func (h *house) item(t *testing.T, n *tenant, connector uuid.UUID, status syncit
 		SetStatus(status).SetSuppressed(suppressed).Save(n.system(t))).ID
 }
 
-func aKey(t *testing.T, h *house, n *tenant) uuid.UUID {
+func aKey(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return must[*authn.CreatedKey](t)(h.resolver.Keys.Create(n.system(t), authn.KeyDraft{Name: "Another", Collections: []uuid.UUID{n.collection}, Hosts: []string{"*"}})).Row.ID
 }
 
-// call makes the call of a root field; one without is told how to get it.
-func (h *house) call(t *testing.T, field string, n *tenant, who viewer.Viewer) call {
+// call returns the call of a root field. It fails the test if there is none.
+func (h *fixture) call(t *testing.T, field string, n *tenant, who viewer.Viewer) call {
 	t.Helper()
 	make, ok := calls()[field]
 	if !ok {
@@ -219,8 +218,8 @@ func (h *house) call(t *testing.T, field string, n *tenant, who viewer.Viewer) c
 	return make(t, h, n, who)
 }
 
-// place runs a call when it is who's turn.
-func (h *house) place(t *testing.T, who viewer.Viewer, c call) answer {
+// place runs a call for who.
+func (h *fixture) place(t *testing.T, who viewer.Viewer, c call) answer {
 	t.Helper()
 	v := c.by(who)
 	if c.file == "" {

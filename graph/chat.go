@@ -25,7 +25,7 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 		if err != nil {
 			return nil, nil, err
 		}
-		return events, r.logChat(ctx, in), nil
+		return events, r.logChat(ctx, in.Message), nil
 	}
 	v, _ := viewer.From(ctx)
 	if v.Kind == viewer.KindSession && !isStored(ctx) {

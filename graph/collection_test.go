@@ -7,11 +7,11 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
-func TestACollectionIsGivenAnotherModel(t *testing.T) {
+func TestTheModelOfACollectionIsChanged(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	// A model that is not set up here (any more).
+	// A model that is not configured.
 	if _, err := h.db.Pool.Exec(t.Context(), "update collections set embedding_model = 'former' where id = $1", ada.collection); err != nil {
 		t.Fatal(err)
 	}

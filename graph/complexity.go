@@ -17,19 +17,19 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// summaryCost is what a summary counts for: an operation may ask for 99.
+// summaryCost is the complexity of a summary. It allows 99 summaries in an operation.
 const summaryCost = 50
 
-// passwordCost is what a password to hash counts for: an operation may ask for 9.
+// passwordCost is the complexity of hashing a password. It allows 9 in an operation.
 const passwordCost = 500
 
-// rows estimates a connection: each row of the page costs what is asked of it.
+// rows returns the complexity of a connection: child for each row of the page.
 func rows[O any](child int, _ cursor, first *int, _ cursor, last *int, _ []*O) int {
-	return times(page(first, last), child) + 1
+	return multiplySaturating(pageSize(first, last), child) + 1
 }
 
-// setComplexity makes connections count by their page, so that a small text
-// cannot ask for a huge answer.
+// setComplexity sets the complexities of fields that return many rows or cost more than
+// a value.
 func setComplexity(c *generated.ComplexityRoot) {
 	c.Collection.Connectors = rows[ent.ConnectorOrder]
 	c.Collection.Documents = rows[ent.DocumentOrder]
@@ -41,14 +41,14 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
 	c.Query.Agents = rows[ent.AgentOrder]
 	c.Query.AgentTemplates = func(child int, _ *string, _ cursor, first *int) int {
-		return times(page(first, nil), child) + 1
+		return multiplySaturating(pageSize(first, nil), child) + 1
 	}
 	c.Query.AgentMemories = func(child int, _ uuid.UUID, _ *agentmemory.Kind, after cursor, first *int, before cursor, last *int, order []*ent.AgentMemoryOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.SearchAgentMemories = func(child int, _ uuid.UUID, _ string, _ *agentmemory.Kind, limit *int) int {
 		n := min(max(orDefault(limit, memory.DefaultResults), 1), memory.MaxResults)
-		return times(n, child) + 1
+		return multiplySaturating(n, child) + 1
 	}
 	c.Query.Conversations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConversationOrder, _ *string, _ *uuid.UUID, _ *model.ConversationKind) int {
 		return rows(child, after, first, before, last, order)
@@ -80,8 +80,8 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.Invitations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InvitationOrder, _ *model.InvitationStatus) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.MySessions = func(child int) int { return times(authn.MaxSessions, child) + 1 }
-	c.Query.MyWorkspaces = func(child int) int { return times(people.MaxWorkspaces, child) + 1 }
+	c.Query.MySessions = func(child int) int { return multiplySaturating(authn.MaxSessions, child) + 1 }
+	c.Query.MyWorkspaces = func(child int) int { return multiplySaturating(people.MaxWorkspaces, child) + 1 }
 	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
@@ -90,24 +90,26 @@ func setComplexity(c *generated.ComplexityRoot) {
 		if limit != nil {
 			n = min(max(*limit, 1), maxEvents)
 		}
-		return times(n, child) + 1
+		return multiplySaturating(n, child) + 1
 	}
 	c.Mutation.SignIn = func(child int, _ model.SignInInput) int { return child + passwordCost }
 	c.Mutation.SignUp = func(child int, _ model.SignUpInput) int { return child + passwordCost }
 	c.Mutation.ChangePassword = func(child int, _ model.ChangePasswordInput) int { return child + passwordCost }
 	c.Mutation.ResetPassword = func(child int, _ model.ResetPasswordInput) int { return child + passwordCost }
 	c.Mutation.AcceptInvitation = func(child int, _ model.AcceptInvitationInput) int { return child + passwordCost }
-	// One that is not kept yet is made, which is work for each.
+	// A summary that is not stored yet is made now.
 	c.Document.Summary = func(child int) int { return child + summaryCost }
-	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return times(len(ids), child) + 1 }
+	c.Query.Nodes = func(child int, ids []uuid.UUID) int { return multiplySaturating(len(ids), child) + 1 }
 	c.Query.Search = func(child int, in model.SearchInput) int {
 		n := min(max(orDefault(in.Limit, search.DefaultLimit), 1), search.MaxLimit)
-		return times(n, child) + 1
+		return multiplySaturating(n, child) + 1
 	}
-	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int { return times(len(model.AllSearchField), child) + 1 }
-	c.SearchFacet.Values = func(child int) int { return times(search.DefaultFacetValues, child) + 1 }
+	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int {
+		return multiplySaturating(len(model.AllSearchField), child) + 1
+	}
+	c.SearchFacet.Values = func(child int) int { return multiplySaturating(search.DefaultFacetValues, child) + 1 }
 	c.Query.SearchSuggestions = func(child int, _ string, limit *int, _ *uuid.UUID) int {
 		n := min(max(orDefault(limit, search.DefaultSuggestions), 1), search.MaxSuggestions)
-		return times(n, child) + 1
+		return multiplySaturating(n, child) + 1
 	}
 }

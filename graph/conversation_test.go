@@ -16,8 +16,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// converse makes a conversation of v with a question and an answer.
-func (h *house) converse(t *testing.T, v viewer.Viewer, title, question, said string, at time.Time) (talk, answer uuid.UUID) {
+// converse adds a conversation of v with a question and an answer.
+func (h *fixture) converse(t *testing.T, v viewer.Viewer, title, question, said string, at time.Time) (talk, answer uuid.UUID) {
 	t.Helper()
 	ctx := viewer.With(t.Context(), v)
 	row, err := h.db.Ent.Conversation.Create().SetTitle(title).SetCreatedAt(at).SetUpdatedAt(at).Save(ctx)
@@ -54,7 +54,7 @@ func titles(a answer) string {
 
 func TestConversationsAreListedSearchedRenamedAndDeleted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -119,13 +119,13 @@ func TestConversationsAreListedSearchedRenamedAndDeleted(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	if a := h.ask(t, ada.viewer, listed, map[string]any{"m": "adas"}); titles(a) != "adas:2" {
-		t.Errorf("ada's own went, too: %s", a.body)
+		t.Errorf("ada's own were deleted, too: %s", a.body)
 	}
 }
 
 func TestAConversationIsExported(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	id, _ := h.converse(t, ada.viewer, "Otters & *stars*", "Do they # swim?", "Yes [1].", time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	export := `query($i: ID!, $f: ExportFormat!) { exportConversation(id: $i, format: $f) { fileName mediaType content } }`
@@ -147,7 +147,7 @@ func TestAConversationIsExported(t *testing.T) {
 
 func TestFeedbackIsOneAPersonAndAnswer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	talk, said := h.converse(t, bob, "x", "q", "a", time.Now())
@@ -207,12 +207,12 @@ func TestFeedbackIsOneAPersonAndAnswer(t *testing.T) {
 	}
 }
 
-func TestFeedbackReachesTheQueryAnalytics(t *testing.T) {
+func TestFeedbackIsPartOfTheQueryAnalytics(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	ctx := requestid.With(viewer.With(t.Context(), ada.viewer), "a-chat-of-ada")
-	h.noted(t, func() {
+	h.withQueryLog(t, func() {
 		events, err := h.resolver.Subscription().Chat(ctx, model.ChatInput{Message: "What is the secret word?"})
 		if err != nil {
 			t.Fatal(err)
@@ -232,13 +232,13 @@ func TestFeedbackReachesTheQueryAnalytics(t *testing.T) {
 	}
 	got := h.ask(t, ada.viewer, report, nil)
 	if got.at("queryAnalytics.totals.positiveFeedback") != 1.0 || got.at("queryAnalytics.totals.negativeFeedback") != 0.0 {
-		t.Errorf("the first opinion counts, once: %s", got.body)
+		t.Errorf("want the first rating, once: %s", got.body)
 	}
 }
 
 func TestFacetsAreOfTheDashboard(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	h.put(t, ada, "other.md", "Another page", "The xylophone again.")
 	counts := `searchFacets(input: $i) { name documents missing distinct otherCount values { value label count selected from until } }`

@@ -7,7 +7,7 @@ import (
 
 func TestDatabasesHaveASchemaSync(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const fields = "{ id type docSync { syncStrategy } schemaSync { syncStrategy scheduleInterval } nextSyncAt }"
 	const settings = `config: {host: "127.0.0.1", port: 1, database: "sales"}, credentials: {user: "reader", password: "hunter22"}`

@@ -18,7 +18,7 @@ import (
 // the oldest was before.
 func TestAKeyWithoutADefaultCollectionSearchesTheOldest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	system := ada.system(t)
 	set := func(column string, id uuid.UUID, at any) {
@@ -94,7 +94,7 @@ func TestAKeyWithoutADefaultCollectionSearchesTheOldest(t *testing.T) {
 
 func TestTheDefaultCollectionCostsNoStatement(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	key := ada.publicKey()
 	own := key

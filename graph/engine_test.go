@@ -13,9 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// ledgered puts a document of a connector there, with its line in the ledger of
-// a job that has ended.
-func (h *house) ledgered(t *testing.T, n *tenant, connector uuid.UUID, path string, status syncitem.Status) (document, job uuid.UUID, line *ent.SyncItem) {
+// ledgered adds a document of a connector, with its ledger entry of a finished job.
+func (h *fixture) ledgered(t *testing.T, n *tenant, connector uuid.UUID, path string, status syncitem.Status) (document, job uuid.UUID, line *ent.SyncItem) {
 	t.Helper()
 	other := *n
 	other.connector = connector
@@ -26,15 +25,15 @@ func (h *house) ledgered(t *testing.T, n *tenant, connector uuid.UUID, path stri
 	return document, job, line
 }
 
-// quarantine puts a document into a connector's quarantine.
-func (h *house) quarantine(t *testing.T, n *tenant, connector uuid.UUID, path string) uuid.UUID {
+// quarantine adds a document to a connector's quarantine.
+func (h *fixture) quarantine(t *testing.T, n *tenant, connector uuid.UUID, path string) uuid.UUID {
 	t.Helper()
 	document, job, line := h.ledgered(t, n, connector, path, "INDEXED")
-	reach, err := viewer.System(n.viewer.Workspace).Scope()
+	scope, err := viewer.System(n.viewer.Workspace).Scope()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.resolver.Index.SetSummary(t.Context(), reach, document, "Kept."); err != nil {
+	if err := h.resolver.Index.SetSummary(t.Context(), scope, document, "Kept."); err != nil {
 		t.Fatal(err)
 	}
 	if err := line.Update().SetHold(syncitem.HoldQuarantined).Exec(n.system(t)); err != nil {
@@ -48,35 +47,35 @@ func (h *house) quarantine(t *testing.T, n *tenant, connector uuid.UUID, path st
 	return document
 }
 
-// gone makes a document that a job deleted.
-func (h *house) gone(t *testing.T, n *tenant, connector uuid.UUID) (document, job uuid.UUID) {
+// deletedByJob adds a document that a job has deleted.
+func (h *fixture) deletedByJob(t *testing.T, n *tenant, connector uuid.UUID) (document, job uuid.UUID) {
 	t.Helper()
 	document, job, _ = h.ledgered(t, n, connector, uuid.NewString()+".md", "DELETED")
 	h.softDelete(t, n, document)
 	return document, job
 }
 
-func (h *house) softDelete(t *testing.T, n *tenant, document uuid.UUID) {
+func (h *fixture) softDelete(t *testing.T, n *tenant, document uuid.UUID) {
 	t.Helper()
-	reach, err := viewer.System(n.viewer.Workspace).Scope()
+	scope, err := viewer.System(n.viewer.Workspace).Scope()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.resolver.Index.SoftDelete(t.Context(), reach, index.Fence{}, []uuid.UUID{document}); err != nil {
+	if _, err := h.resolver.Index.SoftDelete(t.Context(), scope, index.Fence{}, []uuid.UUID{document}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestARestoredDocumentIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	found := func() bool {
 		t.Helper()
 		got := h.ask(t, ada.viewer, `{ search(input: {query: "pangolin", minScore: 0}) { results { title } } }`, nil)
 		return strings.Contains(got.body, ".md")
 	}
-	gone, job := h.gone(t, ada, ada.connector)
+	gone, job := h.deletedByJob(t, ada, ada.connector)
 	both := map[string]any{"i": gone, "c": ada.connector}
 	const restore = "mutation($i: ID!, $c: ID!) { restoreDocument(id: $i, connectorId: $c) { id status content } }"
 	if found() {
@@ -97,9 +96,9 @@ func TestARestoredDocumentIsFoundAtOnce(t *testing.T) {
 	}
 	line := must[*ent.SyncItem](t)(h.db.Ent.SyncItem.Query().Where(syncitem.DocumentID(gone)).Only(ada.system(t)))
 	if line.Hold == nil || *line.Hold != syncitem.HoldRestored || line.Status != syncitem.StatusIndexed || line.Suppressed {
-		t.Errorf("its line is %+v", line)
+		t.Errorf("its ledger entry is %+v", line)
 	}
-	// By hand it goes, and comes back by hand only.
+	// A document deleted by hand is restored by hand only.
 	if got := h.ask(t, ada.viewer, "mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", both); got.code() != "" || found() {
 		t.Errorf("deleted by hand: %s", got.body)
 	}
@@ -109,13 +108,13 @@ func TestARestoredDocumentIsFoundAtOnce(t *testing.T) {
 	never := must[*ent.Document](t)(h.db.Ent.Document.Create().SetConnectorID(ada.connector).SetCollectionID(ada.collection).SetSourceID("never").SetPath("never").
 		SetTitle("never").SetStatus(document.StatusDeleted).Save(ada.system(t)))
 	if got := h.ask(t, ada.viewer, restore, map[string]any{"i": never.ID, "c": ada.connector}); got.code() != "conflict" {
-		t.Errorf("what was never indexed: %s", got.body)
+		t.Errorf("a document that was never indexed: %s", got.body)
 	}
 }
 
 func TestAQuarantineIsShownAndDecided(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	i := map[string]any{"i": ada.connector}
 	const shown = "query($i: ID!) { connector(id: $i) { pendingDeletion { documents existing threshold since jobId } freshness { waiting lastDay { changes p50 } } history { total successRate } } }"
@@ -136,7 +135,7 @@ func TestAQuarantineIsShownAndDecided(t *testing.T) {
 	if got := h.ask(t, ada.viewer, list, i); got.at("quarantinedDocuments.totalCount") != float64(1) || !strings.Contains(got.body, document.String()) {
 		t.Errorf("listed: %s", got.body)
 	}
-	// Deleted by hand, one is no longer part of it.
+	// A document deleted by hand leaves the quarantine.
 	h.ask(t, ada.viewer, "mutation($i: ID!, $c: ID!) { deleteDocument(id: $i, connectorId: $c) }", map[string]any{"i": document, "c": ada.connector})
 	if got := h.ask(t, ada.viewer, "mutation($i: ID!) { dismissDeletion(connectorId: $i) { connectorId documents } }", i); got.at("dismissDeletion.documents") != float64(1) {
 		t.Errorf("dismissed: %s", got.body)

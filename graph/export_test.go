@@ -17,8 +17,8 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 )
 
-// NewUnguardedSchema is the schema without the fence of @role: what is behind
-// it has to refuse by itself.
+// NewUnguardedSchema returns the schema without the checks of @role, so that only the
+// domain packages refuse calls.
 func NewUnguardedSchema(r *Resolver) graphql.ExecutableSchema {
 	c := generated.Config{Resolvers: r}
 	c.Directives.Surface = surfaceDirective
@@ -26,57 +26,56 @@ func NewUnguardedSchema(r *Resolver) graphql.ExecutableSchema {
 	return generated.NewExecutableSchema(c)
 }
 
-// WritesResultField tells whether results are written with a field by
-// themselves, and not by the executor.
-func WritesResultField(name string) bool { return writerOf(name) != nil }
+// EncodesResultField reports whether resultEncoding encodes a field of results.
+func EncodesResultField(name string) bool { return fieldEncoder(name) != nil }
 
-// TakeIn reads and validates a document as that of a person or a stranger. It
-// fails the test when what was read is beyond the bounds that let it pass.
-func TakeIn(t *testing.T, schema *ast.Schema, text string, stranger bool) {
+// ParseDocument parses and validates a document with the limits of a person or of an
+// anonymous caller. It fails the test if a parsed document exceeds them.
+func ParseDocument(t *testing.T, schema *ast.Schema, text string, anonymous bool) {
 	t.Helper()
-	limit := boundsOfPeople()
-	if stranger {
-		limit = boundsOfStrangers()
+	limits := authenticatedLimits()
+	if anonymous {
+		limits = anonymousLimits()
 	}
-	document, m, err := limit.read(text)
-	_, wrong := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, limit.tokens)
+	document, size, err := limits.parse(text)
+	_, parserErr := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, limits.tokens)
 	if err != nil {
 		var own *gqlerror.Error
-		if wrong == nil && (!errors.As(err, &own) || own.Extensions["code"] == nil) {
-			t.Fatalf("%q: %v, which the parser does not say", text, err)
+		if parserErr == nil && (!errors.As(err, &own) || own.Extensions["code"] == nil) {
+			t.Fatalf("%q: %v, but the parser accepts it", text, err)
 		}
 		return
 	}
-	if wrong != nil {
-		t.Fatalf("%q passes, but not the parser: %v", text, wrong)
+	if parserErr != nil {
+		t.Fatalf("%q is accepted, but the parser returns %v", text, parserErr)
 	}
-	if limit.check(m) != nil || m.nesting > limit.nesting {
-		t.Fatalf("%q: %+v", text, m)
+	if limits.check(size) != nil || size.nesting > limits.nesting {
+		t.Fatalf("%q: %+v exceeds the limits", text, size)
 	}
-	if _, err := validate(t.Context(), schema, document, validationRules(), maxMistakes); err != nil {
+	if _, err := validate(t.Context(), schema, document, validationRules(), maxValidationErrors); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Conflicts says whether the fields of a document cannot be merged by the rule
-// here and by the library's, and whether the one here says it of their types.
-func Conflicts(t *testing.T, schema *ast.Schema, text string) (ours, theirs, shape bool) {
+// Conflicts reports whether checkOverlap and the library's rule find a conflict in a
+// document, and whether checkOverlap finds conflicting types.
+func Conflicts(t *testing.T, schema *ast.Schema, text string) (ours, library, types bool) {
 	t.Helper()
-	one := func(rule validator.Rule) gqlerror.List {
-		document, _, err := boundsOfPeople().read(text)
+	check := func(rule validator.Rule) gqlerror.List {
+		document, _, err := authenticatedLimits().parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		wrong, err := validate(t.Context(), schema, document, []validator.Rule{rule}, maxMistakes)
+		found, err := validate(t.Context(), schema, document, []validator.Rule{rule}, maxValidationErrors)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return wrong
+		return found
 	}
-	if len(one(rules.NoUnusedFragmentsRule)) > 0 {
-		return false, false, false // only the library looks into those
+	if len(check(rules.NoUnusedFragmentsRule)) > 0 {
+		return false, false, false // only the library checks those
 	}
-	mine := one(validator.Rule{Name: overlapRule, RuleFunc: fieldsMerge})
-	library := one(rules.OverlappingFieldsCanBeMergedRule)
-	return len(mine) > 0, len(library) > 0, len(mine) > 0 && strings.Contains(mine[0].Message, "conflicting types")
+	own := check(validator.Rule{Name: overlapRule, RuleFunc: checkOverlap})
+	reference := check(rules.OverlappingFieldsCanBeMergedRule)
+	return len(own) > 0, len(reference) > 0, len(own) > 0 && strings.Contains(own[0].Message, "conflicting types")
 }

@@ -64,7 +64,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// fakeQueue remembers what was enqueued.
+// fakeQueue records the enqueued tasks.
 type fakeQueue struct{ tasks chan queue.Task }
 
 func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
@@ -72,8 +72,8 @@ func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
 	return nil
 }
 
-// house is the whole of what stands behind the schema, but for the workers.
-type house struct {
+// A fixture is the API with all domain packages, without workers.
+type fixture struct {
 	db       *store.DB
 	box      *secret.Box
 	files    *sourcefile.Files
@@ -82,10 +82,10 @@ type house struct {
 	resolver *graph.Resolver
 	queue    *fakeQueue
 	server   http.Handler
-	provider *authserver.Server // of an openHouse
+	provider *authserver.Server // of newOpenFixture
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -114,8 +114,8 @@ func newHouse(t *testing.T) *house {
 	blobs, err := blob.NewDir(t.TempDir())
 	must(err)
 	documents := index.New(db.Pool, analyzer)
-	files := sourcefile.New(db.Ent, blobs, func(ctx context.Context, reach viewer.Scope, ids []uuid.UUID) (int, error) {
-		return documents.SoftDeleteIn(ctx, ent.TxFromContext(ctx).Client(), reach, ids)
+	files := sourcefile.New(db.Ent, blobs, func(ctx context.Context, scope viewer.Scope, ids []uuid.UUID) (int, error) {
+		return documents.SoftDeleteIn(ctx, ent.TxFromContext(ctx).Client(), scope, ids)
 	}, sourcefile.Options{})
 	kinds, err := all.Registry(all.Deps{Files: files, Dial: httpx.NewGuard(nil).DialContext})
 	must(err)
@@ -157,7 +157,7 @@ func newHouse(t *testing.T) *house {
 	limiter := ratelimit.New(ratelimit.Options{})
 	inbox := inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"})
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
-	h := &house{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
+	h := &fixture{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
 		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
 		GroupsMaxAge: principal.MaxAge, Now: time.Now, Log: log,
 	}}
@@ -181,8 +181,8 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// changeConnectors replaces the resolver's connectors by some with other options.
-func (h *house) changeConnectors(change func(*connector.Options)) {
+// changeConnectors changes the options of the resolver's connectors.
+func (h *fixture) changeConnectors(change func(*connector.Options)) {
 	change(&h.sources)
 	h.resolver.Connectors = connector.New(h.sources)
 }
@@ -193,7 +193,7 @@ func addTransports(server *handler.Server) {
 	server.AddTransport(transport.POST{})
 }
 
-// tenant is a workspace with one of everything, and its owner.
+// A tenant is a workspace with one row of every kind, and its owner.
 type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
@@ -211,7 +211,7 @@ type tenant struct {
 
 const password = "correct horse battery"
 
-func (h *house) tenant(t *testing.T, name string) *tenant {
+func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -273,9 +273,9 @@ func (h *house) tenant(t *testing.T, name string) *tenant {
 }
 
 // put indexes a document of one passage.
-func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID {
+func (h *fixture) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID {
 	t.Helper()
-	reach, err := viewer.System(n.viewer.Workspace).Scope()
+	scope, err := viewer.System(n.viewer.Workspace).Scope()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := h.resolver.Index.Put(t.Context(), reach, index.Fence{}, &index.Record{
+	made, err := h.resolver.Index.Put(t.Context(), scope, index.Fence{}, &index.Record{
 		Connector: n.connector, Collection: n.collection, SourceID: path, Path: path, Title: title, Text: text,
 		Language: "en", Hash: []byte(path), Passages: []passage.Passage{{Text: text, End: len(text)}},
 		Vectors: vectors, Model: h.models.Default().Model(), Bytes: int64(len(text)),
@@ -294,7 +294,7 @@ func (h *house) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID
 	return made.Document
 }
 
-func (h *house) signIn(t *testing.T, email string) viewer.Viewer {
+func (h *fixture) signIn(t *testing.T, email string) viewer.Viewer {
 	t.Helper()
 	tokens, err := h.resolver.Accounts.SignIn(t.Context(), email, password)
 	if err != nil {
@@ -308,8 +308,8 @@ func (h *house) signIn(t *testing.T, email string) viewer.Viewer {
 	return v
 }
 
-// member adds a person of a role and signs them in.
-func (h *house) member(t *testing.T, n *tenant, email string, role membership.Role) viewer.Viewer {
+// member adds a person with a role and signs them in.
+func (h *fixture) member(t *testing.T, n *tenant, email string, role membership.Role) viewer.Viewer {
 	t.Helper()
 	if _, err := h.resolver.Accounts.AddMember(t.Context(), n.viewer.Workspace, email, "", password, role); err != nil {
 		t.Fatal(err)
@@ -317,7 +317,7 @@ func (h *house) member(t *testing.T, n *tenant, email string, role membership.Ro
 	return h.signIn(t, email)
 }
 
-// answer is what an operation gave.
+// An answer is the response of an operation.
 type answer struct {
 	Data   map[string]any
 	Errors []struct {
@@ -335,7 +335,7 @@ func (a answer) code() string {
 	return code
 }
 
-// at digs into the data.
+// at returns the value at a path of the data.
 func (a answer) at(path string) any {
 	var v any = a.Data
 	for key := range strings.SplitSeq(path, ".") {
@@ -348,8 +348,8 @@ func (a answer) at(path string) any {
 	return v
 }
 
-// ask runs an operation as v; the zero viewer is nobody at all.
-func (h *house) ask(t *testing.T, v viewer.Viewer, query string, variables map[string]any) answer {
+// ask runs an operation as v. The zero viewer is a caller without credentials.
+func (h *fixture) ask(t *testing.T, v viewer.Viewer, query string, variables map[string]any) answer {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	if err != nil {
@@ -380,8 +380,8 @@ func (h *house) ask(t *testing.T, v viewer.Viewer, query string, variables map[s
 	return a
 }
 
-// streamed takes the last event of a stream for the answer.
-func (h *house) streamed(t *testing.T, a answer) answer {
+// streamed returns the last event of a stream as the answer.
+func (h *fixture) streamed(t *testing.T, a answer) answer {
 	t.Helper()
 	for line := range strings.Lines(a.body) {
 		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok {

@@ -26,7 +26,7 @@ func anonymous() viewer.Viewer {
 
 func TestSigningInIsLimitedForGuessersOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const query = "mutation($e: String!, $p: String!) { signIn(input: {email: $e, password: $p}) { accessToken } }"
 	try := func(email, secret string) answer {
@@ -51,9 +51,9 @@ func TestSigningInIsLimitedForGuessersOnly(t *testing.T) {
 	}
 }
 
-func TestAnIDDoesNotLeadAroundARole(t *testing.T) {
+func TestAnIDDoesNotBypassARole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for role, want := range map[membership.Role]string{membership.RoleViewer: "forbidden", membership.RoleEditor: "forbidden", membership.RoleAdmin: ""} {
 		v := h.member(t, ada, strings.ToLower(string(role))+"@example.com", role)
@@ -75,7 +75,7 @@ func TestAnIDDoesNotLeadAroundARole(t *testing.T) {
 
 func TestErrorsNameTheFieldAndStayShort(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	got := h.ask(t, ada.viewer, `mutation { createAPIKey(input: {name: "x", allowedHosts: ["*"], allowedCollections: ["zz"]}) { secretKey } }`, nil)
 	if got.code() != "invalid_request" || got.Errors[0].Message != "allowedCollections: must be a UUID" {
@@ -87,9 +87,9 @@ func TestErrorsNameTheFieldAndStayShort(t *testing.T) {
 	}
 }
 
-func TestAnInternalErrorIsLoggedOnceByWhoeverAnswers(t *testing.T) {
+func TestAnInternalErrorIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for name, c := range map[string]struct {
 		ctx   func(context.Context) context.Context
 		fault func() error
@@ -104,7 +104,7 @@ func TestAnInternalErrorIsLoggedOnceByWhoeverAnswers(t *testing.T) {
 		r := *h.resolver
 		r.Log = slog.New(slog.NewTextHandler(&lines, nil))
 		r.People = people.New(r.Ent, r.Accounts, people.Options{Attempts: faulty{c.fault}})
-		house := &house{db: h.db, resolver: &r, queue: h.queue}
+		house := &fixture{db: h.db, resolver: &r, queue: h.queue}
 		server := graph.NewServer(&r, graph.NewSchema(&r), graph.Options{})
 		addTransports(server)
 		house.server = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { server.ServeHTTP(w, q.WithContext(c.ctx(q.Context()))) })
@@ -121,7 +121,7 @@ func canceled(ctx context.Context) context.Context {
 	return ctx
 }
 
-// faulty fails as it is told to.
+// faulty fails with its error.
 type faulty struct{ fault func() error }
 
 func (f faulty) AllowIn(context.Context, string, int, time.Duration) (ratelimit.Result, error) {
@@ -137,7 +137,7 @@ func (faulty) Reset(context.Context, string)                        {}
 
 func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	made := h.ask(t, ada.viewer, `mutation { createCollection(input: {name: "New"}) { id createdAt updatedAt } }`, nil)
 	read := h.ask(t, ada.viewer, "query($i: ID!) { collection(id: $i) { createdAt updatedAt } }", map[string]any{"i": made.at("createCollection.id")})
@@ -151,9 +151,9 @@ func TestRowsReadTheSameWhenMadeAndLater(t *testing.T) {
 	}
 }
 
-func TestALanguageIsFoundHoweverItIsWritten(t *testing.T) {
+func TestLanguageTagsAreNormalized(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for language, want := range map[string]any{"en": 1.0, "EN": 1.0, "en-US": 1.0, "de": 0.0, "e": 0.0} {
 		got := h.ask(t, ada.viewer, `query($l: String) { search(input: {query: "xylophone", minScore: 0, filters: {language: $l}}) { total } }`, map[string]any{"l": language})

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// introspection answers for signed-in people only.
+// introspection allows introspection for signed-in people only.
 type introspection struct{}
 
 var _ graphql.OperationContextMutator = introspection{}
@@ -23,16 +23,16 @@ func (introspection) MutateOperationContext(ctx context.Context, rc *graphql.Ope
 	return nil
 }
 
-// maxIntrospection is how many values a description of the schema may have for
-// each type, by estimate: about three times what the introspection queries of
-// the usual clients ask for.
+// maxIntrospection is the largest estimated number of values for each type of the schema
+// that an introspection may return. It is about three times as many as the introspection
+// queries of common clients need.
 const maxIntrospection = 300
 
-// introspectionLimit refuses operations that describe the schema over and over:
-// for the complexity of an operation, a field of all types counts as one.
+// introspectionLimit refuses operations that read the description of the schema many
+// times. The complexity limit does not: it counts the list of all types as one field.
 type introspectionLimit struct {
 	types float64
-	rows  map[string]float64 // of the lists of the schema's description, on the average
+	rows  map[string]float64 // average length of each list field of the description
 }
 
 var _ graphql.OperationContextMutator = introspectionLimit{}
@@ -62,20 +62,20 @@ func newIntrospectionLimit(schema *ast.Schema) introspectionLimit {
 	return introspectionLimit{types: n, rows: map[string]float64{
 		"types": n, "fields": fields / n, "args": arguments / max(1, fields), "inputFields": inputs / n, "enumValues": values / n,
 		"possibleTypes": possible / n, "directives": float64(len(schema.Directives)),
-		"ofType": 0.5, // of most types there is none
+		"ofType": 0.5, // most types have none
 	}}
 }
 
 func (l introspectionLimit) MutateOperationContext(ctx context.Context, rc *graphql.OperationContext) *graphqlError {
-	if isStored(ctx) || rc.DisableIntrospection || l.described(rc.Operation.SelectionSet, true) <= maxIntrospection*l.types {
+	if isStored(ctx) || rc.DisableIntrospection || l.estimate(rc.Operation.SelectionSet, true) <= maxIntrospection*l.types {
 		return nil
 	}
 	return refusal("the operation asks for too much of the schema at once")
 }
 
-// described estimates how many values a selection has in the answer. Of a root
-// selection only the fields that describe the schema count.
-func (l introspectionLimit) described(set ast.SelectionSet, root bool) (sum float64) {
+// estimate returns about how many values a selection has in the response. In a root
+// selection it counts introspection fields only.
+func (l introspectionLimit) estimate(set ast.SelectionSet, root bool) (sum float64) {
 	for _, s := range set {
 		switch s := s.(type) {
 		case *ast.Field:
@@ -86,12 +86,12 @@ func (l introspectionLimit) described(set ast.SelectionSet, root bool) (sum floa
 			if !list {
 				each = 1
 			}
-			sum += 1 + each*l.described(s.SelectionSet, false)
+			sum += 1 + each*l.estimate(s.SelectionSet, false)
 		case *ast.InlineFragment:
-			sum += l.described(s.SelectionSet, root)
+			sum += l.estimate(s.SelectionSet, root)
 		case *ast.FragmentSpread:
 			if s.Definition != nil {
-				sum += l.described(s.Definition.SelectionSet, root)
+				sum += l.estimate(s.Definition.SelectionSet, root)
 			}
 		}
 	}

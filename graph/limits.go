@@ -13,16 +13,16 @@ import (
 	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
-// graphqlError is gqlgen's error; the name keeps signatures short.
+// graphqlError is the error type of gqlgen.
 type graphqlError = gqlerror.Error
 
-// unlimited is a complexity that no operation has.
+// unlimited is a complexity limit that no operation exceeds.
 const unlimited = math.MaxInt
 
 func isStored(ctx context.Context) bool { return storedop.Is(ctx) }
 
-// page is how many rows a connection asks for at most.
-func page(first, last *int) int {
+// pageSize returns the largest number of rows that a connection may return.
+func pageSize(first, last *int) int {
 	switch {
 	case first != nil:
 		return min(max(*first, 1), maxPage)
@@ -33,8 +33,8 @@ func page(first, last *int) int {
 	}
 }
 
-// times multiplies without overflow.
-func times(n, each int) int {
+// multiplySaturating returns n*each, or unlimited if that overflows.
+func multiplySaturating(n, each int) int {
 	if each > 0 && n > unlimited/each {
 		return unlimited
 	}
@@ -50,7 +50,7 @@ func (depthLimit) ExtensionName() string                   { return "DepthLimit"
 func (depthLimit) Validate(graphql.ExecutableSchema) error { return nil }
 
 func (d depthLimit) MutateOperationContext(ctx context.Context, rc *graphql.OperationContext) *graphqlError {
-	if isStored(ctx) || !deeper(rc.Operation.SelectionSet, d.max) {
+	if isStored(ctx) || !exceedsDepth(rc.Operation.SelectionSet, d.max) {
 		return nil
 	}
 	err := gqlerror.Errorf("the operation is nested more than %d levels deep; ask for less at once", d.max)
@@ -58,9 +58,9 @@ func (d depthLimit) MutateOperationContext(ctx context.Context, rc *graphql.Oper
 	return err
 }
 
-// deeper reports whether a selection goes below depth levels. The schema's own
-// description is recursive by nature and has a bound of its own.
-func deeper(set ast.SelectionSet, depth int) bool {
+// exceedsDepth reports whether a selection has more than depth levels. Below an
+// introspection field, maxSchemaDepth applies.
+func exceedsDepth(set ast.SelectionSet, depth int) bool {
 	if len(set) == 0 {
 		return false
 	}
@@ -74,15 +74,15 @@ func deeper(set ast.SelectionSet, depth int) bool {
 			if s.Name == "__schema" || s.Name == "__type" {
 				below = maxSchemaDepth
 			}
-			if deeper(s.SelectionSet, below) {
+			if exceedsDepth(s.SelectionSet, below) {
 				return true
 			}
 		case *ast.InlineFragment:
-			if deeper(s.SelectionSet, depth) {
+			if exceedsDepth(s.SelectionSet, depth) {
 				return true
 			}
 		case *ast.FragmentSpread:
-			if s.Definition != nil && deeper(s.Definition.SelectionSet, depth) {
+			if s.Definition != nil && exceedsDepth(s.Definition.SelectionSet, depth) {
 				return true
 			}
 		}
@@ -90,11 +90,11 @@ func deeper(set ast.SelectionSet, depth int) bool {
 	return false
 }
 
-// maxSchemaDepth suffices for the introspection queries of the usual clients.
+// maxSchemaDepth is enough for the introspection queries of common clients.
 const maxSchemaDepth = 20
 
-// pageLimit refuses connections inside other rows that name no page: the pages
-// of root fields have a default size, those below would be read whole.
+// pageLimit refuses connections inside other rows without a page. Connections at the
+// root have a default page; nested ones would be read whole.
 type pageLimit struct{}
 
 var _ graphql.OperationContextMutator = pageLimit{}
@@ -103,7 +103,7 @@ func (pageLimit) ExtensionName() string                   { return "PageLimit" }
 func (pageLimit) Validate(graphql.ExecutableSchema) error { return nil }
 
 func (pageLimit) MutateOperationContext(_ context.Context, rc *graphql.OperationContext) *graphqlError {
-	name := unpaged(rc.Operation.SelectionSet, rc.Variables, true)
+	name := findUnpaged(rc.Operation.SelectionSet, rc.Variables, true)
 	if name == "" {
 		return nil
 	}
@@ -112,22 +112,22 @@ func (pageLimit) MutateOperationContext(_ context.Context, rc *graphql.Operation
 	return err
 }
 
-// unpaged names a connection below the root without a page, or one whose page
-// is out of range.
-func unpaged(set ast.SelectionSet, variables map[string]any, root bool) string {
+// findUnpaged returns the name of a nested connection whose page is missing or out of
+// range, or an empty string if there is none.
+func findUnpaged(set ast.SelectionSet, variables map[string]any, root bool) string {
 	for _, s := range set {
 		name := ""
 		switch s := s.(type) {
 		case *ast.Field:
-			if s.Definition != nil && s.Definition.Arguments.ForName("first") != nil && !root && !paged(s.ArgumentMap(variables)) {
+			if s.Definition != nil && s.Definition.Arguments.ForName("first") != nil && !root && !hasPage(s.ArgumentMap(variables)) {
 				return s.Name
 			}
-			name = unpaged(s.SelectionSet, variables, false)
+			name = findUnpaged(s.SelectionSet, variables, false)
 		case *ast.InlineFragment:
-			name = unpaged(s.SelectionSet, variables, root)
+			name = findUnpaged(s.SelectionSet, variables, root)
 		case *ast.FragmentSpread:
 			if s.Definition != nil {
-				name = unpaged(s.Definition.SelectionSet, variables, root)
+				name = findUnpaged(s.Definition.SelectionSet, variables, root)
 			}
 		}
 		if name != "" {
@@ -137,7 +137,7 @@ func unpaged(set ast.SelectionSet, variables map[string]any, root bool) string {
 	return ""
 }
 
-func paged(arguments map[string]any) bool {
+func hasPage(arguments map[string]any) bool {
 	for _, name := range []string{"first", "last"} {
 		switch n := arguments[name].(type) {
 		case int64:

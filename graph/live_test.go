@@ -23,8 +23,8 @@ type chatEvent struct {
 const chatFields = `__typename ... on ChatStart { seq answerId } ... on ChatContent { seq delta } ... on ChatSources { seq }
 	... on ChatFollowUp { seq } ... on ChatDone { seq } ... on StreamError { code }`
 
-// told are the events of a stream under a root field.
-func told(t *testing.T, a answer, field string) (list []chatEvent) {
+// chatEvents returns the events of a stream of a root field.
+func chatEvents(t *testing.T, a answer, field string) (list []chatEvent) {
 	t.Helper()
 	for line := range strings.Lines(a.body) {
 		data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
@@ -42,21 +42,21 @@ func told(t *testing.T, a answer, field string) (list []chatEvent) {
 	return list
 }
 
-func TestAnAnswerMayBeReadOnByItsReaderOnly(t *testing.T) {
+func TestAnAnswerIsResumedByItsReaderOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
-	whole := told(t, h.ask(t, ada.viewer, `subscription { chat(input: {message: "What is the secret word?"}) { `+chatFields+` } }`, nil), "chat")
+	whole := chatEvents(t, h.ask(t, ada.viewer, `subscription { chat(input: {message: "What is the secret word?"}) { `+chatFields+` } }`, nil), "chat")
 	if len(whole) < 5 || whole[0].Typename != "ChatStart" || whole[0].AnswerID == uuid.Nil || whole[len(whole)-1].Typename != "ChatDone" {
 		t.Fatalf("%+v", whole)
 	}
 	id := whole[0].AnswerID
 	const resume = `subscription($i: ID!, $n: Int!) { chatResume(answerId: $i, after: $n) { ` + chatFields + ` } }`
 	for after := range len(whole) + 2 {
-		got := told(t, h.ask(t, ada.viewer, resume, map[string]any{"i": id, "n": after}), "chatResume")
+		got := chatEvents(t, h.ask(t, ada.viewer, resume, map[string]any{"i": id, "n": after}), "chatResume")
 		want := whole[min(after, len(whole)):]
 		if len(got) != len(want) {
-			t.Fatalf("after %d came %d events, not %d", after, len(got), len(want))
+			t.Fatalf("after %d: %d events, want %d", after, len(got), len(want))
 		}
 		for i := range want {
 			if got[i] != want[i] || got[i].Seq != after+i+1 {
@@ -64,8 +64,8 @@ func TestAnAnswerMayBeReadOnByItsReaderOnly(t *testing.T) {
 			}
 		}
 	}
-	// The owner's sign-in on another device reads on; another person does not.
-	if got := told(t, h.ask(t, h.signIn(t, ada.email), resume, map[string]any{"i": id, "n": 0}), "chatResume"); len(got) != len(whole) {
+	// The reader resumes it in another session. Another person cannot.
+	if got := chatEvents(t, h.ask(t, h.signIn(t, ada.email), resume, map[string]any{"i": id, "n": 0}), "chatResume"); len(got) != len(whole) {
 		t.Errorf("the same person in another session got %d events", len(got))
 	}
 	member := h.member(t, ada, "mate@example.com", membership.RoleOwner)
@@ -85,7 +85,7 @@ func TestAnAnswerMayBeReadOnByItsReaderOnly(t *testing.T) {
 
 func TestDocumentsAreWatchedByOneOfThreeNames(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for query, variables := range map[string]map[string]any{
 		"subscription { documentStatus { cursor } }":                                                nil,

@@ -91,7 +91,7 @@ func (l *loaders) see(rows ent.Value) {
 	}
 }
 
-// scoped returns a fetch within everything that the viewer may reach.
+// scoped returns a fetch with the scope of the viewer.
 func scoped[V any](fetch func(context.Context, viewer.Scope, []uuid.UUID) (map[uuid.UUID]V, error)) func(context.Context, []uuid.UUID) (map[uuid.UUID]V, error) {
 	return func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]V, error) {
 		scope, err := viewer.ScopeOf(ctx)

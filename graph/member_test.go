@@ -10,9 +10,9 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 )
 
-// countRows counts the rows of a workspace in each table that has any, as far as
-// the application may read them.
-func (h *house) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
+// countRows returns the number of rows of a workspace in each table that has some and
+// that the application may read.
+func (h *fixture) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
 	t.Helper()
 	tx, err := h.db.Pool.Begin(t.Context())
 	if err != nil {
@@ -53,13 +53,13 @@ func (h *house) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
 
 func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	for _, n := range []*tenant{ada, eve} {
 		if got := h.ask(t, n.viewer, `{ search(input: {query: "xylophone", minScore: 0}) { total } }`, nil); got.code() != "" {
 			t.Fatalf("%s", got.body)
 		}
-		// Asking for the usage writes down what was counted, not before it was.
+		// Reading the usage stores the counts. The query must have been counted before.
 		if got := h.ask(t, n.viewer, `{ usage { queries } }`, nil); got.at("usage.queries") != 1.0 {
 			t.Fatalf("%s", got.body)
 		}
@@ -78,18 +78,18 @@ func TestDeletingAWorkspaceLeavesNothingOfIt(t *testing.T) {
 		t.Fatalf("%s", got.body)
 	}
 	if left := h.countRows(t, ada.viewer.Workspace); len(left) > 0 {
-		t.Errorf("there are left: %v", left)
+		t.Errorf("rows left: %v", left)
 	}
 	for table, n := range h.countRows(t, eve.viewer.Workspace) {
 		if n != others[table] {
-			t.Errorf("somebody else has %d of %d rows of %s", n, others[table], table)
+			t.Errorf("another workspace has %d of %d rows of %s", n, others[table], table)
 		}
 	}
 }
 
-func TestAnInvitationsIDDoesNotLeadAroundARole(t *testing.T) {
+func TestAnInvitationsIDDoesNotBypassARole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for role, want := range map[membership.Role]string{membership.RoleViewer: "forbidden", membership.RoleEditor: "forbidden", membership.RoleAdmin: ""} {
 		v := h.member(t, ada, strings.ToLower(string(role))+"@example.com", role)
@@ -104,7 +104,7 @@ func TestAnInvitationsIDDoesNotLeadAroundARole(t *testing.T) {
 
 func TestAPersonOverGraphQL(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	signUp := `mutation { signUp(input: {workspace: "Acme", email: "ada@example.com", name: "Ada", password: "correct horse battery"}) { accessToken refreshToken } }`
 	if got := h.ask(t, anonymous(), "{ signUpAllowed }", nil); got.at("signUpAllowed") != true {
 		t.Errorf("%s", got.body)
@@ -154,6 +154,6 @@ func TestAPersonOverGraphQL(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	if _, err := h.resolver.Accounts.Authenticate(t.Context(), token); err == nil {
-		t.Error("the token of before is taken")
+		t.Error("the old token is accepted")
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// readable says whether the viewer's role lets them read rows of an id's kind.
-// It is what @role says of the root field that lists them: an id must not lead
-// around it.
-func readable(ctx context.Context, id uuid.UUID) bool {
+// mayReadKind reports whether the viewer's role allows reading rows of an id's kind. It
+// must agree with the @role directive of the root field that lists them.
+func mayReadKind(ctx context.Context, id uuid.UUID) bool {
 	if kind, ok := gid.KindOf(id); !ok || kind != gid.APIKey && kind != gid.Invitation && kind != gid.AuditEntry {
 		return true
 	}
@@ -22,7 +21,7 @@ func readable(ctx context.Context, id uuid.UUID) bool {
 	return ok && v.Role.AtLeast(viewer.RoleAdmin)
 }
 
-// tableOf is the table of an id's rows.
+// tableOf returns the table of an id's row.
 func tableOf(ctx context.Context, id uuid.UUID) (string, error) {
 	table, err := gid.Table(ctx, id)
 	if err != nil {
@@ -32,7 +31,7 @@ func tableOf(ctx context.Context, id uuid.UUID) (string, error) {
 }
 
 func (r *Resolver) node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
-	if !readable(ctx, id) {
+	if !mayReadKind(ctx, id) {
 		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
 	}
 	row, err := r.client(ctx).Noder(ctx, id, ent.WithNodeType(tableOf))
@@ -47,7 +46,7 @@ func (r *Resolver) node(ctx context.Context, id uuid.UUID) (ent.Noder, error) {
 
 func (r *Resolver) nodes(ctx context.Context, ids []uuid.UUID) ([]ent.Noder, error) {
 	for _, id := range ids {
-		if !readable(ctx, id) {
+		if !mayReadKind(ctx, id) {
 			return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// drive is a kind of connector that works with a grant or with a token of its own.
+// drive is a connector that uses a grant or its own token.
 type drive struct {
 	connectors.Source
 	server   *authserver.Server
@@ -41,8 +41,8 @@ func (d drive) Check(ctx context.Context) error {
 
 func (drive) Close() error { return nil }
 
-// withOAuth gives the house a provider and a kind that uses it.
-func withOAuth(t *testing.T, h *house) *authserver.Server {
+// withOAuth adds a provider and a kind that uses it to the fixture.
+func withOAuth(t *testing.T, h *fixture) *authserver.Server {
 	t.Helper()
 	server := authserver.Start(t)
 	server.Register(authserver.Client{ID: "magpie", Secret: "s3cret", Redirects: []string{"https://magpie.example.com/api/v1/oauth/callback/google"}})
@@ -82,8 +82,8 @@ func withOAuth(t *testing.T, h *house) *authserver.Server {
 	return server
 }
 
-// grantOf connects by GraphQL alone and returns the grant's id.
-func (h *house) grantOf(t *testing.T, server *authserver.Server, v viewer.Viewer, input map[string]any) answer {
+// grantOf makes a grant through GraphQL.
+func (h *fixture) grantOf(t *testing.T, server *authserver.Server, v viewer.Viewer, input map[string]any) answer {
 	t.Helper()
 	begun := h.ask(t, v, "mutation($i: StartOAuthInput!) { startOAuth(input: $i) { authorizationUrl expiresAt binding } }", map[string]any{"i": input})
 	address, _ := begun.at("startOAuth.authorizationUrl").(string)
@@ -98,9 +98,9 @@ func (h *house) grantOf(t *testing.T, server *authserver.Server, v viewer.Viewer
 
 const makeDrive = `mutation($c: ID!, $g: Map) { createConnector(input: {name: "Drive", type: "google_drive", collection: $c, credentials: $g}) { id status grantID } }`
 
-func TestAConnectorWorksWithAGrant(t *testing.T) {
+func TestAConnectorUsesAGrant(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	server := withOAuth(t, h)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	done := h.grantOf(t, server, ada.viewer, map[string]any{"provider": "google"})
@@ -145,7 +145,7 @@ func TestAConnectorWorksWithAGrant(t *testing.T) {
 	if a := h.ask(t, ada.viewer, `mutation($g: Map) { testConnection(input: {type: "google_drive", credentials: $g}) { ok } }`, map[string]any{"g": map[string]any{"grant": grant}}); a.at("testConnection.ok") != true {
 		t.Error(a.body)
 	}
-	// A change that does not speak of the grant keeps it; null takes it away.
+	// A change without a grant keeps it. Null removes it.
 	if a := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other", config: {}}) { grantID } }`, map[string]any{"i": id}); a.at("updateConnector.grantID") != grant {
 		t.Error(a.body)
 	}
@@ -167,9 +167,9 @@ func TestAConnectorWorksWithAGrant(t *testing.T) {
 	works(false)
 }
 
-func TestAGrantIsPutOnTheConnectorThatItWasMadeFor(t *testing.T) {
+func TestAGrantIsAssignedToItsConnector(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	server := withOAuth(t, h)
 	ada := h.tenant(t, "ada")
 	row, err := h.db.Ent.Connector.Create().SetName("Drive").SetType("google_drive").SetCollectionID(ada.collection).SetStatus("NEEDS_AUTH").
@@ -199,7 +199,7 @@ func TestAGrantIsPutOnTheConnectorThatItWasMadeFor(t *testing.T) {
 
 func TestGrantsAreForEditors(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	server := withOAuth(t, h)
 	ada := h.tenant(t, "ada")
 	guest := h.member(t, ada, "guest@example.com", membership.RoleViewer)
@@ -224,7 +224,7 @@ func TestGrantsAreForEditors(t *testing.T) {
 		t.Error(providers.body)
 	}
 	if soon := h.ask(t, editor, `mutation { startOAuth(input: {provider: "google"}) { expiresAt } }`, nil).at("startOAuth.expiresAt"); soon == nil {
-		t.Error("no time is told")
+		t.Error("the end is missing")
 	} else if at, err := time.Parse(time.RFC3339Nano, soon.(string)); err != nil || time.Until(at) > 11*time.Minute {
 		t.Errorf("it ends at %v, %v", soon, err)
 	}
@@ -233,7 +233,7 @@ func TestGrantsAreForEditors(t *testing.T) {
 // Every editor may use the grants of a workspace, and nobody sees their tokens.
 func TestAGrantIsSentToItsProviderAlone(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	server := withOAuth(t, h)
 	ada := h.tenant(t, "ada")
 	grant := map[string]any{"grant": h.grantOf(t, server, ada.viewer, map[string]any{"provider": "google"}).at("finishOAuth.grantId")}
@@ -257,7 +257,7 @@ func TestAGrantIsSentToItsProviderAlone(t *testing.T) {
 			t.Errorf("%s: %s", what, a.body)
 		}
 	}
-	// What has begun does not end at a connector that was led elsewhere meanwhile.
+	// A connection fails if the connector was pointed at another host meanwhile.
 	begun := h.ask(t, ada.viewer, `mutation($i: ID!) { startOAuth(input: {provider: "google", connectorId: $i}) { authorizationUrl binding } }`, map[string]any{"i": id})
 	defer func() {
 		address, _ := begun.at("startOAuth.authorizationUrl").(string)
@@ -268,7 +268,7 @@ func TestAGrantIsSentToItsProviderAlone(t *testing.T) {
 			t.Errorf("a connection that began before: %s", ended.body)
 		}
 	}()
-	// With a token of its own the connector may lead there, and is given no grant then.
+	// With its own token the connector may use that host, and gets no grant.
 	if a := h.ask(t, ada.viewer, update, map[string]any{"i": id, "c": evil, "g": map[string]any{"grant": nil, "token": "mine"}}); a.code() != "" {
 		t.Fatal(a.body)
 	}

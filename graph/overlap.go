@@ -9,55 +9,56 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/core"
 )
 
-// overlapRule is the rule of the specification that fields with one response
-// name can be merged (spec.graphql.org, "Field Selection Merging"). The
-// library's compares every field with every other one, which takes seconds for
-// a few thousand; this one compares each with the first of its name, which says
-// the same, since what is compared is an equivalence.
+// overlapRule is the rule of the specification that fields with the same response name
+// can be merged (spec.graphql.org, "Field Selection Merging"). The library compares each
+// pair of fields, which takes seconds for a few thousand fields. This implementation
+// compares each field with the first one of its name. The result is the same, because
+// the comparison is an equivalence relation.
 const overlapRule = "OverlappingFieldsCanBeMerged"
 
-// overlapSteps bounds what the rule does to a document: many times what the
-// largest ones need that are not made for it.
+// overlapSteps is the largest number of steps of the rule for an operation. Ordinary
+// operations need far fewer.
 const overlapSteps = 200_000
 
-func fieldsMerge(observers *validator.Events, add validator.AddErrFunc) {
+// checkOverlap is the implementation of overlapRule.
+func checkOverlap(observers *validator.Events, add validator.AddErrFunc) {
 	observers.OnOperation(func(w *validator.Walker, operation *ast.OperationDefinition) {
-		o := merging{types: w.Schema.Types, left: overlapSteps}
-		o.all(o.collected([]ast.SelectionSet{operation.SelectionSet}))
+		o := overlapCheck{types: w.Schema.Types, steps: overlapSteps}
+		o.checkFields(o.collect([]ast.SelectionSet{operation.SelectionSet}))
 		switch {
-		case o.left < 0:
+		case o.steps < 0:
 			add(core.Message("The operation asks for the same fields too often."), core.At(operation.Position))
-		case o.at != nil:
-			add(core.Message("Fields %q conflict because %s. Use different aliases on the fields to fetch both if this was intentional.", o.at.Alias, o.why), core.At(o.at.Position))
+		case o.conflict != nil:
+			add(core.Message("Fields %q conflict because %s. Use different aliases on the fields to fetch both if this was intentional.", o.conflict.Alias, o.reason), core.At(o.conflict.Position))
 		}
 	})
 }
 
-// merging looks for the first conflict of an operation.
-type merging struct {
-	types map[string]*ast.Definition
-	left  int // steps
-	at    *ast.Field
-	why   string
+// An overlapCheck finds the first conflict of an operation.
+type overlapCheck struct {
+	types    map[string]*ast.Definition
+	steps    int        // remaining steps; negative when they are used up
+	conflict *ast.Field // nil if no conflict was found
+	reason   string
 }
 
-func (o *merging) done() bool { return o.at != nil || o.left < 0 }
+func (o *overlapCheck) done() bool { return o.conflict != nil || o.steps < 0 }
 
-func (o *merging) conflict(at *ast.Field, why string) {
-	if o.at == nil {
-		o.at, o.why = at, why
+func (o *overlapCheck) setConflict(field *ast.Field, reason string) {
+	if o.conflict == nil {
+		o.conflict, o.reason = field, reason
 	}
 }
 
-// collected lists the fields of selections that are merged with each other, by
-// response name, in order. A fragment counts once.
-func (o *merging) collected(sets []ast.SelectionSet) (groups [][]*ast.Field) {
+// collect groups the fields of selections by response name, in order. It expands each
+// fragment once.
+func (o *overlapCheck) collect(sets []ast.SelectionSet) (groups [][]*ast.Field) {
 	place := map[string]int{}
 	fragments := map[string]bool{}
 	var add func(ast.SelectionSet)
 	add = func(set ast.SelectionSet) {
 		for _, s := range set {
-			if o.left--; o.left < 0 {
+			if o.steps--; o.steps < 0 {
 				return
 			}
 			switch s := s.(type) {
@@ -84,7 +85,8 @@ func (o *merging) collected(sets []ast.SelectionSet) (groups [][]*ast.Field) {
 	return groups
 }
 
-func below(fields []*ast.Field) (sets []ast.SelectionSet) {
+// subselections returns the selections of fields that have one.
+func subselections(fields []*ast.Field) (sets []ast.SelectionSet) {
 	for _, f := range fields {
 		if len(f.SelectionSet) > 0 {
 			sets = append(sets, f.SelectionSet)
@@ -93,61 +95,62 @@ func below(fields []*ast.Field) (sets []ast.SelectionSet) {
 	return sets
 }
 
-// all checks that the fields of each group give one value.
-func (o *merging) all(groups [][]*ast.Field) {
+// checkFields checks that the fields of each group can be merged into one.
+func (o *overlapCheck) checkFields(groups [][]*ast.Field) {
 	for _, group := range groups {
 		if o.done() {
 			return
 		}
-		o.shape(group)
-		parts := o.together(group)
+		o.checkShape(group)
+		parts := o.partition(group)
 		for _, part := range parts {
-			o.same(part)
+			o.checkSame(part)
 		}
 		if o.done() {
 			return
 		}
 		for _, part := range parts {
-			if sets := below(part); len(sets) > 0 {
-				o.all(o.collected(sets))
+			if sets := subselections(part); len(sets) > 0 {
+				o.checkFields(o.collect(sets))
 			}
 		}
-		// What lies below different types need not be the same, but must look so.
+		// Fields of different object types may differ, but their values must have the same shape.
 		if len(parts) > 1 {
-			o.shapes(o.collected(below(group)))
+			o.checkShapes(o.collect(subselections(group)))
 		}
 	}
 }
 
-// shapes checks that the fields of each group look alike, all the way down.
-func (o *merging) shapes(groups [][]*ast.Field) {
+// checkShapes checks that the values of the fields of each group have the same shape, at
+// all levels.
+func (o *overlapCheck) checkShapes(groups [][]*ast.Field) {
 	for _, group := range groups {
 		if o.done() {
 			return
 		}
-		o.shape(group)
-		if sets := below(group); len(sets) > 1 { // within one selection it is the concern of all
-			o.shapes(o.collected(sets))
+		o.checkShape(group)
+		if sets := subselections(group); len(sets) > 1 { // checkFields checks the fields of a single selection
+			o.checkShapes(o.collect(sets))
 		}
 	}
 }
 
-// shape checks that fields have types that look alike.
-func (o *merging) shape(group []*ast.Field) {
+// checkShape checks that the types of fields have the same shape.
+func (o *overlapCheck) checkShape(group []*ast.Field) {
 	var first *ast.Field
 	for _, f := range group {
 		switch {
-		case f.Definition == nil: // another rule says so
+		case f.Definition == nil: // another rule reports it
 		case first == nil:
 			first = f
-		case o.differ(first.Definition.Type, f.Definition.Type):
-			o.conflict(f, fmt.Sprintf("they return conflicting types %q and %q", first.Definition.Type, f.Definition.Type))
+		case o.shapesDiffer(first.Definition.Type, f.Definition.Type):
+			o.setConflict(f, fmt.Sprintf("they return conflicting types %q and %q", first.Definition.Type, f.Definition.Type))
 		}
 	}
 }
 
-// differ reports whether values of two types look different in an answer.
-func (o *merging) differ(a, b *ast.Type) bool {
+// shapesDiffer reports whether values of two types have different shapes in a response.
+func (o *overlapCheck) shapesDiffer(a, b *ast.Type) bool {
 	for {
 		if (a.Elem == nil) != (b.Elem == nil) || a.NonNull != b.NonNull {
 			return true
@@ -161,9 +164,9 @@ func (o *merging) differ(a, b *ast.Type) bool {
 	return a.NamedType != b.NamedType && (leaf(a.NamedType) || leaf(b.NamedType))
 }
 
-// together parts fields into those that one object may have to answer: those of
-// each object type, each with those of all interfaces.
-func (o *merging) together(group []*ast.Field) [][]*ast.Field {
+// partition splits fields into groups that can apply to one object: the fields of each
+// object type together with those of all interfaces.
+func (o *overlapCheck) partition(group []*ast.Field) [][]*ast.Field {
 	if len(group) == 1 {
 		return [][]*ast.Field{group}
 	}
@@ -179,7 +182,7 @@ func (o *merging) together(group []*ast.Field) [][]*ast.Field {
 	parts := make([][]*ast.Field, len(types))
 	for i, t := range types {
 		for _, f := range group {
-			if o.left--; o.left < 0 {
+			if o.steps--; o.steps < 0 {
 				return nil
 			}
 			if f.ObjectDefinition == t || f.ObjectDefinition != nil && f.ObjectDefinition.Kind != ast.Object {
@@ -190,8 +193,8 @@ func (o *merging) together(group []*ast.Field) [][]*ast.Field {
 	return parts
 }
 
-// same checks that fields are one field, asked with the same arguments.
-func (o *merging) same(part []*ast.Field) {
+// checkSame checks that fields have the same name and arguments.
+func (o *overlapCheck) checkSame(part []*ast.Field) {
 	if len(part) < 2 {
 		return
 	}
@@ -201,22 +204,22 @@ func (o *merging) same(part []*ast.Field) {
 			return
 		}
 		switch {
-		case first.ObjectDefinition == nil || f.ObjectDefinition == nil: // another rule says so
+		case first.ObjectDefinition == nil || f.ObjectDefinition == nil: // another rule reports it
 		case f.Name != first.Name:
-			o.conflict(f, fmt.Sprintf("%q and %q are different fields", first.Name, f.Name))
+			o.setConflict(f, fmt.Sprintf("%q and %q are different fields", first.Name, f.Name))
 		case !o.sameArguments(first.Arguments, f.Arguments):
-			o.conflict(f, "they have differing arguments")
+			o.setConflict(f, "they have differing arguments")
 		}
 	}
 }
 
-func (o *merging) sameArguments(a, b ast.ArgumentList) bool {
+func (o *overlapCheck) sameArguments(a, b ast.ArgumentList) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for _, x := range a {
-		o.left -= len(b)
-		if o.left < 0 {
+		o.steps -= len(b)
+		if o.steps < 0 {
 			return true
 		}
 		y := b.ForName(x.Name)
@@ -227,8 +230,8 @@ func (o *merging) sameArguments(a, b ast.ArgumentList) bool {
 	return true
 }
 
-func (o *merging) sameValue(a, b *ast.Value) bool {
-	if o.left--; o.left < 0 {
+func (o *overlapCheck) sameValue(a, b *ast.Value) bool {
+	if o.steps--; o.steps < 0 {
 		return true
 	}
 	if a.Kind != b.Kind || a.Raw != b.Raw || len(a.Children) != len(b.Children) {
@@ -236,9 +239,9 @@ func (o *merging) sameValue(a, b *ast.Value) bool {
 	}
 	for i, x := range a.Children {
 		y := b.Children[i]
-		if a.Kind == ast.ObjectValue { // whose fields have no order
+		if a.Kind == ast.ObjectValue { // the order of fields does not matter
 			at := slices.IndexFunc(b.Children, func(c *ast.ChildValue) bool { return c.Name == x.Name })
-			if o.left -= len(b.Children); at < 0 {
+			if o.steps -= len(b.Children); at < 0 {
 				return false
 			}
 			y = b.Children[at]

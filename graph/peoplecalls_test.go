@@ -19,11 +19,11 @@ import (
 
 const nextPassword = "another horse battery"
 
-// openHouse is a house into which everybody may sign up, with a provider of
-// OAuth grants and of sign-ins.
-func openHouse(t *testing.T) *house {
+// newOpenFixture returns a fixture where everybody may sign up, with a provider of OAuth
+// grants and of sign-ins.
+func newOpenFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.resolver.People = people.New(h.db.Ent, h.resolver.Accounts, people.Options{
 		SignUp: people.SignUpOpen, Attempts: ratelimit.New(ratelimit.Options{}), Uploads: h.files, Dashboard: "https://app.example.com",
 	})
@@ -40,14 +40,14 @@ func openHouse(t *testing.T) *house {
 	return h
 }
 
-// somebody is a new member of a role, who is signed in.
-func (h *house) somebody(t *testing.T, n *tenant, role membership.Role) viewer.Viewer {
+// somebody adds a member with a role and signs them in.
+func (h *fixture) somebody(t *testing.T, n *tenant, role membership.Role) viewer.Viewer {
 	t.Helper()
 	return h.member(t, n, uuid.NewString()+"@people.example", role)
 }
 
-// double is somebody new of who's role; nobody for who has none.
-func (h *house) double(t *testing.T, n *tenant, who viewer.Viewer) viewer.Viewer {
+// double adds a member with who's role. It returns the zero viewer if who has none.
+func (h *fixture) double(t *testing.T, n *tenant, who viewer.Viewer) viewer.Viewer {
 	t.Helper()
 	if who.Kind != viewer.KindSession {
 		return viewer.Viewer{}
@@ -61,7 +61,7 @@ func roleRow(role viewer.Role) membership.Role {
 	}[role]
 }
 
-// person is who, or the tenant's owner where who is none.
+// person returns who, or the tenant's owner if who is not a person.
 func (n *tenant) person(who viewer.Viewer) viewer.Viewer {
 	if who.Kind != viewer.KindSession {
 		return n.viewer
@@ -69,31 +69,31 @@ func (n *tenant) person(who viewer.Viewer) viewer.Viewer {
 	return who
 }
 
-// elsewhere is the owner of another workspace, which has that name.
-func (h *house) elsewhere(t *testing.T, name string) viewer.Viewer {
+// ownerElsewhere returns the owner of another workspace with the given name.
+func (h *fixture) ownerElsewhere(t *testing.T, name string) viewer.Viewer {
 	t.Helper()
 	email := uuid.NewString() + "@elsewhere.example"
 	must[*ent.User](t)(h.resolver.Accounts.CreateOwner(t.Context(), name, email, "Somebody else", password))
 	return h.signIn(t, email)
 }
 
-func (h *house) membership(t *testing.T, v viewer.Viewer) uuid.UUID {
+func (h *fixture) membership(t *testing.T, v viewer.Viewer) uuid.UUID {
 	t.Helper()
 	return must[uuid.UUID](t)(h.db.Ent.Membership.Query().Where(membership.UserID(v.Subject), membership.WorkspaceID(v.Workspace)).
 		OnlyID(viewer.With(t.Context(), viewer.System(v.Workspace))))
 }
 
-func anEditor(t *testing.T, h *house, n *tenant) uuid.UUID {
+func anEditor(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return h.membership(t, h.somebody(t, n, membership.RoleEditor))
 }
 
-// invited is an open invitation by a workspace's owner.
-func (h *house) invited(t *testing.T, owner viewer.Viewer, email string) *people.SentInvitation {
+// invited returns an open invitation by a workspace's owner.
+func (h *fixture) invited(t *testing.T, owner viewer.Viewer, email string) *people.SentInvitation {
 	t.Helper()
 	return must[*people.SentInvitation](t)(h.resolver.People.Invite(viewer.With(t.Context(), owner), email, membership.RoleViewer))
 }
 
-func anInvitation(t *testing.T, h *house, n *tenant) uuid.UUID {
+func anInvitation(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 	return h.invited(t, n.viewer, uuid.NewString()+"@guests.example").Row.ID
 }
 
@@ -106,20 +106,20 @@ func peopleCalls() map[string]maker {
 		"Query.mySessions":   fixed("{ mySessions { id current } }", nil),
 		"Query.myWorkspaces": fixed("{ myWorkspaces { id name role } }", nil),
 
-		"Mutation.signUp": func(*testing.T, *house, *tenant, viewer.Viewer) call {
+		"Mutation.signUp": func(*testing.T, *fixture, *tenant, viewer.Viewer) call {
 			return call{query: `mutation($e: String!, $p: String!) { signUp(input: {workspace: "New", name: "New", email: $e, password: $p}) { accessToken } }`,
 				variables: map[string]any{"e": uuid.NewString() + "@new.example", "p": password}}
 		},
-		"Mutation.signIn": func(_ *testing.T, _ *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.signIn": func(_ *testing.T, _ *fixture, n *tenant, _ viewer.Viewer) call {
 			return call{query: "mutation($e: String!, $p: String!) { signIn(input: {email: $e, password: $p}) { accessToken } }", variables: map[string]any{"e": n.email, "p": password}}
 		},
-		"Mutation.refreshSession": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.refreshSession": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			tokens := must[authn.Tokens](t)(h.resolver.Accounts.SignIn(t.Context(), n.email, password))
 			return call{query: "mutation($r: String!) { refreshSession(refreshToken: $r) { accessToken } }", variables: map[string]any{"r": tokens.Refresh}}
 		},
-		"Mutation.signOut":           apart("mutation { signOut }", nil),
-		"Mutation.signOutEverywhere": apart("mutation { signOutEverywhere }", nil),
-		"Mutation.endSession": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+		"Mutation.signOut":           byDouble("mutation { signOut }", nil),
+		"Mutation.signOutEverywhere": byDouble("mutation { signOutEverywhere }", nil),
+		"Mutation.endSession": func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 			as := h.double(t, n, who)
 			other := n.viewer.Session
 			if as.Email != "" {
@@ -127,27 +127,27 @@ func peopleCalls() map[string]maker {
 			}
 			return call{query: "mutation($i: ID!) { endSession(id: $i) }", variables: map[string]any{"i": other}, as: as}
 		},
-		"Mutation.changePassword": apart("mutation($p: String!, $n: String!) { changePassword(input: {currentPassword: $p, newPassword: $n}) }",
+		"Mutation.changePassword": byDouble("mutation($p: String!, $n: String!) { changePassword(input: {currentPassword: $p, newPassword: $n}) }",
 			map[string]any{"p": password, "n": nextPassword}),
-		"Mutation.resetPassword": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.resetPassword": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			made := must[*people.PasswordReset](t)(h.resolver.People.CreateReset(viewer.With(t.Context(), n.viewer), anEditor(t, h, n)))
 			return call{query: "mutation($t: String!, $p: String!) { resetPassword(input: {token: $t, password: $p}) { accessToken } }",
 				variables: map[string]any{"t": made.Token, "p": nextPassword}}
 		},
-		"Mutation.updateProfile": apart(`mutation { updateProfile(input: {name: "Another name"}) { name } }`, nil),
-		"Mutation.switchWorkspace": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
-			other, as := h.elsewhere(t, "Elsewhere"), h.double(t, n, who)
+		"Mutation.updateProfile": byDouble(`mutation { updateProfile(input: {name: "Another name"}) { name } }`, nil),
+		"Mutation.switchWorkspace": func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
+			other, as := h.ownerElsewhere(t, "Elsewhere"), h.double(t, n, who)
 			if as.Kind != "" {
 				must[*ent.Membership](t)(h.resolver.Accounts.Join(viewer.With(t.Context(), viewer.System(uuid.Nil)), other.Workspace, as.Subject, membership.RoleViewer))
 			}
 			return call{query: "mutation($i: ID!) { switchWorkspace(id: $i) { accessToken } }", variables: map[string]any{"i": other.Workspace}, as: as}
 		},
-		"Mutation.createWorkspace": apart(`mutation { createWorkspace(input: {name: "Further"}) { name } }`, nil),
-		"Mutation.leaveWorkspace":  apart("mutation { leaveWorkspace }", nil),
+		"Mutation.createWorkspace": byDouble(`mutation { createWorkspace(input: {name: "Further"}) { name } }`, nil),
+		"Mutation.leaveWorkspace":  byDouble("mutation { leaveWorkspace }", nil),
 		"Mutation.updateWorkspace": fixed(`mutation { updateWorkspace(input: {name: "Renamed"}) { name } }`, nil),
-		"Mutation.deleteWorkspace": func(t *testing.T, h *house, _ *tenant, who viewer.Viewer) call {
+		"Mutation.deleteWorkspace": func(t *testing.T, h *fixture, _ *tenant, who viewer.Viewer) call {
 			c := call{query: `mutation { deleteWorkspace(input: {name: "Doomed"}) }`}
-			doomed := h.elsewhere(t, "Doomed")
+			doomed := h.ownerElsewhere(t, "Doomed")
 			switch {
 			case who.Kind != viewer.KindSession:
 			case who.Role == viewer.RoleOwner:
@@ -157,17 +157,17 @@ func peopleCalls() map[string]maker {
 			}
 			return c
 		},
-		"Mutation.inviteMember": func(*testing.T, *house, *tenant, viewer.Viewer) call {
+		"Mutation.inviteMember": func(*testing.T, *fixture, *tenant, viewer.Viewer) call {
 			return call{query: "mutation($e: String!) { inviteMember(input: {email: $e, role: EDITOR}) { invitation { id } } }",
 				variables: map[string]any{"e": uuid.NewString() + "@guests.example"}}
 		},
 		"Mutation.resendInvitation": on("mutation($i: ID!) { resendInvitation(id: $i) { invitation { id } } }", anInvitation),
 		"Mutation.revokeInvitation": on("mutation($i: ID!) { revokeInvitation(id: $i) { status } }", anInvitation),
-		// Who is signed in comes into another workspace; anybody else into this one.
-		"Mutation.acceptInvitation": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+		// A signed-in person accepts an invitation to another workspace, other callers to this one.
+		"Mutation.acceptInvitation": func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 			if as := h.double(t, n, who); as.Kind != "" {
 				return call{query: "mutation($t: String!) { acceptInvitation(input: {token: $t}) { accessToken } }",
-					variables: map[string]any{"t": h.invited(t, h.elsewhere(t, "Elsewhere"), as.Email).Token}, as: as}
+					variables: map[string]any{"t": h.invited(t, h.ownerElsewhere(t, "Elsewhere"), as.Email).Token}, as: as}
 			}
 			return call{query: `mutation($t: String!, $p: String!) { acceptInvitation(input: {token: $t, name: "Guest", password: $p}) { accessToken } }`,
 				variables: map[string]any{"t": h.invited(t, n.viewer, uuid.NewString()+"@guests.example").Token, "p": password}}
@@ -178,13 +178,13 @@ func peopleCalls() map[string]maker {
 	}
 }
 
-// signOnCalls are those that need the provider of an openHouse.
+// signOnCalls returns the calls that need the provider of newOpenFixture.
 func signOnCalls() map[string]maker {
 	return map[string]maker{
 		"Query.oauthGrants":   fixed("{ oauthGrants { totalCount edges { node { account } } } }", nil),
 		"Mutation.startOAuth": fixed(`mutation { startOAuth(input: {provider: "google"}) { authorizationUrl } }`, nil),
-		// A session has to be that of who began; a viewer's beginning ends in a refusal.
-		"Mutation.finishOAuth": func(t *testing.T, h *house, n *tenant, who viewer.Viewer) call {
+		// The session must be the one that began. A viewer's connection is refused.
+		"Mutation.finishOAuth": func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 			h.browser(uuid.NewString() + "@google.example")
 			begun, err := h.resolver.Grants.Begin(viewer.With(t.Context(), n.person(who)), oauth.AuthorizationRequest{Provider: "google"})
 			if err != nil {
@@ -194,17 +194,17 @@ func signOnCalls() map[string]maker {
 			return call{query: `mutation($s: String!, $b: String!, $c: String!) { finishOAuth(input: {provider: "google", state: $s, binding: $b, code: $c}) { grantId } }`,
 				variables: map[string]any{"s": back.Get("state"), "b": begun.Binding, "c": back.Get("code")}}
 		},
-		"Mutation.revokeOAuthGrant": on("mutation($i: ID!) { revokeOAuthGrant(id: $i) }", func(t *testing.T, h *house, n *tenant) uuid.UUID {
+		"Mutation.revokeOAuthGrant": on("mutation($i: ID!) { revokeOAuthGrant(id: $i) }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 			h.browser(uuid.NewString() + "@google.example")
 			return h.grantOf(t, h.provider, n.viewer, map[string]any{"provider": "google"}).id(t, "finishOAuth.grantId")
 		}),
 		"Mutation.startOIDCSignIn": fixed("mutation { startOIDCSignIn { authorizationUrl } }", nil),
-		"Mutation.answerOIDCSignIn": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.answerOIDCSignIn": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			back, _ := h.returned(t, n)
 			return call{query: "mutation($s: String!, $c: String!, $i: String!) { answerOIDCSignIn(input: {state: $s, code: $c, issuer: $i}) { code } }",
 				variables: map[string]any{"s": back.State, "c": back.Code, "i": back.Issuer}}
 		},
-		"Mutation.finishOIDCSignIn": func(t *testing.T, h *house, n *tenant, _ viewer.Viewer) call {
+		"Mutation.finishOIDCSignIn": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
 			back, binding := h.returned(t, n)
 			answered, err := h.resolver.SignOn.HandleCallback(t.Context(), back)
 			if err != nil {
@@ -216,13 +216,13 @@ func signOnCalls() map[string]maker {
 	}
 }
 
-// browser puts the holder of an address before the provider's browser.
-func (h *house) browser(email string) {
+// browser signs in the holder of an address at the provider.
+func (h *fixture) browser(email string) {
 	h.provider.SignIn(authserver.Account{Subject: email, Email: email, Name: "Somebody", Verified: true})
 }
 
-// returned is what the OpenID provider sends a new member's browser back with.
-func (h *house) returned(t *testing.T, n *tenant) (back signon.Callback, binding string) {
+// returned returns the callback of the OpenID provider for a new member.
+func (h *fixture) returned(t *testing.T, n *tenant) (back signon.Callback, binding string) {
 	t.Helper()
 	h.browser(h.somebody(t, n, membership.RoleEditor).Email)
 	begun, err := h.resolver.SignOn.Start(t.Context(), "")

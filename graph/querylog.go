@@ -5,9 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/search"
@@ -20,8 +17,8 @@ type QueryLog interface {
 	Add(q analytics.Query)
 }
 
-// loggedQuery returns the log record of a query that begins now. ok is false if it
-// is not logged: there is no log, or Magpie itself asks.
+// loggedQuery returns the log record of a query that begins now. ok is false if there is
+// no log, or for queries of Magpie itself.
 func (r *Resolver) loggedQuery(ctx context.Context, kind analytics.Kind, text string) (q analytics.Query, ok bool) {
 	v, ok := viewer.From(ctx)
 	if r.Queries == nil || !ok || v.Surface != viewer.SurfacePublic && v.Surface != viewer.SurfaceDashboard {
@@ -36,8 +33,8 @@ func (r *Resolver) loggedQuery(ctx context.Context, kind analytics.Kind, text st
 	return q, true
 }
 
-// noteSearch logs a search that was answered.
-func (r *Resolver) noteSearch(ctx context.Context, query search.Query, found *search.Results) {
+// logSearch logs an answered search.
+func (r *Resolver) logSearch(ctx context.Context, query search.Query, found *search.Results) {
 	if query.AsYouType {
 		return // the question is incomplete
 	}
@@ -87,38 +84,12 @@ type chatLog struct {
 }
 
 // logChat begins the log record of a chat question.
-func (r *Resolver) logChat(ctx context.Context, in model.ChatInput) *chatLog {
-	q, ok := r.loggedQuery(ctx, analytics.Chat, in.Message)
+func (r *Resolver) logChat(ctx context.Context, message string) *chatLog {
+	q, ok := r.loggedQuery(ctx, analytics.Chat, message)
 	if !ok {
 		return nil
 	}
-	q.Collection = r.chatCollection(ctx, in.Collection)
 	return &chatLog{log: r.Queries, now: r.Now, query: q}
-}
-
-// chatCollection returns the collection that a question is answered from; zero for
-// all.
-func (r *Resolver) chatCollection(ctx context.Context, named *uuid.UUID) uuid.UUID {
-	v, _ := viewer.From(ctx)
-	switch {
-	case named != nil:
-		return *named
-	case v.Kind != viewer.KindKey:
-		return uuid.Nil
-	case v.DefaultCollection != uuid.Nil:
-		return v.DefaultCollection
-	case !v.AllCollections && len(v.Collections) == 1:
-		return v.Collections[0]
-	}
-	scope, err := v.Scope()
-	if err != nil {
-		return uuid.Nil
-	}
-	state, err := r.Index.OldestState(ctx, scope)
-	if err != nil {
-		return uuid.Nil
-	}
-	return state.Collection
 }
 
 // event completes the record from an event of the answer, and returns the event.
@@ -128,7 +99,7 @@ func (l *chatLog) event(e chat.Event) chat.Event {
 	}
 	switch e := e.(type) {
 	case chat.Start:
-		l.query.Conversation = e.Conversation
+		l.query.Conversation, l.query.Collection = e.Conversation, e.Collection
 	case chat.Sources:
 		l.query.Results = len(e.Sources)
 	case chat.Done:

@@ -22,11 +22,11 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// dossier is a document that one person may read. Its every text has the word
-// vermilion, and no question does.
+// A dossier is a document that one person may read. Each of its texts contains the word
+// vermilion, which no question contains.
 type dossier struct {
 	*tenant
-	h                *house
+	h                *fixture
 	t                *testing.T
 	scope            viewer.Scope
 	document, item   uuid.UUID
@@ -37,7 +37,7 @@ const marker = "ermilion"
 
 func newDossier(t *testing.T) *dossier {
 	t.Helper()
-	h := newHouse(t)
+	h := newFixture(t)
 	d := &dossier{h: h, t: t, tenant: h.tenant(t, "ada")}
 	system := viewer.With(t.Context(), viewer.System(d.viewer.Workspace))
 	var err error
@@ -64,7 +64,7 @@ func (d *dossier) must(err error) {
 	}
 }
 
-// person is an editor whose address is known to be theirs, or not.
+// person adds an editor, whose address is verified or not.
 func (d *dossier) person(mail string, verified bool) viewer.Viewer {
 	d.t.Helper()
 	v := d.h.member(d.t, d.tenant, mail, membership.RoleEditor)
@@ -72,7 +72,7 @@ func (d *dossier) person(mail string, verified bool) viewer.Viewer {
 	return v
 }
 
-// store keeps the document, for these readers.
+// store stores the document with these readers.
 func (d *dossier) store(readers ...string) {
 	d.t.Helper()
 	const title, text = "Vermilion dossier", "The quokka lives on the island of vermilion, where it eats grass."
@@ -88,7 +88,7 @@ func (d *dossier) store(readers ...string) {
 	d.document = made.Document
 }
 
-// groups are the ones of the source from now on.
+// groups sets the groups of the source.
 func (d *dossier) groups(groups ...principal.Group) {
 	d.t.Helper()
 	r, err := d.h.resolver.Principals.Begin(d.t.Context(), d.scope, d.connector)
@@ -97,16 +97,16 @@ func (d *dossier) groups(groups ...principal.Group) {
 	d.must(r.Commit(d.t.Context()))
 }
 
-// sight is a way to look at documents. The reader sees the dossier by it, and
-// whoever may not read it sees no trace.
+// A sight is a way to see documents. The reader sees the dossier in it. Other people see
+// no trace of it.
 type sight struct {
 	query     string
 	variables map[string]any
-	// code is the refusal that others get; none where they get an answer without it.
+	// code is the error of other people; empty if they get an answer without the dossier.
 	code string
 }
 
-// sights has an entry for each root field that may tell of a document.
+// sights returns an entry for each root field that may show a document.
 func (d *dossier) sights() map[string]sight {
 	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
 	const shown = "{ id title path section url content summary metadata: allMetadata }"
@@ -136,13 +136,13 @@ func (d *dossier) sights() map[string]sight {
 	}
 }
 
-// unseeing are the root fields that tell of no document that somebody may not
-// read, and why.
-func unseeing() map[string]string {
-	const own, no, told, job = "shows what one said and was told oneself", "knows nothing of documents", "is for administrators, and holds no text", "shows counts"
+// withoutDocuments returns the root fields that show no document that the caller may not
+// read, with the reason.
+func withoutDocuments() map[string]string {
+	const own, no, admin, job = "shows the caller's own conversations", "has no documents", "is for administrators, and holds no text", "shows counts"
 	out := map[string]string{
 		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
-		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": told, "Query.whyVisible": told, "Query.queryAnalytics": "shows what was asked",
+		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.queryAnalytics": "shows what was asked",
 		"Query.syncJob": job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
 		"Subscription.documentStatus": "has a test of its own, since it does not end",
@@ -169,8 +169,8 @@ func fieldsOf(roots ...*ast.Definition) []string {
 	return out
 }
 
-// holding are the types in which a document may be.
-func holding(schema *ast.Schema) map[string]bool {
+// documentTypes returns the types that may contain a document.
+func documentTypes(schema *ast.Schema) map[string]bool {
 	types := map[string]bool{"Document": true, "SyncItem": true, "SearchResult": true, "Node": true}
 	for grown := true; grown; {
 		grown = false
@@ -190,19 +190,19 @@ func TestEveryWayToADocumentIsTried(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewSchema(&graph.Resolver{}).Schema()
 	d := &dossier{tenant: &tenant{}}
-	sights, unseeing := d.sights(), unseeing()
+	sights, unseeing := d.sights(), withoutDocuments()
 	fields := fieldsOf(schema.Query, schema.Subscription)
 	for _, f := range schema.Mutation.Fields {
-		if holding(schema)[f.Type.Name()] || sights["Mutation."+f.Name].query != "" || unseeing["Mutation."+f.Name] != "" {
+		if documentTypes(schema)[f.Type.Name()] || sights["Mutation."+f.Name].query != "" || unseeing["Mutation."+f.Name] != "" {
 			fields = append(fields, "Mutation."+f.Name)
 		}
 	}
 	for _, name := range fields {
 		_, seen := sights[name]
 		_, not := unseeing[name]
-		// What a mutation of a connector or collection answers is what the queries of these are tried for.
+		// Mutations of a connector or collection return the rows that their queries return.
 		if !seen && !not && !strings.HasPrefix(name, "Mutation.") {
-			t.Errorf("%s: may it tell of documents? Give it an entry in sights or unseeing (graph/reader_test.go)", name)
+			t.Errorf("%s: may it show documents? Give it an entry in sights or withoutDocuments (graph/reader_test.go)", name)
 		}
 	}
 	for _, name := range append(slices.Collect(maps.Keys(sights)), slices.Collect(maps.Keys(unseeing))...) {
@@ -210,7 +210,7 @@ func TestEveryWayToADocumentIsTried(t *testing.T) {
 			t.Errorf("%s is no root field any more (graph/reader_test.go)", name)
 		}
 	}
-	// Rows inside rows are reached by these edges only.
+	// Nested rows come from these edges only.
 	for name, def := range schema.Types {
 		if def.Kind != ast.Object || name == "Query" || name == "Mutation" || name == "Subscription" {
 			continue
@@ -225,8 +225,8 @@ func TestEveryWayToADocumentIsTried(t *testing.T) {
 	}
 }
 
-// tells checks whether v finds the dossier by every way.
-func (d *dossier) tells(who string, v viewer.Viewer, finds bool) {
+// check checks that every sight shows v the dossier if finds is true, and hides it if not.
+func (d *dossier) check(who string, v viewer.Viewer, finds bool) {
 	d.t.Helper()
 	for name, s := range d.sights() {
 		got := d.h.ask(d.t, v, s.query, s.variables)
@@ -236,7 +236,7 @@ func (d *dossier) tells(who string, v viewer.Viewer, finds bool) {
 		case finds && got.code() != "":
 			d.t.Errorf("%s is refused by %s: %s", who, name, got.body)
 		case !finds && got.code() != s.code:
-			d.t.Errorf("%s is told %q by %s, not %q: %s", who, got.code(), name, s.code, got.body)
+			d.t.Errorf("%s gets %q from %s, want %q: %s", who, got.code(), name, s.code, got.body)
 		}
 	}
 }
@@ -244,20 +244,20 @@ func (d *dossier) tells(who string, v viewer.Viewer, finds bool) {
 func TestADocumentIsFoundByItsReadersOnly(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)
-	d.tells("the reader", d.reader, true)
-	d.tells("a stranger", d.stranger, false)
-	d.tells("the owner of the workspace, whose address nobody vouches for", d.viewer, false)
+	d.check("the reader", d.reader, true)
+	d.check("a stranger", d.stranger, false)
+	d.check("the owner of the workspace, whose address nobody vouches for", d.viewer, false)
 	unverified := d.reader
 	unverified.Verified = false
-	d.tells("whoever calls themselves the reader", unverified, false)
+	d.check("a person with an unverified address", unverified, false)
 
-	// What is not there and what may not be read look the same.
+	// A missing document and a hidden one have the same answer.
 	missing := d.h.ask(t, d.stranger, "query($i: ID!) { document(id: $i) { title } }", map[string]any{"i": strings.Replace(d.document.String(), d.document.String()[:6], "0192a4", 1)})
 	hidden := d.h.ask(t, d.stranger, "query($i: ID!) { document(id: $i) { title } }", map[string]any{"i": d.document})
 	if missing.body != hidden.body {
 		t.Errorf("a missing document: %s\none that may not be read: %s", missing.body, hidden.body)
 	}
-	// Those who manage the connector see how many there are.
+	// Editors of the connector see the counts.
 	counts := d.h.ask(t, d.stranger, "query($i: ID!) { connector(id: $i) { documentCounts { indexed } documents(first: 5) { totalCount } } }", map[string]any{"i": d.connector})
 	if counts.at("connector.documentCounts.indexed") != 2.0 || counts.at("connector.documents.totalCount") != 1.0 {
 		t.Errorf("counts: %s", counts.body)
@@ -269,7 +269,7 @@ func TestADocumentIsFoundByItsReadersOnly(t *testing.T) {
 	}
 }
 
-func TestWhatChangesAtTheSourceBinds(t *testing.T) {
+func TestPermissionsFollowTheSource(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)
 	const search = `{ search(input: {query: "quokka", minScore: 0}) { results { title } } searchFacets(input: {}) { values { value } } documents(first: 9) { edges { node { title } } } }`
@@ -291,7 +291,7 @@ func TestWhatChangesAtTheSourceBinds(t *testing.T) {
 	finds("a member of a group that is gone", d.stranger, false)
 	d.groups(readers, team("user:reader@example.com"))
 	finds("a member again", d.reader, true)
-	// A directory that fails keeps what there is, for a day.
+	// If the directory fails, the groups stay valid for a day.
 	failing, err := d.h.resolver.Principals.Begin(t.Context(), d.scope, d.connector)
 	d.must(err)
 	d.must(failing.Fail(t.Context(), "the directory is away", 0))
@@ -318,7 +318,7 @@ func TestWhatChangesAtTheSourceBinds(t *testing.T) {
 	set(nil)
 	finds("of everybody's document", d.stranger, true)
 	finds("of everybody's document, unverified", d.viewer, true)
-	// A connector that is told to be strict shows nothing until the readers are known.
+	// A strict connector shows nothing until the readers are known.
 	_, err = d.h.db.Pool.Exec(t.Context(), "update connectors set closed = true where id = $1", d.connector)
 	d.must(err)
 	finds("of a closed connector", d.stranger, false)
@@ -329,7 +329,7 @@ func TestWhatChangesAtTheSourceBinds(t *testing.T) {
 	}
 }
 
-func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
+func TestKeysFindTheDocumentsOfTheirEndUser(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)
 	key := viewer.Viewer{
@@ -355,7 +355,7 @@ func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
 			t.Errorf("%s chats: %s", who, said.body)
 		}
 	}
-	// A conversation goes on for whom it was held with.
+	// Only the end user of a conversation can continue it.
 	first := chat(named, nil)
 	_, rest, _ := strings.Cut(first.body, `"conversationId":"`)
 	talk, _, found := strings.Cut(rest, `"`)
@@ -364,11 +364,11 @@ func TestKeysFindWhatWhomTheyNameMayRead(t *testing.T) {
 	}
 	for who, v := range map[string]viewer.Viewer{"a stranger": other, "nobody": key} {
 		if got := chat(v, talk); got.code() != "not_found" {
-			t.Errorf("%s goes on with the reader's conversation: %s", who, got.body)
+			t.Errorf("%s continues the reader's conversation: %s", who, got.body)
 		}
 	}
 	if got := chat(named, talk); got.code() != "" {
-		t.Errorf("the reader goes on: %s", got.body)
+		t.Errorf("the reader continues: %s", got.body)
 	}
 }
 
@@ -381,9 +381,9 @@ func TestNewsOfADocumentReachItsReadersOnly(t *testing.T) {
 		finds bool
 	}{"the reader": {d.reader, true}, "a stranger": {d.stranger, false}} {
 		ctx, cancel := context.WithTimeout(viewer.WithPrincipals(viewer.With(t.Context(), try.v), d.h.resolver.Principals), time.Minute)
-		reach, err := viewer.ScopeOf(ctx)
+		scope, err := viewer.ScopeOf(ctx)
 		d.must(err)
-		events, err := docwatch.Watch(ctx, d.h.resolver.News, reach, docwatch.Filter{Collection: d.collection}, &docwatch.Cursor{Collection: d.collection},
+		events, err := docwatch.Watch(ctx, d.h.resolver.News, scope, docwatch.Filter{Collection: d.collection}, &docwatch.Cursor{Collection: d.collection},
 			func(e docwatch.Event) docwatch.Event { return e })
 		d.must(err)
 		found, counted, ended := false, int64(0), false
@@ -401,7 +401,7 @@ func TestNewsOfADocumentReachItsReadersOnly(t *testing.T) {
 		}
 		cancel()
 		if !ended || found != try.finds || counted != 3 {
-			t.Errorf("%s is told of the dossier: %v; of %d documents; of the last: %v", who, found, counted, ended)
+			t.Errorf("%s receives the dossier: %v; of %d documents; of the last: %v", who, found, counted, ended)
 		}
 	}
 }
@@ -435,7 +435,7 @@ func TestWhyIsForAdministrators(t *testing.T) {
 		t.Helper()
 		got := d.h.ask(t, v, query, map[string]any{"i": d.document, "u": user})
 		if strings.Contains(got.body, marker) {
-			t.Errorf("it tells of the text: %s", got.body)
+			t.Errorf("it shows the text: %s", got.body)
 		}
 		return got
 	}

@@ -57,12 +57,12 @@ type Resolver struct {
 	Memories      *memory.Store
 	Runs          *run.Runs
 	News          *docwatch.Feed   // of documents
-	Principals    *principal.Store // nil: people find what everybody may read
+	Principals    *principal.Store // nil: people find only documents that everybody may read
 	Quota         *quota.Quota
 	Analytics     *analytics.Store
 	Queries       QueryLog // nil logs nothing
 	Log           *slog.Logger
-	// MinScore is the min_score of a search that has none.
+	// MinScore is the default min_score of searches.
 	MinScore float64
 	Now      func() time.Time
 }

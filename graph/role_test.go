@@ -18,16 +18,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// caller is one who may ask, and what the table calls them.
+// A caller is a viewer with its name in the table.
 type caller struct {
 	name string
 	viewer.Viewer
 }
 
-// callers are all who may ask for something of a workspace.
-func (h *house) callers(t *testing.T, n *tenant) []caller {
+// callers returns all kinds of callers of a workspace.
+func (h *fixture) callers(t *testing.T, n *tenant) []caller {
 	t.Helper()
 	all := []caller{{"anonymous", anonymous()}}
 	for _, role := range []membership.Role{membership.RoleViewer, membership.RoleEditor, membership.RoleAdmin, membership.RoleOwner} {
@@ -40,7 +40,7 @@ func (h *house) callers(t *testing.T, n *tenant) []caller {
 	return append(all, caller{"key", key}, caller{"key on /v1", public})
 }
 
-// guarded lists the mutations and the queries that ask for a role, by the schema.
+// guarded returns the mutations and the queries that need a role.
 func guarded() map[string]*ast.FieldDefinition {
 	schema := graph.NewSchema(&graph.Resolver{}).Schema()
 	out := map[string]*ast.FieldDefinition{}
@@ -69,7 +69,7 @@ func TestEveryGuardedFieldHasAValidCall(t *testing.T) {
 	}
 }
 
-// verdict is what the table says of an answer.
+// verdict returns the entry of the table for an answer.
 func verdict(a answer) string {
 	switch a.code() {
 	case "unauthorized":
@@ -81,8 +81,8 @@ func verdict(a answer) string {
 	}
 }
 
-// promised is what the schema's directives say of a caller; empty where they
-// leave it to the field.
+// promised returns the verdict of the schema's directives for a caller; empty if the field
+// decides.
 func promised(f *ast.FieldDefinition, c caller) string {
 	surface, role := f.Directives.ForName("surface"), f.Directives.ForName("role")
 	if c.Kind == viewer.KindAnonymous {
@@ -103,11 +103,11 @@ func promised(f *ast.FieldDefinition, c caller) string {
 	return "403"
 }
 
-// The table of who may do what, in testdata/roles.txt, is what people read; each
-// of its cells is tried with a call that is right but for the caller.
+// The table testdata/roles.txt documents which caller may do what. The test makes a valid
+// call for each of its cells.
 func TestTheTableOfRolesHolds(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newOpenFixture(t)
 	ada := h.tenant(t, "ada")
 	who := h.callers(t, ada)
 	fields := guarded()
@@ -162,30 +162,30 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if string(want) != got {
-		t.Errorf("%s is no longer so (go test ./graph -run Roles -update writes it anew; review the difference):\n%s", path, got)
+		t.Errorf("%s is no longer so (go test ./graph -run Roles -update rewrites it; review the difference):\n%s", path, got)
 	}
 }
 
-// alone are the mutations that only @role guards, and why that is enough.
-func alone() map[string]string {
+// roleOnly returns the mutations that only @role guards, with the reason.
+func roleOnly() map[string]string {
 	return map[string]string{
 		"Mutation.testConnection":         "it reads and writes nothing of the workspace",
 		"Mutation.testConnector":          "it writes nothing but the audit log",
-		"Mutation.refreshCollectionStats": "it counts anew what everybody may see",
-		"Mutation.startOAuth":             "it keeps a beginning only; the role is asked for again when the grant would be made, as finishOAuth shows",
+		"Mutation.refreshCollectionStats": "it recounts numbers that everybody may see",
+		"Mutation.startOAuth":             "it stores only the begun flow; finishOAuth checks the role again",
 	}
 }
 
-// Behind the fence of @role the entities' policies refuse by themselves.
-func TestTheDomainRefusesLowRolesByItself(t *testing.T) {
+// Without @role, the policies of the entities refuse.
+func TestThePoliciesRefuseLowRoles(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := newOpenFixture(t)
 	ada := h.tenant(t, "ada")
 	who := h.callers(t, ada)
 	server := graph.NewServer(h.resolver, graph.NewUnguardedSchema(h.resolver), graph.Options{})
 	addTransports(server)
 	h.server = server
-	excused, tried := alone(), 0
+	excused, tried := roleOnly(), 0
 	for field, f := range guarded() {
 		if !strings.HasPrefix(field, "Mutation.") || f.Directives.ForName("role") == nil {
 			continue

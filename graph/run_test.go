@@ -16,7 +16,7 @@ const runAgent = `subscription($i: ID!, $m: String!, $c: ID) { runAgent(input: {
 
 func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	got := h.ask(t, ada.viewer, runAgent, map[string]any{"i": ada.agent, "m": "What is the secret word of ada, and what is 6*7?"})
 	for _, want := range []string{"AgentRunStart", `"status":"planning"`, `"tool":"calculate"`, `"success":true`, "6*7 = 42", "xylophone", "AgentRunComplete", `"totalTokens":0`, ada.document.String()} {
@@ -49,7 +49,7 @@ func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 	if ended := h.ask(t, ada.viewer, `mutation($i: ID!) { cancelRun(id: $i) { status } }`, map[string]any{"i": node["id"]}); ended.at("cancelRun.status") != "COMPLETED" {
 		t.Errorf("%s", ended.body)
 	}
-	// A colleague, of whatever role, may run the agent and sees nothing of her runs.
+	// A colleague of any role may run the agent and does not see her runs.
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	for query, variables := range map[string]map[string]any{
 		`query($i: ID!) { run(id: $i) { answer } }`:                    {"i": node["id"]},
@@ -71,7 +71,7 @@ func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 
 func TestARunCountsAsOneQuery(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	h.resolver.Quota = quota.New(t.Context(), h.db.Pool, quota.Options{Limit: 1, FreshFor: time.Nanosecond})
 	t.Cleanup(h.resolver.Quota.Close)

@@ -31,7 +31,7 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	if err != nil {
 		return nil, searchError(ctx, err)
 	}
-	r.noteSearch(ctx, query, found)
+	r.logSearch(ctx, query, found)
 	out := &model.SearchResults{
 		Results: make([]*model.SearchResult, len(found.Hits)), Total: found.Total,
 		Limit: query.Limit, Offset: query.Offset, TookMs: float64(found.Took.Microseconds()) / 1000,
@@ -109,32 +109,28 @@ func date(field string, text *string) (time.Time, error) {
 	return day, nil
 }
 
-// searchScope returns the scope of a search and sets the query's collection. Without a named
-// collection, a session searches everything in its scope, and a key its default collection
-// or the oldest one in its scope.
-func searchScope(ctx context.Context, named *uuid.UUID, q *search.Query) (viewer.Scope, error) {
-	scope, err := viewer.ScopeOf(ctx)
-	if err != nil {
-		return viewer.Scope{}, err
+// searchScope returns the scope of a search in a named collection, or without one, and
+// sets the query's collection.
+func searchScope(ctx context.Context, named *uuid.UUID, q *search.Query) (scope viewer.Scope, err error) {
+	v, ok := viewer.From(ctx)
+	if !ok {
+		return viewer.Scope{}, viewer.ErrNoViewer
 	}
-	q.Collection = named
-	if v, _ := viewer.From(ctx); v.Kind == viewer.KindKey && named == nil {
-		if v.DefaultCollection != uuid.Nil {
-			return scope.Narrow(v.DefaultCollection)
-		}
-		q.DefaultToOldest = true
+	if q.Collection = named; named != nil {
+		return v.Scope()
 	}
-	return scope, nil
+	scope, q.DefaultToOldest, err = v.DefaultScope()
+	return scope, err
 }
 
-// searchError translates an error of a search. Keys are not told whether a collection exists
-// that they cannot reach.
+// searchError translates an error of a search. The error does not reveal to a key whether
+// a collection outside its scope exists.
 func searchError(ctx context.Context, err error) error {
 	if !errors.Is(err, search.ErrNoCollection) {
 		return err
 	}
 	if v, _ := viewer.From(ctx); v.Kind == viewer.KindKey {
-		return viewer.ErrOutOfReach
+		return viewer.ErrOutOfScope
 	}
 	return apierr.NotFound("Collection")
 }

@@ -47,14 +47,14 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 		o.MaxDepth = 10
 	}
 	if o.QueryCache == 0 {
-		o.QueryCache = parsedBytes
+		o.QueryCache = defaultCacheBytes
 	}
 	r.Ent.Intercept(ent.InterceptFunc(observeRows), r.Jobs.HidePaths())
 	s := handler.New(schema)
-	documents := newIntake(schema.Schema(), o.QueryCache)
+	documents := newDocumentParser(schema.Schema(), o.QueryCache)
 	s.SetQueryCache(documents)
 	s.SetErrorPresenter(presenter(r.Log))
-	s.SetRecoverFunc(recovered)
+	s.SetRecoverFunc(recoverPanic)
 	s.Use(documents)
 	s.Use(introspection{})
 	s.Use(&extension.ComplexityLimit{Func: func(ctx context.Context, _ *graphql.OperationContext) int {
@@ -66,11 +66,11 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	s.Use(depthLimit{max: o.MaxDepth})
 	s.Use(pageLimit{})
 	s.Use(newIntrospectionLimit(schema.Schema()))
-	s.Use(keeper{documents})
-	s.Use(writtenResults{})
+	s.Use(cacheWriter{documents})
+	s.Use(resultEncoding{})
 	s.Use(entgql.Transactioner{TxOpener: r.Ent, SkipTxFunc: entgql.SkipIfHasFields(untransacted()...)})
 	s.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-		// The policies ask Principals who may read which document.
+		// Policies on documents read the principals of the viewer.
 		if r.Principals != nil {
 			ctx = viewer.WithPrincipals(ctx, r.Principals)
 		}

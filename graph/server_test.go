@@ -12,7 +12,7 @@ import (
 
 func TestIntrospectionIsForSignedInPeople(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const query = "{ __schema { queryType { name } } }"
 	if got := h.ask(t, ada.viewer, query, nil); got.at("__schema.queryType.name") != "Query" {
@@ -25,7 +25,7 @@ func TestIntrospectionIsForSignedInPeople(t *testing.T) {
 
 func TestOperationsAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	deep := "{ collections(first: 1) { edges { node { connectors(first: 1) { edges { node { collection { connectors(first: 1) { edges { node { collection { id } } } } } } } } } } } }"
 	wide := "{ collections(first: 200) { edges { node { documents(first: 200) { edges { node { id title } } } } } } }"
@@ -59,7 +59,7 @@ func TestOperationsAreBounded(t *testing.T) {
 	}
 }
 
-// writes are the mutations that change a workspace, with the least role each needs.
+// writes returns the mutations that change a workspace, with the lowest role of each.
 func writes(n *tenant) map[string]struct {
 	role      membership.Role
 	variables map[string]any
@@ -83,7 +83,7 @@ func writes(n *tenant) map[string]struct {
 
 func TestRolesDecideWhoMayChangeWhat(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	people := map[membership.Role]viewer.Viewer{membership.RoleOwner: ada.viewer}
 	for _, role := range []membership.Role{membership.RoleViewer, membership.RoleEditor, membership.RoleAdmin} {
@@ -106,9 +106,9 @@ func TestRolesDecideWhoMayChangeWhat(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreNeverShownAndPartialUpdatesKeepTheRest(t *testing.T) {
+func TestCredentialsAreNeverShownAndPartialUpdatesKeepOtherFields(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const fields = "{ id name type status enabled config docSync { syncStrategy scheduleInterval } nextSyncAt }"
 	made := h.ask(t, ada.viewer, `mutation($i: ID!) { createConnector(input: {name: "Bucket", type: "s3", collection: $i,
@@ -147,9 +147,9 @@ func TestCredentialsAreNeverShownAndPartialUpdatesKeepTheRest(t *testing.T) {
 	}
 }
 
-func TestDeletingACollectionTakesEverythingAlong(t *testing.T) {
+func TestDeletingACollectionDeletesItsContents(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	stats := "query($i: ID!) { collection(id: $i) { connectorIds stats { documentCount embeddingCount storageBytes } } }"
 	if got := h.ask(t, ada.viewer, stats, map[string]any{"i": ada.collection}); got.at("collection.stats.documentCount") != 1.0 || got.at("collection.stats.storageBytes") == 0.0 {
@@ -170,7 +170,7 @@ func TestDeletingACollectionTakesEverythingAlong(t *testing.T) {
 
 func TestADocumentDeletedByHandIsGoneEverywhere(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	find := `{ search(input: {query: "xylophone secret word", minScore: 0}) { total results { title score snippet collection source } } }`
 	if got := h.ask(t, ada.viewer, find, nil); got.at("search.total") != 1.0 || !strings.Contains(got.body, "Guide of ada") {
@@ -196,7 +196,7 @@ func TestADocumentDeletedByHandIsGoneEverywhere(t *testing.T) {
 
 func TestListsCostAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for i := range 30 {
 		h.put(t, ada, fmt.Sprintf("page-%d.md", i), fmt.Sprintf("Page %d", i), "Some text about pages and what stands on them.")

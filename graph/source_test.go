@@ -22,7 +22,7 @@ import (
 
 const canary = "canary-7f3a9c51-do-not-tell"
 
-// tattler is a source that repeats its secret wherever it can.
+// tattler is a source whose errors contain its secret.
 type tattler struct{ token string }
 
 func (s tattler) tell() error {
@@ -35,7 +35,7 @@ func (s tattler) Open(context.Context, connectors.Item) (io.ReadCloser, error) {
 func (s tattler) Check(context.Context) error                                  { return s.tell() }
 func (tattler) Close() error                                                   { return nil }
 
-// wiki is a kind that has something of everything.
+// wiki returns a kind with every feature.
 func wiki() connectors.Kind {
 	return connectors.Kind{
 		Name: "wiki", Title: "Wiki", Description: "Pages.", Aliases: []string{"pages"}, Category: connectors.CategoryCollaboration,
@@ -56,7 +56,7 @@ func wiki() connectors.Kind {
 	}
 }
 
-func (h *house) withWiki(t *testing.T) {
+func (h *fixture) withWiki(t *testing.T) {
 	t.Helper()
 	kinds, err := connectors.NewRegistry(append(h.resolver.Kinds.Kinds(), wiki())...)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 
 func TestASecretIsShownNowhere(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.withWiki(t)
 	log := &lockedBuffer{}
 	h.resolver.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -91,7 +91,7 @@ func TestASecretIsShownNowhere(t *testing.T) {
 		got := h.ask(t, ada.viewer, query, variables)
 		ran++
 		if strings.Contains(got.body, canary) || strings.Contains(log.String(), canary) {
-			t.Errorf("%s tells the secret: %s\n%s", query, got.body, log.String())
+			t.Errorf("%s shows the secret: %s\n%s", query, got.body, log.String())
 		}
 		return got
 	}
@@ -126,7 +126,7 @@ func TestASecretIsShownNowhere(t *testing.T) {
 			}
 		}
 	}
-	// The other field is kept with the secret in its place.
+	// The other field keeps its value, and the secret is not lost.
 	ask("mutation($i: ID!) { updateConnector(id: $i, input: {credentials: {account: \"other\"}, config: {depth: 2}}) { config } }", one)
 	if got := ask("mutation($i: ID!) { testConnector(id: $i) { message } }", one); !strings.Contains(got.body, "[hidden]") {
 		t.Errorf("the token was lost: %s", got.body)
@@ -152,9 +152,9 @@ func TestASecretIsShownNowhere(t *testing.T) {
 	}
 }
 
-func TestKindsSayWhatAFormNeeds(t *testing.T) {
+func TestKindsDescribeForms(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.withWiki(t)
 	ada := h.tenant(t, "ada")
 	const option = "name title help type format required sensitive multiline default example choices min max group advanced dependsOn { option values }"
@@ -177,7 +177,7 @@ func TestKindsSayWhatAFormNeeds(t *testing.T) {
 	if got, want := fmt.Sprint(names("wiki", "options")), "[address depth spaces filters include_permissions permission_mode deletion_threshold]"; got != want {
 		t.Errorf("the wiki has the options %s, not %s", got, want)
 	}
-	// What cannot import permissions offers nothing of the kind.
+	// A kind without permissions has no options for them.
 	if got, want := fmt.Sprint(names("s3", "options")), "[bucket region prefix endpoint filters deletion_threshold]"; got != want {
 		t.Errorf("s3 has the options %s, not %s", got, want)
 	}
@@ -190,7 +190,7 @@ func TestKindsSayWhatAFormNeeds(t *testing.T) {
 		`"dependsOn":[{"option":"depth","values":[1,2]}]`, `"choices":["strict","permissive"]`, `"name":"createdWithin"`, `"format":"duration"`,
 	} {
 		if !strings.Contains(got.body, part) {
-			t.Errorf("the kinds do not say %s", part)
+			t.Errorf("the kinds lack %s", part)
 		}
 	}
 	refused := h.ask(t, ada.viewer, `mutation($c: ID!) { createConnector(input: {name: "x", type: "s3", collection: $c, config: {bucket: "docs", include_permissions: true}}) { id } }`,
@@ -202,7 +202,7 @@ func TestKindsSayWhatAFormNeeds(t *testing.T) {
 
 func TestAConnectionIsTriedWithinBounds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	try := func(input string) answer {
 		return h.ask(t, ada.viewer, "mutation { testConnection(input: "+input+") { ok message details } }", nil)
@@ -228,12 +228,12 @@ func TestAConnectionIsTriedWithinBounds(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
+func TestDeletedRowsAreHiddenAtOnceAndPurgedLater(t *testing.T) {
 	t.Parallel()
 	for name, mutation := range map[string]string{"connector": "deleteConnector", "collection": "deleteCollection"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			ada, bob := h.tenant(t, "ada"), h.tenant(t, "bob")
 			find := func() answer {
 				return h.ask(t, ada.viewer, `{ search(input: {query: "xylophone", minScore: 0}) { total results { title } } }`, nil)
@@ -273,15 +273,15 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 			}
 
 			engine := purge.New(h.resolver.Index, h.files, purge.Options{Slice: 1})
-			wanted, err := engine.Pending(t.Context())
-			if err != nil || len(wanted) != 1 || wanted[0] != (queue.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
-				t.Fatalf("to delete are %v, %v", wanted, err)
+			pending, err := engine.Pending(t.Context())
+			if err != nil || len(pending) != 1 || pending[0] != (queue.Purge{Workspace: ada.viewer.Workspace, Connector: ada.connector}) {
+				t.Fatalf("to delete are %v, %v", pending, err)
 			}
-			// Another connector's task takes nothing of it.
+			// The task of another connector deletes nothing of it.
 			if err := engine.Purge(t.Context(), queue.Purge{Workspace: bob.viewer.Workspace, Connector: bob.connector}); err != nil {
 				t.Fatal(err)
 			}
-			if err := engine.Purge(t.Context(), wanted[0]); err != nil {
+			if err := engine.Purge(t.Context(), pending[0]); err != nil {
 				t.Fatal(err)
 			}
 			left := map[string]int{}
@@ -299,16 +299,16 @@ func TestWhatIsDeletedIsGoneAtOnceAndLaterForGood(t *testing.T) {
 			if err := h.db.Pool.QueryRow(t.Context(), "select count(*) from collections").Scan(&collections); err != nil || name == "collection" && collections != 1 {
 				t.Errorf("%d collections are left, %v", collections, err)
 			}
-			if wanted, err := engine.Pending(t.Context()); err != nil || len(wanted) != 0 {
-				t.Errorf("to delete are still %v, %v", wanted, err)
+			if pending, err := engine.Pending(t.Context()); err != nil || len(pending) != 0 {
+				t.Errorf("to delete are still %v, %v", pending, err)
 			}
 		})
 	}
 }
 
-func TestJobsThatAreNoSyncsKeepApart(t *testing.T) {
+func TestOnlyOneJobOfAConnectorRuns(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada") // with an open sync
 	ask := func(query string, i uuid.UUID) answer {
 		return h.ask(t, ada.viewer, "mutation($i: ID!) { "+query+" }", map[string]any{"i": i})
@@ -358,13 +358,13 @@ func TestJobsThatAreNoSyncsKeepApart(t *testing.T) {
 
 func TestAFailedDocumentSaysWhy(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	reach, err := viewer.System(ada.viewer.Workspace).Scope()
+	scope, err := viewer.System(ada.viewer.Workspace).Scope()
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := h.resolver.Index.Fail(t.Context(), reach, index.Fence{}, &index.Record{Connector: ada.connector, Collection: ada.collection, SourceID: "b.json", Path: "b.json"}, "invalid JSON")
+	id, err := h.resolver.Index.Fail(t.Context(), scope, index.Fence{}, &index.Record{Connector: ada.connector, Collection: ada.collection, SourceID: "b.json", Path: "b.json"}, "invalid JSON")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func TestAFailedDocumentSaysWhy(t *testing.T) {
 	if stats.at("collection.stats.documentCount") != 1.0 {
 		t.Errorf("a failed document is counted: %s", stats.body)
 	}
-	if n, err := h.resolver.Index.Forget(t.Context(), reach, []uuid.UUID{id, ada.document}); n != 1 || err != nil {
+	if n, err := h.resolver.Index.Forget(t.Context(), scope, []uuid.UUID{id, ada.document}); n != 1 || err != nil {
 		t.Errorf("%d were forgotten, %v", n, err)
 	}
 	if got := h.ask(t, ada.viewer, "query($i: ID!) { document(id: $i) { id } }", map[string]any{"i": id}); got.code() != "not_found" {
@@ -399,9 +399,9 @@ func TestAFailedDocumentSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAConnectorSaysHowItIsToldOfChanges(t *testing.T) {
+func TestAConnectorDescribesItsWebhook(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, other := h.tenant(t, "ada"), h.tenant(t, "other")
 	h.withWiki(t)
 	const query = "query($i: ID!) { connector(id: $i) { webhook { url ready lastDelivery waiting subscription { active error } } } }"

@@ -25,8 +25,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// lists has a query of every field that answers a connection, with all that a
-// row's own fields cost statements for, and a few that lead on from rows.
+// lists returns a query of every field that returns a connection, with all fields of a row
+// that need statements, and a few nested lists.
 func lists(n *tenant) map[string]trial {
 	id := func(v any) map[string]any { return map[string]any{"i": v} }
 	const page = " totalCount pageInfo { hasNextPage endCursor } "
@@ -66,7 +66,7 @@ func TestEveryListHasACaseOfItsStatements(t *testing.T) {
 }
 
 // counted runs an operation and counts its statements.
-func (h *house) counted(t *testing.T, v viewer.Viewer, try trial) (answer, int64) {
+func (h *fixture) counted(t *testing.T, v viewer.Viewer, try trial) (answer, int64) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": try.query, "variables": try.variables})
 	if err != nil {
@@ -84,8 +84,8 @@ func (h *house) counted(t *testing.T, v viewer.Viewer, try trial) (answer, int64
 	return a, counter.Statements()
 }
 
-// rowsOf adds one row of everything that lists show.
-func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
+// rowsOf adds one row to each list.
+func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	t.Helper()
 	system, owner := n.system(t), viewer.With(t.Context(), n.viewer)
 	name := fmt.Sprintf("row-%03d", number)
@@ -95,11 +95,11 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 	other.collection, other.connector = c.ID, connector.ID
 	for _, place := range []*tenant{n, &other} {
 		document := h.put(t, place, name+".md", name, "The text of "+name+".")
-		reach, err := viewer.System(n.viewer.Workspace).Scope()
+		scope, err := viewer.System(n.viewer.Workspace).Scope()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.resolver.Index.SetSummary(t.Context(), reach, document, "Kept."); err != nil {
+		if err := h.resolver.Index.SetSummary(t.Context(), scope, document, "Kept."); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func (h *house) rowsOf(t *testing.T, n *tenant, number int) {
 }
 
 // peopleOf adds a member, an invitation and a grant.
-func (h *house) peopleOf(t *testing.T, n *tenant, name string) {
+func (h *fixture) peopleOf(t *testing.T, n *tenant, name string) {
 	t.Helper()
 	all, owner := viewer.With(t.Context(), viewer.System(uuid.Nil)), viewer.With(t.Context(), n.viewer)
 	person := must[*ent.User](t)(h.resolver.Accounts.CreatePerson(all, authn.PersonDraft{Email: name + "@rows.example", Name: name}))
@@ -133,13 +133,13 @@ func (h *house) peopleOf(t *testing.T, n *tenant, name string) {
 
 func TestTheStatementsOfAListDoNotGrowWithItsRows(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	reach, err := viewer.System(ada.viewer.Workspace).Scope()
+	scope, err := viewer.System(ada.viewer.Workspace).Scope()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.resolver.Index.SetSummary(t.Context(), reach, ada.document, "Kept."); err != nil {
+	if err := h.resolver.Index.SetSummary(t.Context(), scope, ada.document, "Kept."); err != nil {
 		t.Fatal(err)
 	}
 	sizes := []int{3, 30}

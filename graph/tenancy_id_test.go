@@ -6,11 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ids that are of another kind, of nothing or no ids at all lead nowhere: at
-// every root field, subscriptions among them.
-func TestWrongIDsLeadNowhere(t *testing.T) {
+// Every root field refuses ids of another kind, of no row, and malformed ones.
+func TestWrongIDsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	tried := 0
 	for name, try := range trials(ada) {

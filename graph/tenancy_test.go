@@ -12,16 +12,16 @@ import (
 	"github.com/magpie-search/magpie/graph"
 )
 
-// trial is what a stranger sends to get at somebody's things.
+// A trial is an attempt to read or change rows of another workspace.
 type trial struct {
 	query     string
 	variables map[string]any
-	// code is the refusal that is expected; none for an answer that must not
-	// contain anything of the owner's.
+	// code is the expected error; empty for an answer that must not contain anything of
+	// the owner's.
 	code string
 }
 
-// trials has one case for each root field: what eve tries with ada's ids.
+// trials returns a case for each root field, by eve with the ids of ada.
 func trials(ada *tenant) map[string]trial {
 	all := ownTrials(ada)
 	maps.Copy(all, agentTrials(ada))
@@ -188,7 +188,7 @@ var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	ran := 0
 	run := func(name string, try trial) {
@@ -204,7 +204,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 				body = anyID.ReplaceAllString(body, "") // whose digits may say so by chance
 			}
 			if strings.Contains(body, secret) {
-				t.Errorf("%s: the answer tells %q: %s", name, secret, got.body)
+				t.Errorf("%s: the answer contains %q: %s", name, secret, got.body)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 
 func TestNobodyGetsNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	anonymous := ada.viewer
 	anonymous.Kind = "anonymous"
@@ -247,7 +247,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	}
 }
 
-// anonymousFields lists the root fields that strangers may ask for.
+// anonymousFields returns the root fields that anonymous callers may use.
 func anonymousFields() []string {
 	schema := graph.NewSchema(&graph.Resolver{}).Schema()
 	var names []string
@@ -262,12 +262,12 @@ func anonymousFields() []string {
 	return names
 }
 
-func TestStrangersMayAskForFewThings(t *testing.T) {
+func TestAnonymousCallersHaveFewFields(t *testing.T) {
 	t.Parallel()
 	want := []string{"Mutation.acceptInvitation", "Mutation.answerOIDCSignIn", "Mutation.finishOAuth", "Mutation.finishOIDCSignIn", "Mutation.refreshSession",
 		"Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp", "Mutation.startOIDCSignIn", "Query.invitationOfToken", "Query.signInMethods", "Query.signUpAllowed"}
 	if got := anonymousFields(); !slices.Equal(got, want) {
-		t.Errorf("strangers may ask for %v", got)
+		t.Errorf("anonymous callers have %v", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// key makes a viewer of the tenant's own pair of keys.
+// publicKey returns the viewer of the tenant's publishable key.
 func (n *tenant) publicKey() viewer.Viewer {
 	return viewer.Viewer{
 		Workspace: n.viewer.Workspace, Subject: n.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
@@ -17,7 +17,7 @@ func (n *tenant) publicKey() viewer.Viewer {
 	}
 }
 
-func (h *house) usage(t *testing.T, n *tenant) (queries float64, limit, remaining any) {
+func (h *fixture) usage(t *testing.T, n *tenant) (queries float64, limit, remaining any) {
 	t.Helper()
 	got := h.ask(t, n.viewer, "{ usage { periodStart periodEnd queries limit remaining } }", nil)
 	if got.code() != "" || got.at("usage.periodStart") == nil || got.at("usage.periodEnd") == nil {
@@ -27,7 +27,7 @@ func (h *house) usage(t *testing.T, n *tenant) (queries float64, limit, remainin
 	return queries, got.at("usage.limit"), got.at("usage.remaining")
 }
 
-func (h *house) limit(t *testing.T, n *tenant, queries int64) {
+func (h *fixture) limit(t *testing.T, n *tenant, queries int64) {
 	t.Helper()
 	s, err := n.viewer.Scope()
 	if err != nil {
@@ -45,7 +45,7 @@ const (
 
 func TestSearchesAndMessagesAreCountedOnceEach(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
 	if queries, limit, remaining := h.usage(t, ada); queries != 0 || limit != nil || remaining != nil {
 		t.Errorf("at first: %v %v %v", queries, limit, remaining)
@@ -77,16 +77,16 @@ func TestSearchesAndMessagesAreCountedOnceEach(t *testing.T) {
 			variables map[string]any
 			code      string
 		}{
-			"a blank query":            {ada.viewer, `{ search(input: {query: " "}) { total } }`, nil, "invalid_request"},
-			"no date":                  {ada.viewer, `{ search(input: {query: "x", filters: {dateAfter: "x"}}) { total } }`, nil, "invalid_request"},
-			"another's collection":     {ada.viewer, `query($i: ID!) { search(input: {query: "x", collection: $i}) { total } }`, foreign, "not_found"},
-			"one out of a key's reach": {ada.publicKey(), `query($i: ID!) { search(input: {query: "x", collection: $i}) { total } }`, foreign, "forbidden"},
-			"a blank message":          {ada.viewer, `subscription { chat(input: {message: " "}) { __typename } }`, nil, "invalid_request"},
-			"a chat out of reach":      {ada.publicKey(), `subscription($i: ID!) { chat(input: {message: "x", collection: $i}) { __typename } }`, foreign, "forbidden"},
-			"another's conversation":   {ada.viewer, `subscription($i: ID!) { chat(input: {message: "x", conversationId: $i}) { __typename } }`, stranger, "not_found"},
-			"a list":                   {ada.viewer, `{ collections(first: 1) { totalCount } }`, nil, ""},
-			"Magpie's own search":      {internal, aSearch, nil, ""},
-			"Magpie's own message":     {internal, aChat, nil, ""},
+			"a blank query":             {ada.viewer, `{ search(input: {query: " "}) { total } }`, nil, "invalid_request"},
+			"no date":                   {ada.viewer, `{ search(input: {query: "x", filters: {dateAfter: "x"}}) { total } }`, nil, "invalid_request"},
+			"another's collection":      {ada.viewer, `query($i: ID!) { search(input: {query: "x", collection: $i}) { total } }`, foreign, "not_found"},
+			"one outside a key's scope": {ada.publicKey(), `query($i: ID!) { search(input: {query: "x", collection: $i}) { total } }`, foreign, "forbidden"},
+			"a blank message":           {ada.viewer, `subscription { chat(input: {message: " "}) { __typename } }`, nil, "invalid_request"},
+			"a chat out of scope":       {ada.publicKey(), `subscription($i: ID!) { chat(input: {message: "x", collection: $i}) { __typename } }`, foreign, "forbidden"},
+			"another's conversation":    {ada.viewer, `subscription($i: ID!) { chat(input: {message: "x", conversationId: $i}) { __typename } }`, stranger, "not_found"},
+			"a list":                    {ada.viewer, `{ collections(first: 1) { totalCount } }`, nil, ""},
+			"Magpie's own search":       {internal, aSearch, nil, ""},
+			"Magpie's own message":      {internal, aChat, nil, ""},
 		} {
 			if got := h.ask(t, c.as, c.query, c.variables); got.code() != c.code {
 				t.Errorf("%s: %s", what, got.body)
@@ -103,7 +103,7 @@ func TestSearchesAndMessagesAreCountedOnceEach(t *testing.T) {
 
 func TestOverTheLimitNothingIsAskedOrStored(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	h.limit(t, ada, 3)
 	for _, query := range []string{aSearch, aChat, aSearch} {
@@ -129,7 +129,7 @@ func TestOverTheLimitNothingIsAskedOrStored(t *testing.T) {
 				t.Errorf("%s", got.body)
 			}
 		}
-		// Reach and conversation are checked before.
+		// Scope and conversation are checked before.
 		none := map[string]any{"i": uuid.New()}
 		if got := h.ask(t, v, `subscription($i: ID!) { chat(input: {message: "x", conversationId: $i}) { __typename } }`, none); got.code() != "not_found" {
 			t.Errorf("%s", got.body)
@@ -151,7 +151,7 @@ func TestOverTheLimitNothingIsAskedOrStored(t *testing.T) {
 
 func TestKeysAreReadChangedAndRotated(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	id := map[string]any{"i": ada.key}
 	const fields = `id name status publishableHint secretHint allowAllCollections allowedCollections defaultCollection allowedHosts allowedReferers

@@ -11,12 +11,12 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
-// maxMistakes is how many mistakes of one document are told.
-const maxMistakes = 50
+// maxValidationErrors is the largest number of errors that are reported of a document.
+const maxValidationErrors = 50
 
-// validationRules are those of the specification, in the order of their names.
+// validationRules returns the rules of the specification, sorted by name.
 func validationRules() []validator.Rule {
-	list := []validator.Rule{{Name: overlapRule, RuleFunc: fieldsMerge}}
+	list := []validator.Rule{{Name: overlapRule, RuleFunc: checkOverlap}}
 	for name, rule := range rules.NewDefaultRules().GetInner() {
 		if name != overlapRule {
 			list = append(list, validator.Rule{Name: name, RuleFunc: rule})
@@ -26,17 +26,16 @@ func validationRules() []validator.Rule {
 	return list
 }
 
-// enough ends a validation from inside: the library's walk knows no other end.
-type enough struct{}
+// stopValidation is the panic that ends the library's walk of a document early.
+type stopValidation struct{}
 
-// validate checks a document that keeps to its bounds against the schema. It
-// ends with ctx, and after most mistakes, each of which may cost the search for
-// a similar name.
-func validate(ctx context.Context, schema *ast.Schema, document *ast.QueryDocument, list []validator.Rule, most int) (wrong gqlerror.List, err error) {
+// validate checks a document against the schema. It ends when ctx ends, and after
+// maxErrors errors, because an error may cost a search for similar names.
+func validate(ctx context.Context, schema *ast.Schema, document *ast.QueryDocument, list []validator.Rule, maxErrors int) (found gqlerror.List, err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
-		case enough:
+		case stopValidation:
 			err = ctx.Err()
 		default:
 			panic(cause)
@@ -45,9 +44,9 @@ func validate(ctx context.Context, schema *ast.Schema, document *ast.QueryDocume
 	observers := &validator.Events{}
 	steps := 0
 	step := func() {
-		const between = 128
-		if steps++; steps%between == 0 && ctx.Err() != nil {
-			panic(enough{})
+		const checkEvery = 128
+		if steps++; steps%checkEvery == 0 && ctx.Err() != nil {
+			panic(stopValidation{})
 		}
 	}
 	observers.OnField(func(*validator.Walker, *ast.Field) { step() })
@@ -55,15 +54,15 @@ func validate(ctx context.Context, schema *ast.Schema, document *ast.QueryDocume
 	observers.OnValue(func(*validator.Walker, *ast.Value) { step() })
 	for _, rule := range list {
 		rule.RuleFunc(observers, func(options ...validator.ErrorOption) {
-			mistake := &gqlerror.Error{Rule: rule.Name}
+			e := &gqlerror.Error{Rule: rule.Name}
 			for _, option := range options {
-				option(mistake)
+				option(e)
 			}
-			if wrong = append(wrong, mistake); len(wrong) >= most {
-				panic(enough{})
+			if found = append(found, e); len(found) >= maxErrors {
+				panic(stopValidation{})
 			}
 		})
 	}
 	validator.Walk(schema, document, observers)
-	return wrong, ctx.Err()
+	return found, ctx.Err()
 }

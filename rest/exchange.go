@@ -296,7 +296,7 @@ func (x *exchange) checkScope(values variables) error {
 	if err != nil {
 		return apierr.Wrap("check the scope of the key", err)
 	}
-	if _, err := scope.Narrow(id); errors.Is(err, viewer.ErrOutOfReach) {
+	if _, err := scope.Narrow(id); errors.Is(err, viewer.ErrOutOfScope) {
 		return apierr.New(apierr.Forbidden, "Collection access denied")
 	} else if err != nil {
 		return apierr.Wrap("check the scope of the key", err)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/search"
@@ -33,6 +35,7 @@ type answer struct {
 	chat         *Chat
 	viewer       viewer.Viewer
 	scope        viewer.Scope
+	collection   uuid.UUID // of scope, or zero if there is no single one
 	conversation conversationState
 	question     string
 	events       chan<- Event
@@ -73,7 +76,7 @@ func (a *answer) callSafely(ctx context.Context, do func(context.Context) error)
 
 // produce sends the Start event and the text of the answer.
 func (a *answer) produce(ctx context.Context) error {
-	if err := a.send(ctx, Start{Conversation: a.conversation.id}); err != nil {
+	if err := a.send(ctx, Start{Conversation: a.conversation.id, Collection: a.collection}); err != nil {
 		return err
 	}
 	model := a.chatModel(ctx)

@@ -176,7 +176,7 @@ func (c *Chat) Stream(ctx context.Context, req Request) (<-chan Event, error) {
 		}
 	}
 	events := make(chan Event)
-	a := &answer{chat: c, viewer: v, scope: scope, question: req.Message, conversation: state, events: events}
+	a := &answer{chat: c, viewer: v, scope: scope, collection: pinned, question: req.Message, conversation: state, events: events}
 	workCtx, cancel := context.WithCancelCause(ctx)
 	if !c.register(a, cancel) {
 		cancel(nil)

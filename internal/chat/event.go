@@ -14,6 +14,7 @@ type Event interface{ event() }
 // Start is the first event. The conversation and the question are stored.
 type Start struct {
 	Conversation uuid.UUID
+	Collection   uuid.UUID // the only one that is searched; zero for all in scope
 }
 
 // Content is the next piece of the answer, in Markdown.

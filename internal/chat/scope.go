@@ -69,7 +69,7 @@ func (c *Chat) checkCollection(ctx context.Context, v viewer.Viewer, scope viewe
 		found, err = c.client.Collection.Query().Where(collection.ID(id)).Exist(ctx)
 	}
 	switch {
-	case err != nil && !errors.Is(err, viewer.ErrOutOfReach):
+	case err != nil && !errors.Is(err, viewer.ErrOutOfScope):
 		return err
 	case found:
 		return nil

@@ -23,7 +23,7 @@ const changesQuery = "select magpie_changes($1, $2, $3, $4, $5)"
 // find is told and nothing else. It holds a connection and a snapshot of the
 // database until r has taken everything.
 //
-// A collection that is gone or out of reach is viewer.ErrOutOfReach, and r is
+// A collection that is gone or out of reach is viewer.ErrOutOfScope, and r is
 // not called; errors of r are returned as they are.
 func (s *Store) Changes(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after Position, r ChangeReader) error {
 	narrow, err := scope.Narrow(collection)
@@ -85,7 +85,7 @@ func moment(ctx context.Context, conn *pgx.Conn, workspace, collection uuid.UUID
 		QueryRow(func(row pgx.Row) error { return row.Scan(&model, &at.Generation, &at.Change, &apart) })
 	err = run(ctx, conn, b, "read the state")
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = viewer.ErrOutOfReach
+		err = viewer.ErrOutOfScope
 	}
 	return at, model, apart, err
 }

@@ -298,7 +298,7 @@ func TestEveryWriteIsTold(t *testing.T) {
 		t.Errorf("%d and %d documents are left", len(mine.documents), len(other.documents))
 	}
 	f.exec("delete from collections where id = $1", id.collection)
-	if err := f.store.Changes(t.Context(), id.scope, id.collection, mine.at, &mine); !errors.Is(err, viewer.ErrOutOfReach) {
+	if err := f.store.Changes(t.Context(), id.scope, id.collection, mine.at, &mine); !errors.Is(err, viewer.ErrOutOfScope) {
 		t.Errorf("Changes of a collection that is gone: %v", err)
 	}
 	if n := f.count(id, "select count(*) from document_changes where collection_id = $1", id.collection); n != 0 {
@@ -322,9 +322,9 @@ func TestChangesStayWithinTheScope(t *testing.T) {
 		collection uuid.UUID
 		want       error
 	}{
-		"another workspace's":      {mine.scope, theirs.collection, viewer.ErrOutOfReach},
-		"one that does not exist":  {mine.scope, uuid.New(), viewer.ErrOutOfReach},
-		"one outside of the scope": {narrow, mine.collection, viewer.ErrOutOfReach},
+		"another workspace's":      {mine.scope, theirs.collection, viewer.ErrOutOfScope},
+		"one that does not exist":  {mine.scope, uuid.New(), viewer.ErrOutOfScope},
+		"one outside of the scope": {narrow, mine.collection, viewer.ErrOutOfScope},
 		"without a scope":          {viewer.Scope{}, mine.collection, viewer.ErrNoScope},
 	} {
 		for _, after := range []index.Position{{}, {Change: 1}} {

@@ -105,7 +105,7 @@ func (s *Store) ConnectorsThere(ctx context.Context, scopes []viewer.Scope, conn
 
 // StatusCounts counts the documents of a collection, with a connector or a
 // document named only those, and says which change number that is the state of.
-// A collection that is gone, being deleted or out of reach is viewer.ErrOutOfReach.
+// A collection that is gone, being deleted or out of reach is viewer.ErrOutOfScope.
 func (s *Store) StatusCounts(ctx context.Context, scope viewer.Scope, collection, connector, document uuid.UUID) (number int64, c StatusCounts, err error) {
 	narrow, err := scope.Narrow(collection)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) StatusCounts(ctx context.Context, scope viewer.Scope, collection
 		Scan(&number, &c.Pending, &c.Processing, &c.Indexed, &c.Failed, &c.Deleted, &c.WithFailure)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return 0, c, fmt.Errorf("count documents: %w", viewer.ErrOutOfReach)
+		return 0, c, fmt.Errorf("count documents: %w", viewer.ErrOutOfScope)
 	case err != nil:
 		return 0, c, fmt.Errorf("count documents: %w", readable(err))
 	}

@@ -27,7 +27,7 @@ import (
 // Searches see a Put under a fence when its job has ended, and at once where who
 // could read the document before may not any more.
 //
-// Errors: viewer.ErrOutOfReach for a collection outside the scope, ErrRecord
+// Errors: viewer.ErrOutOfScope for a collection outside the scope, ErrRecord
 // for a record that cannot be stored, ErrFenced, and an apierr not found for a
 // connector that is gone or a Document that is not the connector's.
 func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record) (Outcome, error) {

@@ -233,7 +233,7 @@ func TestPutStaysWithinItsScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.store.Put(t.Context(), narrow, index.Fence{}, mine.record("a", "x")); !errors.Is(err, viewer.ErrOutOfReach) {
+	if _, err := f.store.Put(t.Context(), narrow, index.Fence{}, mine.record("a", "x")); !errors.Is(err, viewer.ErrOutOfScope) {
 		t.Errorf("a collection out of reach: %v", err)
 	}
 	notFound := func(name string, r *index.Record) {

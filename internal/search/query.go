@@ -44,7 +44,7 @@ type Query struct {
 	// Now is the reference time of freshness; zero for the current time.
 	Now time.Time
 	// Collection narrows the scope to one collection; nil does not. Search returns
-	// viewer.ErrOutOfReach if it is not in scope, and ErrNoCollection if it does not exist.
+	// viewer.ErrOutOfScope if it is not in scope, and ErrNoCollection if it does not exist.
 	Collection *uuid.UUID
 	// DefaultToOldest searches only the oldest collection in scope if Collection is nil.
 	// Search returns ErrNoCollection if there is none.

@@ -39,7 +39,7 @@ func TestAQueryCanNarrowTheScope(t *testing.T) {
 	}{
 		"no collection":                             {first.scope, search.Query{}, []uuid.UUID{first.collection, second.collection}, nil},
 		"a collection":                              {first.scope, search.Query{Collection: &first.collection}, []uuid.UUID{first.collection}, nil},
-		"a collection out of reach":                 {key(second.collection), search.Query{Collection: &first.collection}, nil, viewer.ErrOutOfReach},
+		"a collection out of reach":                 {key(second.collection), search.Query{Collection: &first.collection}, nil, viewer.ErrOutOfScope},
 		"a missing collection":                      {first.scope, search.Query{Collection: &missing}, nil, search.ErrNoCollection},
 		"another workspace's":                       {first.scope, search.Query{Collection: &theirs.collection}, nil, search.ErrNoCollection},
 		"the oldest":                                {first.scope, search.Query{DefaultToOldest: true}, []uuid.UUID{second.collection}, nil},
@@ -49,7 +49,7 @@ func TestAQueryCanNarrowTheScope(t *testing.T) {
 		"a collection in place of the oldest":       {first.scope, search.Query{DefaultToOldest: true, Collection: &first.collection}, []uuid.UUID{first.collection}, nil},
 		"a filter":                                  {first.scope, search.Query{Filters: search.Filters{Collections: []uuid.UUID{second.collection}}}, []uuid.UUID{second.collection}, nil},
 		"a filter on another than the collection":   {first.scope, search.Query{Collection: &first.collection, Filters: search.Filters{Collections: []uuid.UUID{second.collection}}}, nil, nil},
-		"a filter out of reach":                     {key(first.collection), search.Query{Filters: search.Filters{Collections: []uuid.UUID{second.collection}}}, nil, viewer.ErrOutOfReach},
+		"a filter out of reach":                     {key(first.collection), search.Query{Filters: search.Filters{Collections: []uuid.UUID{second.collection}}}, nil, viewer.ErrOutOfScope},
 		"a filter with a missing collection":        {first.scope, search.Query{Filters: search.Filters{Collections: []uuid.UUID{second.collection, missing}}}, nil, search.ErrNoCollection},
 		"a filter with another workspace's":         {first.scope, search.Query{Filters: search.Filters{Collections: []uuid.UUID{theirs.collection, theirs.collection}}}, nil, search.ErrNoCollection},
 		"a collection of the zero scope":            {viewer.Scope{}, search.Query{Collection: &first.collection}, nil, viewer.ErrNoScope},

@@ -166,7 +166,7 @@ func (j *Jobs) askedWorkspace(ctx context.Context, connectors []uuid.UUID) (work
 	v, ok := viewer.From(ctx)
 	switch {
 	case !ok, len(connectors) == 0 && (v.Kind != viewer.KindSystem || v.Workspace != uuid.Nil):
-		return nil, fmt.Errorf("read statistics of connectors: %w", viewer.ErrOutOfReach)
+		return nil, fmt.Errorf("read statistics of connectors: %w", viewer.ErrOutOfScope)
 	case v.Workspace == uuid.Nil:
 		return workspace, nil
 	default:

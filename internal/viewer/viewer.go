@@ -68,8 +68,8 @@ type Viewer struct {
 	Surface   Surface
 	Role      Role
 
-	AllCollections    bool        // every collection of the workspace is in reach
-	Collections       []uuid.UUID // in reach without AllCollections
+	AllCollections    bool        // every collection of the workspace is in scope
+	Collections       []uuid.UUID // the collections in scope without AllCollections
 	DefaultCollection uuid.UUID   // zero for none
 
 	Secret      bool   // a secret key, not a publishable one

@@ -2,6 +2,7 @@ package viewer_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -43,7 +44,7 @@ func TestNarrowNeverWidens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Narrow(mine, other); !errors.Is(err, viewer.ErrOutOfReach) {
+	if _, err := s.Narrow(mine, other); !errors.Is(err, viewer.ErrOutOfScope) {
 		t.Errorf("Narrow(other) = %v", err)
 	}
 	none, err := s.Narrow()
@@ -51,10 +52,33 @@ func TestNarrowNeverWidens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ids, all := none.Collections(); all || len(ids) != 0 {
-		t.Errorf("Narrow() reaches %v, %v", ids, all)
+		t.Errorf("Narrow() contains %v, %v", ids, all)
 	}
-	if _, err := none.Narrow(mine); !errors.Is(err, viewer.ErrOutOfReach) {
+	if _, err := none.Narrow(mine); !errors.Is(err, viewer.ErrOutOfScope) {
 		t.Errorf("a narrowed scope was widened: %v", err)
+	}
+}
+
+func TestTheDefaultScopeOfAKeyIsOneCollection(t *testing.T) {
+	t.Parallel()
+	workspace, preset, other := uuid.New(), uuid.New(), uuid.New()
+	for name, c := range map[string]struct {
+		viewer viewer.Viewer
+		want   []uuid.UUID // nil for all
+		oldest bool
+		err    error
+	}{
+		"a session":                    {viewer.Viewer{Workspace: workspace, Kind: viewer.KindSession, AllCollections: true}, nil, false, nil},
+		"a key with a default":         {viewer.Viewer{Workspace: workspace, Kind: viewer.KindKey, AllCollections: true, DefaultCollection: preset}, []uuid.UUID{preset}, false, nil},
+		"a key without a default":      {viewer.Viewer{Workspace: workspace, Kind: viewer.KindKey, Collections: []uuid.UUID{other}}, []uuid.UUID{other}, true, nil},
+		"a key that lacks its default": {viewer.Viewer{Workspace: workspace, Kind: viewer.KindKey, Collections: []uuid.UUID{other}, DefaultCollection: preset}, []uuid.UUID{}, false, viewer.ErrOutOfScope},
+		"nobody":                       {viewer.Viewer{}, []uuid.UUID{}, false, viewer.ErrNoScope},
+	} {
+		scope, oldest, err := c.viewer.DefaultScope()
+		ids, all := scope.Collections()
+		if !errors.Is(err, c.err) || oldest != c.oldest || all != (c.want == nil) || !slices.Equal(ids, c.want) {
+			t.Errorf("DefaultScope() of %s = %v (all %t), %t, %v; want %v, %t, %v", name, ids, all, oldest, err, c.want, c.oldest, c.err)
+		}
 	}
 }
 

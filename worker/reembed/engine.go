@@ -123,7 +123,7 @@ func (e *Engine) Reembed(ctx context.Context, t queue.Reembed) error {
 	switch {
 	case err == nil, errors.Is(err, errTimeUp), ctx.Err() != nil:
 		return nil
-	case errors.Is(err, index.ErrModel), errors.Is(err, viewer.ErrOutOfReach), apierr.From(err).Code == apierr.CodeNotFound:
+	case errors.Is(err, index.ErrModel), errors.Is(err, viewer.ErrOutOfScope), apierr.From(err).Code == apierr.CodeNotFound:
 		return nil // the change was cancelled; Pending finds what is left
 	default:
 		return fmt.Errorf("reembed a collection: %w", err)
@@ -246,7 +246,7 @@ func (j *job) changeNumber(ctx context.Context) (int64, error) {
 	case err != nil:
 		return 0, err
 	case len(states) == 0:
-		return 0, viewer.ErrOutOfReach // it was deleted
+		return 0, viewer.ErrOutOfScope // it was deleted
 	}
 	return states[0].Change, nil
 }

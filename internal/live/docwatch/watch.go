@@ -119,7 +119,7 @@ func Watch[T any](ctx context.Context, f *Feed, scope viewer.Scope, filter Filte
 	number, counts, err := f.countDocuments(ctx, narrow, filter)
 	if err != nil {
 		f.leave(t, w)
-		if errors.Is(err, viewer.ErrOutOfReach) {
+		if errors.Is(err, viewer.ErrOutOfScope) {
 			return nil, apierr.NotFound("Collection")
 		}
 		return nil, apierr.Wrap("count the documents to watch", err)

@@ -151,7 +151,7 @@ func (c *Cache) Stats() CacheStats {
 // Snapshot returns the index of a collection. The snapshot has the generation of the
 // state and at least its required change number. Snapshot returns ErrLoading after the
 // longest wait, ErrTooLarge for a collection that does not fit, and
-// viewer.ErrOutOfReach for a collection outside the scope, loaded or not.
+// viewer.ErrOutOfScope for a collection outside the scope, loaded or not.
 func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.State) (*Snapshot, error) {
 	narrow, err := scope.Narrow(state.Collection)
 	if err != nil {

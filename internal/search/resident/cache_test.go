@@ -403,8 +403,8 @@ func TestACacheChecksTheScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Snapshot(t.Context(), few, state); !errors.Is(err, viewer.ErrOutOfReach) {
-			t.Errorf("a scope without the collection: error %v, want ErrOutOfReach", err)
+		if _, err := c.Snapshot(t.Context(), few, state); !errors.Is(err, viewer.ErrOutOfScope) {
+			t.Errorf("a scope without the collection: error %v, want ErrOutOfScope", err)
 		}
 		if _, err := c.Snapshot(t.Context(), viewer.Scope{}, state); !errors.Is(err, viewer.ErrNoScope) {
 			t.Errorf("the zero scope: error %v, want ErrNoScope", err)

@@ -23,7 +23,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// finding is a resolver whose searches find what is in a request's context.
+// finding is a resolver whose searches return the results in the context.
 type finding struct{ *graph.Resolver }
 
 type foundKey struct{}
@@ -36,7 +36,7 @@ func (findingQuery) Search(ctx context.Context, _ model.SearchInput) (*model.Sea
 	return ctx.Value(foundKey{}).(*model.SearchResults), nil
 }
 
-// findings are the bare executor of the schema, and the server.
+// findings returns the plain executor of the schema, and the server.
 func findings() (executor, server *handler.Server, schema graphql.ExecutableSchema) {
 	r := &graph.Resolver{Ent: ent.NewClient(), Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	c := generated.Config{Resolvers: finding{r}}
@@ -50,7 +50,7 @@ func findings() (executor, server *handler.Server, schema graphql.ExecutableSche
 	return executor, server, schema
 }
 
-// bare is a transport that answers the bytes that the executor made.
+// bare is a transport that writes the data of the response only.
 type bare struct{}
 
 func (bare) Supports(*http.Request) bool { return true }
@@ -84,7 +84,7 @@ func answered(t testing.TB, s http.Handler, query string, found *model.SearchRes
 
 func pointer[T any](value T) *T { return &value }
 
-// aResult is one with every field, full of what has to be escaped.
+// aResult returns a result with every field and with characters that JSON escapes.
 func aResult() *model.SearchResult {
 	return &model.SearchResult{
 		ID: uuid.New(), DocumentID: uuid.New(), CollectionID: uuid.New(), Title: "A \"title\" \\ <b>\u2028\n\t\r\x01\x7f\xff é 漢 🐦", URL: pointer("https://example.com/?a=1&b=2#c"),
@@ -95,7 +95,7 @@ func aResult() *model.SearchResult {
 	}
 }
 
-func TestResultsAreWrittenAsTheExecutorWritesThem(t *testing.T) {
+func TestResultsAreEncodedAsByTheExecutor(t *testing.T) {
 	t.Parallel()
 	executor, server, schema := findings()
 	changed := func(change func(*model.SearchResult)) *model.SearchResult {
@@ -112,7 +112,7 @@ func TestResultsAreWrittenAsTheExecutorWritesThem(t *testing.T) {
 	for i, score := range []float64{0, 1, 1e-7, 1e21, 0.1 + 0.2, -0.5, math.Copysign(0, -1), math.MaxFloat64} {
 		lists[fmt.Sprint("score ", i)] = []*model.SearchResult{changed(func(r *model.SearchResult) { r.Score = score })}
 	}
-	cannot := map[string][]*model.SearchResult{ // be shown: the executor says so
+	cannot := map[string][]*model.SearchResult{ // be encoded: the executor reports an error
 		"no id": {aResult(), changed(func(r *model.SearchResult) { r.ID = uuid.Nil })}, "no document": {changed(func(r *model.SearchResult) { r.DocumentID = uuid.Nil })},
 		"no collection": {changed(func(r *model.SearchResult) { r.CollectionID = uuid.Nil })}, "no number": {changed(func(r *model.SearchResult) { r.Score = math.NaN() })},
 		"endless": {changed(func(r *model.SearchResult) { r.Score = math.Inf(1) })}, "no metadata": {changed(func(r *model.SearchResult) { r.Metadata = nil })},
@@ -121,8 +121,8 @@ func TestResultsAreWrittenAsTheExecutorWritesThem(t *testing.T) {
 	var fields []string
 	for _, f := range schema.Schema().Types["SearchResult"].Fields {
 		fields = append(fields, f.Name)
-		if !graph.WritesResultField(f.Name) {
-			t.Errorf("a result's %s is left to the executor, with all others that are asked for beside it: give it a line in writerOf (graph/writtenresults.go)", f.Name)
+		if !graph.EncodesResultField(f.Name) {
+			t.Errorf("results with %s are left to the executor: add the field to fieldEncoder (graph/resultencoder.go)", f.Name)
 		}
 	}
 	all := strings.Join(fields, " ")

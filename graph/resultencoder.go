@@ -13,29 +13,26 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 )
 
-// writtenResults writes the results of searches to the answer itself, in the
-// bytes that the executor would write. That one gives each result a goroutine
-// and each of its fields a context, a guard against panics and a place in a
-// tree, which costs more than a search; a result has nothing to resolve that
-// could need those. A resolver may answer what writes itself in place of a
-// value: that is all that is made use of. Whatever is out of the ordinary is
-// left to the executor, a value that cannot be shown among it.
-type writtenResults struct{}
+// resultEncoding encodes the results of searches in place of the executor, with the same
+// bytes. The executor starts a goroutine for each result and makes a context for each
+// field, which costs more than the search itself, although no field of a result needs a
+// resolver. Unusual selections and values are left to the executor.
+type resultEncoding struct{}
 
-var _ graphql.OperationContextMutator = writtenResults{}
+var _ graphql.OperationContextMutator = resultEncoding{}
 
-func (writtenResults) ExtensionName() string                   { return "WrittenResults" }
-func (writtenResults) Validate(graphql.ExecutableSchema) error { return nil }
+func (resultEncoding) ExtensionName() string                   { return "ResultEncoding" }
+func (resultEncoding) Validate(graphql.ExecutableSchema) error { return nil }
 
-func (writtenResults) MutateOperationContext(_ context.Context, rc *graphql.OperationContext) *graphqlError {
+func (resultEncoding) MutateOperationContext(_ context.Context, rc *graphql.OperationContext) *graphqlError {
 	for _, s := range rc.Operation.SelectionSet {
 		if f, ok := s.(*ast.Field); ok && f.Name == "search" {
 			resolve := rc.ResolverMiddleware
 			rc.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {
 				value, err := resolve(ctx, next)
 				if results, ok := value.([]*model.SearchResult); ok && err == nil {
-					if written := writeResults(ctx, results); written != nil {
-						return written, nil
+					if encoder := newResultEncoder(ctx, results); encoder != nil {
+						return encoder, nil
 					}
 				}
 				return value, err
@@ -46,79 +43,79 @@ func (writtenResults) MutateOperationContext(_ context.Context, rc *graphql.Oper
 	return nil
 }
 
-// resultWriter writes results in the fields that were asked for.
-type resultWriter struct {
+// A resultEncoder encodes the selected fields of results as JSON.
+type resultEncoder struct {
 	results []*model.SearchResult
 	fields  []resultField
 }
 
-// resultField is a field of a result.
+// A resultField is a selected field of a result.
 type resultField struct {
-	start string // what comes before its value
-	write func(*model.SearchResult) graphql.Marshaler
+	prefix string // JSON before the value
+	value  func(*model.SearchResult) graphql.Marshaler
 }
 
-// writeResults makes the writer of a field's results; nil when they have to be
-// left to the executor.
-func writeResults(ctx context.Context, results []*model.SearchResult) graphql.Marshaler {
+// newResultEncoder returns an encoder of results, or nil if the executor must encode them.
+func newResultEncoder(ctx context.Context, results []*model.SearchResult) graphql.Marshaler {
 	for _, r := range results {
 		if r == nil || r.ID == uuid.Nil || r.DocumentID == uuid.Nil || r.CollectionID == uuid.Nil || r.Metadata == nil || math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
 			return nil
 		}
 	}
-	asked := graphql.CollectFields(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, []string{"SearchResult"})
-	w := &resultWriter{results: results, fields: make([]resultField, len(asked))}
-	start := ""
-	for i, f := range asked {
-		w.fields[i] = resultField{start: start + `"` + f.Alias + `":`, write: writerOf(f.Name)}
-		if w.fields[i].write == nil || len(f.Deferrables) > 0 {
+	selected := graphql.CollectFields(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, []string{"SearchResult"})
+	e := &resultEncoder{results: results, fields: make([]resultField, len(selected))}
+	comma := ""
+	for i, f := range selected {
+		e.fields[i] = resultField{prefix: comma + `"` + f.Alias + `":`, value: fieldEncoder(f.Name)}
+		if e.fields[i].value == nil || len(f.Deferrables) > 0 {
 			return nil
 		}
-		start = ","
+		comma = ","
 	}
-	return w
+	return e
 }
 
 // MarshalGQL writes the list.
-func (w *resultWriter) MarshalGQL(to io.Writer) {
-	if b, ok := to.(*bytes.Buffer); ok {
-		b.Grow(w.size())
+func (e *resultEncoder) MarshalGQL(w io.Writer) {
+	if b, ok := w.(*bytes.Buffer); ok {
+		b.Grow(e.size())
 	}
-	say := func(text string) { _, _ = io.WriteString(to, text) }
-	start := "[{"
-	for _, r := range w.results {
-		say(start)
-		for _, f := range w.fields {
-			say(f.start)
-			f.write(r).MarshalGQL(to)
+	write := func(text string) { _, _ = io.WriteString(w, text) }
+	separator := "[{"
+	for _, r := range e.results {
+		write(separator)
+		for _, f := range e.fields {
+			write(f.prefix)
+			f.value(r).MarshalGQL(w)
 		}
-		start = "},{"
+		separator = "},{"
 	}
-	if len(w.results) == 0 {
-		say("[]")
+	if len(e.results) == 0 {
+		write("[]")
 	} else {
-		say("}]")
+		write("}]")
 	}
 }
 
-// size is about how many bytes the list has.
-func (w *resultWriter) size() int {
+// size returns about how many bytes the list has.
+func (e *resultEncoder) size() int {
 	n := 0
-	for _, r := range w.results {
+	for _, r := range e.results {
 		n += 1024 + len(r.Snippet)
-		for _, f := range w.fields {
-			n += len(f.start)
+		for _, f := range e.fields {
+			n += len(f.prefix)
 		}
 	}
 	return n
 }
 
-// writerOf is how a field of a result is written; nil for one that is not known.
-func writerOf(field string) func(*model.SearchResult) graphql.Marshaler {
+// fieldEncoder returns a function that encodes a field of a result, or nil for an unknown
+// field.
+func fieldEncoder(field string) func(*model.SearchResult) graphql.Marshaler {
 	text := func(of func(*model.SearchResult) string) func(*model.SearchResult) graphql.Marshaler {
 		return func(r *model.SearchResult) graphql.Marshaler { return graphql.MarshalString(of(r)) }
 	}
-	known := func(of func(*model.SearchResult) *string) func(*model.SearchResult) graphql.Marshaler {
+	optional := func(of func(*model.SearchResult) *string) func(*model.SearchResult) graphql.Marshaler {
 		return func(r *model.SearchResult) graphql.Marshaler {
 			if value := of(r); value != nil {
 				return graphql.MarshalString(*value)
@@ -146,21 +143,21 @@ func writerOf(field string) func(*model.SearchResult) graphql.Marshaler {
 	case "title":
 		return text(func(r *model.SearchResult) string { return r.Title })
 	case "url":
-		return known(func(r *model.SearchResult) *string { return r.URL })
+		return optional(func(r *model.SearchResult) *string { return r.URL })
 	case "snippet":
 		return text(func(r *model.SearchResult) string { return r.Snippet })
 	case "score":
 		return func(r *model.SearchResult) graphql.Marshaler { return graphql.MarshalFloat(r.Score) }
 	case "section":
-		return known(func(r *model.SearchResult) *string { return r.Section })
+		return optional(func(r *model.SearchResult) *string { return r.Section })
 	case "version":
-		return known(func(r *model.SearchResult) *string { return r.Version })
+		return optional(func(r *model.SearchResult) *string { return r.Version })
 	case "tags":
 		return list(func(r *model.SearchResult) []string { return r.Tags })
 	case "docType":
-		return known(func(r *model.SearchResult) *string { return r.DocType })
+		return optional(func(r *model.SearchResult) *string { return r.DocType })
 	case "language":
-		return known(func(r *model.SearchResult) *string { return r.Language })
+		return optional(func(r *model.SearchResult) *string { return r.Language })
 	case "collection":
 		return text(func(r *model.SearchResult) string { return r.Collection })
 	case "collectionId":

@@ -14,20 +14,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func nobody() viewer.Viewer {
-	return viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
-}
-
-func TestDocumentsAreMeasuredBeforeTheyAreParsed(t *testing.T) {
+func TestDocumentsAreLimitedBeforeTheyAreParsed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	bomb := "{ me { ...F0 } }"
 	for i := range 40 {
 		bomb += fmt.Sprintf(" fragment F%d on Me { ...F%d ...F%d }", i, i+1, i+1)
 	}
 	bomb += " fragment F40 on Me { role }"
-	for name, c := range map[string]struct{ document, person, stranger string }{
+	for name, c := range map[string]struct{ document, person, anonymous string }{
 		"brackets":        {"{ me(a: " + strings.Repeat("[", 60), "50 brackets deep", "20 brackets deep"},
 		"many brackets":   {"{ me(a: " + strings.Repeat("[", 1_040_000), "50 brackets deep", "16384 bytes"},
 		"list types":      {"query($a: " + strings.Repeat("[", 60) + "ID) { __typename }", "50 brackets deep", "20 brackets deep"},
@@ -47,18 +43,18 @@ func TestDocumentsAreMeasuredBeforeTheyAreParsed(t *testing.T) {
 		"queries":         {"{ a: me { role } b: me { role } c: me { role } d: me { role } e: me { role } f: me { role } }", "", "more than 5 fields"},
 		"the schema":      {"{ __schema { types {" + aliases(150, "fields { name type { name } }") + "} } }", "too much of the schema", "-"},
 	} {
-		for who, want := range map[string]string{"person": c.person, "stranger": c.stranger} {
+		for who, want := range map[string]string{"person": c.person, "anonymous caller": c.anonymous} {
 			v := ada.viewer
-			if who == "stranger" {
-				v = nobody()
+			if who == "anonymous caller" {
+				v = anonymous()
 			}
 			got := h.ask(t, v, c.document, nil)
 			switch {
 			case want == "-":
 			case want == "" && got.code() != "":
-				t.Errorf("%s of a %s: %.300s", name, who, got.body)
+				t.Errorf("%s by %s: %.300s", name, who, got.body)
 			case want != "" && (got.code() != "invalid_request" || got.Data != nil || !strings.Contains(got.Errors[0].Message, want)):
-				t.Errorf("%s of a %s is not refused for %q: %.300s", name, who, want, got.body)
+				t.Errorf("%s by %s is not refused with %q: %.300s", name, who, want, got.body)
 			}
 		}
 	}
@@ -74,7 +70,7 @@ func aliases(n int, field string) string {
 
 func TestManyPasswordsAreNotHashedAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	got := h.ask(t, ada.viewer, "mutation {"+aliases(20, `signIn(input: {email: "ada@example.com", password: "wrong"}) { accessToken }`)+" }", nil)
 	if got.code() != "invalid_request" || !strings.Contains(got.body, "complexity") {
@@ -82,9 +78,9 @@ func TestManyPasswordsAreNotHashedAtOnce(t *testing.T) {
 	}
 }
 
-func TestStrangersLearnNothingOfTheSchema(t *testing.T) {
+func TestAnonymousCallersLearnNothingOfTheSchema(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	const (
 		closed = `{"errors":[{"message":"Session required","extensions":{"code":"unauthorized"}}],"data":null}`
@@ -104,17 +100,17 @@ func TestStrangersLearnNothingOfTheSchema(t *testing.T) {
 		"query($a: CollectionOrder) { collections(orderBy: [$a]) { edges { node {i} } } }": "Collection",
 	} {
 		if got := h.ask(t, ada.viewer, document, nil); got.code() != "invalid_request" || !strings.Contains(got.body, strings.ReplaceAll(hint, `"`, `\"`)) {
-			t.Errorf("a person is not told %s: %s", hint, got.body)
+			t.Errorf("the error of a person lacks %s: %s", hint, got.body)
 		}
 		want := closed
 		if strings.Contains(document, "signIn(") || strings.Contains(document, "__typename") {
 			want = unfit
 		}
-		if got := h.ask(t, nobody(), document, nil); got.body != want {
-			t.Errorf("a stranger's %s: %s", document, got.body)
+		if got := h.ask(t, anonymous(), document, nil); got.body != want {
+			t.Errorf("%s by an anonymous caller: %s", document, got.body)
 		}
 	}
-	// What is there and what is not are answered alike.
+	// Existing and missing fields have the same answer.
 	for document, want := range map[string]string{
 		"{ me { role } }": closed, "{ me { nope } }": closed, "{ nope { role } }": closed, "mutation { nope }": closed,
 		"{ node(id: 1) { ... on Collection { name } } }": closed, "{ node(id: 1) { ... on Collectionx { name } } }": closed,
@@ -130,8 +126,8 @@ func TestStrangersLearnNothingOfTheSchema(t *testing.T) {
 		"query A { signUpAllowed } query B { me { role } }":           closed,
 		"mutation { signIn(input: {email: 1}) { accessToken user } }": unfit,
 	} {
-		if got := h.ask(t, nobody(), document, nil); got.body != want {
-			t.Errorf("a stranger's %s: %s", document, got.body)
+		if got := h.ask(t, anonymous(), document, nil); got.body != want {
+			t.Errorf("%s by an anonymous caller: %s", document, got.body)
 		}
 	}
 	create := "mutation($i: CreateCollectionInput!) { createCollection(input: $i) { id } }"
@@ -139,26 +135,26 @@ func TestStrangersLearnNothingOfTheSchema(t *testing.T) {
 		if got := h.ask(t, ada.viewer, create, variables); got.code() != "invalid_request" {
 			t.Errorf("%s", got.body)
 		}
-		if got := h.ask(t, nobody(), create, variables); got.body != closed {
-			t.Errorf("a stranger's %v: %s", variables, got.body)
+		if got := h.ask(t, anonymous(), create, variables); got.body != closed {
+			t.Errorf("%v by an anonymous caller: %s", variables, got.body)
 		}
 	}
-	// What is for strangers says what is wrong with it, as forms need.
-	got := h.ask(t, nobody(), "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }", map[string]any{"i": map[string]any{"email": "a@example.com"}})
+	// Errors of the variables of signIn name the field, because forms show them.
+	got := h.ask(t, anonymous(), "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }", map[string]any{"i": map[string]any{"email": "a@example.com"}})
 	if got.code() != "invalid_request" || !strings.Contains(got.body, "password") {
 		t.Errorf("a sign-in without a password: %s", got.body)
 	}
 	got = h.ask(t, ada.viewer, "{ a b c }", nil)
 	if len(got.Errors) != 3 || got.Errors[2].Extensions["code"] != "invalid_request" {
-		t.Errorf("not all mistakes are told: %s", got.body)
+		t.Errorf("want all three errors: %s", got.body)
 	}
 	if got = h.ask(t, ada.viewer, "{"+aliases(2000, "nothing")+"}", nil); len(got.Errors) != 50 {
-		t.Errorf("%d mistakes are told", len(got.Errors))
+		t.Errorf("%d errors, want 50", len(got.Errors))
 	}
 }
 
-// held is what the heap has in use.
-func held() int64 {
+// heapBytes returns the size of the heap in use.
+func heapBytes() int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -166,11 +162,11 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestParsedDocumentsAreKeptUpToANumberOfBytes(t *testing.T) { // measures the heap
-	h := newHouse(t)
+func TestTheCacheOfDocumentsIsLimitedInBytes(t *testing.T) { // measures the heap
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	h.ask(t, ada.viewer, "{ me { role } }", nil)
-	before := held()
+	before := heapBytes()
 	for name, document := range map[string]func(i int) string{
 		"a long comment": func(i int) string { return fmt.Sprintf("# %d%s\n{ __typename }", i, strings.Repeat(" ", 930_000)) },
 		"many fields": func(i int) string {
@@ -186,18 +182,18 @@ func TestParsedDocumentsAreKeptUpToANumberOfBytes(t *testing.T) { // measures th
 		for i := range 100 {
 			h.ask(t, ada.viewer, document(i), nil)
 		}
-		if grown := held() - before; grown > 24<<20 {
-			t.Errorf("%s: %d MiB are held", name, grown>>20)
+		if grown := heapBytes() - before; grown > 24<<20 {
+			t.Errorf("%s: %d MiB in use", name, grown>>20)
 		} else {
-			t.Logf("%s: %.1f MiB are held", name, float64(grown)/(1<<20))
+			t.Logf("%s: %.1f MiB in use", name, float64(grown)/(1<<20))
 		}
 	}
 	runtime.KeepAlive(h)
 }
 
-func TestWhatAnEndedRequestAskedForIsNotValidated(t *testing.T) {
+func TestValidationEndsWithTheRequest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	body, err := json.Marshal(map[string]string{"query": "{" + aliases(1500, "me { role }") + "}"})
 	if err != nil {
@@ -223,7 +219,7 @@ func FuzzDocument(f *testing.F) {
 		f.Add(seed, false)
 	}
 	schema := graph.NewSchema(&graph.Resolver{}).Schema()
-	f.Fuzz(func(t *testing.T, text string, stranger bool) {
-		graph.TakeIn(t, schema, text, stranger)
+	f.Fuzz(func(t *testing.T, text string, anonymous bool) {
+		graph.ParseDocument(t, schema, text, anonymous)
 	})
 }
