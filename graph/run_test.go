@@ -73,7 +73,7 @@ func TestARunCountsAsOneQuery(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	h.resolver.Quota = quota.New(t.Context(), h.db.Pool, quota.Options{Limit: 1, FreshFor: time.Nanosecond})
+	h.resolver.Quota = quota.New(t.Context(), h.db.Pool, quota.Options{Limit: 1, MaxLimitAge: time.Nanosecond})
 	t.Cleanup(h.resolver.Quota.Close)
 	if got := h.ask(t, ada.viewer, runAgent, map[string]any{"i": ada.agent, "m": " "}); got.code() != "invalid_request" {
 		t.Errorf("a blank message: %s", got.body)

@@ -230,7 +230,7 @@ func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 // Warm loads the recently searched collections into memory, the latest first, up to
 // SEARCH_MEMORY. Failures are only logged, since searches load their collections.
 func (a *App) Warm(ctx context.Context) {
-	scopes, err := a.analytics.Lately(ctx)
+	scopes, err := a.analytics.RecentScopes(ctx)
 	if err == nil {
 		err = a.Search.Warm(ctx, scopes)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 )
 
-// million fills the log of a tenant with a million questions of 90 days: 60,000
-// different ones, the frequent ones often, by three keys in two collections.
+// million fills the log of a tenant with a million queries of 90 days: 60,000 texts with a
+// skewed distribution, three keys and two collections.
 func (f *fixture) million(id tenant, rows int) {
 	f.Helper()
 	second := gid.New(gid.Collection)
@@ -28,7 +28,7 @@ func (f *fixture) million(id tenant, rows int) {
 		queries := make([]analytics.Query, 0, part)
 		for i := range part {
 			n := begin + i
-			q := id.asked(fmt.Sprintf("r%d", n), fmt.Sprintf("how to set option %d", zipf.Uint64()))
+			q := id.search(fmt.Sprintf("r%d", n), fmt.Sprintf("how to set option %d", zipf.Uint64()))
 			q.At = now().Add(-time.Duration(rows-n) * (90 * 24 * time.Hour / time.Duration(rows)))
 			q.Key, q.Took = keys[r.IntN(3)], time.Duration(float64(4*time.Millisecond)*(0.3+r.ExpFloat64()))
 			if n%4 == 0 {
@@ -51,9 +51,9 @@ func (f *fixture) million(id tenant, rows int) {
 	f.exec("vacuum analyze query_log, query_stats, query_text_days, query_texts") // as autovacuum does
 }
 
-// BenchmarkReport reads reports, and their lists, over a million rows of 90
-// days. Nine days have fewer questions than make a report choose. Filling the
-// log takes two minutes.
+// BenchmarkReport reads reports and their lists over a million rows of 90 days. The report
+// of nine days has few enough queries to count every text. Filling the log takes two
+// minutes.
 func BenchmarkReport(b *testing.B) {
 	const rows = 1_000_000
 	f := newFixture(b)

@@ -27,18 +27,19 @@ var (
 	listsSQL string
 )
 
-// tries is how often a statement is made that lost against another one, or met
-// a collection on its way out.
-const tries = 4
+// maxAttempts is how often a statement is tried that conflicts with another transaction,
+// or with the deletion of a collection.
+const maxAttempts = 4
 
-// retried runs a statement that is a transaction of its own.
-func retried(ctx context.Context, do func() error) error {
-	for try := 1; ; try++ {
+// retry calls do, which runs one transaction, until it succeeds or fails for a reason
+// other than a conflict.
+func retry(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || try == tries || ctx.Err() != nil {
+		if err == nil || attempt == maxAttempts || ctx.Err() != nil {
 			return err
 		}
-		switch state(err) {
+		switch sqlState(err) {
 		case "23503", "23505", "40001", "40P01": // foreign key, unique, serialization, deadlock
 		default:
 			return err
@@ -46,7 +47,8 @@ func retried(ctx context.Context, do func() error) error {
 	}
 }
 
-func state(err error) string {
+// sqlState returns the SQLSTATE of an error of PostgreSQL.
+func sqlState(err error) string {
 	var p *pgconn.PgError
 	if errors.As(err, &p) {
 		return p.Code
@@ -54,10 +56,10 @@ func state(err error) string {
 	return ""
 }
 
-// lasting says that the database refused a statement for what it says, not
-// because it is away, full or busy.
-func lasting(err error) bool {
-	code := state(err)
+// isPermanent reports whether a statement would fail again. It is false for errors of a
+// database that is unavailable, full or busy.
+func isPermanent(err error) bool {
+	code := sqlState(err)
 	for _, class := range []string{"08", "40", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
 			return false
@@ -66,36 +68,37 @@ func lasting(err error) bool {
 	return code != ""
 }
 
-// readable turns the database's refusals into errors that callers can act on.
-func readable(err error) error {
+// clientError returns an error with the code unavailable if the database is unavailable,
+// and err otherwise.
+func clientError(err error) error {
 	var unreachable *pgconn.ConnectError
-	if errors.As(err, &unreachable) || strings.HasPrefix(state(err), "57P0") {
+	if errors.As(err, &unreachable) || strings.HasPrefix(sqlState(err), "57P0") {
 		return &apierr.Error{Code: apierr.Unavailable, Message: "The database cannot be reached; try again.", Cause: err}
 	}
 	return err
 }
 
-// reach is a scope in the form that SQL takes it.
-type reach struct {
+// scopeArgs are the arguments of SQL for a scope.
+type scopeArgs struct {
 	workspace   uuid.UUID
 	collections []uuid.UUID
 	all         bool
 }
 
-func reachOf(scope viewer.Scope) (reach, error) {
+func argsOf(scope viewer.Scope) (scopeArgs, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
-		return reach{}, fmt.Errorf("analytics: %w", err)
+		return scopeArgs{}, fmt.Errorf("analytics: %w", err)
 	}
 	ids, all := scope.Collections()
 	if ids == nil {
 		ids = []uuid.UUID{}
 	}
-	return reach{workspace: workspace, collections: ids, all: all}, nil
+	return scopeArgs{workspace: workspace, collections: ids, all: all}, nil
 }
 
-// write stores rows and counts them. Rows of a workspace or collection that
-// ended are left out. Writing rows again changes nothing.
+// write stores rows and counts them. It skips rows of deleted workspaces and collections,
+// and rows that are already stored.
 func write(ctx context.Context, pool *pgxpool.Pool, rows []row) error {
 	n := len(rows)
 	ids, workspaces, at := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]time.Time, n)
@@ -113,20 +116,20 @@ func write(ctx context.Context, pool *pgxpool.Pool, rows []row) error {
 		results[i], scores[i], filters[i] = int32(min(r.Results, 1<<30)), r.TopScore, filterNames(&r.Query) //nolint:gosec // bounded
 		pages[i], took[i], buckets[i], sourced[i] = r.NextPage, milliseconds(r.Took), r.bucket, r.Sourced
 	}
-	err := retried(ctx, func() error {
+	err := retry(ctx, func() error {
 		_, err := pool.Exec(ctx, writeSQL, ids, workspaces, at, requests, surfaces, kinds, keys, collections, textIDs, texts, languages,
 			results, scores, filters, pages, took, buckets, conversations, sourced)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write the query log: %w", err)
+		return fmt.Errorf("write query log: %w", err)
 	}
 	return nil
 }
 
-// count joins events that wait for one of the requests to the log.
+// count adds the events of requests to the counts of their queries.
 func count(ctx context.Context, pool *pgxpool.Pool, workspaces []uuid.UUID, requests []string) error {
-	err := retried(ctx, func() error {
+	err := retry(ctx, func() error {
 		_, err := pool.Exec(ctx, countSQL, workspaces, requests)
 		return err
 	})

@@ -1,11 +1,10 @@
-// Package analytics keeps what was asked and what came of it: a log of searches
-// and chat questions, written behind the requests; clicks and feedback that
-// clients send; and the counts that the dashboard shows of both. It keeps no
-// person, address or device, and of texts only what Scrub leaves.
+// Package analytics keeps a log of searches and chat questions, the clicks and feedback
+// that clients send, and the counts that the dashboard shows. The log is written after
+// the requests. It contains no person, address or device, and its texts are scrubbed.
 //
-// Reads and events take a viewer.Scope. The log is written for all workspaces
-// at once, each row under the workspace that its request was of.
+// Reads and events need a viewer.Scope. The log is written for all workspaces at once,
+// each row in the workspace of its request.
 //
-// The package may import pgx, google/uuid and the leaves internal/apierr,
+// The package may import pgx, google/uuid and the leaves internal/apierr, internal/safetext,
 // internal/viewer and internal/request/requestid.
 package analytics

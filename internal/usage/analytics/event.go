@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,16 +17,15 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// MaxEvents is the most events of one call.
+// MaxEvents is the largest number of events in one call.
 const MaxEvents = 100
 
-// The bounds of an event's fields.
 const (
-	maxEventID = 100
-	aheadOf    = 5 * time.Minute // clocks of clients may differ from ours
+	maxEventID   = 100 // characters
+	maxClockSkew = 5 * time.Minute
 )
 
-// Event is something that a person did with an answer, as a client tells it.
+// An Event is a click on a result or feedback on an answer, as a client sends it.
 type Event struct {
 	Type       string // click or feedback
 	Request    string // X-Request-Id of the search or chat response
@@ -36,20 +36,21 @@ type Event struct {
 	Reason     string
 	Comment    string
 	OccurredAt time.Time // zero: now
-	ID         string    // the client's own; the same one counts once a key
+	ID         string    // chosen by the client; of events of a key with the same ID, only one counts
 }
 
-// Recorded tells what became of events.
+// A Recorded is the result of recording events.
 type Recorded struct {
-	Accepted   int // kept
-	Duplicates int // had been kept before, or stand twice in the call
-	// Unknown ones name a request that the log does not have. Of the accepted
-	// ones they are counted once it has it: it is written a second behind.
+	Accepted   int // stored
+	Duplicates int // stored before, or repeated in the call
+	// Unknown is the number of accepted events whose request is not in the log. They count
+	// when it is, which may be a second later.
 	Unknown int
 }
 
-// check says what is wrong with an event: the field, by its name in GraphQL.
-func (e *Event) check(now time.Time, retention time.Duration) (field, wrong string) {
+// check returns the GraphQL name of the first invalid field and a message; both are empty
+// for a valid event.
+func (e *Event) check(now time.Time, retention time.Duration) (field, message string) {
 	switch {
 	case e.Type != "click" && e.Type != "feedback":
 		return "type", "must be click or feedback"
@@ -63,29 +64,20 @@ func (e *Event) check(now time.Time, retention time.Duration) (field, wrong stri
 		return "rating", "is required for feedback"
 	case e.Type == "click" && e.Rating != "":
 		return "rating", "belongs to feedback"
-	case !oneOf(e.Rating, "", "positive", "negative"):
+	case !slices.Contains([]string{"", "positive", "negative"}, e.Rating):
 		return "rating", "must be positive or negative"
-	case !oneOf(e.Reason, "", "irrelevant", "outdated", "incorrect", "incomplete", "other"):
+	case !slices.Contains([]string{"", "irrelevant", "outdated", "incorrect", "incomplete", "other"}, e.Reason):
 		return "reason", "must be one of irrelevant, outdated, incorrect, incomplete, other"
 	case utf8.RuneCountInString(e.Comment) > maxComment:
 		return "comment", "must have at most " + strconv.Itoa(maxComment) + " characters"
 	case utf8.RuneCountInString(e.ID) > maxEventID:
 		return "eventId", "must have at most " + strconv.Itoa(maxEventID) + " characters"
-	case e.OccurredAt.After(now.Add(aheadOf)):
+	case e.OccurredAt.After(now.Add(maxClockSkew)):
 		return "occurredAt", "must not be in the future"
 	case !e.OccurredAt.IsZero() && retention > 0 && e.OccurredAt.Before(now.Add(-retention)):
 		return "occurredAt", "is longer ago than events are kept"
 	}
 	return "", ""
-}
-
-func oneOf(value string, allowed ...string) bool {
-	for _, a := range allowed {
-		if value == a {
-			return true
-		}
-	}
-	return false
 }
 
 const insertEvents = `insert into query_events (id, workspace_id, api_key_id, event_hash, request_id, type,
@@ -97,12 +89,12 @@ const insertEvents = `insert into query_events (id, workspace_id, api_key_id, ev
 	on conflict (workspace_id, api_key_id, event_hash) where event_hash is not null do nothing
 	returning request_id`
 
-// Record keeps events that a key of the scope's workspace sends: 1 to
-// MaxEvents, all or none. place names the event of an index in an error, such
-// as "events[3].". With the mode Off nothing is kept and every event unknown;
-// comments are kept, scrubbed, in the mode Full only.
+// Record stores 1 to MaxEvents events of a key of the scope's workspace, all or none.
+// place returns the prefix of a field in an error for the index of an event, such as
+// "events[3].". In the mode Off it stores nothing, and every event is unknown. Only the
+// mode Full stores comments, scrubbed.
 func (s *Store) Record(ctx context.Context, scope viewer.Scope, key uuid.UUID, events []Event, place func(int) string) (Recorded, error) {
-	within, err := reachOf(scope)
+	args, err := argsOf(scope)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -111,39 +103,39 @@ func (s *Store) Record(ctx context.Context, scope viewer.Scope, key uuid.UUID, e
 	}
 	now := s.opt.Now()
 	for i := range events {
-		if field, wrong := events[i].check(now, s.opt.Retention); wrong != "" {
-			return Recorded{}, apierr.Invalid(place(i)+field, wrong)
+		if field, message := events[i].check(now, s.opt.Retention); message != "" {
+			return Recorded{}, apierr.Invalid(place(i)+field, message)
 		}
 	}
 	if s.opt.Mode == Off {
 		return Recorded{Unknown: len(events)}, nil
 	}
-	kept, err := s.insert(ctx, within.workspace, key, events, now)
+	inserted, err := s.insert(ctx, args.workspace, key, events, now)
 	if err != nil {
-		return Recorded{}, fmt.Errorf("keep events: %w", readable(err))
+		return Recorded{}, fmt.Errorf("store events: %w", clientError(err))
 	}
-	out := Recorded{Accepted: len(kept), Duplicates: len(events) - len(kept)}
-	if len(kept) == 0 {
+	out := Recorded{Accepted: len(inserted), Duplicates: len(events) - len(inserted)}
+	if len(inserted) == 0 {
 		return out, nil
 	}
-	workspaces := make([]uuid.UUID, len(kept))
+	workspaces := make([]uuid.UUID, len(inserted))
 	for i := range workspaces {
-		workspaces[i] = within.workspace
+		workspaces[i] = args.workspace
 	}
-	if err := count(ctx, s.pool, workspaces, kept); err != nil {
-		return Recorded{}, readable(err)
+	if err := count(ctx, s.pool, workspaces, inserted); err != nil {
+		return Recorded{}, clientError(err)
 	}
 	err = s.pool.QueryRow(ctx, `select count(*) from unnest($2::text[]) as e(request_id)
 		where not exists (select from query_log l where l.workspace_id = $1 and l.request_id = e.request_id)`,
-		within.workspace, kept).Scan(&out.Unknown)
+		args.workspace, inserted).Scan(&out.Unknown)
 	if err != nil {
-		return Recorded{}, fmt.Errorf("look events' requests up: %w", readable(err))
+		return Recorded{}, fmt.Errorf("look up requests of events: %w", clientError(err))
 	}
 	return out, nil
 }
 
-// RecordByKey records events that the viewer, a secret key, sends: one event, or a
-// list of them.
+// RecordByKey records one event or a list of events of the viewer, which must be a secret
+// key.
 func (s *Store) RecordByKey(ctx context.Context, one *Event, many []Event) (*Recorded, error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindKey || !v.Secret {
@@ -164,8 +156,8 @@ func (s *Store) RecordByKey(ctx context.Context, one *Event, many []Event) (*Rec
 	return &recorded, err
 }
 
-// insert stores events and returns the requests of those that are new.
-func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []Event, now time.Time) (kept []string, err error) {
+// insert stores events and returns the requests of those that are not duplicates.
+func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []Event, now time.Time) (inserted []string, err error) {
 	n := len(events)
 	ids, hashes, requests, types := make([]uuid.UUID, n), make([][]byte, n), make([]string, n), make([]string, n)
 	passages, documents, positions := make([]*uuid.UUID, n), make([]*uuid.UUID, n), make([]*int32, n)
@@ -175,7 +167,7 @@ func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []E
 		ids[i], requests[i], types[i], at[i] = newID(now), e.Request, e.Type, e.OccurredAt
 		passages[i], documents[i] = orNull(e.Result), orNull(e.Document)
 		ratings[i], reasons[i] = textOrNull(e.Rating), textOrNull(e.Reason)
-		if e.ID != "" { // it may hold anything: only that it is the same has to be seen
+		if e.ID != "" { // it may contain personal data; the hash is enough to find duplicates
 			sum := sha256.Sum256([]byte(e.ID))
 			hashes[i] = sum[:16]
 		}
@@ -190,22 +182,22 @@ func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []E
 			at[i] = now
 		}
 	}
-	err = retried(ctx, func() error {
+	err = retry(ctx, func() error {
 		rows, err := s.pool.Query(ctx, insertEvents, ids, workspace, key, hashes, requests, types, passages, documents, positions,
 			ratings, reasons, comments, at)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
-		kept = kept[:0]
+		inserted = inserted[:0]
 		for rows.Next() {
 			var request string
 			if err := rows.Scan(&request); err != nil {
 				return err
 			}
-			kept = append(kept, request)
+			inserted = append(inserted, request)
 		}
 		return rows.Err()
 	})
-	return kept, err
+	return inserted, err
 }

@@ -18,13 +18,13 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 
-func TestEventsAreJoinedToTheirQuestions(t *testing.T) {
+func TestEventsAreJoinedToTheirQueries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada, eve := f.tenant(), f.tenant()
 	s := f.store(analytics.Full)
-	f.write(analytics.Full, ada.asked("r1", "backup", daysAgo(1)), ada.asked("r2", "restore"), ada.asked("page", "restore", nextPage),
-		eve.asked("r9", "secret of eve"))
+	f.write(analytics.Full, ada.search("r1", "backup", daysAgo(1)), ada.search("r2", "restore"), ada.search("page", "restore", nextPage),
+		eve.search("r9", "secret of eve"))
 
 	got := f.record(s, ada, click("r1", 0), click("r1", 3), click("page", 10), click("r9", 0), click("later", 1),
 		analytics.Event{Type: "feedback", Request: "r2", Rating: "negative", Reason: "outdated", Comment: " Ask ada@example.com "})
@@ -46,8 +46,8 @@ func TestEventsAreJoinedToTheirQuestions(t *testing.T) {
 		t.Errorf("%d comments", n)
 	}
 
-	// The log is written behind: an event may come first.
-	f.write(analytics.Full, ada.asked("later", "restore"))
+	// An event may arrive before its query is in the log.
+	f.write(analytics.Full, ada.search("later", "restore"))
 	if x := f.report(s, ada, analytics.Span{}).Totals; x.Clicks != 4 || !near(x.ClickThroughRate, 2.0/3) {
 		t.Errorf("%+v", x)
 	}
@@ -56,12 +56,12 @@ func TestEventsAreJoinedToTheirQuestions(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsSentAgainCountsOnce(t *testing.T) {
+func TestARepeatedEventCountsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
 	s := f.store(analytics.Full)
-	f.write(analytics.Full, ada.asked("r1", "backup"))
+	f.write(analytics.Full, ada.search("r1", "backup"))
 	named := func(id string) analytics.Event {
 		e := click("r1", 0)
 		e.ID = id
@@ -86,7 +86,7 @@ func TestAnEventThatIsSentAgainCountsOnce(t *testing.T) {
 	}
 }
 
-func TestEventsSayWhatIsWrong(t *testing.T) {
+func TestInvalidEventsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
@@ -148,9 +148,9 @@ func TestEventsWithoutTextsAndOff(t *testing.T) {
 	}
 }
 
-// Whoever comes first, the event or its question, on whatever node: each event
-// counts exactly once.
-func TestEventsAndQuestionsRace(t *testing.T) {
+// Each event counts exactly once, whether it arrives before its query or after it, on any
+// node.
+func TestEventsAndQueriesRace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
@@ -158,12 +158,12 @@ func TestEventsAndQuestionsRace(t *testing.T) {
 	const questions, nodes = 60, 3
 	logs := make([]*analytics.Log, nodes)
 	for i := range logs {
-		logs[i] = analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Every: time.Millisecond, Batch: 4})
+		logs[i] = analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Interval: time.Millisecond, Batch: 4})
 	}
 	var all sync.WaitGroup
 	for i := range questions {
 		request := fmt.Sprintf("r%d", i)
-		all.Go(func() { logs[i%nodes].Add(ada.asked(request, "same")) })
+		all.Go(func() { logs[i%nodes].Add(ada.search(request, "same")) })
 		for range 2 {
 			all.Go(func() {
 				if _, err := s.Record(t.Context(), ada.scope, ada.key, []analytics.Event{click(request, 1)}, place); err != nil {

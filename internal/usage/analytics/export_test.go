@@ -7,12 +7,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Write writes questions as the Log does, at once.
+// Write writes queries immediately.
 func Write(ctx context.Context, pool *pgxpool.Pool, queries ...Query) error {
 	return write(ctx, pool, rowsOf(queries))
 }
 
-// WriteTwice writes the same rows twice, as after a lost answer.
+// WriteTwice writes the same rows twice, as after a lost response.
 func WriteTwice(ctx context.Context, pool *pgxpool.Pool, queries ...Query) error {
 	rows := rowsOf(queries)
 	if err := write(ctx, pool, rows); err != nil {
@@ -32,7 +32,7 @@ func rowsOf(queries []Query) []row {
 // Reload reads the lists of a report again.
 func (r *Report) Reload(ctx context.Context) error { return r.load(ctx) }
 
-// Percentile is the one that a report gives for these times.
+// Percentile returns the percentile that a report has for these durations.
 func Percentile(share float64, times ...time.Duration) float64 {
 	var buckets [lastBucket + 1]int64
 	for _, t := range times {

@@ -16,10 +16,10 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// now is the time of the fixture: noon of a day.
+// now returns the time of the fixture, a noon.
 func now() time.Time { return time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC) }
 
-// fixture is a migrated database, reached as the application and as its owner.
+// A fixture is a migrated database with pools of the application and of the owner.
 type fixture struct {
 	testing.TB
 	db    *store.DB
@@ -27,7 +27,7 @@ type fixture struct {
 	url   string // of the owner
 }
 
-// tenant is a workspace with one collection.
+// A tenant is a workspace with one collection.
 type tenant struct {
 	workspace, collection, key uuid.UUID
 	scope                      viewer.Scope
@@ -90,12 +90,12 @@ func (f *fixture) addCollection(id tenant, collection uuid.UUID) {
 		values ($1, now(), now(), $2, $3, 'test')`, collection, id.workspace, collection.String())
 }
 
-// store is one on the fixture's clock.
+// store returns a Store with the fixture's clock.
 func (f *fixture) store(mode analytics.Mode) *analytics.Store {
 	return analytics.New(f.db.Pool, analytics.StoreOptions{Mode: mode, Retention: 90 * 24 * time.Hour, Now: now})
 }
 
-// write logs questions and waits until they are stored.
+// write logs queries and waits until they are stored.
 func (f *fixture) write(mode analytics.Mode, queries ...analytics.Query) {
 	f.Helper()
 	l := analytics.NewLog(f.Context(), f.db.Pool, analytics.LogOptions{Mode: mode})
@@ -108,8 +108,8 @@ func (f *fixture) write(mode analytics.Mode, queries ...analytics.Query) {
 	}
 }
 
-// asked is a search by the tenant's key that found something.
-func (id tenant) asked(request, text string, change ...func(*analytics.Query)) analytics.Query {
+// search returns a search by the tenant's key with results.
+func (id tenant) search(request, text string, change ...func(*analytics.Query)) analytics.Query {
 	score := 0.8
 	q := analytics.Query{
 		Workspace: id.workspace, Surface: viewer.SurfacePublic, Key: id.key, Kind: analytics.Search, Collection: id.collection,
@@ -129,7 +129,7 @@ func daysAgo(n int) func(*analytics.Query) {
 	return func(q *analytics.Query) { q.At = q.At.AddDate(0, 0, -n) }
 }
 
-// place names events as the interface does.
+// place returns the prefix of an event as the API does.
 func place(i int) string { return fmt.Sprintf("events[%d].", i) }
 
 func (f *fixture) record(s *analytics.Store, id tenant, events ...analytics.Event) analytics.Recorded {
@@ -154,7 +154,7 @@ func (f *fixture) report(s *analytics.Store, id tenant, span analytics.Span) *an
 	return r
 }
 
-// texts are the questions of a list with their counts.
+// texts returns the texts of a list with their counts.
 func (f *fixture) texts(list func(context.Context, int) ([]*analytics.QueryCount, error)) []string {
 	f.Helper()
 	rows, err := list(f.Context(), 100)

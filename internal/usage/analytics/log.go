@@ -11,17 +11,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// LogOptions tune a Log; the zero value is useful.
+// LogOptions are the options of a Log. Zero fields have the given defaults.
 type LogOptions struct {
-	Mode  Mode          // what is kept; Full when empty
-	Queue int           // questions that may wait to be written: 8,192
-	Batch int           // rows of one statement: 500
-	Every time.Duration // the longest that a question waits: 1 s
-	// Patience bounds a statement, and the writing of what is left at Close: 10 s.
-	Patience time.Duration
-	Log      *slog.Logger // nil: silent
+	Mode     Mode          // Full
+	Queue    int           // queries that may wait to be written; 8,192
+	Batch    int           // rows of one statement; 500
+	Interval time.Duration // the longest that a query waits; 1 s
+	// Timeout limits a statement, and the writing of the queue at Close; 10 s.
+	Timeout time.Duration
+	Log     *slog.Logger // nil logs nothing
 }
 
 func (o LogOptions) withDefaults() LogOptions {
@@ -34,11 +36,11 @@ func (o LogOptions) withDefaults() LogOptions {
 	if o.Batch <= 0 {
 		o.Batch = 500
 	}
-	if o.Every <= 0 {
-		o.Every = time.Second
+	if o.Interval <= 0 {
+		o.Interval = time.Second
 	}
-	if o.Patience <= 0 {
-		o.Patience = 10 * time.Second
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -46,44 +48,44 @@ func (o LogOptions) withDefaults() LogOptions {
 	return o
 }
 
-// Log writes down what was asked, behind the requests. It owns one goroutine;
-// Close ends and awaits it.
+// A Log writes queries to the database after their requests. It owns one goroutine, which
+// Close ends.
 type Log struct {
 	pool *pgxpool.Pool
 	opt  LogOptions
 
 	queue   chan Query
-	enough  chan struct{} // the queue is to be looked at
+	full    chan struct{} // the queue has enough for a batch
 	written atomic.Int64
 	dropped atomic.Int64
 
-	mu     sync.RWMutex // of closed: nothing enters the queue after it was emptied
+	mu     sync.RWMutex // of closed, so that nothing enters the queue after it was drained
 	closed bool
 	stop   chan struct{}
-	ended  chan struct{}
+	done   chan struct{}
 }
 
-// NewLog starts a Log on the application's pool (internal/store). It goes on
-// after the end of ctx, until Close.
+// NewLog starts a Log on the application's pool (internal/store). The end of ctx does not
+// end it.
 func NewLog(ctx context.Context, pool *pgxpool.Pool, o LogOptions) *Log {
 	o = o.withDefaults()
-	l := &Log{pool: pool, opt: o, queue: make(chan Query, o.Queue), enough: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+	l := &Log{pool: pool, opt: o, queue: make(chan Query, o.Queue), full: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go l.run(context.WithoutCancel(ctx))
 	return l
 }
 
-// Add takes note of a question. It never waits: when the queue is full or the
-// Log closed, the question is dropped and counted as such.
+// Add queues a query. It never blocks: if the queue is full or the Log is closed, the
+// query is dropped and counted.
 func (l *Log) Add(q Query) {
 	if l.opt.Mode == Off {
 		return
 	}
 	if l.opt.Mode != Full {
 		q.Text = ""
-	} else if len(q.Text) > longest {
-		// A character more than is looked at tells Scrub that there was more; the
-		// rest, up to a request's body, is not held on to.
-		text, _ := head(q.Text, longest+utf8.UTFMax)
+	} else if len(q.Text) > maxScrubbed {
+		// Scrub needs one character more to know that the text was cut. The clone frees the
+		// rest, which may be as long as a request body.
+		text := safetext.TruncateBytes(q.Text, maxScrubbed+utf8.UTFMax)
 		q.Text = strings.Clone(text)
 	}
 	l.mu.RLock()
@@ -94,10 +96,10 @@ func (l *Log) Add(q Query) {
 	}
 	select {
 	case l.queue <- q:
-		// The writer is not woken for each question: it looks once in a while by itself.
+		// The writer wakes up after each Interval, and earlier only for a full batch.
 		if len(l.queue) >= min(l.opt.Batch, (l.opt.Queue+1)/2) {
 			select {
-			case l.enough <- struct{}{}:
+			case l.full <- struct{}{}:
 			default:
 			}
 		}
@@ -106,13 +108,13 @@ func (l *Log) Add(q Query) {
 	}
 }
 
-// Written is the number of questions that were written since the start.
+// Written returns the number of queries that were written since the start.
 func (l *Log) Written() int64 { return l.written.Load() }
 
-// Dropped is the number of questions that were lost since the start.
+// Dropped returns the number of queries that were lost since the start.
 func (l *Log) Dropped() int64 { return l.dropped.Load() }
 
-// Close writes what waits and returns. It may be called more than once.
+// Close writes the queue and ends the Log. It may be called more than once.
 func (l *Log) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -120,26 +122,26 @@ func (l *Log) Close() {
 		close(l.stop)
 	}
 	l.mu.Unlock()
-	<-l.ended
+	<-l.done
 }
 
 func (l *Log) run(ctx context.Context) {
-	defer close(l.ended)
-	tick := time.NewTicker(l.opt.Every)
+	defer close(l.done)
+	tick := time.NewTicker(l.opt.Interval)
 	defer tick.Stop()
 	b := &batch{log: l}
 	for {
-		enough := l.enough
+		full := l.full
 		if len(b.rows) >= l.opt.Batch {
-			enough = nil // the database does not take them: the queue has to hold the rest
+			full = nil // the last batch failed and is retried at the next tick
 		}
 		select {
-		case <-enough:
-			b.take(ctx, false)
+		case <-full:
+			b.writeQueue(ctx, false)
 		case <-tick.C:
-			b.take(ctx, true)
+			b.writeQueue(ctx, true)
 		case <-l.stop:
-			ctx, cancel := context.WithTimeout(ctx, l.opt.Patience)
+			ctx, cancel := context.WithTimeout(ctx, l.opt.Timeout)
 			defer cancel()
 			b.drain(ctx)
 			return
@@ -147,17 +149,17 @@ func (l *Log) run(ctx context.Context) {
 	}
 }
 
-// batch is what is written with one statement.
+// A batch is the rows of one statement.
 type batch struct {
 	log      *Log
 	rows     []row
-	stored   bool // the rows are in the log, their events may not be counted yet
+	stored   bool // the rows are in the log, but their events may not be counted
 	failures int  // in a row
 }
 
-// take writes what waits in the queue: whole batches, or everything. It ends when
-// the database does not take one.
-func (b *batch) take(ctx context.Context, everything bool) {
+// writeQueue writes the full batches of the queue, or everything. It ends when a batch
+// fails.
+func (b *batch) writeQueue(ctx context.Context, everything bool) {
 	for {
 		b.fill()
 		if len(b.rows) == 0 || len(b.rows) < b.log.opt.Batch && !everything {
@@ -169,7 +171,7 @@ func (b *batch) take(ctx context.Context, everything bool) {
 	}
 }
 
-// fill takes what there is room for out of the queue.
+// fill moves queries from the queue to the batch.
 func (b *batch) fill() {
 	for len(b.rows) < b.log.opt.Batch {
 		select {
@@ -181,10 +183,10 @@ func (b *batch) fill() {
 	}
 }
 
-// refusals is how often a batch is sent that the database refuses for what is in it.
-const refusals = 3
+// maxRefusals is how often a batch with a permanent error is tried.
+const maxRefusals = 3
 
-// flush writes the batch, or keeps it for the next time when the database is away.
+// flush writes and empties the batch. After an error it keeps the rows for the next try.
 func (b *batch) flush(ctx context.Context) {
 	if len(b.rows) == 0 {
 		return
@@ -193,9 +195,9 @@ func (b *batch) flush(ctx context.Context) {
 	if err != nil {
 		b.failures++
 		if b.failures == 1 {
-			b.log.opt.Log.WarnContext(ctx, "the query log cannot be written; it is tried again", slog.Any("error", err))
+			b.log.opt.Log.WarnContext(ctx, "write query log failed, will retry", slog.Any("error", err))
 		}
-		if !lasting(err) || b.failures < refusals {
+		if !isPermanent(err) || b.failures < maxRefusals {
 			return
 		}
 		if !b.stored {
@@ -206,7 +208,7 @@ func (b *batch) flush(ctx context.Context) {
 }
 
 func (b *batch) write(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, b.log.opt.Patience)
+	ctx, cancel := context.WithTimeout(ctx, b.log.opt.Timeout)
 	defer cancel()
 	if !b.stored {
 		if err := write(ctx, b.log.pool, b.rows); err != nil {
@@ -222,7 +224,7 @@ func (b *batch) write(ctx context.Context) error {
 	return count(ctx, b.log.pool, workspaces, requests)
 }
 
-// drain writes everything that waits, as far as the database takes it.
+// drain writes the queue. After an error it drops the rest.
 func (b *batch) drain(ctx context.Context) {
 	for {
 		if b.fill(); len(b.rows) == 0 {

@@ -15,17 +15,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func TestTheLogKeepsWhatWasAskedAndNobody(t *testing.T) {
+func TestTheLogHasQueriesWithoutPersonalData(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada, eve := f.tenant(), f.tenant()
 	sourced := true
 	f.write(analytics.Full,
-		ada.asked("r1", "Mail of ada@example.com  please", func(q *analytics.Query) {
+		ada.search("r1", "Mail of ada@example.com  please", func(q *analytics.Query) {
 			q.Filters, q.Language = []string{"section", "tags"}, "en"
 		}),
-		ada.asked("r2", "mail of bob@example.org please", func(q *analytics.Query) { q.Language = "ada@example.com" }),
-		eve.asked("r3", "mail of ada@example.com please", func(q *analytics.Query) {
+		ada.search("r2", "mail of bob@example.org please", func(q *analytics.Query) { q.Language = "ada@example.com" }),
+		eve.search("r3", "mail of ada@example.com please", func(q *analytics.Query) {
 			q.Key, q.Collection, q.Surface, q.Kind = uuid.Nil, uuid.Nil, viewer.SurfaceDashboard, analytics.Chat
 			q.TopScore, q.Sourced, q.Conversation = nil, &sourced, uuid.New()
 		}),
@@ -55,7 +55,7 @@ func TestTheLogKeepsWhatWasAskedAndNobody(t *testing.T) {
 	if len(logged) != 3 {
 		t.Fatalf("%d rows", len(logged))
 	}
-	// Both are one question, in the form of one of the two.
+	// Both are the same text, stored in one of the two forms.
 	if !strings.EqualFold(texts[0], "mail of [email] please") || texts[0] != texts[1] || texts[2] != "mail of [email] please" {
 		t.Errorf("texts %q", texts)
 	}
@@ -79,11 +79,11 @@ func TestWithoutTextsAndOff(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
-	f.write(analytics.Off, ada.asked("r1", "quiet"))
+	f.write(analytics.Off, ada.search("r1", "quiet"))
 	if n := f.count("query_log"); n != 0 {
 		t.Errorf("%d rows of a log that is off", n)
 	}
-	f.write(analytics.Counts, ada.asked("r2", "quiet"))
+	f.write(analytics.Counts, ada.search("r2", "quiet"))
 	if n, texts, days := f.count("query_log where text_id is null"), f.count("query_texts"), f.count("query_text_days"); n != 1 || texts != 0 || days != 0 {
 		t.Errorf("%d rows, %d texts, %d days", n, texts, days)
 	}
@@ -93,7 +93,7 @@ func TestWithoutTextsAndOff(t *testing.T) {
 	}
 }
 
-func TestRowsOfWhatEndedAreLeftOut(t *testing.T) {
+func TestRowsOfDeletedCollectionsAreSkipped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
@@ -101,7 +101,7 @@ func TestRowsOfWhatEndedAreLeftOut(t *testing.T) {
 	gone.collection = uuid.New()
 	nowhere := ada
 	nowhere.workspace = uuid.New()
-	f.write(analytics.Full, gone.asked("r1", "gone"), ada.asked("r2", "there"), nowhere.asked("r3", "nowhere"))
+	f.write(analytics.Full, gone.search("r1", "gone"), ada.search("r2", "there"), nowhere.search("r3", "nowhere"))
 	if n := f.count("query_log"); n != 1 {
 		t.Errorf("%d rows", n)
 	}
@@ -111,7 +111,7 @@ func TestRowsOfWhatEndedAreLeftOut(t *testing.T) {
 			t.Errorf("%d rows in %s after the collection ended", n, table)
 		}
 	}
-	f.write(analytics.Full, ada.asked("r4", "everywhere", func(q *analytics.Query) { q.Collection = uuid.Nil }))
+	f.write(analytics.Full, ada.search("r4", "everywhere", func(q *analytics.Query) { q.Collection = uuid.Nil }))
 	f.record(f.store(analytics.Full), ada, click("r4", 0))
 	f.exec("delete from workspaces where id = $1", ada.workspace)
 	for _, table := range []string{"query_log", "query_stats", "query_text_days", "query_texts", "query_events"} {
@@ -121,11 +121,11 @@ func TestRowsOfWhatEndedAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestABatchThatIsSentAgainCountsOnce(t *testing.T) {
+func TestARepeatedBatchCountsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
-	if err := analytics.WriteTwice(t.Context(), f.db.Pool, ada.asked("r1", "once"), ada.asked("r2", "Once"), ada.asked("r3", "two", nextPage)); err != nil {
+	if err := analytics.WriteTwice(t.Context(), f.db.Pool, ada.search("r1", "once"), ada.search("r2", "Once"), ada.search("r3", "two", nextPage)); err != nil {
 		t.Fatal(err)
 	}
 	r := f.report(f.store(analytics.Full), ada, analytics.Span{})
@@ -134,9 +134,9 @@ func TestABatchThatIsSentAgainCountsOnce(t *testing.T) {
 	}
 }
 
-// While the database does not take the log, asking goes on: what does not fit
-// the queue is dropped and counted, the rest is written afterwards.
-func TestAFullQueueDropsAndNeverWaits(t *testing.T) {
+// While the database refuses the log, queries that do not fit the queue are dropped and
+// counted. The others are written afterwards.
+func TestAFullQueueDropsAndNeverBlocks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
@@ -147,10 +147,10 @@ func TestAFullQueueDropsAndNeverWaits(t *testing.T) {
 	if _, err := blocker.Exec(t.Context(), "lock table query_log in access exclusive mode"); err != nil {
 		t.Fatal(err)
 	}
-	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Queue: 20, Batch: 5, Every: time.Millisecond, Patience: time.Minute})
+	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Queue: 20, Batch: 5, Interval: time.Millisecond, Timeout: time.Minute})
 	const asked = 200
 	for i := range asked {
-		l.Add(ada.asked(fmt.Sprintf("r%d", i), strings.Repeat("x ", 1<<16)))
+		l.Add(ada.search(fmt.Sprintf("r%d", i), strings.Repeat("x ", 1<<16)))
 	}
 	if dropped := l.Dropped(); dropped < asked-20-5-5 || l.Written() != 0 {
 		t.Errorf("%d were dropped, %d written", dropped, l.Written())
@@ -160,19 +160,19 @@ func TestAFullQueueDropsAndNeverWaits(t *testing.T) {
 	}
 	l.Close()
 	l.Close()
-	l.Add(ada.asked("late", "late"))
+	l.Add(ada.search("late", "late"))
 	if l.Written()+l.Dropped() != asked+1 || l.Written() < 20 || int64(f.count("query_log")) != l.Written() {
 		t.Errorf("%d written, %d dropped, %d rows", l.Written(), l.Dropped(), f.count("query_log"))
 	}
 }
 
-func TestWhatWaitsIsWrittenInTime(t *testing.T) {
+func TestTheQueueIsWrittenWithinTheInterval(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
-	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Every: 10 * time.Millisecond})
+	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Interval: 10 * time.Millisecond})
 	defer l.Close()
-	l.Add(ada.asked("r1", "soon"))
+	l.Add(ada.search("r1", "soon"))
 	deadline := time.Now().Add(time.Minute)
 	for l.Written() == 0 && time.Now().Before(deadline) {
 		if n := f.count("query_log"); n > 1 {
@@ -184,15 +184,15 @@ func TestWhatWaitsIsWrittenInTime(t *testing.T) {
 	}
 }
 
-// A log that cannot be written for good reasons does not hold the rest up.
-func TestADatabaseThatRefusesLosesTheBatchOnly(t *testing.T) {
+// A batch with a permanent error does not block later batches.
+func TestARefusedBatchIsDropped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
 	f.exec("alter table query_log add constraint refuse check (request_id <> 'bad')")
-	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Every: time.Millisecond, Batch: 1})
-	l.Add(ada.asked("bad", "bad"))
-	l.Add(ada.asked("good", "good"))
+	l := analytics.NewLog(t.Context(), f.db.Pool, analytics.LogOptions{Interval: time.Millisecond, Batch: 1})
+	l.Add(ada.search("bad", "bad"))
+	l.Add(ada.search("good", "good"))
 	deadline := time.Now().Add(time.Minute)
 	for l.Written() == 0 && time.Now().Before(deadline) {
 		f.count("query_log")
@@ -203,7 +203,7 @@ func TestADatabaseThatRefusesLosesTheBatchOnly(t *testing.T) {
 	}
 }
 
-func TestPercentilesAreNear(t *testing.T) {
+func TestPercentilesAreAccurate(t *testing.T) {
 	t.Parallel()
 	var times []time.Duration
 	for i := 1; i <= 1000; i++ {

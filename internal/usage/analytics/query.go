@@ -13,17 +13,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Mode says what of a question is kept.
+// A Mode says which parts of a query are stored.
 type Mode string
 
-// The modes, as the setting QUERY_LOG names them.
+// The modes, with the values of the setting QUERY_LOG.
 const (
 	Full   Mode = "full"   // everything, texts scrubbed
 	Counts Mode = "counts" // everything but texts
 	Off    Mode = "off"    // nothing
 )
 
-// Kind is what was asked for.
+// A Kind is the kind of a query.
 type Kind string
 
 // The kinds.
@@ -32,34 +32,34 @@ const (
 	Chat   Kind = "chat"
 )
 
-// Query is a search or question that was answered. It names no person, address
-// or device, and has no place for one.
+// A Query is a search or chat question that was answered. It has no field for a person,
+// address or device.
 type Query struct {
 	Workspace uuid.UUID
 	Surface   viewer.Surface
-	Key       uuid.UUID // the API key; zero for signed-in people, who are not told apart
+	Key       uuid.UUID // the API key; zero for signed-in people, who are not distinguished
 	Kind      Kind
-	// Collection is the one that was searched; zero is all that the caller reached.
+	// Collection is the only one that was searched; zero for all in scope.
 	Collection uuid.UUID
-	Text       string // as it was asked; it is scrubbed before it is stored
-	Language   string // code, where the question named one
+	Text       string // unchanged; it is scrubbed before it is stored
+	Language   string // code of the language filter
 	Results    int    // total of a search; documents that an answer cites
 	TopScore   *float64
 	Filters    []string // names of the fields that filtered, not their values
-	NextPage   bool     // an offset was given: no new question
+	NextPage   bool     // the search had an offset, so that it is not a new query
 	Took       time.Duration
 	Request    string // id of the request
-	// Conversation is the one a chat question belongs to.
+	// Conversation is the conversation of a chat question.
 	Conversation uuid.UUID
-	// Sourced says whether an answer cites anything; nil for searches and for
-	// answers that broke off.
+	// Sourced reports whether an answer cites a source; nil for searches and for incomplete
+	// answers.
 	Sourced *bool
 	At      time.Time
 }
 
 var languageCode = regexp.MustCompile(`^[a-z]{2,3}$`)
 
-// row is a Query as it is stored.
+// A row is a Query as it is stored.
 type row struct {
 	Query
 
@@ -68,7 +68,8 @@ type row struct {
 	bucket int16
 }
 
-// rowOf makes a row. It scrubs the text, or drops it where none is kept.
+// rowOf returns the row of a query, with a scrubbed text, or without a text if mode is not
+// Full.
 func rowOf(q Query, mode Mode) row {
 	r := row{Query: q, id: newID(q.At), bucket: bucketOf(q.Took)}
 	r.Text = ""
@@ -79,19 +80,19 @@ func rowOf(q Query, mode Mode) row {
 		}
 	}
 	if !languageCode.MatchString(q.Language) {
-		r.Language = "" // a filter holds whatever the caller wrote
+		r.Language = "" // a filter may contain any text
 	}
 	return r
 }
 
-// newID is a version 7 UUID of a time, so that rows can be found by age.
+// newID returns a version 7 UUID of a time, so that rows are ordered by age.
 func newID(at time.Time) uuid.UUID {
 	id := uuid.New()
 	stamp(&id, at)
 	return id
 }
 
-// firstID is the least id of a time.
+// firstID returns the smallest id of a time.
 func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	stamp(&id, at)
@@ -106,37 +107,38 @@ func stamp(id *uuid.UUID, at time.Time) {
 	id[6] = id[6]&0x0f | 0x70
 }
 
-// textID tells texts apart within a workspace by their folded form.
+// textID returns the id of a text in a workspace. Texts that Fold makes equal have the same
+// id.
 func textID(workspace uuid.UUID, text string) int64 {
 	h := sha256.New()
 	_, _ = h.Write(workspace[:])
 	_, _ = h.Write([]byte(Fold(text)))
-	return int64(binary.BigEndian.Uint64(h.Sum(nil))) //nolint:gosec // any 64 bits will do
+	return int64(binary.BigEndian.Uint64(h.Sum(nil))) //nolint:gosec // a hash
 }
 
-// Times are counted in buckets, 8 to each doubling from a tenth of a
-// millisecond on: a percentile is right within 5%.
+// Durations are counted in logarithmic buckets, 8 for each doubling, starting at 0.1 ms.
+// The error of a percentile is at most 5%.
 const (
 	bucketsPerDoubling = 8
-	leastTime          = 0.1 // ms
+	minMilliseconds    = 0.1
 	lastBucket         = 255
 )
 
 func bucketOf(took time.Duration) int16 {
 	ms := milliseconds(took)
-	if ms <= leastTime {
+	if ms <= minMilliseconds {
 		return 0
 	}
-	return int16(min(bucketsPerDoubling*math.Log2(ms/leastTime), lastBucket))
+	return int16(min(bucketsPerDoubling*math.Log2(ms/minMilliseconds), lastBucket))
 }
 
-// bucketStart is the least time of a bucket in milliseconds.
+// bucketStart returns the lower bound of a bucket in milliseconds.
 func bucketStart(bucket float64) float64 {
-	return leastTime * math.Exp2(bucket/bucketsPerDoubling)
+	return minMilliseconds * math.Exp2(bucket/bucketsPerDoubling)
 }
 
-// percentile is the time that a share of the counted ones stays below; 0 when
-// nothing was counted.
+// percentile returns the duration in milliseconds below which the given share of the
+// counted durations is, or 0 if nothing was counted.
 func percentile(buckets *[lastBucket + 1]int64, share float64) float64 {
 	total := int64(0)
 	for _, n := range buckets {
@@ -145,12 +147,12 @@ func percentile(buckets *[lastBucket + 1]int64, share float64) float64 {
 	if total == 0 {
 		return 0
 	}
-	wanted := share * float64(total)
+	target := share * float64(total)
 	for b, n := range buckets {
-		if n > 0 && wanted <= float64(n) {
-			return bucketStart(float64(b) + wanted/float64(n))
+		if n > 0 && target <= float64(n) {
+			return bucketStart(float64(b) + target/float64(n))
 		}
-		wanted -= float64(n)
+		target -= float64(n)
 	}
 	return bucketStart(lastBucket + 1)
 }

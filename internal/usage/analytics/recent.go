@@ -10,17 +10,17 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// lately is how many questions count as the last ones.
-const lately = 1000
+// recentQueries is how many of the last queries RecentScopes reads.
+const recentQueries = 1000
 
-// Lately returns where the last questions of all workspaces were put, as far as
-// the log has them: each reach once, the one asked last first.
-func (s *Store) Lately(ctx context.Context) ([]viewer.Scope, error) {
+// RecentScopes returns the scopes of the last queries of all workspaces, as far as the
+// log has them: each scope once, the most recent first.
+func (s *Store) RecentScopes(ctx context.Context) ([]viewer.Scope, error) {
 	rows, err := s.pool.Query(ctx, `select workspace_id, collection_id
 		from (select workspace_id, collection_id, row_number() over (order by id desc) as n from query_log order by id desc limit $1) q
-		group by 1, 2 order by min(n)`, lately)
+		group by 1, 2 order by min(n)`, recentQueries)
 	if err != nil {
-		return nil, fmt.Errorf("read where was asked lately: %w", err)
+		return nil, fmt.Errorf("read recent queries: %w", err)
 	}
 	var scopes []viewer.Scope
 	var workspace uuid.UUID
@@ -34,7 +34,7 @@ func (s *Store) Lately(ctx context.Context) ([]viewer.Scope, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read where was asked lately: %w", err)
+		return nil, fmt.Errorf("read recent queries: %w", err)
 	}
 	return scopes, nil
 }

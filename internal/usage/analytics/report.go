@@ -13,49 +13,48 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The bounds of a report.
+// The limits of a report.
 const (
 	maxDays     = 1100 // three years
 	maxList     = 100
 	defaultDays = 30
-	// manyQuestions is how many a span may have for every text of it to be
-	// counted; of more, only the chosen ones of each order are.
-	manyQuestions = 100_000
-	chosen        = 300
-	// LowScore is the mean best score below which a question counts as badly
-	// answered.
+	// maxExactQueries is the largest number of queries of a span whose lists count every
+	// text. Above it, they count only the first sampledTexts texts of each order.
+	maxExactQueries = 100_000
+	sampledTexts    = 300
+	// LowScore is the mean top score below which a query is in LowScoreQueries.
 	LowScore = 0.6
 )
 
-// Span says what a report is of. Zero fields do not narrow.
+// A Span selects the queries of a report. Zero fields do not filter.
 type Span struct {
-	// From and To are moments of the first and the last day, which count
-	// whole, in UTC: today and the 29 days before when zero.
+	// From and To are times in the first and the last day (UTC). The default is today and
+	// the 29 days before.
 	From, To   time.Time
 	Collection uuid.UUID
 	Key        uuid.UUID
 	Kind       Kind
 }
 
-// Totals are counts over all days of a report. A next page of a search is no
-// search of its own.
+// Totals are counts over all days of a report. Further pages of a search are not counted.
 type Totals struct {
 	Searches, Chats int
-	// ZeroResults are searches that found nothing and answers that cite nothing.
+	// ZeroResults is the number of searches without results and of answers without citations.
 	ZeroResults    int
 	ZeroResultRate float64 // of searches and chats
 	Clicks         int
 	// ClickThroughRate is the share of searches and chats with a click.
 	ClickThroughRate float64
-	// MeanReciprocalClickRank is the mean of 1 / (position + 1) of clicks that
-	// name one; 0 without any.
+	// MeanReciprocalClickRank is the mean of 1 / (position + 1) over clicks with a
+	// position; 0 without any.
 	MeanReciprocalClickRank            float64
 	PositiveFeedback, NegativeFeedback int
-	// P50Ms and P95Ms are times of searches, of chats in a report of those alone.
+	// P50Ms and P95Ms are percentiles of the duration of searches, or of chats in a report
+	// of chats only.
 	P50Ms, P95Ms float64
 }
 
-// Day counts what was asked on a day in UTC, and what came of it then or later.
+// A Day has the counts of the queries of a day (UTC), including later events.
 type Day struct {
 	Date                               string // YYYY-MM-DD
 	Searches, Chats, ZeroResults       int
@@ -63,23 +62,22 @@ type Day struct {
 	PositiveFeedback, NegativeFeedback int
 }
 
-// QueryCount is a question and how often it was asked.
+// A QueryCount is a text with its counts.
 type QueryCount struct {
 	Query       string // scrubbed
 	Count       int
 	ZeroResults int
 	Clicks      int
-	// AverageScore is the mean of the best results' scores; nil where nothing
-	// was found.
+	// AverageScore is the mean score of the top results; nil without results.
 	AverageScore *float64
 	LastAt       time.Time
 }
 
-// Report is what was asked in a span of days. Its lists are of all that was
-// asked, in a span of more than 100,000 questions of the 300 texts that were
-// asked most and the 300 that most often found nothing in all days that are kept.
+// A Report has the counts of a span of days. The lists of a span with more than 100,000
+// queries consider only the 300 most frequent texts of all stored days and the 300 that
+// most often found nothing.
 type Report struct {
-	From, To time.Time // beginnings of the first and the last day
+	From, To time.Time // start of the first and of the last day
 	Totals   Totals
 	Daily    []*Day // every day, the earliest first
 
@@ -91,7 +89,7 @@ type Report struct {
 	lists  [lists][]*QueryCount
 }
 
-// The lists of a report, by their number in sql/lists.sql.
+// The lists of a report, as numbered in sql/lists.sql.
 const (
 	top = iota
 	zeroResult
@@ -100,10 +98,10 @@ const (
 	lists
 )
 
-// Report counts a span of days within scope: one statement, and one more for
-// all of its lists together once one is asked for.
+// Report returns the report of a span of days. It needs one statement, and one more for
+// all lists when the first list is read.
 func (s *Store) Report(ctx context.Context, scope viewer.Scope, span Span) (*Report, error) {
-	within, err := reachOf(scope)
+	scoped, err := argsOf(scope)
 	if err != nil {
 		return nil, err
 	}
@@ -123,19 +121,18 @@ func (s *Store) Report(ctx context.Context, scope viewer.Scope, span Span) (*Rep
 		return nil, apierr.Invalid("from", fmt.Sprintf("must be at most %d days before to", maxDays))
 	}
 	r := &Report{From: first, To: last, store: s, args: []any{
-		within.workspace, first, last, orNull(span.Collection), orNull(span.Key), textOrNull(string(span.Kind)), within.all, within.collections,
+		scoped.workspace, first, last, orNull(span.Collection), orNull(span.Key), textOrNull(string(span.Kind)), scoped.all, scoped.collections,
 	}}
 	if err := r.count(ctx, days, span.Kind); err != nil {
-		return nil, fmt.Errorf("report what was asked: %w", readable(err))
+		return nil, fmt.Errorf("count queries: %w", clientError(err))
 	}
 	return r, nil
 }
 
-// query runs a statement for the report. It is planned for these very values:
-// the plan for any values, which a prepared statement comes to have, is up to
-// ten times slower.
-func (r *Report) query(ctx context.Context, sql string, further ...any) (pgx.Rows, error) {
-	return r.store.pool.Query(ctx, sql, append(append([]any{pgx.QueryExecModeDescribeExec}, r.args...), further...)...)
+// query runs a statement for the report. It does not prepare the statement, because the
+// generic plan of a prepared statement is up to ten times slower.
+func (r *Report) query(ctx context.Context, sql string, more ...any) (pgx.Rows, error) {
+	return r.store.pool.Query(ctx, sql, append(append([]any{pgx.QueryExecModeDescribeExec}, r.args...), more...)...)
 }
 
 func dayOf(t time.Time) time.Time {
@@ -201,9 +198,9 @@ func (r *Report) count(ctx context.Context, days int, kind Kind) error {
 	if err != nil {
 		return err
 	}
-	if asked := float64(t.Searches + t.Chats); asked > 0 {
-		t.ZeroResultRate = float64(t.ZeroResults) / asked
-		t.ClickThroughRate = clicked / asked
+	if queries := float64(t.Searches + t.Chats); queries > 0 {
+		t.ZeroResultRate = float64(t.ZeroResults) / queries
+		t.ClickThroughRate = clicked / queries
 	}
 	if ranked > 0 {
 		t.MeanReciprocalClickRank = reciprocal / ranked
@@ -212,29 +209,28 @@ func (r *Report) count(ctx context.Context, days int, kind Kind) error {
 	return nil
 }
 
-// TopQueries are the questions asked most.
+// TopQueries returns the most frequent texts.
 func (r *Report) TopQueries(ctx context.Context, first int) ([]*QueryCount, error) {
 	return r.list(ctx, top, first)
 }
 
-// ZeroResultQueries are the questions that most often found nothing.
+// ZeroResultQueries returns the texts that most often found nothing.
 func (r *Report) ZeroResultQueries(ctx context.Context, first int) ([]*QueryCount, error) {
 	return r.list(ctx, zeroResult, first)
 }
 
-// LowScoreQueries are the questions asked most whose best results have a mean
-// score below LowScore.
+// LowScoreQueries returns the most frequent texts whose top results have a mean score below
+// LowScore.
 func (r *Report) LowScoreQueries(ctx context.Context, first int) ([]*QueryCount, error) {
 	return r.list(ctx, lowScore, first)
 }
 
-// UnclickedQueries are the questions asked most that found something of which
-// nothing was ever clicked.
+// UnclickedQueries returns the most frequent texts that have results and no clicks.
 func (r *Report) UnclickedQueries(ctx context.Context, first int) ([]*QueryCount, error) {
 	return r.list(ctx, unclicked, first)
 }
 
-// list is the beginning of a list; all of them are read with the first.
+// list returns the first entries of a list. The first call reads all lists.
 func (r *Report) list(ctx context.Context, which, first int) ([]*QueryCount, error) {
 	if first < 1 || first > maxList {
 		return nil, apierr.Invalid("first", fmt.Sprintf("must be between 1 and %d", maxList))
@@ -243,7 +239,7 @@ func (r *Report) list(ctx context.Context, which, first int) ([]*QueryCount, err
 	defer r.mu.Unlock()
 	if !r.loaded {
 		if err := r.load(ctx); err != nil {
-			return nil, fmt.Errorf("list what was asked: %w", readable(err))
+			return nil, fmt.Errorf("list queries: %w", clientError(err))
 		}
 		r.loaded = true
 	}
@@ -252,11 +248,11 @@ func (r *Report) list(ctx context.Context, which, first int) ([]*QueryCount, err
 }
 
 func (r *Report) load(ctx context.Context) error {
-	few := ""
-	if r.Totals.Searches+r.Totals.Chats > manyQuestions {
-		few = "and text_id in (select id from chosen)"
+	filter := ""
+	if r.Totals.Searches+r.Totals.Chats > maxExactQueries {
+		filter = "and text_id in (select id from chosen)"
 	}
-	rows, err := r.query(ctx, fmt.Sprintf(listsSQL, few), maxList, LowScore, chosen)
+	rows, err := r.query(ctx, fmt.Sprintf(listsSQL, filter), maxList, LowScore, sampledTexts)
 	if err != nil {
 		return err
 	}
@@ -266,7 +262,7 @@ func (r *Report) load(ctx context.Context) error {
 	_, err = pgx.ForEachRow(rows, []any{&which, &q.Query, &q.Count, &q.ZeroResults, &q.Clicks, &q.AverageScore, &q.LastAt}, func() error {
 		made := q
 		made.LastAt = made.LastAt.UTC()
-		q.AverageScore = nil // the next row's is another one
+		q.AverageScore = nil // made keeps the pointer
 		r.lists[which] = append(r.lists[which], &made)
 		return nil
 	})

@@ -36,11 +36,11 @@ func TestTheReportCounts(t *testing.T) {
 	elsewhere := func(q *analytics.Query) { q.Collection = second }
 	person := func(q *analytics.Query) { q.Key, q.Collection = uuid.Nil, uuid.Nil }
 	f.write(analytics.Full,
-		ada.asked("a1", "Backup"), ada.asked("a2", "backup", daysAgo(2)), ada.asked("a3", "backup", nextPage),
-		ada.asked("a4", "xylophone", nothingFound), ada.asked("a5", "xylophone", nothingFound, elsewhere), ada.asked("a6", "xylophone", person),
-		ada.asked("a7", "weak", weak), ada.asked("a8", "what is it", chatted(true)), ada.asked("a9", "why not", chatted(false)),
-		ada.asked("a10", "old", daysAgo(30)),
-		eve.asked("e1", "secret of eve"), eve.asked("e2", "secret of eve", nothingFound))
+		ada.search("a1", "Backup"), ada.search("a2", "backup", daysAgo(2)), ada.search("a3", "backup", nextPage),
+		ada.search("a4", "xylophone", nothingFound), ada.search("a5", "xylophone", nothingFound, elsewhere), ada.search("a6", "xylophone", person),
+		ada.search("a7", "weak", weak), ada.search("a8", "what is it", chatted(true)), ada.search("a9", "why not", chatted(false)),
+		ada.search("a10", "old", daysAgo(30)),
+		eve.search("e1", "secret of eve"), eve.search("e2", "secret of eve", nothingFound))
 	f.record(s, ada, click("a1", 1))
 
 	r := f.report(s, ada, analytics.Span{})
@@ -92,7 +92,7 @@ func TestTheReportCounts(t *testing.T) {
 		t.Errorf("p50 of chats: %v", p)
 	}
 
-	// A report of many questions counts chosen texts only: here, all the same ones.
+	// The report of many queries samples texts. Here, the sample has all of them.
 	r = f.report(s, ada, analytics.Span{})
 	all := fmt.Sprint(f.texts(r.TopQueries), f.texts(r.ZeroResultQueries), f.texts(r.LowScoreQueries), f.texts(r.UnclickedQueries))
 	f.exec("update query_stats set queries = 100001 where ctid = (select ctid from query_stats where workspace_id = $1 and day = '2026-11-24' limit 1)", ada.workspace)
@@ -102,7 +102,7 @@ func TestTheReportCounts(t *testing.T) {
 		t.Errorf("of many: %s, of few: %s, %+v", got, all, r.Totals)
 	}
 
-	// Another workspace's collection and key lead nowhere, and a narrow scope stays narrow.
+	// Ids of another workspace have no counts, and a narrow scope stays narrow.
 	r = f.report(s, eve, analytics.Span{Collection: ada.collection})
 	if r.Totals.Searches != 0 || len(f.texts(r.TopQueries)) != 0 {
 		t.Errorf("eve sees %+v", r.Totals)
@@ -119,7 +119,7 @@ func TestTheReportCounts(t *testing.T) {
 	}
 }
 
-func TestTheReportsBounds(t *testing.T) {
+func TestReportsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
@@ -150,12 +150,12 @@ func TestTheReportsBounds(t *testing.T) {
 	}
 }
 
-func TestSweepForgets(t *testing.T) {
+func TestSweepDeletesOldRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.tenant()
-	f.write(analytics.Full, ada.asked("r1", "ancient", daysAgo(92)), ada.asked("r2", "both", daysAgo(92)), ada.asked("r3", "both"),
-		ada.asked("r4", "edge", daysAgo(89)))
+	f.write(analytics.Full, ada.search("r1", "ancient", daysAgo(92)), ada.search("r2", "both", daysAgo(92)), ada.search("r3", "both"),
+		ada.search("r4", "edge", daysAgo(89)))
 	f.record(analytics.New(f.db.Pool, analytics.StoreOptions{Now: func() time.Time { return now().AddDate(0, 0, -92) }}), ada, click("r1", 0))
 	f.record(f.store(analytics.Full), ada, analytics.Event{Type: "feedback", Request: "r3", Rating: "positive", Comment: "good"})
 	counts := func() string {

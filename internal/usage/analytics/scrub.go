@@ -4,47 +4,47 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// Lengths of what is kept, in characters.
+// Maximum lengths of stored texts, in characters.
 const (
 	maxText    = 200 // of a query
 	maxComment = 500
 )
 
 const (
-	// longest is how much of a text is looked at, in bytes: a query may be as
-	// long as a request's body.
-	longest = 4096
-	// margin is left out at the end of a text that was cut there: what stands
-	// there may be a part of something that can only be told whole. No pattern
-	// is longer.
+	// maxScrubbed is the largest number of bytes of a text that is scrubbed. A query may be
+	// as long as a request body.
+	maxScrubbed = 4096
+	// margin is how many characters are removed from the end of a text that was cut. They
+	// may be a part of something that a pattern matches only as a whole. No match is longer.
 	margin = 128
-	// passes is how often a text is scrubbed at most until nothing changes.
-	passes = 6
+	// maxPasses is how often a text is scrubbed until nothing changes.
+	maxPasses = 6
 )
 
-// removed stands for a text that could not be made clean.
+// removed replaces a text that still changes after maxPasses.
 const removed = "[removed]"
 
-// Scrub replaces what may tell who somebody is, or let somebody in, by
-// placeholders such as [email], and cuts the rest at most characters. Control
-// and invisible characters go, white space becomes single spaces, digits of
-// other scripts become 0 to 9. Scrub of its own result changes nothing. It is a
-// net, not a proof: names of people, for one, pass through.
-func Scrub(text string, most int) string {
-	text, cut := head(text, longest)
-	text = plain(text)
-	for range passes {
+// Scrub replaces personal data and credentials by placeholders such as [email] and cuts
+// the result to limit characters. It removes control and invisible characters, collapses
+// white space and turns digits of other scripts into 0 to 9. Scrub is idempotent. It does
+// not find everything; for example, it keeps the names of people.
+func Scrub(text string, limit int) string {
+	cut := len(text) > maxScrubbed
+	text = normalize(safetext.TruncateBytes(text, maxScrubbed))
+	for range maxPasses {
 		next := text
 		for _, replace := range rules() {
 			next = replace(next)
 		}
 		if cut {
-			next = strings.TrimSpace(dropped(next, margin))
+			next = strings.TrimSpace(withoutLast(next, margin))
 			cut = false
 		}
-		next = strings.TrimSpace(firstRunes(next, most))
+		next = strings.TrimSpace(firstRunes(next, limit))
 		if next == text {
 			return text
 		}
@@ -53,41 +53,31 @@ func Scrub(text string, most int) string {
 	return removed
 }
 
-// Fold is the form of a scrubbed text by which equal questions are told.
+// Fold returns a scrubbed text in lower case with single spaces. Texts with the same form
+// count as the same query.
 func Fold(text string) string {
 	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
 }
 
-// head is the first bytes of a text, whole characters, and whether there were more.
-func head(text string, most int) (string, bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most], true
-}
-
-// firstRunes is the first characters of a text.
-func firstRunes(text string, most int) string {
-	n := 0
+// firstRunes returns the first n characters of a text.
+func firstRunes(text string, n int) string {
+	count := 0
 	for i := range text {
-		if n == most {
+		if count == n {
 			return text[:i]
 		}
-		n++
+		count++
 	}
 	return text
 }
 
-// dropped is a text without its last characters.
-func dropped(text string, last int) string {
-	return firstRunes(text, max(utf8.RuneCountInString(text)-last, 0))
+// withoutLast returns a text without its last n characters.
+func withoutLast(text string, n int) string {
+	return firstRunes(text, max(utf8.RuneCountInString(text)-n, 0))
 }
 
-// plain writes a text in the forms that the rules know.
-func plain(text string) string {
+// normalize returns a text with the characters and spaces that the rules expect.
+func normalize(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
 	space := false
@@ -98,7 +88,7 @@ func plain(text string) string {
 		case unicode.IsSpace(r), unicode.IsControl(r):
 			space = true
 			continue
-		case 0xff01 <= r && r <= 0xff5e: // full width forms of ASCII
+		case 0xff01 <= r && r <= 0xff5e: // fullwidth forms of ASCII
 			r -= 0xff01 - '!'
 		case r > unicode.MaxASCII && unicode.Is(unicode.Nd, r):
 			r = '0' + digitValue(r)
@@ -112,8 +102,8 @@ func plain(text string) string {
 	return out.String()
 }
 
-// digitValue is the value of a decimal digit of any script: they stand in
-// Unicode in runs of ten that begin with zero.
+// digitValue returns the value of a decimal digit of any script. In Unicode, the digits of
+// a script are contiguous and begin with zero.
 func digitValue(r rune) rune {
 	for _, run := range unicode.Nd.R16 {
 		if rune(run.Lo) <= r && r <= rune(run.Hi) {

@@ -49,14 +49,14 @@ func TestScrub(t *testing.T) {
 		{"error 50012345 on 2026-01-31 at 12:30:45", "error 50012345 on 2026-01-31 at 12:30:45"},
 		{"2020-2024 and 20260131", "2020-2024 and 20260131"},
 		{"RFC 9562, port 5432, 1 000 000 rows", "RFC 9562, port 5432, 1 000 000 rows"},
-		// Addresses of machines.
+		// IP and MAC addresses.
 		{"ping 192.168.1.17:8080/24", "ping [ip]:8080/24"},
 		{"2001:db8::ff00:42:8329 down", "[ip] down"},
 		{"fe80::1%eth0", "[ip]%eth0"},
 		{"upgrade 1.2.3 to 1.2.3-rc.1 or 120.0.6099.109 or 1.2.3.4.5", "upgrade 1.2.3 to 1.2.3-rc.1 or 120.0.6099.109 or 1.2.3.4.5"},
 		{"std::vector<int> :: operator", "std::vector<int> :: operator"},
 		{"00:1b:44:11:3a:b7", "[mac]"},
-		// Keys.
+		// Keys and tokens.
 		{"svc_sk_0123456789abcdef works?", "[token] works?"},
 		{"ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[token]"},
 		{"AKIAIOSFODNN7EXAMPLE", "[token]"},
@@ -70,7 +70,7 @@ func TestScrub(t *testing.T) {
 		{"k3jx9vq2mz7ptw4rb8nd", "[token]"},
 		{"q8Zr2Lk9Xw4Tn7Vb3Ym6", "[token]"},
 		{strings.Repeat("a", 80), "[token]"},
-		// What documentation is searched for.
+		// Ordinary queries.
 		{"kv.rangefeed.enabled", "kv.rangefeed.enabled"},
 		{"server.time_until_store_dead vs utf8mb4_0900_ai_ci", "server.time_until_store_dead vs utf8mb4_0900_ai_ci"},
 		{"getElementsByClassNameNS", "getElementsByClassNameNS"},
@@ -79,7 +79,7 @@ func TestScrub(t *testing.T) {
 		{"0x80070005 in k8s v1.29.3", "0x80070005 in k8s v1.29.3"},
 		{"如何恢复备份", "如何恢复备份"},
 		{"Donaudampfschifffahrtsgesellschaftskapitän", "Donaudampfschifffahrtsgesellschaftskapitän"},
-		// Form.
+		// Normalization.
 		{"  two\t\nlines \x00 here ", "two lines here"},
 		{"\xffa", "a"},
 		{"", ""},
@@ -90,7 +90,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-func TestScrubCutsWithoutLeavingHalfOfAnything(t *testing.T) {
+func TestScrubCutsNoMatchInHalf(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 60)
 	if got := analytics.Scrub(long, 200); utf8.RuneCountInString(got) != 199 {
@@ -99,7 +99,7 @@ func TestScrubCutsWithoutLeavingHalfOfAnything(t *testing.T) {
 	if got := analytics.Scrub(strings.Repeat("ä", 300), 200); utf8.RuneCountInString(got) != 200 {
 		t.Errorf("%d characters", utf8.RuneCountInString(got))
 	}
-	// What is looked at ends in the middle of an address.
+	// The limit of scrubbed bytes is inside an address.
 	for at := 4060; at < 4100; at++ {
 		token := strings.Repeat("k1", at/2) + strings.Repeat("x", at%2)
 		got := analytics.Scrub(token+" ada.lovelace@example.com is my address", 200)
@@ -107,7 +107,7 @@ func TestScrubCutsWithoutLeavingHalfOfAnything(t *testing.T) {
 			t.Errorf("at %d: %q", at, got)
 		}
 	}
-	// An address that the cut at 200 would go through is replaced before.
+	// An address across the limit of 200 characters is replaced first.
 	text := strings.Repeat("ab ", 64) + "ada.lovelace@example.com"
 	if got := analytics.Scrub(text, 200); strings.Contains(got, "ada") {
 		t.Errorf("%q", got)

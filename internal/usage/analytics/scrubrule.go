@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What is looked for. RE2 takes linear time whatever the text is. Neighbours,
-// which it cannot look at, are checked by whole.
+// The patterns of personal data and credentials. RE2 takes linear time for every text. It
+// has no lookaround, so that isWhole checks the neighbours of a match.
 var (
 	urlPattern      = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s<>"]+`)
 	queryPattern    = regexp.MustCompile(`[^\s?]\?[^\s=?]{1,64}=[^\s]*`)
@@ -27,32 +27,33 @@ var (
 	wordPattern     = regexp.MustCompile(`[A-Za-z0-9+/=~_-]{16,}`)
 )
 
-// rules are the replacements, in their order: what is a part of something
-// larger comes after it.
+// rules returns the replacements in order. A pattern that may match a part of another one
+// comes after it.
 func rules() []func(string) string {
 	return []func(string) string{
-		addresses, tokens,
-		where(emailPattern, nil, "[email]"),
-		where(uuidPattern, alone, "[id]"),
-		where(macPattern, alone, "[mac]"),
-		ibans,
-		where(ipv4Pattern, func(s, found string, at int) bool { return alone(s, found, at) && isIP(found) }, "[ip]"),
-		where(ipv6Pattern, func(s, found string, at int) bool { return alone(s, found, at) && isIP(found) }, "[ip]"),
-		where(socialPattern, alone, "[id]"),
-		cards,
-		where(phonePattern, phone, "[phone]"),
-		where(digitsPattern, nil, "[number]"),
-		where(wordPattern, func(_, found string, _ int) bool { return random(found) }, "[token]"),
+		scrubURLs, scrubTokens,
+		replace(emailPattern, nil, "[email]"),
+		replace(uuidPattern, isWhole, "[id]"),
+		replace(macPattern, isWhole, "[mac]"),
+		scrubIBANs,
+		replace(ipv4Pattern, func(s, found string, at int) bool { return isWhole(s, found, at) && isIP(found) }, "[ip]"),
+		replace(ipv6Pattern, func(s, found string, at int) bool { return isWhole(s, found, at) && isIP(found) }, "[ip]"),
+		replace(socialPattern, isWhole, "[id]"),
+		scrubCards,
+		replace(phonePattern, isPhone, "[phone]"),
+		replace(digitsPattern, nil, "[number]"),
+		replace(wordPattern, func(_, found string, _ int) bool { return looksRandom(found) }, "[token]"),
 	}
 }
 
-// where replaces what a pattern finds and holds agrees to; nil agrees to all.
-func where(pattern *regexp.Regexp, holds func(s, found string, at int) bool, placeholder string) func(string) string {
+// replace returns a function that replaces the matches of a pattern that accept accepts;
+// nil accepts all.
+func replace(pattern *regexp.Regexp, accept func(s, found string, at int) bool, placeholder string) func(string) string {
 	return func(s string) string {
 		var out strings.Builder
 		last := 0
 		for _, at := range pattern.FindAllStringIndex(s, -1) {
-			if holds != nil && !holds(s, s[at[0]:at[1]], at[0]) {
+			if accept != nil && !accept(s, s[at[0]:at[1]], at[0]) {
 				continue
 			}
 			out.WriteString(s[last:at[0]])
@@ -67,23 +68,23 @@ func where(pattern *regexp.Regexp, holds func(s, found string, at int) bool, pla
 	}
 }
 
-// alone says that what was found is no part of a longer word or number.
-func alone(s, found string, at int) bool {
+// isWhole reports whether a match is not a part of a longer word or number.
+func isWhole(s, found string, at int) bool {
 	end := at + len(found)
-	if at > 0 && (wordByte(s[at-1]) || s[at-1] == '.' && at > 1 && digit(s[at-2])) {
+	if at > 0 && (isWordByte(s[at-1]) || s[at-1] == '.' && at > 1 && digit(s[at-2])) {
 		return false
 	}
-	return end >= len(s) || !wordByte(s[end]) && (s[end] != '.' || end+1 >= len(s) || !digit(s[end+1]))
+	return end >= len(s) || !isWordByte(s[end]) && (s[end] != '.' || end+1 >= len(s) || !digit(s[end+1]))
 }
 
-func wordByte(b byte) bool {
+func isWordByte(b byte) bool {
 	return digit(b) || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_'
 }
 
 func digit(b byte) bool { return '0' <= b && b <= '9' }
 
-// addresses takes who signs in and what is asked for out of URLs.
-func addresses(s string) string {
+// scrubURLs replaces the user and the query of URLs.
+func scrubURLs(s string) string {
 	s = urlPattern.ReplaceAllStringFunc(s, func(address string) string {
 		scheme, rest, _ := strings.Cut(address, "://")
 		end := strings.IndexAny(rest, "/?#")
@@ -105,15 +106,15 @@ func addresses(s string) string {
 	})
 }
 
-// tokens replaces what lets somebody in and says so of itself.
-func tokens(s string) string {
+// scrubTokens replaces tokens and passwords that a prefix or a name marks as such.
+func scrubTokens(s string) string {
 	s = markedPattern.ReplaceAllString(s, "[token]")
 	s = bearerPattern.ReplaceAllString(s, "$1 [token]")
 	return assignedPattern.ReplaceAllString(s, "$1[secret]")
 }
 
-// isIP says that text is an address. A lone :: is none, nor is a longer number
-// with dots such as a version.
+// isIP reports whether text is an IP address. The text :: alone is not, and neither is a
+// version number with more than four parts.
 func isIP(text string) bool {
 	if strings.Trim(text, ":.") == "" {
 		return false
@@ -126,9 +127,9 @@ func isIP(text string) bool {
 	return false
 }
 
-// ibans replaces account numbers whose check digits fit. The pattern may have
-// taken words behind the number with it: the longest that fits is the number.
-func ibans(s string) string {
+// scrubIBANs replaces account numbers with valid check digits. The pattern may also match
+// words after the number, so that the longest valid prefix is replaced.
+func scrubIBANs(s string) string {
 	var out strings.Builder
 	for {
 		at := ibanPattern.FindStringIndex(s)
@@ -136,14 +137,14 @@ func ibans(s string) string {
 			break
 		}
 		begin, end := at[0], 0
-		if begin == 0 || !wordByte(s[begin-1]) {
+		if begin == 0 || !isWordByte(s[begin-1]) {
 			end = ibanEnd(s[begin:at[1]])
-			if end > 0 && begin+end < len(s) && wordByte(s[begin+end]) {
+			if end > 0 && begin+end < len(s) && isWordByte(s[begin+end]) {
 				end = 0
 			}
 		}
 		if end == 0 {
-			out.WriteString(s[:begin+1]) // try again behind its first letter
+			out.WriteString(s[:begin+1]) // try again after its first letter
 			s = s[begin+1:]
 			continue
 		}
@@ -155,23 +156,23 @@ func ibans(s string) string {
 	return out.String()
 }
 
-// ibanEnd is where the account number that s begins with ends; 0 for none.
+// ibanEnd returns the length of the account number at the start of s; 0 for none.
 func ibanEnd(s string) int {
 	best, count := 0, 0
 	remainder, front := 0, 0
-	// The first four characters count behind the rest.
+	// The checksum has the first four characters at the end (ISO 13616).
 	for i := range len(s) {
 		c := s[i]
-		if !wordByte(c) {
+		if !isWordByte(c) {
 			continue
 		}
 		count++
 		if count <= 4 {
-			front = appendIBAN(front, c) // six digits in the end
+			front = appendIBAN(front, c) // up to six digits
 			continue
 		}
 		remainder = appendIBAN(remainder, c) % 97
-		whole := i+1 == len(s) || !wordByte(s[i+1])
+		whole := i+1 == len(s) || !isWordByte(s[i+1])
 		if count >= 15 && count <= 34 && whole && (remainder*1000000+front)%97 == 1 {
 			best = i + 1
 		}
@@ -179,22 +180,22 @@ func ibanEnd(s string) int {
 	return best
 }
 
-// appendIBAN puts a character at the end of a number: A is 10, Z is 35.
+// appendIBAN appends the value of a character to a number: A is 10, Z is 35.
 func appendIBAN(n int, c byte) int {
 	switch {
 	case digit(c):
 		return n*10 + int(c-'0')
 	case c == '_':
-		return n * 10 // no such character: any value will do
+		return n * 10 // not part of account numbers
 	default:
 		return n*100 + int(c|0x20-'a') + 10
 	}
 }
 
-// cards replaces numbers of 13 to 19 digits, in groups or not, that have the
-// check digit of payment cards.
-func cards(s string) string {
-	return where(cardPattern, func(_, found string, _ int) bool {
+// scrubCards replaces numbers of 13 to 19 digits, with or without separators, that have a
+// valid check digit of payment cards.
+func scrubCards(s string) string {
+	return replace(cardPattern, func(_, found string, _ int) bool {
 		groups := strings.FieldsFunc(found, func(r rune) bool { return r < '0' || r > '9' })
 		for i := range groups {
 			digits := ""
@@ -225,36 +226,35 @@ func luhn(digits string) bool {
 	return sum%10 == 0
 }
 
-// phone agrees to numbers of 7 to 15 digits that stand alone.
-func phone(s, found string, at int) bool {
+// isPhone reports whether a match is a whole number of 7 to 15 digits.
+func isPhone(s, found string, at int) bool {
 	n := 0
 	for _, b := range []byte(found) {
 		if digit(b) {
 			n++
 		}
 	}
-	return n >= 7 && n <= 15 && (found[0] == '+' || alone(s, found, at))
+	return n >= 7 && n <= 15 && (found[0] == '+' || isWhole(s, found, at))
 }
 
-// random says that a word looks drawn by lot rather than written: letters and
-// digits, or small letters and capitals, take turns too often. A part between _ and -
-// counts by itself.
-func random(word string) bool {
+// looksRandom reports whether a word, or a part of it between separators, looks generated:
+// letters and digits, or lower and upper case, alternate often.
+func looksRandom(word string) bool {
 	if len(word) >= 64 {
 		return true
 	}
-	if drawn(word) {
+	if partLooksRandom(word) {
 		return true
 	}
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("_-/=+~", r) }) {
-		if drawn(part) {
+		if partLooksRandom(part) {
 			return true
 		}
 	}
 	return false
 }
 
-func drawn(word string) bool {
+func partLooksRandom(word string) bool {
 	digits, lower, upper, changes, cases := 0, 0, 0, 0, 0
 	hex := true
 	var last byte
@@ -271,7 +271,7 @@ func drawn(word string) bool {
 			kind = 'A'
 			upper++
 			hex = hex && b <= 'F'
-		default: // a separator takes no part
+		default: // a separator
 			last = 0
 			continue
 		}
@@ -293,7 +293,7 @@ func drawn(word string) bool {
 		return true
 	case digits >= 3 && letters >= 3 && changes >= 4:
 		return true
-	default: // names in CamelCase have fewer capitals
+	default: // names in CamelCase have fewer upper case letters
 		return n >= 20 && upper*10 >= n*3 && lower*10 >= n*3 && cases*3 >= n
 	}
 }

@@ -6,20 +6,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// StoreOptions tune a Store.
+// StoreOptions are the options of a Store.
 type StoreOptions struct {
-	Mode      Mode             // what is kept; Full when empty
-	Retention time.Duration    // how long; 0 is for good
-	Now       func() time.Time // nil: the system's clock
+	Mode      Mode             // Full when empty
+	Retention time.Duration    // 0 keeps everything
+	Now       func() time.Time // time.Now when nil
 }
 
-// Store takes events in, reports, and forgets. It is safe for concurrent use.
+// A Store records events, makes reports and deletes old rows. It is safe for concurrent
+// use.
 type Store struct {
 	pool *pgxpool.Pool
 	opt  StoreOptions
 }
 
-// New makes a Store on the application's pool (internal/store).
+// New returns a Store on the application's pool (internal/store).
 func New(pool *pgxpool.Pool, o StoreOptions) *Store {
 	if o.Mode == "" {
 		o.Mode = Full

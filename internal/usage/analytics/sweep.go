@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// slice is how many rows one statement of a sweep deletes or changes.
-	slice = 5000
-	// slices is how many statements a table gets in one sweep; the next goes on.
-	slices = 20
+	// sweepRows is the largest number of rows that one statement of a sweep changes.
+	sweepRows = 5000
+	// sweepStatements is how often one sweep runs each statement.
+	sweepStatements = 20
 )
 
-// forgotten are the statements that delete what is older than is kept, at most
-// $2 rows: rows by their id, counts by their day. Rows that another sweep has
-// are left to it.
-func forgotten(keep time.Time) []statement {
+// expired returns the statements that delete up to $2 rows that are older than keep: rows by
+// id, counts by day. They skip rows that another sweep has locked.
+func expired(keep time.Time) []statement {
 	id, day := firstID(keep), dayOf(keep)
 	return []statement{
 		{`delete from query_log where id in (
@@ -35,20 +34,20 @@ func forgotten(keep time.Time) []statement {
 		select from gone`, day},
 		{`delete from query_stats where ctid = any (array(
 			select ctid from query_stats where day < $1 order by day limit $2 for update skip locked))`, day},
-		// A text's day is raised by whoever asks it again.
+		// last_day of a text is updated when it is asked again.
 		{`delete from query_texts where ctid = any (array(
 			select ctid from query_texts where last_day < $1 order by last_day limit $2 for update skip locked))`, day},
 	}
 }
 
-// statement is one with its argument; nil for none.
+// A statement is SQL with its first argument; nil for none.
 type statement struct {
 	sql      string
 	argument any
 }
 
-// untexted are the statements that remove texts, and what was told apart by them.
-func untexted() []statement {
+// textRemoval returns the statements that remove texts and the counts of texts.
+func textRemoval() []statement {
 	return []statement{
 		{`delete from query_texts where ctid = any (array(select ctid from query_texts limit $1 for update skip locked))`, nil},
 		{`delete from query_text_days where ctid = any (array(select ctid from query_text_days limit $1 for update skip locked))`, nil},
@@ -59,21 +58,20 @@ func untexted() []statement {
 	}
 }
 
-// Sweep deletes what is older than the retention, and all texts when none are
-// kept (any more), of all workspaces. It works in bounded slices and stops
-// after a number of them; the next sweep goes on. Several may run at once. It
-// returns the number of rows that it deleted or changed.
+// Sweep deletes rows of all workspaces that are older than the retention, and all texts if
+// the mode stores none. It returns the number of changed rows. One call changes a limited
+// number of rows; the next one continues. Several sweeps may run at once.
 func (s *Store) Sweep(ctx context.Context) (int, error) {
 	statements := []statement{}
 	if s.opt.Retention > 0 {
-		statements = append(statements, forgotten(s.opt.Now().Add(-s.opt.Retention))...)
+		statements = append(statements, expired(s.opt.Now().Add(-s.opt.Retention))...)
 	}
 	if s.opt.Mode != Full {
-		statements = append(statements, untexted()...)
+		statements = append(statements, textRemoval()...)
 	}
 	swept := 0
 	for _, one := range statements {
-		n, err := s.slices(ctx, one)
+		n, err := s.runStatement(ctx, one)
 		if swept += n; err != nil {
 			return swept, err
 		}
@@ -81,25 +79,25 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// slices runs a statement until it finds nothing more, or often enough.
-func (s *Store) slices(ctx context.Context, one statement) (int, error) {
-	arguments := []any{slice}
+// runStatement runs a statement until it changes nothing more, up to sweepStatements times.
+func (s *Store) runStatement(ctx context.Context, one statement) (int, error) {
+	arguments := []any{sweepRows}
 	if one.argument != nil {
-		arguments = []any{one.argument, slice}
+		arguments = []any{one.argument, sweepRows}
 	}
 	swept := 0
-	for range slices {
+	for range sweepStatements {
 		var rows int64
-		err := retried(ctx, func() error {
+		err := retry(ctx, func() error {
 			tag, err := s.pool.Exec(ctx, one.sql, arguments...)
 			rows = tag.RowsAffected()
 			return err
 		})
 		if err != nil {
-			return swept, fmt.Errorf("sweep the query log: %w", readable(err))
+			return swept, fmt.Errorf("sweep query log: %w", clientError(err))
 		}
 		swept += int(rows)
-		if rows < slice {
+		if rows < sweepRows {
 			break
 		}
 	}

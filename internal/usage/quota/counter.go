@@ -15,20 +15,20 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
-// writeTime bounds one writing of what was counted in memory.
-const writeTime = 5 * time.Second
+// writeTimeout limits one write of the counts in memory.
+const writeTimeout = 5 * time.Second
 
-// perBatch is how many counters are written in one transaction.
-const perBatch = 500
+// batchSize is the largest number of counters that one transaction writes.
+const batchSize = 500
 
-var errNoWorkspace = errors.New("there is no such workspace")
+var errNoWorkspace = errors.New("workspace does not exist")
 
-// Statements of a batch are one transaction. It need not wait for the disk: a
-// crash of the database may forget the last moment's queries.
+// begin is the first statement of each transaction. The transaction does not wait for the
+// disk, so that a crash of the database may lose the last counts.
 const begin = "select set_config('magpie.workspace', $1, true), set_config('synchronous_commit', 'off', true)"
 
-// takeOne counts a query unless the limit, which it reads itself, is reached:
-// the row's lock makes the nodes take turns.
+// takeOne reads the limit and counts a query unless the limit is reached. The lock of the
+// row serializes nodes.
 const takeOne = `
 with w as (
 	select id, coalesce(query_limit, $3) as most from workspaces where id = $1
@@ -50,7 +50,7 @@ select coalesce(w.query_limit, $3), coalesce(u.queries, 0)
 from workspaces w left join usage_counters u on u.workspace_id = w.id and u.month = $2
 where w.id = $1`
 
-// readLimit is a workspace's limit, 0 for none.
+// readLimit returns the limit of a workspace, 0 for none.
 func (q *Quota) readLimit(ctx context.Context, workspace uuid.UUID) (limit int64, found bool, err error) {
 	err = q.pool.QueryRow(ctx, "select coalesce(query_limit, $2) from workspaces where id = $1", workspace, q.o.Limit).Scan(&limit)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -59,8 +59,8 @@ func (q *Quota) readLimit(ctx context.Context, workspace uuid.UUID) (limit int64
 	return limit, err == nil, err
 }
 
-// take counts one query in PostgreSQL, and says whether there was one left. A
-// limit of 0 is none, and then nothing was counted.
+// take counts one query in PostgreSQL, unless the limit is reached. Without a limit, it
+// returns the limit 0 and counts nothing.
 func (q *Quota) take(ctx context.Context, at period) (limit int64, taken bool, err error) {
 	b := &pgx.Batch{}
 	b.Queue(begin, at.workspace.String())
@@ -83,8 +83,7 @@ func (q *Quota) read(ctx context.Context, at period) (limit, queries int64, err 
 	return limit, queries, err
 }
 
-// write writes down what was counted in memory. What cannot be written is kept
-// for the next time.
+// write writes the counts in memory. After an error it keeps those that are not written.
 func (q *Quota) write(ctx context.Context) error {
 	q.writing.Lock()
 	defer q.writing.Unlock()
@@ -92,14 +91,14 @@ func (q *Quota) write(ctx context.Context) error {
 	counted := maps.Clone(q.counted)
 	clear(q.counted)
 	q.mu.Unlock()
-	// Always in the same order, so that two nodes never wait for each other.
+	// All nodes use the same order, so that they cannot deadlock.
 	order := slices.SortedFunc(maps.Keys(counted), func(a, b period) int {
 		if c := bytes.Compare(a.workspace[:], b.workspace[:]); c != 0 {
 			return c
 		}
 		return a.month.Compare(b.month)
 	})
-	for chunk := range slices.Chunk(order, perBatch) {
+	for chunk := range slices.Chunk(order, batchSize) {
 		b := &pgx.Batch{}
 		for _, at := range chunk {
 			b.Queue(begin, at.workspace.String())
@@ -118,9 +117,9 @@ func (q *Quota) write(ctx context.Context) error {
 	return nil
 }
 
-// keepWriting writes each moment and at the end.
-func (q *Quota) keepWriting(ctx context.Context) {
-	tick := time.NewTicker(q.o.Every)
+// writeLoop writes the counts periodically, and at the end.
+func (q *Quota) writeLoop(ctx context.Context) {
+	tick := time.NewTicker(q.o.Interval)
 	defer tick.Stop()
 	failed := false
 	for {
@@ -134,13 +133,14 @@ func (q *Quota) keepWriting(ctx context.Context) {
 	}
 }
 
-// writeNow writes within a bound; a failure is logged when it is the first.
+// writeNow writes the counts and reports whether that succeeded. It logs the first of
+// several failures.
 func (q *Quota) writeNow(ctx context.Context, failed bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	err := q.write(ctx)
 	if err != nil && !failed {
-		q.o.Log.WarnContext(ctx, "queries are counted in memory until they can be written", slog.Any("error", err))
+		q.o.Log.WarnContext(ctx, "write query counts failed, will retry", slog.Any("error", err))
 	}
 	return err == nil
 }

@@ -1,7 +1,7 @@
-// Package quota counts a workspace's queries, searches and chat messages, by
-// calendar month (UTC) and refuses those over its limit. PostgreSQL holds the
-// counts, so that all nodes together let exactly the limit through. What has no
-// limit is counted in memory and written down once a second.
+// Package quota counts the queries of a workspace, which are searches and chat messages,
+// by calendar month (UTC), and refuses those over its limit. PostgreSQL has the counts, so
+// that the limit is exact over all nodes. Queries of a workspace without a limit are
+// counted in memory and written once a second.
 //
 // Allowed imports: internal/audit, internal/store/ttlcache, internal/viewer, internal/apierr, pgx.
 package quota

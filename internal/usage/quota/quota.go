@@ -23,25 +23,24 @@ const MaxLimit = 1_000_000_000_000
 
 // Options of a Quota. The zero value counts and limits nothing.
 type Options struct {
-	// Limit is that of workspaces that have none of their own; 0 is no limit.
+	// Limit is the default limit of workspaces; 0 is no limit.
 	Limit int64
-	// Every is how often what was counted in memory is written; 1 s when zero.
-	Every time.Duration
-	// FreshFor is how old the knowledge may be that a workspace has no limit;
-	// 800 ms when zero.
-	FreshFor time.Duration
-	Log      *slog.Logger     // nil: silent
-	Now      func() time.Time // nil: the system's clock
+	// Interval is the time between two writes of the counts in memory; 1 s when zero.
+	Interval time.Duration
+	// MaxLimitAge is how long limits are cached; 800 ms when zero.
+	MaxLimitAge time.Duration
+	Log         *slog.Logger     // nil logs nothing
+	Now         func() time.Time // time.Now when nil
 }
 
-// Quota counts and limits queries. It owns a goroutine; Close ends it.
+// A Quota counts and limits queries. It owns a goroutine, which Close ends.
 type Quota struct {
 	pool   *pgxpool.Pool
 	o      Options
 	limits *ttlcache.Cache[uuid.UUID, int64] // of workspaces; 0 for none
 
 	mu      sync.Mutex
-	counted map[period]int64 // and not written yet
+	counted map[period]int64 // not written yet
 
 	writing sync.Mutex // one writer at a time, so that Usage sees all or nothing
 	stop    chan struct{}
@@ -49,17 +48,17 @@ type Quota struct {
 	once    sync.Once
 }
 
-// period is a workspace's month.
+// A period is a month of a workspace.
 type period struct {
 	workspace uuid.UUID
-	month     time.Time // its beginning
+	month     time.Time // its start
 }
 
-// New makes the quotas of a database, over the application's pool
-// (internal/store). Close it before the pool; the end of ctx changes nothing.
+// New returns a Quota on the application's pool (internal/store). It must be closed before
+// the pool. The end of ctx does not end it.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) *Quota {
-	if o.Every <= 0 {
-		o.Every = time.Second
+	if o.Interval <= 0 {
+		o.Interval = time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -68,16 +67,16 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) *Quota {
 		o.Now = time.Now
 	}
 	q := &Quota{pool: pool, o: o, counted: map[period]int64{}, stop: make(chan struct{})}
-	q.limits = ttlcache.New(q.readLimit, ttlcache.Options{MaxAge: o.FreshFor, Now: o.Now})
+	q.limits = ttlcache.New(q.readLimit, ttlcache.Options{MaxAge: o.MaxLimitAge, Now: o.Now})
 	q.stopped.Add(1)
 	go func() {
 		defer q.stopped.Done()
-		q.keepWriting(context.WithoutCancel(ctx))
+		q.writeLoop(context.WithoutCancel(ctx))
 	}()
 	return q
 }
 
-// Close writes down what was counted in memory and ends.
+// Close writes the counts in memory and ends the Quota.
 func (q *Quota) Close() {
 	q.once.Do(func() { close(q.stop) })
 	q.stopped.Wait()
@@ -97,9 +96,8 @@ func (q *Quota) Charge(ctx context.Context) error {
 	return q.Take(ctx, scope)
 }
 
-// Take counts one query of the scope's workspace; quota_exceeded when that
-// would be one too many. Where there is a limit and PostgreSQL cannot be asked,
-// the query is refused with the error of that.
+// Take counts one query of the scope's workspace. It returns quota_exceeded if the limit is
+// reached. If PostgreSQL is unavailable, it returns an error for a workspace with a limit.
 func (q *Quota) Take(ctx context.Context, scope viewer.Scope) error {
 	workspace, err := scope.Workspace()
 	if err != nil {
@@ -120,29 +118,29 @@ func (q *Quota) Take(ctx context.Context, scope viewer.Scope) error {
 	switch {
 	case err != nil:
 		return apierr.Wrap("count the query", err)
-	case limit == 0: // since a moment ago
+	case limit == 0: // the cached limit was out of date
 		q.count(at, 1)
 		return nil
 	case !taken:
 		return apierr.New(apierr.QuotaExceeded, fmt.Sprintf(
-			"Query limit exceeded: the %d queries of this month are used up; counting begins anew on %s (UTC)",
+			"Query limit exceeded: the %d queries of this month are used up; counting restarts on %s (UTC)",
 			limit, next(at.month).Format(time.DateOnly)))
 	}
 	return nil
 }
 
-// Usage is where a workspace stands in a month.
+// Usage is the usage of a workspace in a month.
 type Usage struct {
-	Start, End time.Time // of the month; the end is the next one's start
+	Start, End time.Time // of the month; End is the start of the next one
 	Queries    int64
 	Limit      int64 // 0: none
 }
 
-// Remaining is how many queries are left, where there is a limit.
+// Remaining returns how many queries are left, if there is a limit.
 func (u Usage) Remaining() int64 { return max(u.Limit-u.Queries, 0) }
 
-// Usage tells how many queries of this month the scope's workspace has made.
-// Those that other nodes counted in memory may be missing for a second.
+// Usage returns the usage of the scope's workspace in this month. Queries that other nodes
+// count in memory may be missing for a second.
 func (q *Quota) Usage(ctx context.Context, scope viewer.Scope) (Usage, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
@@ -162,8 +160,8 @@ func (q *Quota) Usage(ctx context.Context, scope viewer.Scope) (Usage, error) {
 	return u, nil
 }
 
-// SetLimit gives the scope's workspace a limit of its own, 0 for none; nil is
-// the server's default. It binds on every node within a second.
+// SetLimit sets the limit of the scope's workspace: 0 for no limit, nil for the default.
+// Every node applies it within a second.
 func (q *Quota) SetLimit(ctx context.Context, scope viewer.Scope, limit *int64) error {
 	if limit != nil && (*limit < 0 || *limit > MaxLimit) {
 		return apierr.Invalid("limit", fmt.Sprintf("must be 0 (no limit) to %d", int64(MaxLimit)))
@@ -183,7 +181,7 @@ func (q *Quota) SetLimit(ctx context.Context, scope viewer.Scope, limit *int64) 
 	return nil
 }
 
-// setLimit changes the limit and says so in the audit log.
+// setLimit changes the limit and writes an audit entry.
 func setLimit(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, limit *int64) error {
 	var before *int64
 	var name string
@@ -210,14 +208,14 @@ func orNone(n *int64) any {
 	return *n
 }
 
-// count notes queries to be written later.
+// count adds to the counts in memory.
 func (q *Quota) count(at period, n int64) {
 	q.mu.Lock()
 	q.counted[at] += n
 	q.mu.Unlock()
 }
 
-// monthOf is the beginning of the month of a time.
+// monthOf returns the start of the month of a time (UTC).
 func monthOf(t time.Time) time.Time {
 	year, month, _ := t.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)

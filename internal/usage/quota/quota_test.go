@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// clock is a clock that tests move.
+// A clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -39,22 +39,23 @@ func (c *clock) set(at time.Time) {
 	c.at = at
 }
 
-type house struct {
+// A fixture is a migrated database with a clock.
+type fixture struct {
 	t     testing.TB
 	urls  *testkit.DB
 	db    *store.DB
 	clock *clock
 }
 
-func newHouse(t testing.TB) *house {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	urls := testkit.Database(t)
-	h := &house{t: t, urls: urls, clock: &clock{at: time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)}}
+	h := &fixture{t: t, urls: urls, clock: &clock{at: time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)}}
 	h.db = h.open()
 	return h
 }
 
-func (h *house) open() *store.DB {
+func (h *fixture) open() *store.DB {
 	h.t.Helper()
 	db, err := store.Open(h.t.Context(), h.urls.AppURL, 4)
 	if err != nil {
@@ -64,8 +65,8 @@ func (h *house) open() *store.DB {
 	return db
 }
 
-// node gives the quotas as a process of its own has them.
-func (h *house) node(o quota.Options) *quota.Quota {
+// node returns a Quota with its own pool, as in another process.
+func (h *fixture) node(o quota.Options) *quota.Quota {
 	h.t.Helper()
 	if o.Now == nil {
 		o.Now = h.clock.now
@@ -75,7 +76,7 @@ func (h *house) node(o quota.Options) *quota.Quota {
 	return q
 }
 
-func (h *house) workspace(name string) viewer.Scope {
+func (h *fixture) workspace(name string) viewer.Scope {
 	h.t.Helper()
 	row, err := h.db.Ent.Workspace.Create().SetName(name).Save(viewer.With(h.t.Context(), viewer.System(uuid.Nil)))
 	if err != nil {
@@ -116,8 +117,8 @@ func code(err error) apierr.Code {
 	return apierr.From(err).Code
 }
 
-// asAdmin runs statements as the database's superuser.
-func (h *house) asAdmin(statements ...string) {
+// asAdmin runs statements as the superuser of the database.
+func (h *fixture) asAdmin(statements ...string) {
 	h.t.Helper()
 	connection, err := pgx.Connect(h.t.Context(), h.urls.AdminURL)
 	if err != nil {
@@ -131,7 +132,7 @@ func (h *house) asAdmin(statements ...string) {
 	}
 }
 
-// rush takes n queries at once, by turns on the nodes, and tells how many were let through.
+// rush takes n queries at once, on alternating nodes, and returns how many were admitted.
 func rush(t *testing.T, s viewer.Scope, n int, nodes ...*quota.Quota) int {
 	t.Helper()
 	var through atomic.Int64
@@ -154,16 +155,16 @@ func rush(t *testing.T, s viewer.Scope, n int, nodes ...*quota.Quota) int {
 	return int(through.Load())
 }
 
-func TestTheLimitIsExactOverNodesAndRequestsAtOnce(t *testing.T) {
+func TestTheLimitIsExactOverNodesAndConcurrentRequests(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	one, two := h.node(quota.Options{}), h.node(quota.Options{})
 	for _, c := range []struct{ limit, requests int }{{1, 200}, {37, 200}, {199, 200}, {200, 200}, {300, 200}} {
 		s := h.workspace("W")
 		limit(t, one, s, int64(c.limit))
 		want := min(c.limit, c.requests)
 		if through := rush(t, s, c.requests, one, two); through != want {
-			t.Errorf("limit %d: %d of %d were let through", c.limit, through, c.requests)
+			t.Errorf("limit %d: %d of %d were admitted", c.limit, through, c.requests)
 		}
 		for _, q := range []*quota.Quota{one, two} {
 			if u := usage(t, q, s); u.Queries != int64(want) || u.Limit != int64(c.limit) || u.Remaining() != int64(c.limit-want) {
@@ -173,34 +174,34 @@ func TestTheLimitIsExactOverNodesAndRequestsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheRefusalSaysWhenCountingBeginsAnew(t *testing.T) {
+func TestTheRefusalNamesTheNextMonth(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	q := h.node(quota.Options{Limit: 2})
 	s := h.workspace("W")
 	if through := rush(t, s, 5, q); through != 2 {
 		t.Fatalf("%d", through)
 	}
 	err := q.Take(t.Context(), s)
-	if got, want := apierr.From(err).Message, "Query limit exceeded: the 2 queries of this month are used up; counting begins anew on 2026-12-01 (UTC)"; code(err) != apierr.QuotaExceeded || got != want {
+	if got, want := apierr.From(err).Message, "Query limit exceeded: the 2 queries of this month are used up; counting restarts on 2026-12-01 (UTC)"; code(err) != apierr.QuotaExceeded || got != want {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestAMonthBeginsAnewInUTC(t *testing.T) {
+func TestMonthsBeginInUTC(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	q := h.node(quota.Options{Limit: 3})
 	s := h.workspace("W")
-	ahead := time.FixedZone("ahead", 14*3600)
-	h.clock.set(time.Date(2026, 12, 1, 13, 59, 59, 0, ahead)) // in UTC it is still November
+	kiritimati := time.FixedZone("+14", 14*3600)
+	h.clock.set(time.Date(2026, 12, 1, 13, 59, 59, 0, kiritimati)) // in UTC it is still November
 	if through := rush(t, s, 5, q); through != 3 {
 		t.Errorf("November: %d", through)
 	}
 	if u := usage(t, q, s); !u.Start.Equal(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) || !u.End.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) || u.Queries != 3 {
 		t.Errorf("%+v", u)
 	}
-	h.clock.set(time.Date(2026, 12, 1, 14, 0, 0, 0, ahead))
+	h.clock.set(time.Date(2026, 12, 1, 14, 0, 0, 0, kiritimati))
 	if u := usage(t, q, s); u.Queries != 0 || u.Remaining() != 3 || !u.End.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v", u)
 	}
@@ -211,8 +212,8 @@ func TestAMonthBeginsAnewInUTC(t *testing.T) {
 
 func TestQueriesWithoutALimitAreAllCounted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	one, two := h.node(quota.Options{}), h.node(quota.Options{Every: time.Hour})
+	h := newFixture(t)
+	one, two := h.node(quota.Options{}), h.node(quota.Options{Interval: time.Hour})
 	a, b := h.workspace("A"), h.workspace("B")
 	if through := rush(t, a, 500, one, two) + rush(t, b, 300, one, two); through != 800 {
 		t.Errorf("%d", through)
@@ -220,11 +221,11 @@ func TestQueriesWithoutALimitAreAllCounted(t *testing.T) {
 	if u := usage(t, two, b); u.Queries < 150 || u.Limit != 0 {
 		t.Errorf("a node does not see what it counted itself: %+v", u)
 	}
-	two.Close() // which writes
+	two.Close() // writes the counts
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
-	for h.stored(a) != 500 || h.stored(b) != 300 { // the other node writes by itself
+	for h.stored(a) != 500 || h.stored(b) != 300 { // the other node writes periodically
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -233,8 +234,8 @@ func TestQueriesWithoutALimitAreAllCounted(t *testing.T) {
 	}
 }
 
-// stored is what the database has of all months.
-func (h *house) stored(s viewer.Scope) (queries int64) {
+// stored returns the count of all months in the database.
+func (h *fixture) stored(s viewer.Scope) (queries int64) {
 	h.t.Helper()
 	workspace, err := s.Workspace()
 	if err != nil {
@@ -252,9 +253,9 @@ func (h *house) stored(s viewer.Scope) (queries int64) {
 	return queries
 }
 
-func TestALimitMayComeChangeAndGo(t *testing.T) {
+func TestLimitsAreSetChangedAndRemoved(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	operator, q := h.node(quota.Options{Limit: 5}), h.node(quota.Options{Limit: 5})
 	s := h.workspace("W")
 	none := int64(0)
@@ -267,12 +268,12 @@ func TestALimitMayComeChangeAndGo(t *testing.T) {
 	if u := usage(t, q, s); u.Limit != 0 || u.Queries != 20 || u.Remaining() != 0 {
 		t.Errorf("%+v", u)
 	}
-	pass := func() { h.clock.set(h.clock.now().Add(time.Second)) } // and with it what nodes know of limits
+	pass := func() { h.clock.set(h.clock.now().Add(time.Second)) } // cached limits expire
 	limit(t, operator, s, 30)
 	if pass(); rush(t, s, 20, q) != 10 {
 		t.Error("queries made without a limit do not count against one set later")
 	}
-	limit(t, operator, s, 32) // in force at once where there was one
+	limit(t, operator, s, 32) // applies at once if there was a limit before
 	if through := rush(t, s, 20, q); through != 2 {
 		t.Errorf("raised: %d", through)
 	}
@@ -289,9 +290,9 @@ func TestALimitMayComeChangeAndGo(t *testing.T) {
 	if u := usage(t, q, s); u.Limit != 5 {
 		t.Errorf("the server's default: %+v", u)
 	}
-	limit(t, operator, s, 0) // the node still thinks that there is one
+	limit(t, operator, s, 0) // the node has cached a limit
 	if through := rush(t, s, 7, q); through != 7 {
-		t.Errorf("taken away: %d", through)
+		t.Errorf("removed: %d", through)
 	}
 	if u := usage(t, q, s); u.Queries != 39 {
 		t.Errorf("%+v", u)
@@ -303,13 +304,13 @@ func TestALimitMayComeChangeAndGo(t *testing.T) {
 	}
 }
 
-func TestWorkspacesAreCountedApart(t *testing.T) {
+func TestWorkspacesHaveTheirOwnCounts(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	q := h.node(quota.Options{Limit: 3})
 	a, b := h.workspace("A"), h.workspace("B")
 	if rush(t, a, 5, q) != 3 || rush(t, b, 2, q) != 2 {
-		t.Error("the limit is not each workspace's own")
+		t.Error("workspaces share a limit")
 	}
 	if u := usage(t, q, b); u.Queries != 2 {
 		t.Errorf("%+v", u)
@@ -319,7 +320,7 @@ func TestWorkspacesAreCountedApart(t *testing.T) {
 		"take": q.Take(t.Context(), nobody), "set": q.SetLimit(t.Context(), nobody, nil), "usage": func() error { _, err := q.Usage(t.Context(), nobody); return err }(),
 	} {
 		if code(err) != apierr.CodeNotFound {
-			t.Errorf("%s of a workspace that is not there: %v", what, err)
+			t.Errorf("%s of a missing workspace: %v", what, err)
 		}
 	}
 	var zero viewer.Scope
@@ -329,7 +330,7 @@ func TestWorkspacesAreCountedApart(t *testing.T) {
 	if _, err := q.Usage(t.Context(), zero); err == nil {
 		t.Error("the zero scope reads")
 	}
-	// The database itself keeps counters apart.
+	// Row-level security separates the counters.
 	workspace, err := a.Workspace()
 	if err != nil {
 		t.Fatal(err)
@@ -351,21 +352,21 @@ func TestWorkspacesAreCountedApart(t *testing.T) {
 	}
 }
 
-func TestWithoutPostgreSQLALimitLetsNobodyThrough(t *testing.T) {
+func TestALimitRefusesQueriesWhilePostgreSQLFails(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	log := &shared{}
-	q := h.node(quota.Options{Log: slog.New(slog.NewTextHandler(log, nil)), Every: time.Millisecond})
+	q := h.node(quota.Options{Log: slog.New(slog.NewTextHandler(log, nil)), Interval: time.Millisecond})
 	limited, free := h.workspace("Limited"), h.workspace("Free")
 	limit(t, q, limited, 10)
 	if rush(t, limited, 4, q) != 4 || rush(t, free, 4, q) != 4 {
-		t.Fatal("something is wrong from the start")
+		t.Fatal("the queries before the failure were not all admitted")
 	}
 	h.asAdmin(`revoke insert, update on usage_counters from magpie_app`)
 	if err := q.Take(t.Context(), limited); err == nil || code(err) == apierr.QuotaExceeded {
 		t.Errorf("with a limit: %v", err)
 	}
-	if through := rush(t, free, 10, q); through != 10 { // counted in memory for as long as it takes
+	if through := rush(t, free, 10, q); through != 10 { // counted in memory
 		t.Errorf("without one: %d", through)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -374,15 +375,15 @@ func TestWithoutPostgreSQLALimitLetsNobodyThrough(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatal("nobody was told")
+			t.Fatal("the failure was not logged")
 		}
 	}
 	h.asAdmin(`grant insert, update on usage_counters to magpie_app`)
 	if u := usage(t, q, free); u.Queries != 14 {
-		t.Errorf("what could not be written is lost: %+v", u)
+		t.Errorf("unwritten counts are lost: %+v", u)
 	}
 	if u := usage(t, q, limited); u.Queries != 4 {
-		t.Errorf("what was refused counts: %+v", u)
+		t.Errorf("refused queries count: %+v", u)
 	}
 	if n := strings.Count(log.text(), "\n"); n != 1 {
 		t.Errorf("%d lines are logged for one failure", n)
@@ -394,7 +395,7 @@ func TestWithoutPostgreSQLALimitLetsNobodyThrough(t *testing.T) {
 
 func TestADatabaseThatIsGoneIsUnavailable(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	db := h.open()
 	q := quota.New(t.Context(), db.Pool, quota.Options{Limit: 10})
 	s := h.workspace("W")
@@ -409,10 +410,10 @@ func TestADatabaseThatIsGoneIsUnavailable(t *testing.T) {
 	q.Close()
 }
 
-func TestADeletedWorkspaceHoldsNobodyUp(t *testing.T) {
+func TestADeletedWorkspaceDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	q := h.node(quota.Options{Every: time.Hour})
+	h := newFixture(t)
+	q := h.node(quota.Options{Interval: time.Hour})
 	gone, stays := h.workspace("Gone"), h.workspace("Stays")
 	rush(t, gone, 5, q)
 	rush(t, stays, 5, q)
@@ -428,7 +429,7 @@ func TestADeletedWorkspaceHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// shared is a log that several goroutines write to.
+// shared is a log that is safe for concurrent use.
 type shared struct {
 	mu    sync.Mutex
 	lines bytes.Buffer
@@ -446,9 +447,9 @@ func (s *shared) text() string {
 	return s.lines.String()
 }
 
-// What a query costs with and without a limit.
+// BenchmarkTake measures a query with and without a limit.
 func BenchmarkTake(b *testing.B) {
-	h := newHouse(b)
+	h := newFixture(b)
 	q := quota.New(b.Context(), h.db.Pool, quota.Options{})
 	b.Cleanup(q.Close)
 	for name, n := range map[string]int64{"limit": 1_000_000_000, "none": 0} {
