@@ -78,6 +78,6 @@ func (c *documentCache) add(text string, p *parsedDocument) {
 	for c.bytes > c.maxBytes {
 		entry, _ := c.recent.Remove(c.recent.Back()).(*cacheEntry)
 		delete(c.entries, entry.text)
-		c.bytes -= entry.parsedDocument.bytes()
+		c.bytes -= entry.bytes()
 	}
 }

@@ -41,7 +41,7 @@ func (s *searcher) rerank(ctx context.Context, q *Query, ranked []rank.Result, h
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		if !errors.Is(err, rerank.ErrPassedOver) { // logged when the circuit opened
+		if !errors.Is(err, rerank.ErrCircuitOpen) { // logged when the circuit opened
 			s.engine.opt.Log.WarnContext(ctx, "rerank failed, results keep their order",
 				slog.String("model", reranker.Model()), slog.Any("error", err))
 		}

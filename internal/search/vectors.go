@@ -33,7 +33,7 @@ func (v *queryVectors) part(ctx context.Context, model string) rank.Part {
 		log.WarnContext(ctx, "embedding model not configured, searching by words alone", slog.String("model", model))
 		v.missing = true
 	} else if embedded, err := v.engine.embed(ctx, embedder, v.text); err != nil {
-		if !errors.Is(err, embed.ErrPassedOver) && ctx.Err() == nil {
+		if !errors.Is(err, embed.ErrCircuitOpen) && ctx.Err() == nil {
 			log.WarnContext(ctx, "query not embedded, searching by words alone", slog.String("model", model), slog.Any("error", err))
 		}
 		v.missing = true

@@ -10,30 +10,30 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
-// BuiltinModel is the name of the builtin embedder's model.
+// BuiltinModel is the model name of the builtin embedder.
 const BuiltinModel = "builtin-static-256"
 
 //go:embed data/static.bin
 var builtinTable string
 
-// Builtin embeds texts without a service: it adds up the vectors of their words from a table that ships in the binary
-// (package static) and that internal/tools/trainembed made from free documentation and dictionaries. Word order does not
-// count. docs/embedding.md says what the vectors are good for.
+// A Builtin embeds texts without a service. It adds the vectors of their words from a table in the binary (package static),
+// which internal/tools/trainembed trains on free documentation and dictionaries. It ignores the order of words.
+// docs/embedding.md describes the quality of the vectors.
 //
-// Texts that share words, related words, or words and their translations are near; a word that the table does not know
-// counts by its spelling. All sums are sums of integers: every machine computes the same vectors. A text without a
-// single word gets one fixed vector.
+// Texts with the same words, related words or translations are near each other. Unknown words are embedded by their
+// spelling. All sums are over integers, so that every machine computes the same vectors. All texts without words have the
+// same vector.
 //
-// Builtin is safe for concurrent use and starts no goroutines.
+// A Builtin is safe for concurrent use and starts no goroutines.
 type Builtin struct {
 	pools sync.Pool
 }
 
-// NewBuiltin makes the builtin embedder. It does not copy the table.
+// NewBuiltin returns the builtin embedder. It does not copy the table.
 func NewBuiltin() *Builtin {
 	table, err := static.Open(builtinTable)
 	if err != nil {
-		panic("embed: the builtin table is damaged: " + err.Error()) // it is part of the binary and covered by a test
+		panic("embed: the builtin table is damaged: " + err.Error()) // it is part of the binary and tested
 	}
 	analyzer := analysis.New()
 	return &Builtin{pools: sync.Pool{New: func() any { return static.NewPool(table, static.NewReader(analyzer)) }}}
@@ -45,7 +45,7 @@ func (b *Builtin) Model() string { return BuiltinModel }
 // Dimensions returns 256.
 func (b *Builtin) Dimensions() int { return static.Dimensions }
 
-// Embed implements Embedder. It fails only when the context ends. Both purposes give the same vectors.
+// Embed implements Embedder. It fails only if the context ends. Both purposes have the same vectors.
 func (b *Builtin) Embed(ctx context.Context, texts []string, _ Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	values := make([]float32, len(texts)*static.Dimensions)

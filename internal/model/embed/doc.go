@@ -1,6 +1,6 @@
-// Package embed turns texts into vectors. It holds the Embedder contract, a registry of the models of an installation, a
-// builtin embedder that needs no service (its table and pooling are package static), and one for services that speak the
-// OpenAI embeddings protocol. Questions embeds what people wait for.
+// Package embed turns texts into vectors. It has the Embedder interface, the registry of the models of an installation, a
+// builtin embedder that needs no service (its table and pooling are in package static), and a client of the OpenAI
+// embeddings protocol. Questions adds a timeout, a cache and a circuit breaker for searches.
 //
 // The package may import internal/request/breaker, internal/model/embed/static, internal/analysis, internal/model/llm/provider and the client library of
 // the protocol.

@@ -7,34 +7,33 @@ import (
 	"slices"
 )
 
-// Purpose says what the texts are for: some models embed a question unlike the passage that answers it.
+// A Purpose is the use of a text. Some models embed questions and passages differently.
 type Purpose uint8
 
 // The purposes of an embedding.
 const (
-	Passage Purpose = iota // a text to be found
-	Query                  // a text to find others by
+	Passage Purpose = iota // a text that searches find
+	Query                  // the text of a search
 )
 
-// Embedder is one embedding model.
+// An Embedder is an embedding model.
 type Embedder interface {
-	// Model names the model. Vectors are comparable only under the same name.
+	// Model returns the name of the model. Only vectors of the same name are comparable.
 	Model() string
-	// Dimensions is the length of every vector.
+	// Dimensions returns the length of every vector.
 	Dimensions() int
-	// Embed returns one vector of unit length for each text, in order. It gives all vectors or an error. It stops when
-	// the context ends. No texts give no vectors.
+	// Embed returns one vector of unit length for each text, in order, or an error. It stops when the context ends.
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Registry holds the embedders of an installation by model name. It does not change after NewRegistry.
+// A Registry has the embedders of an installation by model name. It is immutable.
 type Registry struct {
 	names   []string
 	byName  map[string]Embedder
 	primary Embedder
 }
 
-// NewRegistry makes a registry whose default is the first embedder. Names must not be empty or repeat.
+// NewRegistry returns a registry. The first embedder is the default. Names must be unique and not empty.
 func NewRegistry(embedders ...Embedder) (*Registry, error) {
 	if len(embedders) == 0 {
 		return nil, errors.New("embedders: at least one is required")
@@ -46,7 +45,7 @@ func NewRegistry(embedders ...Embedder) (*Registry, error) {
 			return nil, errors.New("embedders: a model has no name")
 		}
 		if _, found := r.byName[name]; found {
-			return nil, fmt.Errorf("embedders: model %q is there twice", name)
+			return nil, fmt.Errorf("embedders: duplicate model %q", name)
 		}
 		r.byName[name] = embedder
 		r.names = append(r.names, name)
@@ -60,7 +59,7 @@ func (r *Registry) Lookup(name string) (Embedder, bool) {
 	return embedder, found
 }
 
-// Default returns the embedder for collections that name no model.
+// Default returns the embedder of collections without a model.
 func (r *Registry) Default() Embedder { return r.primary }
 
 // Names returns the names of all models, the default first.

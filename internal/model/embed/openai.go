@@ -15,35 +15,34 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// OpenAIConfig describes an embedding model behind the OpenAI embeddings protocol, which many services and local servers
-// speak.
+// An OpenAIConfig describes a model of the OpenAI embeddings protocol, which many services and local servers have.
 type OpenAIConfig struct {
-	// Name is the name of the model for settings and collections; Model when empty.
+	// Name is the name of the model in settings and collections; Model when empty.
 	Name string
-	// BaseURL ends in the API's version, such as https://api.openai.com/v1. Key may be empty for local servers.
+	// BaseURL ends in the API version, such as https://api.openai.com/v1. Key may be empty for local servers.
 	BaseURL, Key string
 	// Model is the provider's name of the model.
 	Model string
-	// Dimensions is the length of the model's vectors. It must be right: every answer is checked against it.
+	// Dimensions is the length of the model's vectors. Every response is checked against it.
 	Dimensions int
-	// SendDimensions asks the service for vectors of that length, which only some models allow.
+	// SendDimensions asks the service for vectors of that length. Only some models accept it.
 	SendDimensions bool
-	// QueryPrefix and PassagePrefix are put before texts; some models were trained with "query: " and "passage: ".
+	// QueryPrefix and PassagePrefix are prepended to texts; some models are trained with "query: " and "passage: ".
 	QueryPrefix, PassagePrefix string
-	// Batch is how many texts one request holds (64), MaxRunes how long a text may be before it is cut (8,000).
+	// Batch is the largest number of texts of a request (64). Texts are cut to MaxRunes characters (8,000).
 	Batch, MaxRunes int
-	// Timeout bounds one request (60 s), Tries how often it is made when it fails in a way that may pass (4), MaxRetryWait
-	// the longest wait between two tries (30 s).
+	// Timeout limits one request (60 s). Tries is how often a request with temporary errors is made (4). MaxRetryWait is
+	// the longest delay of a retry (30 s).
 	Timeout      time.Duration
 	Tries        int
 	MaxRetryWait time.Duration
-	// HTTPClient replaces the client made from the limits above.
+	// HTTPClient replaces the client with the timeouts above.
 	HTTPClient *http.Client
-	// Sleep waits between two tries; provider.Sleep when nil. For tests.
+	// Sleep waits before a retry; provider.Sleep when nil. For tests.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// OpenAI embeds with a model behind the OpenAI protocol. It is safe for concurrent use.
+// An OpenAI is an Embedder of the OpenAI embeddings protocol. It is safe for concurrent use.
 type OpenAI struct {
 	cfg    OpenAIConfig
 	client *openai.Client
@@ -51,7 +50,7 @@ type OpenAI struct {
 
 var _ Embedder = (*OpenAI)(nil)
 
-// NewOpenAI makes an embedder. The error names the setting that is wrong.
+// NewOpenAI returns an embedder. The error names the invalid setting.
 func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
@@ -100,8 +99,8 @@ func (m *OpenAI) Dimensions() int { return m.cfg.Dimensions }
 // Close ends idle connections.
 func (m *OpenAI) Close() { m.cfg.HTTPClient.CloseIdleConnections() }
 
-// Embed implements Embedder. Errors of the service are *provider.Error. Texts are cut to the longest the settings allow;
-// a blank text, which services refuse, is embedded as a full stop.
+// Embed implements Embedder. Errors of the service are *provider.Error. Texts are cut to MaxRunes. A blank text, which
+// services refuse, is embedded as a full stop.
 func (m *OpenAI) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
 	for start := 0; start < len(texts); start += m.cfg.Batch {
@@ -138,7 +137,7 @@ func (m *OpenAI) prepare(text string, purpose Purpose) string {
 	return prefix + text
 }
 
-// batch makes one request, again where that may help.
+// batch makes one request and retries it after temporary errors.
 func (m *OpenAI) batch(ctx context.Context, texts []string) ([][]float32, error) {
 	wait := 500 * time.Millisecond
 	for try := 1; ; try++ {
@@ -153,15 +152,15 @@ func (m *OpenAI) batch(ctx context.Context, texts []string) ([][]float32, error)
 		pause := max(failure.RetryAfter(), wait)
 		if pause > m.cfg.MaxRetryWait {
 			if failure.RetryAfter() > m.cfg.MaxRetryWait {
-				return nil, err // the caller knows how to come back later
+				return nil, err // the caller retries later
 			}
 			pause = m.cfg.MaxRetryWait
 		}
 		if deadline, ok := ctx.Deadline(); ok && pause >= time.Until(deadline) {
-			return nil, err // another try would come too late
+			return nil, err // a retry would be too late
 		}
 		if err := m.cfg.Sleep(ctx, pause); err != nil {
-			return nil, fmt.Errorf("embeddings: wait for another try: %w", err)
+			return nil, fmt.Errorf("embeddings: wait for retry: %w", err)
 		}
 		wait *= 2
 	}
@@ -185,8 +184,7 @@ func (m *OpenAI) request(ctx context.Context, texts []string) ([][]float32, erro
 	return m.check(response.Data, len(texts))
 }
 
-// check puts the vectors in the order of the texts and at unit length, and refuses an answer that is not what was asked
-// for.
+// check returns the vectors in the order of the texts and at unit length. It returns an error for an invalid response.
 func (m *OpenAI) check(data []openai.Embedding, count int) ([][]float32, error) {
 	wrong := func(format string, args ...any) error {
 		return &provider.Error{Kind: provider.KindInvalid, Op: "embeddings", Message: fmt.Sprintf(format, args...)}
@@ -213,7 +211,7 @@ func (m *OpenAI) check(data []openai.Embedding, count int) ([][]float32, error) 
 	return vectors, nil
 }
 
-// hasOrder reports whether the indexes are those of the texts, each once; some servers leave them all at zero.
+// hasOrder reports whether each index of the texts occurs once. Some servers set all indexes to zero.
 func hasOrder(data []openai.Embedding) bool {
 	seen := make([]bool, len(data))
 	for i := range data {
@@ -225,7 +223,7 @@ func hasOrder(data []openai.Embedding) bool {
 	return true
 }
 
-// toUnit scales a vector to unit length, false when it has none.
+// toUnit scales a vector to unit length. It returns false for a vector without length.
 func toUnit(vector []float32) bool {
 	square := 0.0
 	for _, value := range vector {

@@ -21,12 +21,12 @@ import (
 
 const key = "sk-test-0123456789"
 
-// service speaks the embeddings protocol: vectors of three dimensions made of the text's length, or what a test scripts.
+// service is a server of the embeddings protocol. Vectors depend on the length of the text, unless a test has a script.
 type service struct {
 	mu     sync.Mutex
 	inputs [][]string
 	bodies []map[string]any
-	script func(try int, w http.ResponseWriter) bool // true when it has answered
+	script func(try int, w http.ResponseWriter) bool // reports whether it has answered
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +101,7 @@ func TestOpenAIBatchesInOrderAndPreparesTexts(t *testing.T) {
 	}
 }
 
-func TestOpenAIRetriesWhatMayPass(t *testing.T) {
+func TestOpenAIRetriesTemporaryErrors(t *testing.T) {
 	t.Parallel()
 	var waited []time.Duration
 	s := &service{script: func(try int, w http.ResponseWriter) bool {
@@ -167,7 +167,7 @@ func TestOpenAIErrors(t *testing.T) {
 	}
 }
 
-func TestOpenAIGivesUpInTime(t *testing.T) {
+func TestOpenAIHasATimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	s := &service{script: func(int, http.ResponseWriter) bool {

@@ -12,24 +12,23 @@ import (
 	"github.com/magpie-search/magpie/internal/request/breaker"
 )
 
-// ErrPassedOver is returned for a question that was not sent to its model,
-// because the model did not answer the ones before.
-var ErrPassedOver = errors.New("the embedding model is passed over after failures")
+// ErrCircuitOpen is returned for a question that was not sent, because the model failed before.
+var ErrCircuitOpen = errors.New("the embedding model is not asked after failures")
 
-// QuestionOptions are the settings of Questions; the zero value is useful.
+// QuestionOptions are the options of Questions. Zero fields have defaults.
 type QuestionOptions struct {
-	// Timeout is how long a question may take; 0 means a second.
+	// Timeout limits the time of a question; 1 s when zero.
 	Timeout time.Duration
-	// CacheBytes bounds the memory of questions with their vectors; 0 means 8 MiB.
+	// CacheBytes limits the cache of questions and their vectors; 8 MiB when zero.
 	CacheBytes int64
-	// Failures in a row, or one question that took Timeout, after which the
-	// model is passed over; 0 means 3. Pause is for how long; 0 means two
-	// seconds. Each try that fails doubles it up to half a minute.
+	// Failures is the number of consecutive failures that open the circuit; 3 when zero. One
+	// timeout opens it, too. Pause is how long it is open; 2 s when zero. Each failed test
+	// doubles it up to 30 s.
 	Failures int
 	Pause    time.Duration
-	// Now is the clock of pauses; nil is time.Now.
+	// Now is the clock of the circuit; time.Now when nil.
 	Now func() time.Time
-	// Log is told when a model is passed over and when it answers again; nil discards it.
+	// Log logs when the circuit opens and closes; nil logs nothing.
 	Log *slog.Logger
 }
 
@@ -40,9 +39,8 @@ const (
 	questionCache    = 8 << 20
 )
 
-// Questions embeds the questions of people who wait, by one model: none waits
-// longer than the timeout, the same question is sent once, and a model that does
-// not answer is passed over for a while. It is safe for concurrent use.
+// Questions embeds the questions of interactive requests. It has a timeout, a cache and a
+// circuit breaker. It is safe for concurrent use.
 type Questions struct {
 	model   Embedder
 	timeout time.Duration
@@ -51,7 +49,7 @@ type Questions struct {
 	vectors vectorCache
 }
 
-// NewQuestions embeds questions by a model.
+// NewQuestions returns Questions of a model.
 func NewQuestions(model Embedder, opt QuestionOptions) *Questions {
 	if opt.Timeout <= 0 {
 		opt.Timeout = questionTimeout
@@ -71,11 +69,11 @@ func NewQuestions(model Embedder, opt QuestionOptions) *Questions {
 	}
 }
 
-// Model is the model that questions are embedded by.
+// Model returns the model.
 func (q *Questions) Model() Embedder { return q.model }
 
-// Embed returns a question's vector, which is not to be changed. Errors are those
-// of the model, and ErrPassedOver.
+// Embed returns the vector of a question, which must not be modified. Errors are those of
+// the model, and ErrCircuitOpen.
 func (q *Questions) Embed(ctx context.Context, text string) ([]float32, error) {
 	if vector := q.vectors.get(text); vector != nil {
 		return vector, nil
@@ -95,12 +93,12 @@ func (q *Questions) Embed(ctx context.Context, text string) ([]float32, error) {
 	return vectors[0], nil
 }
 
-// Call makes a call to the model that takes no longer than a time, unless the
-// model is passed over (ErrPassedOver).
+// Call calls do, which calls the model, with a timeout. It returns ErrCircuitOpen while
+// the circuit is open.
 func (q *Questions) Call(ctx context.Context, within time.Duration, do func(context.Context) error) error {
 	call, _, ok := q.circuit.Allow()
 	if !ok {
-		return ErrPassedOver
+		return ErrCircuitOpen
 	}
 	defer call.Abandon()
 	limited, cancel := context.WithTimeoutCause(ctx, within,
@@ -111,24 +109,24 @@ func (q *Questions) Call(ctx context.Context, within time.Duration, do func(cont
 	switch {
 	case err == nil:
 		if call.Succeed() {
-			q.log.InfoContext(ctx, "an embedding model answers again", slog.String("model", q.model.Model()))
+			q.log.InfoContext(ctx, "embedding model recovered", slog.String("model", q.model.Model()))
 		}
 		return nil
 	case ctx.Err() != nil || !hung && !provider.IsOutage(err):
-		return err // which says nothing about the service
+		return err // not an outage of the service
 	}
 	end := func() (time.Duration, int, bool) { return call.Fail(retryAfter(err)) }
 	if hung {
 		end = call.Timeout
 	}
 	if pause, failures, opened := end(); opened {
-		q.log.WarnContext(ctx, "an embedding model is passed over: questions are answered by words alone",
+		q.log.WarnContext(ctx, "embedding model not asked after failures, searching by words only",
 			slog.String("model", q.model.Model()), slog.Int("failures", failures), slog.Duration("pause", pause), slog.Any("error", err))
 	}
 	return err
 }
 
-// retryAfter is how long the service asked to wait, within reason.
+// retryAfter returns the delay that the service asked for, up to questionMaxPause.
 func retryAfter(err error) time.Duration {
 	var failure *provider.Error
 	if !errors.As(err, &failure) {
@@ -137,18 +135,17 @@ func retryAfter(err error) time.Duration {
 	return min(failure.RetryAfter(), questionMaxPause)
 }
 
-// vectorCache remembers the vectors of texts. It holds two generations and
-// forgets the older one when the younger has half of the budget; what is asked
-// for again stays.
+// A vectorCache is a cache of vectors by text. It has two generations and drops the older
+// one when the younger one has half of the budget. A read moves a text to the younger one.
 type vectorCache struct {
 	budget int64
 
 	mutex      sync.Mutex
 	young, old map[string][]float32
-	bytes      int64 // of the young
+	bytes      int64 // of young
 }
 
-// vectorOverhead is about what an entry takes beside its text and its vector, in bytes.
+// vectorOverhead is about the size of an entry without its text and vector, in bytes.
 const vectorOverhead = 128
 
 func (c *vectorCache) get(text string) []float32 {

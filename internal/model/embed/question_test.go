@@ -13,17 +13,17 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// told is an embedder that does what a test tells it.
-type told struct {
+// A fakeModel is an embedder that calls a function of the test.
+type fakeModel struct {
 	calls atomic.Int64
 	mutex sync.Mutex
 	do    func(context.Context) error
 }
 
-func (*told) Model() string   { return "told" }
-func (*told) Dimensions() int { return 2 }
+func (*fakeModel) Model() string   { return "fake" }
+func (*fakeModel) Dimensions() int { return 2 }
 
-func (e *told) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+func (e *fakeModel) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	e.calls.Add(1)
 	e.mutex.Lock()
 	do := e.do
@@ -40,7 +40,7 @@ func (e *told) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]
 	return vectors, nil
 }
 
-func (e *told) tell(do func(context.Context) error) {
+func (e *fakeModel) set(do func(context.Context) error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	e.do = do
@@ -54,24 +54,24 @@ func hang(ctx context.Context) error {
 func TestAQuestionWaitsForAHangingModelOnce(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
-	model := &told{}
-	model.tell(hang)
+	model := &fakeModel{}
+	model.set(hang)
 	q := embed.NewQuestions(model, embed.QuestionOptions{
 		Timeout: 20 * time.Millisecond, Pause: time.Second, Now: func() time.Time { return time.Unix(1000, now.Load()) },
 	})
-	if _, err := q.Embed(t.Context(), "a"); err == nil || errors.Is(err, embed.ErrPassedOver) {
+	if _, err := q.Embed(t.Context(), "a"); err == nil || errors.Is(err, embed.ErrCircuitOpen) {
 		t.Fatalf("the first question: %v", err)
 	}
 	for range 5 {
-		if _, err := q.Embed(t.Context(), "b"); !errors.Is(err, embed.ErrPassedOver) {
-			t.Fatalf("while the model is passed over: %v", err)
+		if _, err := q.Embed(t.Context(), "b"); !errors.Is(err, embed.ErrCircuitOpen) {
+			t.Fatalf("while the circuit is open: %v", err)
 		}
 	}
 	if n := model.calls.Load(); n != 1 {
 		t.Errorf("%d calls", n)
 	}
 	now.Store(int64(time.Second))
-	model.tell(nil)
+	model.set(nil)
 	for range 3 {
 		if v, err := q.Embed(t.Context(), "b"); err != nil || v[0] != 1 {
 			t.Fatalf("the model answers again: %v, %v", v, err)
@@ -82,10 +82,10 @@ func TestAQuestionWaitsForAHangingModelOnce(t *testing.T) {
 	}
 }
 
-func TestFailuresInARowPassAModelOver(t *testing.T) {
+func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
-	model := &told{}
-	model.tell(func(context.Context) error { return &provider.Error{Kind: provider.KindUnavailable, Op: "embeddings"} })
+	model := &fakeModel{}
+	model.set(func(context.Context) error { return &provider.Error{Kind: provider.KindUnavailable, Op: "embeddings"} })
 	q := embed.NewQuestions(model, embed.QuestionOptions{Pause: time.Hour})
 	for range 10 {
 		if _, err := q.Embed(t.Context(), "a"); err == nil {
@@ -97,29 +97,29 @@ func TestFailuresInARowPassAModelOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheModelsFaultDoesNotPassItOver(t *testing.T) {
+func TestOtherFailuresDoNotOpenTheCircuit(t *testing.T) {
 	t.Parallel()
-	model := &told{}
+	model := &fakeModel{}
 	q := embed.NewQuestions(model, embed.QuestionOptions{Failures: 1, Pause: time.Hour, Timeout: time.Hour})
-	model.tell(func(context.Context) error { return &provider.Error{Kind: provider.KindRefused, Op: "embeddings"} })
+	model.set(func(context.Context) error { return &provider.Error{Kind: provider.KindRefused, Op: "embeddings"} })
 	if _, err := q.Embed(t.Context(), "a"); err == nil {
 		t.Error("no error")
 	}
-	model.tell(hang)
+	model.set(hang)
 	leaving, leave := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer leave()
 	if _, err := q.Embed(leaving, "a"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a caller who leaves: %v", err)
 	}
-	model.tell(nil)
+	model.set(nil)
 	if _, err := q.Embed(t.Context(), "a"); err != nil {
 		t.Errorf("the model works: %v", err)
 	}
 }
 
-func TestRememberedQuestionsAreBoundedInBytes(t *testing.T) {
+func TestTheCacheOfQuestionsIsLimitedInBytes(t *testing.T) {
 	t.Parallel()
-	model := &told{}
+	model := &fakeModel{}
 	q := embed.NewQuestions(model, embed.QuestionOptions{CacheBytes: 100 * 140})
 	ask := func(text string) (sent bool) {
 		t.Helper()

@@ -17,34 +17,34 @@ import (
 )
 
 const (
-	// anthropicAnswer is how long an answer may be where neither the request nor the settings say; the protocol needs a number.
-	anthropicAnswer = 4096
-	// maxAnthropicStream is how much of one answer is read, events and all.
+	// anthropicMaxTokens is the default of max_tokens, which the protocol requires.
+	anthropicMaxTokens = 4096
+	// maxAnthropicStream is the largest number of bytes of an answer that is read, with all events.
 	maxAnthropicStream = 32 << 20
 )
 
-// Anthropic is a chat model behind Anthropic's Messages API. It is safe for concurrent use.
+// An Anthropic is a chat model of Anthropic's Messages API. It is safe for concurrent use.
 type Anthropic struct {
 	cfg      Config
 	messages anthropic.MessageService
-	// untempered is set once the model has refused a temperature, as some do.
-	untempered atomic.Bool
+	// noTemperature is set when the model has refused a temperature, as some do.
+	noTemperature atomic.Bool
 }
 
 var _ ChatModel = (*Anthropic)(nil)
 
-// NewAnthropic makes a model of a service that speaks Anthropic's Messages API; the base URL is meant without the version,
-// which may stand there. The error names the setting that is wrong.
+// NewAnthropic returns a model of a service with Anthropic's Messages API. The base URL need not contain the version. The
+// error names the invalid setting.
 func NewAnthropic(cfg Config) (*Anthropic, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1") + "/"
 	m := &Anthropic{cfg: cfg}
-	// The service is made by itself and not by a client, which would read the environment.
+	// A client of the library would read the environment; a bare service does not.
 	m.messages = anthropic.NewMessageService(
 		option.WithBaseURL(base), option.WithAPIKey(cfg.Key), option.WithMaxRetries(0),
-		option.WithHTTPClient(&provider.Doer{Client: cfg.HTTPClient, Body: boundedStream}),
+		option.WithHTTPClient(&provider.Doer{Client: cfg.HTTPClient, Body: limitStream}),
 	)
 	return m, nil
 }
@@ -52,91 +52,91 @@ func NewAnthropic(cfg Config) (*Anthropic, error) {
 // Name implements ChatModel.
 func (m *Anthropic) Name() string { return m.cfg.Name }
 
-// Limits are what the model takes and writes.
+// Limits returns the token limits of the model.
 func (m *Anthropic) Limits() Limits { return m.cfg.Limits }
 
 // Close ends idle connections.
 func (m *Anthropic) Close() { m.cfg.HTTPClient.CloseIdleConnections() }
 
-// Stream implements ChatModel. Errors are *provider.Error. A request that fails before the first part of the answer in a
-// way that may pass is tried once more, after the time the service asks for.
+// Stream implements ChatModel. Errors are *provider.Error. A request that fails with a temporary error before the first part
+// of the answer is retried once, after the time that the service asks for.
 func (m *Anthropic) Stream(ctx context.Context, request Request) iter.Seq2[Event, error] {
 	return stream(ctx, &m.cfg, request, m.ask)
 }
 
-// ask makes one request and yields its answer, a second one where the model takes no temperature.
-func (m *Anthropic) ask(ctx context.Context, t *try) error {
-	tempered := !m.untempered.Load()
-	err := m.once(ctx, t, tempered)
+// ask makes one request and yields its answer. If the model refuses the temperature, it makes a second one without.
+func (m *Anthropic) ask(ctx context.Context, a *attempt) error {
+	withTemperature := !m.noTemperature.Load()
+	err := m.askOnce(ctx, a, withTemperature)
 	var failure *provider.Error
-	if tempered && errors.As(err, &failure) && failure.Status == http.StatusBadRequest && strings.Contains(failure.Message, "temperature") {
-		m.untempered.Store(true)
-		return m.once(ctx, t, false)
+	if withTemperature && errors.As(err, &failure) && failure.Status == http.StatusBadRequest && strings.Contains(failure.Message, "temperature") {
+		m.noTemperature.Store(true)
+		return m.askOnce(ctx, a, false)
 	}
 	return err
 }
 
-func (m *Anthropic) once(ctx context.Context, t *try, tempered bool) error {
-	parts := m.messages.NewStreaming(ctx, m.params(t.request, tempered))
-	defer func() { _ = parts.Close() }() // the answer is over, whatever closing says
+func (m *Anthropic) askOnce(ctx context.Context, a *attempt, withTemperature bool) error {
+	parts := m.messages.NewStreaming(ctx, m.params(a.request, withTemperature))
+	defer func() { _ = parts.Close() }() // the answer is complete or has failed
 	reason := anthropic.StopReason("")
 	for parts.Next() {
-		t.heard()
+		a.stopTimer()
 		switch part := parts.Current(); part.Type {
 		case "message_start":
-			t.usage = &Usage{PromptTokens: promptTokens(part.Message.Usage), CompletionTokens: int(part.Message.Usage.OutputTokens)}
+			a.usage = &Usage{PromptTokens: promptTokens(part.Message.Usage), CompletionTokens: int(part.Message.Usage.OutputTokens)}
 		case "content_block_start":
-			if !t.say(part.ContentBlock.Text) {
+			if !a.yieldText(part.ContentBlock.Text) {
 				return nil
 			}
 			if part.ContentBlock.Type == "tool_use" {
-				if err := t.calls.add(int(part.Index), part.ContentBlock.ID, part.ContentBlock.Name, givenAtOnce(part.ContentBlock.Input)); err != nil {
+				if err := a.calls.add(int(part.Index), part.ContentBlock.ID, part.ContentBlock.Name, completeInput(part.ContentBlock.Input)); err != nil {
 					return err
 				}
 			}
 		case "content_block_delta":
-			if part.Delta.Type == "text_delta" && !t.say(part.Delta.Text) {
+			if part.Delta.Type == "text_delta" && !a.yieldText(part.Delta.Text) {
 				return nil
 			}
 			if part.Delta.Type == "input_json_delta" {
-				if err := t.calls.add(int(part.Index), "", "", part.Delta.PartialJSON); err != nil {
+				if err := a.calls.add(int(part.Index), "", "", part.Delta.PartialJSON); err != nil {
 					return err
 				}
 			}
 		case "message_delta":
 			if part.Delta.StopReason != "" {
 				reason = part.Delta.StopReason
-				t.finish = whyStopped(reason)
+				a.finish = anthropicFinish(reason)
 			}
-			if t.usage == nil {
-				t.usage = &Usage{}
+			if a.usage == nil {
+				a.usage = &Usage{}
 			}
-			t.usage.CompletionTokens = int(part.Usage.OutputTokens) // it counts from the beginning
+			a.usage.CompletionTokens = int(part.Usage.OutputTokens) // cumulative
 			if part.Usage.InputTokens > 0 {
-				t.usage.PromptTokens = int(part.Usage.InputTokens + part.Usage.CacheCreationInputTokens + part.Usage.CacheReadInputTokens)
+				a.usage.PromptTokens = int(part.Usage.InputTokens + part.Usage.CacheCreationInputTokens + part.Usage.CacheReadInputTokens)
 			}
 		case "message_stop":
-			return stopped(reason)
+			return refusedError(reason)
 		}
-		t.listen()
+		a.startTimer()
 	}
-	t.heard()
+	a.stopTimer()
 	if err := parts.Err(); err != nil {
-		return m.failure(ctx, t, err)
+		return m.failure(ctx, a, err)
 	}
 	return &provider.Error{Kind: provider.KindInterrupted, Op: "chat", Message: "the answer broke off"}
 }
 
-// stopped tells an answer from the refusal of one.
-func stopped(reason anthropic.StopReason) error {
+// refusedError returns an error if the model refused to answer.
+func refusedError(reason anthropic.StopReason) error {
 	if reason == anthropic.StopReasonRefusal {
 		return &provider.Error{Kind: provider.KindRefused, Op: "chat", Message: "the model refused to answer"}
 	}
 	return nil
 }
 
-// whyStopped is why the model stopped, in our words.
-func whyStopped(reason anthropic.StopReason) Finish {
+// anthropicFinish converts a stop reason.
+func anthropicFinish(reason anthropic.StopReason) Finish {
 	switch reason {
 	case anthropic.StopReasonToolUse:
 		return FinishTools
@@ -149,9 +149,9 @@ func whyStopped(reason anthropic.StopReason) Finish {
 	}
 }
 
-// givenAtOnce is the input of a call that a service did not send in pieces; "" for the empty object that stands where
-// pieces follow.
-func givenAtOnce(input any) string {
+// completeInput returns the input of a call that a service sends at once. It returns "" for an empty object, which a
+// service sends if deltas follow.
+func completeInput(input any) string {
 	text, err := json.Marshal(input)
 	if err != nil || string(text) == "null" || string(text) == "{}" {
 		return ""
@@ -163,13 +163,13 @@ func promptTokens(u anthropic.Usage) int {
 	return int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens)
 }
 
-// params is the request as the protocol has it: the system's messages apart, the others in turns.
-func (m *Anthropic) params(request Request, tempered bool) anthropic.MessageNewParams {
-	params := anthropic.MessageNewParams{Model: anthropic.Model(m.cfg.named(request)), MaxTokens: int64(m.cfg.longest(request))}
+// params returns the request in the protocol: system messages are separate, and the others alternate in role.
+func (m *Anthropic) params(request Request, withTemperature bool) anthropic.MessageNewParams {
+	params := anthropic.MessageNewParams{Model: anthropic.Model(m.cfg.modelOf(request)), MaxTokens: int64(m.cfg.maxTokens(request))}
 	if params.MaxTokens == 0 {
-		params.MaxTokens = anthropicAnswer
+		params.MaxTokens = anthropicMaxTokens
 	}
-	if tempered {
+	if withTemperature {
 		params.Temperature = anthropic.Float(float64(min(request.Temperature, 1)))
 	}
 	for _, tool := range request.Tools {
@@ -181,7 +181,7 @@ func (m *Anthropic) params(request Request, tempered bool) anthropic.MessageNewP
 	}
 	for _, message := range request.Messages {
 		if message.Role == RoleSystem {
-			if strings.TrimSpace(message.Content) != "" { // the service refuses an empty one
+			if strings.TrimSpace(message.Content) != "" { // the service refuses empty blocks
 				params.System = append(params.System, anthropic.TextBlockParam{Text: message.Content})
 			}
 			continue
@@ -203,7 +203,7 @@ func (m *Anthropic) params(request Request, tempered bool) anthropic.MessageNewP
 	return params
 }
 
-// anthropicBlocks are the parts of a turn as the protocol has them.
+// anthropicBlocks returns the content blocks of a message.
 func anthropicBlocks(message Message) []anthropic.ContentBlockParamUnion {
 	if message.Role == RoleTool {
 		return []anthropic.ContentBlockParamUnion{anthropic.NewToolResultBlock(message.CallID, message.resultText(), message.Failed)}
@@ -218,10 +218,10 @@ func anthropicBlocks(message Message) []anthropic.ContentBlockParamUnion {
 	return blocks
 }
 
-// anthropicTool is a tool as the protocol has it.
+// anthropicTool returns a tool in the protocol.
 func anthropicTool(tool Tool) anthropic.ToolUnionParam {
 	var schema map[string]any
-	_ = json.Unmarshal(tool.Schema, &schema) // what is no object describes none
+	_ = json.Unmarshal(tool.Schema, &schema) // an invalid schema describes no arguments
 	delete(schema, "type")                   // the library writes it
 	param := anthropic.ToolParam{Name: tool.Name, InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
 	if tool.Description != "" {
@@ -231,30 +231,30 @@ func anthropicTool(tool Tool) anthropic.ToolUnionParam {
 }
 
 // failure turns an error of the client library into one of package provider.
-func (m *Anthropic) failure(ctx context.Context, t *try, err error) error {
+func (m *Anthropic) failure(ctx context.Context, a *attempt, err error) error {
 	var api *anthropic.Error
 	if !errors.As(err, &api) {
-		return provider.Classify(ctx, "chat", err, t.note, m.cfg.Key)
+		return provider.Classify(ctx, "chat", err, a.note, m.cfg.Key)
 	}
-	var said struct {
+	var body struct {
 		Error struct {
 			Type    string `json:"type"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal([]byte(api.RawJSON()), &said) // a body of another kind says nothing
+	_ = json.Unmarshal([]byte(api.RawJSON()), &body) // another body has no message
 	status := api.StatusCode
 	if status < http.StatusBadRequest {
-		status = 0 // told in the middle of an answer
+		status = 0 // an error event within an answer
 	}
-	if said.Error.Message == "" {
-		said.Error.Message = http.StatusText(status)
+	if body.Error.Message == "" {
+		body.Error.Message = http.StatusText(status)
 	}
-	return provider.FromResponse("chat", status, said.Error.Type, said.Error.Message, t.note, m.cfg.Key)
+	return provider.FromResponse("chat", status, body.Error.Type, body.Error.Message, a.note, m.cfg.Key)
 }
 
-// boundedStream ends a body that goes on for ever.
-func boundedStream(_ *http.Request, body io.ReadCloser) io.ReadCloser {
+// limitStream limits the bytes of a body.
+func limitStream(_ *http.Request, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer

@@ -22,7 +22,7 @@ func newAnthropic(t *testing.T, cfg llm.Config) llm.ChatModel {
 	return model
 }
 
-// claude is a model behind a server.
+// claude returns a model of a server.
 func claude(t *testing.T, server *llmtest.Server) llm.ChatModel {
 	t.Helper()
 	return newAnthropic(t, llm.Config{
@@ -126,7 +126,7 @@ func TestAnthropicFailuresAreTyped(t *testing.T) {
 	}
 }
 
-func TestAnthropicUsageCountsWhatIsCachedAndWhatFailed(t *testing.T) {
+func TestAnthropicUsageCountsCachedAndFailedRequests(t *testing.T) {
 	t.Parallel()
 	stream, ending := llmtest.AnthropicStream([]string{"Yes."}, &[2]int{10, 2})
 	cached := strings.ReplaceAll(stream, `"cache_read_input_tokens":0`, `"cache_read_input_tokens":200`)
@@ -139,7 +139,7 @@ func TestAnthropicUsageCountsWhatIsCachedAndWhatFailed(t *testing.T) {
 	}
 }
 
-func TestAModelThatTakesNoTemperatureIsAskedWithoutOne(t *testing.T) {
+func TestATemperatureThatAModelRefusesIsOmitted(t *testing.T) {
 	t.Parallel()
 	refusal := llmtest.Reply{Status: 400, Body: `{"type":"error","error":{"type":"invalid_request_error","message":"temperature: is deprecated for this model"}}`}
 	server := llmtest.NewServer(t, refusal, llmtest.Reply{Parts: []string{"Yes."}})
@@ -155,7 +155,7 @@ func TestAModelThatTakesNoTemperatureIsAskedWithoutOne(t *testing.T) {
 	}
 }
 
-func TestAnthropicLeavesTheEnvironmentAlone(t *testing.T) {
+func TestAnthropicIgnoresTheEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-other")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "other")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")

@@ -10,47 +10,47 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// defaultRetryWait is waited before the second try when the service does not say how long.
+// defaultRetryWait is the delay of a retry if the service does not ask for one.
 const defaultRetryWait = 500 * time.Millisecond
 
-// try is one request to a service: what all protocols have in common.
-type try struct {
+// An attempt is one request to a service, independent of the protocol.
+type attempt struct {
 	cfg     *Config
 	request Request
 	yield   func(Event, error) bool
 	note    *provider.Note
-	watch   *time.Timer
+	timer   *time.Timer // cancels the request when no part arrives in time
 
 	text    strings.Builder
 	calls   calls
 	finish  Finish
-	usage   *Usage // as the service told it so far
+	usage   *Usage // nil until the service has sent it
 	started bool   // text was yielded
-	stopped bool   // the consumer wants no more
+	stopped bool   // the consumer has stopped reading
 }
 
-// stream asks by a protocol's ask, which yields text by say, notes the usage it is told, and returns when the answer is
-// complete or an error of package provider. There is one rule for all models: a request that fails before the first part
-// of the answer in a way that may pass is tried once more, after the time that the service asks for, if that is not longer
-// than MaxRetryWait.
-func stream(ctx context.Context, cfg *Config, request Request, ask func(context.Context, *try) error) iter.Seq2[Event, error] {
+// stream returns the events of an answer. ask makes one request in the protocol of a service: it yields the text, sets the
+// usage, and returns nil for a complete answer or an error of package provider. A request that fails with a temporary
+// error before the first part of the answer is retried once, after the time that the service asks for, unless that is
+// longer than MaxRetryWait.
+func stream(ctx context.Context, cfg *Config, request Request, ask func(context.Context, *attempt) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var spent Usage // by tries that failed
+		var spent Usage // of failed attempts
 		for number := 1; ; number++ {
-			t := &try{cfg: cfg, request: request, yield: yield}
-			err := t.run(ctx, ask)
+			a := &attempt{cfg: cfg, request: request, yield: yield}
+			err := a.run(ctx, ask)
 			switch {
-			case t.stopped:
+			case a.stopped:
 				return
 			case err == nil:
-				t.complete(spent)
+				a.complete(spent)
 				return
 			}
-			err = withoutTools(err, request)
-			if t.usage != nil {
-				spent = spent.plus(*t.usage)
+			err = noToolsError(err, request)
+			if a.usage != nil {
+				spent = spent.plus(*a.usage)
 			}
-			if wait, again := t.retry(ctx, err, number); again && cfg.Sleep(ctx, wait) == nil {
+			if wait, retry := a.retryDelay(ctx, err, number); retry && cfg.Sleep(ctx, wait) == nil {
 				continue
 			}
 			yield(Event{}, withSpent(err, spent))
@@ -59,84 +59,84 @@ func stream(ctx context.Context, cfg *Config, request Request, ask func(context.
 	}
 }
 
-func (t *try) run(ctx context.Context, ask func(context.Context, *try) error) error {
+func (a *attempt) run(ctx context.Context, ask func(context.Context, *attempt) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ctx, t.note = provider.WithNote(ctx)
-	limit := t.cfg.FirstByteTimeout
-	t.watch = time.AfterFunc(limit, func() {
+	ctx, a.note = provider.WithNote(ctx)
+	limit := a.cfg.FirstByteTimeout
+	a.timer = time.AfterFunc(limit, func() {
 		cancel(&provider.Error{Kind: provider.KindTimeout, Op: "chat", Message: "no answer in time"})
 	})
-	defer t.watch.Stop()
-	return ask(ctx, t)
+	defer a.timer.Stop()
+	return ask(ctx, a)
 }
 
-// heard stops the clock: what the consumer does with a part takes its own time.
-func (t *try) heard() { t.watch.Stop() }
+// stopTimer stops the timer while the consumer handles a part.
+func (a *attempt) stopTimer() { a.timer.Stop() }
 
-// listen starts the clock for the next part.
-func (t *try) listen() { t.watch.Reset(t.cfg.IdleTimeout) }
+// startTimer starts the timer for the next part.
+func (a *attempt) startTimer() { a.timer.Reset(a.cfg.IdleTimeout) }
 
-// say yields text and reports whether the consumer wants more.
-func (t *try) say(text string) bool {
+// yieldText yields text and reports whether the consumer reads on.
+func (a *attempt) yieldText(text string) bool {
 	if text == "" {
 		return true
 	}
-	t.started = true
-	t.text.WriteString(text)
-	t.stopped = !t.yield(Event{Text: text}, nil)
-	return !t.stopped
+	a.started = true
+	a.text.WriteString(text)
+	a.stopped = !a.yield(Event{Text: text}, nil)
+	return !a.stopped
 }
 
-// complete yields the calls and the end, with the usage counted where the service did not tell it.
-func (t *try) complete(spent Usage) {
-	made := t.calls.complete()
+// complete yields the tool calls and the last event. It counts the usage if the service did not send it.
+func (a *attempt) complete(spent Usage) {
+	made := a.calls.complete()
 	for i := range made {
-		if !t.yield(Event{Call: &made[i]}, nil) {
+		if !a.yield(Event{Call: &made[i]}, nil) {
 			return
 		}
 	}
-	if t.usage == nil {
-		t.usage = &Usage{
-			PromptTokens:     t.cfg.Tokens.CountMessages(t.request.Messages) + t.cfg.Tokens.CountTools(t.request.Tools),
-			CompletionTokens: t.cfg.Tokens.Count(t.text.String()),
+	if a.usage == nil {
+		a.usage = &Usage{
+			PromptTokens:     a.cfg.Tokens.CountMessages(a.request.Messages) + a.cfg.Tokens.CountTools(a.request.Tools),
+			CompletionTokens: a.cfg.Tokens.Count(a.text.String()),
 		}
 		for _, call := range made {
-			t.usage.CompletionTokens += t.cfg.Tokens.countCall(call)
+			a.usage.CompletionTokens += a.cfg.Tokens.countCall(call)
 		}
 	}
-	t.yield(Event{Finish: t.finish, Usage: new(spent.plus(*t.usage))}, nil)
+	a.yield(Event{Finish: a.finish, Usage: new(spent.plus(*a.usage))}, nil)
 }
 
-func (t *try) retry(ctx context.Context, err error, number int) (time.Duration, bool) {
+func (a *attempt) retryDelay(ctx context.Context, err error, number int) (time.Duration, bool) {
 	var failure *provider.Error
-	if number > 1 || t.started || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || failure.Kind == provider.KindTimeout {
+	if number > 1 || a.started || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || failure.Kind == provider.KindTimeout {
 		return 0, false
 	}
 	wait := failure.RetryAfter()
 	if wait == 0 {
 		wait = defaultRetryWait
 	}
-	return wait, wait <= t.cfg.MaxRetryWait
+	return wait, wait <= a.cfg.MaxRetryWait
 }
 
-// plus is the sum of two usages.
+// plus returns the sum of two usages.
 func (u Usage) plus(other Usage) Usage {
 	return Usage{PromptTokens: u.PromptTokens + other.PromptTokens, CompletionTokens: u.CompletionTokens + other.CompletionTokens}
 }
 
-// withSpent notes in an error what the service reported for what came to nothing.
+// withSpent returns an error with the usage of the failed request.
 func withSpent(err error, spent Usage) error {
 	var failure *provider.Error
 	if spent == (Usage{}) || !errors.As(err, &failure) {
 		return err
 	}
-	noted := *failure
-	noted.PromptTokens, noted.CompletionTokens = spent.PromptTokens, spent.CompletionTokens
-	return &noted
+	wrapped := *failure
+	wrapped.PromptTokens, wrapped.CompletionTokens = spent.PromptTokens, spent.CompletionTokens
+	return &wrapped
 }
 
-// Spent is the usage that services reported for a request that failed; zero when they reported none.
+// Spent returns the usage that services reported for a failed request, or zero.
 func Spent(err error) Usage {
 	var failure *provider.Error
 	if !errors.As(err, &failure) {

@@ -9,39 +9,38 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// errSilent is the failure of a model that completed an answer without a word.
-var errSilent = &provider.Error{Kind: provider.KindInvalid, Op: "chat", Message: "the model wrote nothing"}
+// errEmptyAnswer is the failure of a model that completed an empty answer.
+var errEmptyAnswer = &provider.Error{Kind: provider.KindInvalid, Op: "chat", Message: "the model wrote nothing"}
 
-// Chain is a ChatModel that asks several, one after the other, until one begins to answer.
+// A Chain is a ChatModel that asks several models in order until one begins to answer.
 type Chain struct {
 	models []ChatModel
 	log    *slog.Logger
 }
 
-// NewChain makes a chain of a model and those that stand in for it, in this order. The log is told whenever one stands in;
-// nil discards it.
-func NewChain(log *slog.Logger, first ChatModel, standIns ...ChatModel) *Chain {
+// NewChain returns a chain of a model and its fallbacks, in order. It logs each use of a fallback; log may be nil.
+func NewChain(log *slog.Logger, first ChatModel, fallbacks ...ChatModel) *Chain {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Chain{models: append([]ChatModel{first}, standIns...), log: log}
+	return &Chain{models: append([]ChatModel{first}, fallbacks...), log: log}
 }
 
-// Name is that of the first model.
+// Name returns the name of the first model.
 func (c *Chain) Name() string { return c.models[0].Name() }
 
-// Limits are what all of the models take, since they are asked the same.
+// Limits returns the limits that apply to all of the models.
 func (c *Chain) Limits() Limits {
 	limits := LimitsOf(c.models[0])
 	for _, model := range c.models[1:] {
-		limits = limits.within(LimitsOf(model))
+		limits = limits.min(LimitsOf(model))
 	}
 	return limits
 }
 
-// Stream implements ChatModel. The next model is asked when one fails before the first text, and when one completes without
-// any; not when it refused to answer, nor when the context has ended. Once there is text, an error ends the stream. The
-// usage is the sum of what every model reported.
+// Stream implements ChatModel. It asks the next model if one fails before its first text or completes without text, unless
+// the model refused to answer or the context has ended. After the first text, an error ends the stream. The usage is the
+// sum over all models.
 func (c *Chain) Stream(ctx context.Context, request Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var spent Usage
@@ -50,26 +49,26 @@ func (c *Chain) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 			l := link{yield: yield, spent: spent, last: last}
 			l.stream(ctx, model, request)
 			spent = l.spent
-			if l.over {
+			if l.done {
 				return
 			}
 			if last || l.started || ctx.Err() != nil || provider.IsKind(l.failure, provider.KindRefused) {
 				yield(Event{}, withSpent(l.failure, spent))
 				return
 			}
-			c.log.WarnContext(ctx, "a chat model failed before its first word; the next one is asked",
+			c.log.WarnContext(ctx, "chat model failed, asking the next one",
 				slog.String("model", model.Name()), slog.String("next", c.models[i+1].Name()), slog.Any("error", l.failure))
 		}
 	}
 }
 
-// link is one model of a chain being asked.
+// A link is a request to one model of a chain.
 type link struct {
 	yield   func(Event, error) bool
 	last    bool
 	spent   Usage
 	started bool
-	over    bool // the answer is complete, or the consumer wants no more
+	done    bool // the answer is complete, or the consumer has stopped reading
 	failure error
 }
 
@@ -83,18 +82,18 @@ func (l *link) stream(ctx context.Context, model ChatModel, request Request) {
 		if event.Usage != nil {
 			l.spent = l.spent.plus(*event.Usage)
 			if !l.started && !l.last {
-				l.failure = errSilent
+				l.failure = errEmptyAnswer
 				return
 			}
 			event.Usage = new(l.spent)
-			l.over = true
+			l.done = true
 		}
 		if !l.yield(event, nil) {
-			l.over = true
+			l.done = true
 			return
 		}
 	}
-	if !l.over && l.failure == nil {
-		l.failure = errors.New("chat: the model's stream has no end")
+	if !l.done && l.failure == nil {
+		l.failure = errors.New("chat: the stream of the model ended without its last event")
 	}
 }

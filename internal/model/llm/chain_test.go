@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// play is a model that answers each request by the next act, and repeats the last.
+// play is a model that answers requests with its acts in order, and repeats the last one.
 type play struct {
 	name string
 	acts []act
@@ -25,7 +25,7 @@ type play struct {
 	asked int
 }
 
-// act is text, then an error or usage.
+// An act is text followed by an error or usage.
 type act struct {
 	text  string
 	usage llm.Usage
@@ -84,13 +84,13 @@ func TestGuardsAndChainsKeepTheContract(t *testing.T) {
 	llmtest.Run(t, llm.NewChain(nil, down, llm.NewGuard(model, llm.GuardOptions{})))
 }
 
-func TestStandInsAreAskedBeforeTheFirstWordOnly(t *testing.T) {
+func TestFallbacksAreAskedBeforeTheFirstTextOnly(t *testing.T) {
 	t.Parallel()
 	good := act{text: "all well", usage: llm.Usage{PromptTokens: 100, CompletionTokens: 2}}
 	for name, test := range map[string]struct {
 		acts  []act // of the models of the chain
 		text  string
-		usage llm.Usage // of the answer, or what the error tells
+		usage llm.Usage // of the answer or of the error
 		kind  provider.Kind
 		asked string
 	}{
@@ -159,7 +159,7 @@ func TestAChainEndsWithItsContextAndConsumer(t *testing.T) {
 	}
 }
 
-func TestAChainTakesWhatAllItsModelsTake(t *testing.T) {
+func TestAChainHasTheStrictestLimits(t *testing.T) {
 	t.Parallel()
 	limited := func(window, output int) llm.ChatModel {
 		model, err := llm.NewOpenAI(llm.Config{BaseURL: "http://x/v1", Model: "m", Limits: llm.Limits{ContextWindow: window, MaxOutputTokens: output}})
@@ -189,7 +189,7 @@ func TestWindowsOfKnownFamilies(t *testing.T) {
 	}
 }
 
-// clock is a time that tests move.
+// A clock is a clock that tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -207,11 +207,11 @@ func (c *clock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func TestAFailingModelIsPassedOverForAWhile(t *testing.T) {
+func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	down := failing(provider.KindTimeout)
 	model := &play{name: "m", acts: []act{
-		{err: down}, {err: down}, {text: "up"}, {err: down}, {err: down}, {err: down}, // open after these three in a row
+		{err: down}, {err: down}, {text: "up"}, {err: down}, {err: down}, {err: down}, // the third consecutive failure opens the circuit
 		{err: down}, {text: "up"},
 	}}
 	at := &clock{now: time.Unix(1_000_000, 0)}
@@ -249,12 +249,12 @@ func TestAFailingModelIsPassedOverForAWhile(t *testing.T) {
 			t.Errorf("after the pause: %v", err)
 		}
 	}
-	if model.count() != 9 || strings.Count(log.String(), "passed over") != 2 || !strings.Contains(log.String(), "answers again") {
+	if model.count() != 9 || strings.Count(log.String(), "not asked after") != 2 || !strings.Contains(log.String(), "recovered") {
 		t.Errorf("%d requests, log %s", model.count(), log.String())
 	}
 }
 
-func TestOneRequestTriesAModelAfterThePause(t *testing.T) {
+func TestOneRequestTestsAModelAfterThePause(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
 	model := &play{name: "m", acts: []act{{err: failing(provider.KindUnavailable)}, {hold: never}, {hold: never}, {text: "up"}}}
@@ -276,7 +276,7 @@ func TestOneRequestTriesAModelAfterThePause(t *testing.T) {
 	if _, _, err := llmtest.Collect(t.Context(), guard, hello); !provider.IsKind(err, provider.KindUnavailable) || model.count() != 2 {
 		t.Errorf("a second request went through: %v", err)
 	}
-	cancel() // the visitor left: that tells nothing about the model
+	cancel() // a canceled request does not count
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -290,7 +290,7 @@ func TestOneRequestTriesAModelAfterThePause(t *testing.T) {
 	}
 }
 
-func TestWhatSaysNothingAboutTheServiceDoesNotCount(t *testing.T) {
+func TestOtherFailuresDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, a := range []act{
 		{err: failing(provider.KindContextLength)}, {err: failing(provider.KindRefused)}, {err: failing(provider.KindInvalid)},
@@ -302,7 +302,7 @@ func TestWhatSaysNothingAboutTheServiceDoesNotCount(t *testing.T) {
 			_, _, _ = llmtest.Collect(t.Context(), guard, hello)
 		}
 		if model.count() != 5 {
-			t.Errorf("%v: passed over after %d requests", a.err, model.count())
+			t.Errorf("%v: the circuit is open after %d requests", a.err, model.count())
 		}
 	}
 }

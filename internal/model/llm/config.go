@@ -11,31 +11,31 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// Config describes a model of a service, whatever protocol the service speaks.
+// A Config describes a model of a service, for every protocol.
 type Config struct {
-	// Name is the name of the model for people and settings; Model when empty.
+	// Name is the name of the model in settings and for people; Model when empty.
 	Name string
-	// BaseURL is where the service is. With the OpenAI protocol it ends in the API's version, such as
+	// BaseURL is the address of the service. For the OpenAI protocol it ends in the API version, such as
 	// https://api.openai.com/v1; Anthropic's is https://api.anthropic.com. Key may be empty for local servers.
 	BaseURL, Key string
 	// Model is the provider's name of the model.
 	Model string
-	// Limits are what the model takes and writes; zeros take what is known of its family.
+	// Limits are the token limits of the model; zero fields have the values of its family.
 	Limits Limits
-	// ConnectTimeout bounds connecting (10 s), FirstByteTimeout the time to the first part of the answer (60 s),
-	// IdleTimeout the time between parts (60 s). Zero takes the default.
+	// ConnectTimeout limits connecting (10 s), FirstByteTimeout the time to the first part of the answer (60 s), and
+	// IdleTimeout the time between parts (60 s). Zero fields have these defaults.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
-	// MaxRetryWait is the longest a retry is waited for (10 s). A service that asks for more is not tried again.
+	// MaxRetryWait is the longest delay of a retry (10 s). A request is not retried if the service asks for more.
 	MaxRetryWait time.Duration
-	// Tokens counts usage where the service does not tell it. Share one among models; nil makes one.
+	// Tokens counts the usage if the service does not send it. Models may share it; a model makes its own if it is nil.
 	Tokens *TokenCounter
-	// HTTPClient replaces the client made from the limits above.
+	// HTTPClient replaces the client with the timeouts above.
 	HTTPClient *http.Client
-	// Sleep waits between two tries; provider.Sleep when nil. For tests.
+	// Sleep waits before a retry; provider.Sleep when nil. For tests.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// complete checks what is set and fills in the rest.
+// complete checks the settings and sets the defaults.
 func (c *Config) complete() error {
 	if c.Model == "" {
 		return errors.New("chat model: the model's name is missing")
@@ -49,12 +49,12 @@ func (c *Config) complete() error {
 	}
 	for _, setting := range []struct {
 		value    *time.Duration
-		standard time.Duration
+		fallback time.Duration
 	}{
 		{&c.ConnectTimeout, 10 * time.Second}, {&c.FirstByteTimeout, time.Minute}, {&c.IdleTimeout, time.Minute}, {&c.MaxRetryWait, 10 * time.Second},
 	} {
 		if *setting.value <= 0 {
-			*setting.value = setting.standard
+			*setting.value = setting.fallback
 		}
 	}
 	if c.HTTPClient == nil {
@@ -70,16 +70,16 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// named is the provider's name of the model that a request goes to.
-func (c *Config) named(request Request) string {
+// modelOf returns the provider's name of the model of a request.
+func (c *Config) modelOf(request Request) string {
 	if request.Model != "" {
 		return request.Model
 	}
 	return c.Model
 }
 
-// longest is how many tokens the answer to a request may have; 0 leaves it to the service.
-func (c *Config) longest(request Request) int {
+// maxTokens returns the largest number of tokens of an answer; 0 for the default of the service.
+func (c *Config) maxTokens(request Request) int {
 	if limit := c.Limits.MaxOutputTokens; limit > 0 && (request.MaxTokens == 0 || request.MaxTokens > limit) {
 		return limit
 	}

@@ -11,23 +11,23 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// maxEventLine is the longest line of a stream that is read.
+// maxEventLine is the largest number of bytes of a line of a stream.
 const maxEventLine = 4 << 20
 
 type linesKey struct{}
 
-// eventLines stands between the response and the client library and passes on the lines with data only. The library
-// takes comments and event names for parts of an error message, loses errors that come as plain text, and does not tell
-// the end of a stream from the end of a connection.
+// An eventLines filters the lines of a response for the client library and passes on only lines with data. The library
+// would treat comments and event names as parts of an error message. It also loses errors in plain text, and does not
+// distinguish the end of a stream from the end of a connection.
 type eventLines struct {
 	body    io.ReadCloser
 	reader  *bufio.Reader
 	pending []byte
-	done    bool   // the mark of the end was seen
-	problem []byte // what stood in an error event
+	done    bool   // the end of the stream was read
+	problem []byte // the value of an error event
 }
 
-// newEventLines puts the eventLines of the request's context before a body.
+// newEventLines returns the body filtered by the eventLines in the context of the request.
 func newEventLines(request *http.Request, body io.ReadCloser) io.ReadCloser {
 	lines, ok := request.Context().Value(linesKey{}).(*eventLines)
 	if !ok {
@@ -41,7 +41,7 @@ func newEventLines(request *http.Request, body io.ReadCloser) io.ReadCloser {
 func (l *eventLines) Read(p []byte) (int, error) {
 	for len(l.pending) == 0 {
 		if l.problem != nil {
-			return 0, io.EOF // nothing of use follows, and the service may leave the connection open
+			return 0, io.EOF // the service may leave the connection open
 		}
 		line, err := l.line()
 		if l.keep(line) {
@@ -70,13 +70,13 @@ func (l *eventLines) line() ([]byte, error) {
 	}
 }
 
-// keep reports whether the library should see a line, and takes from it what the library would miss.
+// keep reports whether the library reads a line. It sets done and problem from the line.
 func (l *eventLines) keep(line []byte) bool {
 	trimmed := bytes.TrimSpace(line)
 	data, found := bytes.CutPrefix(trimmed, []byte("data:"))
 	if !found {
 		if len(trimmed) > 0 && trimmed[0] == '{' {
-			l.problem = problemIn(trimmed) // an error in place of a stream
+			l.problem = problemIn(trimmed) // an error instead of a stream
 		}
 		return false
 	}
@@ -106,20 +106,20 @@ func problemIn(data []byte) []byte {
 	return event.Error
 }
 
-// failure returns the error that the stream told of, nil when it told of none.
+// failure returns the error in the stream, or nil.
 func (l *eventLines) failure(key string) error {
 	if l.problem == nil {
 		return nil
 	}
-	var said struct {
+	var body struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
 		Code    any    `json:"code"`
 	}
-	if json.Unmarshal(l.problem, &said) != nil {
-		_ = json.Unmarshal(l.problem, &said.Message) // some services send a sentence
+	if json.Unmarshal(l.problem, &body) != nil {
+		_ = json.Unmarshal(l.problem, &body.Message) // some services send a sentence
 	}
-	return provider.FromStream("chat", said.Code, said.Type, said.Message, key)
+	return provider.FromStream("chat", body.Code, body.Type, body.Message, key)
 }
 
 // Close implements io.Closer.

@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
 )
 
-// canned answers every request with the same stream.
+// canned is a transport that answers every request with the same stream.
 type canned []byte
 
 func (c canned) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -52,7 +52,7 @@ func FuzzAnthropicStream(f *testing.F) {
 	})
 }
 
-// answering is a service that answers every request with the same stream.
+// answering returns the configuration of a service with the same stream for every request.
 func answering(stream []byte) llm.Config {
 	return llm.Config{
 		BaseURL: "http://service.test/v1", Model: "m", HTTPClient: &http.Client{Transport: canned(stream)},

@@ -15,33 +15,33 @@ import (
 const (
 	guardFailures = 3
 	guardPause    = 30 * time.Second
-	// longestPause bounds the pause where a service asks for a longer one.
-	longestPause = 5 * time.Minute
+	// maxPause limits the pause that a service asks for.
+	maxPause = 5 * time.Minute
 )
 
-// GuardOptions are the settings of a Guard; the zero value is useful.
+// GuardOptions are the options of a Guard. Zero fields have defaults.
 type GuardOptions struct {
-	// Failures in a row before the model is passed over; 0 means 3.
+	// Failures is the number of consecutive failures that open the circuit; 3 when zero.
 	Failures int
-	// Pause is how long it is passed over; 0 means 30 seconds. A service that asked for longer gets up to five minutes.
+	// Pause is how long the circuit is open; 30 s when zero. A service may ask for up to five minutes.
 	Pause time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log is told when a model is passed over and when it answers again; nil discards it.
+	// Log logs when the circuit opens and closes; nil logs nothing.
 	Log *slog.Logger
 }
 
-// Guard is a ChatModel that is passed over for a while after it failed several times in a row before its first word, so
-// that not every visitor waits for its time-out. Requests are then refused at once. After the pause one request tries the
-// model again, and the others are refused until it has begun to answer. Failures that say nothing about the service, such as a request that is
-// too long, and requests that were given up do not count. It is safe for concurrent use.
+// A Guard is a ChatModel with a circuit breaker. After several consecutive failures before the first text, the circuit
+// opens: requests fail immediately instead of waiting for a timeout. After the pause, one request tests the model, and the
+// others fail until it has begun to answer. Failures that are not outages, such as a request that is too long, and
+// canceled requests do not count. A Guard is safe for concurrent use.
 type Guard struct {
 	ChatModel
 	circuit *breaker.Breaker
 	log     *slog.Logger
 }
 
-// NewGuard guards a model.
+// NewGuard returns a Guard of a model.
 func NewGuard(model ChatModel, opt GuardOptions) *Guard {
 	if opt.Failures <= 0 {
 		opt.Failures = guardFailures
@@ -56,16 +56,16 @@ func NewGuard(model ChatModel, opt GuardOptions) *Guard {
 	return &Guard{ChatModel: model, circuit: circuit, log: opt.Log}
 }
 
-// Limits are those of the model.
+// Limits returns the limits of the model.
 func (g *Guard) Limits() Limits { return LimitsOf(g.ChatModel) }
 
-// Stream implements ChatModel. Where the model is passed over, the error is a *provider.Error of the kind unavailable.
+// Stream implements ChatModel. While the circuit is open, the error is a *provider.Error of the kind unavailable.
 func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		call, left, ok := g.circuit.Allow()
 		if !ok {
 			yield(Event{}, &provider.Error{
-				Kind: provider.KindUnavailable, Op: "chat", Message: "passed over after several failures in a row", After: left,
+				Kind: provider.KindUnavailable, Op: "chat", Message: "not asked after several consecutive failures", After: left,
 			})
 			return
 		}
@@ -82,11 +82,11 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 	}
 }
 
-// settle notes how a request began and reports whether that tells anything about the service.
+// settle records the outcome of the beginning of a request. It reports whether the outcome counts for the circuit.
 func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool {
 	if err == nil {
 		if call.Succeed() {
-			g.log.InfoContext(ctx, "a chat model answers again", slog.String("model", g.Name()))
+			g.log.InfoContext(ctx, "chat model recovered", slog.String("model", g.Name()))
 		}
 		return true
 	}
@@ -95,8 +95,8 @@ func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool 
 	}
 	var failure *provider.Error
 	errors.As(err, &failure)
-	if pause, failures, opened := call.Fail(min(failure.RetryAfter(), longestPause)); opened {
-		g.log.WarnContext(ctx, "a chat model is passed over after failures in a row",
+	if pause, failures, opened := call.Fail(min(failure.RetryAfter(), maxPause)); opened {
+		g.log.WarnContext(ctx, "chat model not asked after consecutive failures",
 			slog.String("model", g.Name()), slog.Int("failures", failures), slog.Duration("pause", pause))
 	}
 	return true

@@ -2,21 +2,21 @@ package llm
 
 import "strings"
 
-// Limits are what a model takes and writes, in tokens.
+// Limits are the limits of a model in tokens.
 type Limits struct {
-	// ContextWindow is how much prompt and answer may be together.
+	// ContextWindow is the largest sum of prompt and answer.
 	ContextWindow int
-	// MaxOutputTokens is how long an answer may be; 0 when there is no bound but the window.
+	// MaxOutputTokens is the largest answer; 0 if only the window limits it.
 	MaxOutputTokens int
 }
 
-// DefaultContextWindow is that of a model of which nothing is known.
+// DefaultContextWindow is the context window of unknown models.
 const DefaultContextWindow = 16_384
 
-// families lists what models of a family take at least, by how their names begin. Only hosted ones are here: how much a
-// local server takes is set there and not by the model.
-var families = []struct { // a table that nothing changes
-	begins string
+// families lists the smallest context window of each family of models. It has only hosted models, because the window of
+// a local server is a setting of the server.
+var families = []struct {
+	prefix string
 	window int
 }{
 	{"claude-", 200_000},
@@ -27,13 +27,13 @@ var families = []struct { // a table that nothing changes
 	{"deepseek-", 64_000},
 }
 
-// KnownWindow is a safe estimate of the context window of a model by the provider's name of it, such as
-// "claude-sonnet-4-5" or "openai/gpt-4o"; DefaultContextWindow when its family is not known.
+// KnownWindow returns a lower bound of the context window of a model by the provider's name, such as "claude-sonnet-4-5"
+// or "openai/gpt-4o". It returns DefaultContextWindow for an unknown family.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model)
 	model = model[strings.LastIndexByte(model, '/')+1:]
 	for _, family := range families {
-		if strings.HasPrefix(model, family.begins) {
+		if strings.HasPrefix(model, family.prefix) {
 			return family.window
 		}
 	}
@@ -47,8 +47,8 @@ func (l Limits) orKnown(model string) Limits {
 	return l
 }
 
-// within is the narrower of both in each respect.
-func (l Limits) within(other Limits) Limits {
+// min returns the stricter of both limits, field by field.
+func (l Limits) min(other Limits) Limits {
 	l.ContextWindow = min(l.ContextWindow, other.ContextWindow)
 	switch {
 	case l.MaxOutputTokens == 0:
@@ -59,7 +59,7 @@ func (l Limits) within(other Limits) Limits {
 	return l
 }
 
-// LimitsOf returns the limits of a model; those of an unknown family for a model that does not tell.
+// LimitsOf returns the limits of a model, or those of an unknown family if the model has no method Limits.
 func LimitsOf(model ChatModel) Limits {
 	if limited, ok := model.(interface{ Limits() Limits }); ok {
 		return limited.Limits()

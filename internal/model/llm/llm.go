@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Role says who speaks in a message.
+// A Role is the author of a message.
 type Role string
 
 // The roles of a conversation.
@@ -16,33 +16,33 @@ const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
-	// RoleTool is what a tool gave for a call of the assistant's turn before.
+	// RoleTool is the result of a tool call of the preceding assistant message.
 	RoleTool Role = "tool"
 )
 
-// Message is one turn of a conversation.
+// A Message is one turn of a conversation.
 type Message struct {
 	Role    Role
 	Content string
-	// Calls are what an assistant's turn asked for. Every one is answered by a message of RoleTool right behind the turn.
+	// Calls are the tool calls of an assistant message. The messages with their results follow it directly.
 	Calls []ToolCall
-	// CallID is the call that a message of RoleTool answers, Failed whether the tool failed.
+	// CallID is the call of a message of RoleTool. Failed reports whether the tool failed.
 	CallID string
 	Failed bool
 }
 
-// Request asks a model to continue a conversation.
+// A Request asks a model to continue a conversation.
 type Request struct {
-	// Model overrides the model the ChatModel was made for, as the provider names it; "" keeps that.
+	// Model is the provider's name of the model; the model of the ChatModel when empty.
 	Model    string
 	Messages []Message
-	// MaxTokens bounds the answer; 0 leaves it to the model's own setting.
+	// MaxTokens limits the answer; 0 for the limit of the model.
 	MaxTokens int
-	// Temperature is from 0 (the likeliest words) to 2.
+	// Temperature is from 0 (most likely words) to 2.
 	Temperature float32
-	// Tools are what the model may call. They have to be there, too, where earlier turns called them.
+	// Tools are the tools that the model may call. They include those that earlier messages call.
 	Tools []Tool
-	// ToolsOff lets the model see the tools and call none.
+	// ToolsOff shows the tools to the model but forbids calls.
 	ToolsOff bool
 }
 
@@ -51,39 +51,39 @@ type Usage struct {
 	PromptTokens, CompletionTokens int
 }
 
-// TotalTokens is the sum of both.
+// TotalTokens returns the sum of both.
 func (u Usage) TotalTokens() int { return u.PromptTokens + u.CompletionTokens }
 
-// Event is one step of an answer.
+// An Event is one step of an answer.
 type Event struct {
-	// Text is what the answer goes on with.
+	// Text is the next piece of the answer.
 	Text string
 	// Call is something that the model asks for. Calls come whole, one an event, behind all text, and only where the turn
 	// is complete.
 	Call *ToolCall
-	// Finish says on the last event why the model stopped, where the service told.
+	// Finish is the reason of the end, on the last event; FinishUnknown if the service sent none.
 	Finish Finish
 	// Usage is set on the last event of a complete answer, and only there.
 	Usage *Usage
 }
 
-// ChatModel is a model that streams answers.
+// A ChatModel is a model that streams answers.
 type ChatModel interface {
 	// Name is the name of the model for people and settings.
 	Name() string
-	// Stream asks the model and yields its answer as it comes. The provider call ends when the consumer stops or the
-	// context ends. An error is yielded once, last; text before it stands. A stream without an error ends with one event
-	// that carries Usage. A model that takes no tools fails with a *provider.Error of the kind "no tools". The sequence can be consumed once for each call of Stream.
+	// Stream asks the model and yields the answer while it is generated. The request ends when the consumer stops or the
+	// context ends. An error is yielded last; the text before it is valid. Without an error, the last event has Usage. A
+	// model without tools fails with a *provider.Error of the kind "no tools". The sequence can be consumed once.
 	Stream(ctx context.Context, request Request) iter.Seq2[Event, error]
 }
 
-// Models holds the chat models of an installation by name. The zero value has none; it does not change once made.
+// Models are the chat models of an installation by name. It is immutable. The zero value has no models.
 type Models struct {
 	names  []string
 	byName map[string]ChatModel
 }
 
-// NewModels makes the list of models; the first is the default. None is allowed: answers are then made without a model.
+// NewModels returns the models; the first is the default. There may be none.
 func NewModels(models ...ChatModel) (*Models, error) {
 	m := &Models{byName: make(map[string]ChatModel, len(models))}
 	for _, model := range models {
@@ -92,7 +92,7 @@ func NewModels(models ...ChatModel) (*Models, error) {
 			return nil, errors.New("chat models: a model has no name")
 		}
 		if _, found := m.byName[name]; found {
-			return nil, fmt.Errorf("chat models: model %q is there twice", name)
+			return nil, fmt.Errorf("chat models: duplicate model %q", name)
 		}
 		m.byName[name] = model
 		m.names = append(m.names, name)
@@ -100,7 +100,7 @@ func NewModels(models ...ChatModel) (*Models, error) {
 	return m, nil
 }
 
-// Lookup returns the model of a name; "" asks for the default.
+// Lookup returns the model of a name, or the default for "".
 func (m *Models) Lookup(name string) (ChatModel, bool) {
 	if name == "" {
 		return m.Default()
@@ -109,7 +109,7 @@ func (m *Models) Lookup(name string) (ChatModel, bool) {
 	return model, found
 }
 
-// Default returns the first model, and false when there is none.
+// Default returns the first model. It returns false if there is none.
 func (m *Models) Default() (ChatModel, bool) {
 	if len(m.names) == 0 {
 		return nil, false

@@ -13,7 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// OpenAI is a chat model behind the OpenAI protocol. It is safe for concurrent use.
+// An OpenAI is a chat model of the OpenAI chat completions protocol. It is safe for concurrent use.
 type OpenAI struct {
 	cfg    Config
 	client *openai.Client
@@ -21,8 +21,7 @@ type OpenAI struct {
 
 var _ ChatModel = (*OpenAI)(nil)
 
-// NewOpenAI makes a model of a service that speaks the OpenAI chat completions protocol. The error names the setting that
-// is wrong.
+// NewOpenAI returns a model of a service with the OpenAI chat completions protocol. The error names the invalid setting.
 func NewOpenAI(cfg Config) (*OpenAI, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -37,22 +36,22 @@ func NewOpenAI(cfg Config) (*OpenAI, error) {
 // Name implements ChatModel.
 func (m *OpenAI) Name() string { return m.cfg.Name }
 
-// Limits are what the model takes and writes.
+// Limits returns the token limits of the model.
 func (m *OpenAI) Limits() Limits { return m.cfg.Limits }
 
 // Close ends idle connections.
 func (m *OpenAI) Close() { m.cfg.HTTPClient.CloseIdleConnections() }
 
-// Stream implements ChatModel. Errors are *provider.Error. A request that fails before the first part of the answer in a
-// way that may pass is tried once more, after the time the service asks for.
+// Stream implements ChatModel. Errors are *provider.Error. A request that fails with a temporary error before the first part
+// of the answer is retried once, after the time that the service asks for.
 func (m *OpenAI) Stream(ctx context.Context, request Request) iter.Seq2[Event, error] {
 	return stream(ctx, &m.cfg, request, m.ask)
 }
 
-// completion is the request as the protocol has it.
+// completion returns the request in the protocol.
 func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
 	body := openai.ChatCompletionRequest{
-		Model: m.cfg.named(request), Messages: make([]openai.ChatCompletionMessage, len(request.Messages)), Stream: true,
+		Model: m.cfg.modelOf(request), Messages: make([]openai.ChatCompletionMessage, len(request.Messages)), Stream: true,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}
 	for i, message := range request.Messages {
@@ -67,18 +66,18 @@ func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
 		body.ToolChoice = "none"
 	}
 	if isReasoning(body.Model) {
-		body.MaxCompletionTokens = m.cfg.longest(request) // these models take no temperature either
+		body.MaxCompletionTokens = m.cfg.maxTokens(request) // these models do not accept a temperature either
 		return body
 	}
-	body.MaxTokens = m.cfg.longest(request) //nolint:staticcheck // the name that other services and local servers know
+	body.MaxTokens = m.cfg.maxTokens(request) //nolint:staticcheck // other services know only this name
 	body.Temperature = request.Temperature
 	if body.Temperature == 0 {
-		body.Temperature = math.SmallestNonzeroFloat32 // a zero is left out on the wire and would mean the service's default
+		body.Temperature = math.SmallestNonzeroFloat32 // a zero would be omitted and mean the default of the service
 	}
 	return body
 }
 
-// openaiMessage is a turn as the protocol has it.
+// openaiMessage returns a message in the protocol.
 func openaiMessage(m Message) openai.ChatCompletionMessage {
 	message := openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
 	if m.Role == RoleTool {
@@ -92,7 +91,7 @@ func openaiMessage(m Message) openai.ChatCompletionMessage {
 	return message
 }
 
-// isReasoning recognises the models of OpenAI that reason before they answer.
+// isReasoning reports whether a model of OpenAI reasons before it answers.
 func isReasoning(model string) bool {
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(model, prefix) {
@@ -103,28 +102,28 @@ func isReasoning(model string) bool {
 }
 
 // ask makes one request and yields its answer.
-func (m *OpenAI) ask(ctx context.Context, t *try) error {
+func (m *OpenAI) ask(ctx context.Context, a *attempt) error {
 	lines := &eventLines{}
-	parts, err := m.client.CreateChatCompletionStream(context.WithValue(ctx, linesKey{}, lines), m.completion(t.request))
+	parts, err := m.client.CreateChatCompletionStream(context.WithValue(ctx, linesKey{}, lines), m.completion(a.request))
 	if err != nil {
-		return provider.Classify(ctx, "chat", err, t.note, m.cfg.Key)
+		return provider.Classify(ctx, "chat", err, a.note, m.cfg.Key)
 	}
-	defer func() { _ = parts.Close() }() // the answer is over, whatever closing says
+	defer func() { _ = parts.Close() }() // the answer is complete or has failed
 	finish := openai.FinishReason("")
 	for {
 		part, err := parts.Recv()
-		t.heard()
+		a.stopTimer()
 		if failure := lines.failure(m.cfg.Key); failure != nil {
 			return failure
 		}
 		if errors.Is(err, io.EOF) {
-			return end(lines, finish)
+			return endError(lines, finish)
 		}
 		if err != nil {
-			return provider.Classify(ctx, "chat", err, t.note, m.cfg.Key)
+			return provider.Classify(ctx, "chat", err, a.note, m.cfg.Key)
 		}
 		if part.Usage != nil {
-			t.usage = &Usage{PromptTokens: part.Usage.PromptTokens, CompletionTokens: part.Usage.CompletionTokens}
+			a.usage = &Usage{PromptTokens: part.Usage.PromptTokens, CompletionTokens: part.Usage.CompletionTokens}
 		}
 		for _, choice := range part.Choices {
 			if choice.Index != 0 {
@@ -132,9 +131,9 @@ func (m *OpenAI) ask(ctx context.Context, t *try) error {
 			}
 			if choice.FinishReason != "" {
 				finish = choice.FinishReason
-				t.finish = finishOf(finish)
+				a.finish = openaiFinish(finish)
 			}
-			if !t.say(choice.Delta.Content) {
+			if !a.yieldText(choice.Delta.Content) {
 				return nil
 			}
 			for _, piece := range choice.Delta.ToolCalls {
@@ -142,17 +141,17 @@ func (m *OpenAI) ask(ctx context.Context, t *try) error {
 				if piece.Index != nil && *piece.Index >= 0 {
 					slot = *piece.Index
 				}
-				if err := t.calls.add(slot, piece.ID, piece.Function.Name, piece.Function.Arguments); err != nil {
+				if err := a.calls.add(slot, piece.ID, piece.Function.Name, piece.Function.Arguments); err != nil {
 					return err
 				}
 			}
 		}
-		t.listen()
+		a.startTimer()
 	}
 }
 
-// finishOf is why the model stopped, in our words.
-func finishOf(reason openai.FinishReason) Finish {
+// openaiFinish converts a finish reason.
+func openaiFinish(reason openai.FinishReason) Finish {
 	switch reason {
 	case openai.FinishReasonStop:
 		return FinishStop
@@ -165,8 +164,8 @@ func finishOf(reason openai.FinishReason) Finish {
 	return FinishUnknown
 }
 
-// end tells a complete answer from one that was refused or whose connection was closed in the middle.
-func end(lines *eventLines, finish openai.FinishReason) error {
+// endError returns an error for a refused answer and for one whose connection was closed early.
+func endError(lines *eventLines, finish openai.FinishReason) error {
 	switch {
 	case finish == openai.FinishReasonContentFilter:
 		return &provider.Error{Kind: provider.KindRefused, Op: "chat", Message: "the service's content filter stopped the answer"}

@@ -76,7 +76,7 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
-func TestUsageIsCountedWhenTheServiceDoesNotTell(t *testing.T) {
+func TestMissingUsageIsCounted(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"Four words of text", "."}})
 	_, usage, err := llmtest.Collect(t.Context(), newModel(t, server, nil), hello)

@@ -6,14 +6,14 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// TokenCounter counts tokens as recent OpenAI models do; for other models the count is an estimate. The vocabulary, tens
-// of megabytes, is loaded once, on first use. It is safe for concurrent use; share one.
+// A TokenCounter counts tokens as recent OpenAI models do; for other models the count is an estimate. The vocabulary of
+// tens of megabytes is loaded on first use, so that models should share a counter. It is safe for concurrent use.
 type TokenCounter struct {
 	load  sync.Once
 	codec tokenizer.Codec
 }
 
-// NewTokenCounter makes a counter without loading anything.
+// NewTokenCounter returns a counter without loading the vocabulary.
 func NewTokenCounter() *TokenCounter { return &TokenCounter{} }
 
 // Count returns the number of tokens of a text.
@@ -22,7 +22,7 @@ func (c *TokenCounter) Count(text string) int {
 		return 0
 	}
 	c.load.Do(func() {
-		// The vocabulary is compiled in, so that the one error of this call cannot occur; the estimate below covers it.
+		// The vocabulary is compiled in, so that this call cannot fail. The estimate below is the fallback.
 		c.codec, _ = tokenizer.Get(tokenizer.O200kBase)
 	})
 	if c.codec != nil {
@@ -33,7 +33,7 @@ func (c *TokenCounter) Count(text string) int {
 	return len(text)/4 + 1
 }
 
-// CountMessages returns the number of tokens of a conversation, with the few that part the messages.
+// CountMessages returns the number of tokens of a conversation, including separators.
 func (c *TokenCounter) CountMessages(messages []Message) int {
 	const perMessage, perAnswer = 4, 3
 	total := perAnswer
@@ -46,7 +46,7 @@ func (c *TokenCounter) CountMessages(messages []Message) int {
 	return total
 }
 
-// CountTools returns the number of tokens that the description of tools takes.
+// CountTools returns the number of tokens of the descriptions of tools.
 func (c *TokenCounter) CountTools(tools []Tool) int {
 	const perTool = 8
 	total := 0

@@ -10,55 +10,55 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// Bounds of what one answer may call.
+// Limits of the calls of one answer.
 const (
-	maxCalls     = 128     // calls; more are an answer that cannot be meant
-	maxArguments = 1 << 20 // bytes of the arguments of all of them
+	maxCalls     = 128     // calls
+	maxArguments = 1 << 20 // bytes of the arguments of all calls
 )
 
-// Tool is something that a model may call in place of an answer.
+// A Tool is a function that a model may call.
 type Tool struct {
-	// Name has letters, digits, _ and - only, at most 64.
+	// Name has up to 64 letters, digits, _ and -.
 	Name, Description string
-	// Schema is the JSON schema of the arguments, of an object.
+	// Schema is the JSON schema of the arguments, which are an object.
 	Schema json.RawMessage
 }
 
-// ToolCall is one call that a model asks for.
+// A ToolCall is a call that a model requests.
 type ToolCall struct {
-	// ID is unique within a turn; it is made up where a service gives none, or one twice.
+	// ID is unique within a message. It is generated if the service sends none or a duplicate.
 	ID string
-	// Name is as the model wrote it, which may be no tool at all.
+	// Name is not checked; it may be unknown.
 	Name string
-	// Arguments are as the model wrote them, meant to be a JSON object. Nothing of that is checked.
+	// Arguments should be a JSON object, but are not checked.
 	Arguments string
 }
 
-// Finish says why a model stopped.
+// A Finish is the reason why a model stopped.
 type Finish string
 
-// Why a model stopped.
+// The reasons.
 const (
 	FinishUnknown Finish = ""
-	FinishStop    Finish = "stop"   // it was done
-	FinishLength  Finish = "length" // it reached the most tokens that it may write: the answer, or its last call, is cut
-	FinishTools   Finish = "tools"  // it waits for what its calls give
+	FinishStop    Finish = "stop"   // the answer is complete
+	FinishLength  Finish = "length" // the answer or its last call is cut at the token limit
+	FinishTools   Finish = "tools"  // it waits for the results of its calls
 )
 
-// calls puts calls together from the pieces that services send them in.
+// calls assembles tool calls from the pieces that services send.
 type calls struct {
 	list  []ToolCall
-	slots map[int]int // place in the list by the service's number
-	last  int         // the number that the latest piece had
+	slots map[int]int // index in list by the service's number
+	last  int         // the number of the latest piece
 	size  int
 }
 
-// errTooManyCalls is the failure of a model that calls without end.
+// errTooManyCalls is the failure of an answer that exceeds the limits of calls.
 var errTooManyCalls = &provider.Error{Kind: provider.KindInvalid, Op: "chat", Message: "the model's tool calls are too many or too long"}
 
-// add takes a piece: slot is the service's number of the call, -1 where it gives none. A piece with another id than the
-// call of its number has begins a new call, and so does one with a name where that call is complete: some services number
-// every call 0.
+// add adds a piece. slot is the service's number of the call, or -1 without one. Some services number every call 0, so
+// that a piece begins a new call if its id differs from that of the call with its number, or if it has a name and that
+// call is complete.
 func (c *calls) add(slot int, id, name, arguments string) error {
 	if c.slots == nil {
 		c.slots = make(map[int]int)
@@ -95,7 +95,7 @@ func (c *calls) add(slot int, id, name, arguments string) error {
 	return nil
 }
 
-// complete gives every call an id of its own.
+// complete returns the calls with unique ids.
 func (c *calls) complete() []ToolCall {
 	seen := make(map[string]bool, len(c.list))
 	for i := range c.list {
@@ -108,13 +108,12 @@ func (c *calls) complete() []ToolCall {
 	return c.list
 }
 
-// isObject reports whether text is a whole JSON object.
+// isObject reports whether text is a complete JSON object.
 func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// object is the arguments of a call as services take them back: those that are no JSON object, as models write them at
-// times, make some of them fail.
+// object returns the arguments of a call, or an empty object if they are not a JSON object, which some services refuse.
 func (c ToolCall) object() string {
 	if isObject(c.Arguments) {
 		return c.Arguments
@@ -122,7 +121,7 @@ func (c ToolCall) object() string {
 	return "{}"
 }
 
-// resultText is what a tool gave, never blank, which services refuse.
+// resultText returns the result of a tool. It is never blank, because services refuse blank results.
 func (m Message) resultText() string {
 	if strings.TrimSpace(m.Content) == "" {
 		return "(nothing)"
@@ -130,8 +129,8 @@ func (m Message) resultText() string {
 	return m.Content
 }
 
-// withoutTools recognises the failure of a model that takes no tools.
-func withoutTools(err error, request Request) error {
+// noToolsError returns an error of the kind "no tools" if err is the failure of a model without tools, and err otherwise.
+func noToolsError(err error, request Request) error {
 	var failure *provider.Error
 	if len(request.Tools) == 0 || !errors.As(err, &failure) || failure.Kind != provider.KindInvalid && failure.Kind != provider.KindUnavailable {
 		return err

@@ -13,48 +13,48 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// Form is how a service wants to be asked. Answers are understood in every form.
+// A Form is the form of requests to a service. Responses are read in every form.
 type Form uint8
 
 const (
 	// FormDocuments is the protocol of Cohere, Jina, vLLM and others: {model, query, documents, top_n, return_documents}.
 	FormDocuments Form = iota + 1
-	// FormTexts is that of text-embeddings-inference, which serves one model without a name: {query, texts, raw_scores, truncate}.
+	// FormTexts is the protocol of text-embeddings-inference, which serves one model without a name: {query, texts, raw_scores, truncate}.
 	FormTexts
 )
 
-// Config describes a reranking service.
+// A Config describes a reranking service.
 type Config struct {
-	// BaseURL is the address that /rerank is added to, such as https://api.jina.ai/v1. Key may be empty for local servers.
+	// BaseURL is the address without /rerank, such as https://api.jina.ai/v1. Key may be empty for local servers.
 	BaseURL, Key string
 	// Model is the service's name of the model; empty for a service with only one.
 	Model string
 	// Form is FormDocuments when there is a Model and FormTexts when there is none.
 	Form Form
-	// Timeout bounds one call of Rerank, with its second try (2 s).
+	// Timeout limits a call of Rerank, including a retry (2 s).
 	Timeout time.Duration
-	// MaxPassages is how many passages one call may have (50), Batch how many one request holds (FormDocuments: all,
-	// FormTexts: 32, which is what that server allows unless told otherwise).
+	// MaxPassages is the largest number of passages of a call (50), and Batch that of a request (FormDocuments: all,
+	// FormTexts: 32, the default limit of that server).
 	MaxPassages, Batch int
-	// MaxRunes is how long a passage or query may be before it is cut (2,000).
+	// Passages and queries are cut to MaxRunes characters (2,000).
 	MaxRunes int
-	// HTTPClient replaces the client made from the limits above.
+	// HTTPClient replaces the client with the timeouts above.
 	HTTPClient *http.Client
-	// Sleep waits before the second try; provider.Sleep when nil. For tests.
+	// Sleep waits before a retry; provider.Sleep when nil. For tests.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// Client is a reranking service. It is safe for concurrent use.
+// A Client is a client of a reranking service. It is safe for concurrent use.
 type Client struct {
 	cfg      Config
 	endpoint string
-	// logits is set once the service has given a score outside 0 to 1: from then on all its scores are taken for logits.
+	// logits is set when the service has returned a score outside 0 to 1. From then on all scores are logits.
 	logits atomic.Bool
 }
 
 var _ Reranker = (*Client)(nil)
 
-// New makes a Client. The error names the setting that is wrong.
+// New returns a Client. The error names the invalid setting.
 func New(cfg Config) (*Client, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -87,7 +87,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = provider.NewHTTPClient(cfg.Timeout, cfg.Timeout)
 		cfg.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // passages go to the configured address and nowhere else
+			return http.ErrUseLastResponse // passages are sent to the configured address only
 		}
 	}
 	if cfg.Sleep == nil {
@@ -104,15 +104,15 @@ func (c *Client) Model() string {
 	return c.cfg.Model
 }
 
-// MaxPassages is how many passages one call of Rerank may have.
+// MaxPassages returns the largest number of passages of a call of Rerank.
 func (c *Client) MaxPassages() int { return c.cfg.MaxPassages }
 
 // Close ends idle connections.
 func (c *Client) Close() { c.cfg.HTTPClient.CloseIdleConnections() }
 
-// Rerank implements Reranker for up to MaxPassages passages. Errors are *provider.Error and hold nothing of the query, the
-// passages or the key. A request that is refused for now (429, 5xx) is made once more, after the time that the service
-// asks for, where that is left. Scores that are no probabilities are taken for logits.
+// Rerank implements Reranker for up to MaxPassages passages. Errors are *provider.Error and contain nothing of the query,
+// the passages or the key. A request with a temporary error (429, 5xx) is retried once, after the time that the service
+// asks for, if the timeout allows it. Scores outside 0 to 1 are logits.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
 	if len(passages) == 0 {
 		return []float64{}, nil
@@ -134,7 +134,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 		end := min(start+c.cfg.Batch, len(texts))
 		go func() {
 			err := c.batch(limited, query, texts[start:end], scores[start:end])
-			failures <- err // before the others fail in consequence
+			failures <- err // before the other requests fail
 			if err != nil {
 				cancel()
 			}
@@ -153,7 +153,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	return scores, nil
 }
 
-// prepare makes a text that services take: valid, not too long, not blank.
+// prepare returns a text that services accept: valid UTF-8, not too long and not blank.
 func (c *Client) prepare(text string) string {
 	count := 0
 	for i := range text {
@@ -170,7 +170,7 @@ func (c *Client) prepare(text string) string {
 	return text
 }
 
-// batch makes one request, again where that may help.
+// batch makes one request and retries it after a temporary error.
 func (c *Client) batch(ctx context.Context, query string, texts []string, scores []float64) error {
 	err := c.request(ctx, query, texts, scores)
 	var refused *provider.Error
@@ -182,7 +182,7 @@ func (c *Client) batch(ctx context.Context, query string, texts []string, scores
 		pause = min(100*time.Millisecond, c.cfg.Timeout/10)
 	}
 	if deadline, ok := ctx.Deadline(); ok && pause >= time.Until(deadline) {
-		return err // the caller knows how to come back later
+		return err // the caller retries later
 	}
 	if c.cfg.Sleep(ctx, pause) != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 
 const secretKey = "hunter2-key"
 
-// asked is a request as a service reads it.
-type asked struct {
+// A request is the body of a request to the service.
+type request struct {
 	Model           *string  `json:"model"`
 	Query           string   `json:"query"`
 	Documents       []string `json:"documents"`
@@ -35,10 +35,10 @@ type asked struct {
 }
 
 // serve starts a service and returns its address.
-func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, q asked)) string {
+func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, q request)) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var q asked
+		var q request
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 			t.Errorf("read the request: %v", err)
 		}
@@ -66,7 +66,7 @@ func open(t *testing.T, cfg rerank.Config) *rerank.Client {
 
 func write(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
-func TestEveryFormOfAnswerIsUnderstood(t *testing.T) {
+func TestEveryFormOfResponseIsRead(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"Cohere":           `{"id":"x","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":0.5},{"index":1,"relevance_score":0.1}],"meta":{"billed_units":{"search_units":1}}}`,
@@ -77,14 +77,14 @@ func TestEveryFormOfAnswerIsUnderstood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := serve(t, func(w http.ResponseWriter, r *http.Request, q asked) {
+			address := serve(t, func(w http.ResponseWriter, r *http.Request, q request) {
 				if r.Method != http.MethodPost || r.URL.Path != "/v1/rerank" || r.Header.Get("Authorization") != "Bearer "+secretKey ||
 					r.Header.Get("Content-Type") != "application/json" {
 					t.Errorf("%s %s %v", r.Method, r.URL.Path, r.Header)
 				}
 				if q.Model == nil || *q.Model != "judge" || q.Query != "which?" || !slices.Equal(q.Documents, []string{"a", "b", "c"}) ||
 					q.TopN != 3 || q.ReturnDocuments == nil || *q.ReturnDocuments || q.Texts != nil {
-					t.Errorf("asked %+v", q)
+					t.Errorf("request %+v", q)
 				}
 				write(w, "%s", answer)
 			})
@@ -97,13 +97,13 @@ func TestEveryFormOfAnswerIsUnderstood(t *testing.T) {
 	}
 }
 
-func TestAServiceOfOneModelIsAskedForTexts(t *testing.T) {
+func TestAServiceWithoutAModelNameReceivesTexts(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
-	address := serve(t, func(w http.ResponseWriter, _ *http.Request, q asked) {
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request, q request) {
 		requests.Add(1)
 		if q.Model != nil || q.Documents != nil || len(q.Texts) > 32 || q.RawScores == nil || *q.RawScores || q.Truncate == nil || !*q.Truncate {
-			t.Errorf("asked %+v", q)
+			t.Errorf("request %+v", q)
 		}
 		results := []string{}
 		for i, text := range q.Texts {
@@ -128,10 +128,10 @@ func TestAServiceOfOneModelIsAskedForTexts(t *testing.T) {
 	}
 }
 
-func TestScoresBecomeShares(t *testing.T) {
+func TestLogitsBecomeProbabilities(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Value
-	address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) { write(w, "%s", answer.Load()) })
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ request) { write(w, "%s", answer.Load()) })
 	client := open(t, rerank.Config{BaseURL: address, Model: "m"})
 	rerankThree := func(a, b, c float64) []float64 {
 		answer.Store(fmt.Sprintf(`[{"index":0,"score":%v},{"index":1,"score":%v},{"index":2,"score":%v}]`, a, b, c))
@@ -156,7 +156,7 @@ func TestScoresBecomeShares(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsRefused(t *testing.T) {
+func TestInvalidResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"missing":        `{"results":[{"index":0,"relevance_score":0.5}]}`,
@@ -177,7 +177,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) { write(w, "%s", answer) })
+			address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ request) { write(w, "%s", answer) })
 			scores, err := open(t, rerank.Config{BaseURL: address, Model: "m"}).Rerank(t.Context(), "q", []string{"secret passage", "b"})
 			if !provider.IsKind(err, provider.KindInvalid) || scores != nil {
 				t.Fatalf("%v %v", scores, err)
@@ -196,7 +196,7 @@ func checkDiscretion(t *testing.T, err error) {
 	}
 }
 
-func TestRefusalsAreTriedOnceMoreWhereThatMayHelp(t *testing.T) {
+func TestTemporaryErrorsAreRetriedOnce(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		status     int
@@ -221,7 +221,7 @@ func TestRefusalsAreTriedOnceMoreWhereThatMayHelp(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int32
 			var waited atomic.Int64
-			address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) {
+			address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
 				requests.Add(1)
 				w.Header().Set("Location", "http://127.0.0.1:1/rerank")
 				if c.retryAfter != "" {
@@ -247,10 +247,10 @@ func TestRefusalsAreTriedOnceMoreWhereThatMayHelp(t *testing.T) {
 	}
 }
 
-func TestASecondTryMaySucceed(t *testing.T) {
+func TestARetryMaySucceed(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
-	address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) {
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
 		if requests.Add(1) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -263,10 +263,10 @@ func TestASecondTryMaySucceed(t *testing.T) {
 	}
 }
 
-func TestASilentServiceRunsOutOfTime(t *testing.T) {
+func TestASilentServiceTimesOut(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	address := serve(t, func(_ http.ResponseWriter, r *http.Request, _ asked) {
+	address := serve(t, func(_ http.ResponseWriter, r *http.Request, _ request) {
 		select {
 		case <-release:
 		case <-r.Context().Done():
@@ -288,9 +288,9 @@ func TestASilentServiceRunsOutOfTime(t *testing.T) {
 
 func TestOneFailedBatchFailsTheCall(t *testing.T) {
 	t.Parallel()
-	address := serve(t, func(w http.ResponseWriter, r *http.Request, q asked) {
+	address := serve(t, func(w http.ResponseWriter, r *http.Request, q request) {
 		if q.Texts[0] == "first" {
-			<-r.Context().Done() // answers never: only the other's failure ends this
+			<-r.Context().Done() // never answers: the failure of the other request cancels this one
 			return
 		}
 		w.WriteHeader(http.StatusForbidden)
@@ -312,12 +312,12 @@ func TestAnUnreachableServiceIsUnavailable(t *testing.T) {
 	checkDiscretion(t, err)
 }
 
-func TestTextsAreMadeFitForTheService(t *testing.T) {
+func TestTextsArePreparedForTheService(t *testing.T) {
 	t.Parallel()
-	address := serve(t, func(w http.ResponseWriter, _ *http.Request, q asked) {
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request, q request) {
 		for _, text := range append(q.Documents, q.Query) {
 			if utf8.RuneCountInString(text) > 20 || strings.TrimSpace(text) == "" || strings.Contains(text, "\x00") {
-				t.Errorf("asked with %q", text)
+				t.Errorf("request with %q", text)
 			}
 		}
 		write(w, `[{"index":0,"score":0.5},{"index":1,"score":0.5},{"index":2,"score":0.5}]`)
@@ -330,7 +330,7 @@ func TestTextsAreMadeFitForTheService(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	address := serve(t, func(http.ResponseWriter, *http.Request, asked) { t.Error("the service was asked") })
+	address := serve(t, func(http.ResponseWriter, *http.Request, request) { t.Error("the service was called") })
 	client := open(t, rerank.Config{BaseURL: address, Model: "m"})
 	if scores, err := client.Rerank(t.Context(), "q", nil); err != nil || scores == nil || len(scores) != 0 {
 		t.Errorf("no passages: %v %v", scores, err)
@@ -340,7 +340,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsAreNamed(t *testing.T) {
+func TestInvalidSettingsAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]rerank.Config{
 		"base URL":     {BaseURL: "api.example.com/v1", Model: "m"},

@@ -10,20 +10,19 @@ import (
 	"github.com/magpie-search/magpie/internal/request/breaker"
 )
 
-// ErrPassedOver is returned for passages that were not sent to the service,
-// because it did not answer before.
-var ErrPassedOver = errors.New("the reranking model is passed over after failures")
+// ErrCircuitOpen is returned for passages that were not sent, because the service failed before.
+var ErrCircuitOpen = errors.New("the reranking model is not asked after failures")
 
-// GuardOptions are the settings of a Guard; the zero value is useful.
+// GuardOptions are the options of a Guard. Zero fields have defaults.
 type GuardOptions struct {
-	// Failures in a row, or one call that took all of its time, after which the
-	// model is passed over; 0 means 3. Pause is for how long; 0 means two
-	// seconds. Each try that fails doubles it up to half a minute.
+	// Failures is the number of consecutive failures that open the circuit; 3 when zero. One
+	// timeout opens it, too. Pause is how long it is open; 2 s when zero. Each failed test
+	// doubles it up to 30 s.
 	Failures int
 	Pause    time.Duration
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; time.Now when nil.
 	Now func() time.Time
-	// Log is told when the model is passed over and when it answers again; nil discards it.
+	// Log logs when the circuit opens and closes; nil logs nothing.
 	Log *slog.Logger
 }
 
@@ -32,15 +31,15 @@ const (
 	guardMaxPause = 30 * time.Second
 )
 
-// Guard is a Reranker that is passed over for a while when it does not answer, so
-// that not every search waits for its time-out. It is safe for concurrent use.
+// A Guard is a Reranker with a circuit breaker, so that not every search waits for the
+// timeout of a failed service. It is safe for concurrent use.
 type Guard struct {
 	Reranker
 	circuit *breaker.Breaker
 	log     *slog.Logger
 }
 
-// NewGuard guards a reranker, which bounds the time of a call itself.
+// NewGuard returns a Guard of a reranker, which must have its own timeout.
 func NewGuard(model Reranker, opt GuardOptions) *Guard {
 	if opt.Pause <= 0 {
 		opt.Pause = guardPause
@@ -52,18 +51,18 @@ func NewGuard(model Reranker, opt GuardOptions) *Guard {
 	return &Guard{Reranker: model, circuit: circuit, log: opt.Log}
 }
 
-// Rerank implements Reranker. Where the model is passed over, the error is ErrPassedOver.
+// Rerank implements Reranker. It returns ErrCircuitOpen while the circuit is open.
 func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
 	call, _, ok := g.circuit.Allow()
 	if !ok {
-		return nil, ErrPassedOver
+		return nil, ErrCircuitOpen
 	}
 	defer call.Abandon()
 	scores, err := g.Reranker.Rerank(ctx, query, passages)
 	switch {
 	case err == nil:
 		if call.Succeed() {
-			g.log.InfoContext(ctx, "the reranking model answers again", slog.String("model", g.Model()))
+			g.log.InfoContext(ctx, "reranking model recovered", slog.String("model", g.Model()))
 		}
 		return scores, nil
 	case ctx.Err() != nil || !provider.IsOutage(err):
@@ -74,13 +73,13 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 		end = call.Timeout
 	}
 	if pause, failures, opened := end(); opened {
-		g.log.WarnContext(ctx, "the reranking model is passed over: results keep their order",
+		g.log.WarnContext(ctx, "reranking model not asked after failures, results keep their order",
 			slog.String("model", g.Model()), slog.Int("failures", failures), slog.Duration("pause", pause))
 	}
 	return nil, err
 }
 
-// retryAfter is how long the service asked to wait, within reason.
+// retryAfter returns the delay that the service asked for, up to guardMaxPause.
 func retryAfter(err error) time.Duration {
 	var failure *provider.Error
 	if !errors.As(err, &failure) {

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/rerank"
 )
 
-// failing is a reranker that fails in turn as it is told.
+// failing is a reranker that returns its errors in order.
 type failing struct {
 	errs  []error
 	calls int
@@ -28,7 +28,7 @@ func (f *failing) Rerank(_ context.Context, _ string, passages []string) ([]floa
 	return make([]float64, len(passages)), nil
 }
 
-func TestARerankerThatDoesNotAnswerIsPassedOver(t *testing.T) {
+func TestFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	hung := &provider.Error{Kind: provider.KindTimeout, Op: "rerank"}
@@ -40,11 +40,11 @@ func TestARerankerThatDoesNotAnswerIsPassedOver(t *testing.T) {
 		return err
 	}
 	for i := range 4 {
-		if err := ask(); err == nil || errors.Is(err, rerank.ErrPassedOver) {
+		if err := ask(); err == nil || errors.Is(err, rerank.ErrCircuitOpen) {
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}
-	if err := ask(); !errors.Is(err, rerank.ErrPassedOver) || model.calls != 4 {
+	if err := ask(); !errors.Is(err, rerank.ErrCircuitOpen) || model.calls != 4 {
 		t.Errorf("after a time-out: %v, %d calls", err, model.calls)
 	}
 	now = now.Add(time.Second)
@@ -52,7 +52,7 @@ func TestARerankerThatDoesNotAnswerIsPassedOver(t *testing.T) {
 		t.Errorf("the try: %v", err)
 	}
 	now = now.Add(time.Second)
-	if err := ask(); !errors.Is(err, rerank.ErrPassedOver) {
+	if err := ask(); !errors.Is(err, rerank.ErrCircuitOpen) {
 		t.Errorf("a try that failed doubles the pause: %v", err)
 	}
 	now = now.Add(time.Second)

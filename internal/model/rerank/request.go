@@ -14,14 +14,14 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// operation is what errors say was being done.
+// operation is the Op of errors.
 const operation = "rerank"
 
-// maxAnswer is the longest answer that is read: enough for a service that sends the passages back.
+// maxAnswer is the largest number of bytes of a response. It allows for services that return the passages.
 const maxAnswer = 4 << 20
 
-// question is a request in both forms.
-type question struct {
+// A body is a request in either form.
+type body struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
 	Documents       []string `json:"documents,omitempty"`
@@ -32,21 +32,21 @@ type question struct {
 	Truncate        *bool    `json:"truncate,omitempty"`
 }
 
-func (c *Client) question(query string, texts []string) *question {
+func (c *Client) newBody(query string, texts []string) *body {
 	yes, no := true, false
 	if c.cfg.Form == FormTexts {
-		return &question{Model: c.cfg.Model, Query: query, Texts: texts, RawScores: &no, Truncate: &yes}
+		return &body{Model: c.cfg.Model, Query: query, Texts: texts, RawScores: &no, Truncate: &yes}
 	}
-	return &question{Model: c.cfg.Model, Query: query, Documents: texts, TopN: len(texts), ReturnDocuments: &no}
+	return &body{Model: c.cfg.Model, Query: query, Documents: texts, TopN: len(texts), ReturnDocuments: &no}
 }
 
-// request asks once and writes the scores of the texts.
+// request makes one request and writes the scores of the texts to scores.
 func (c *Client) request(ctx context.Context, query string, texts []string, scores []float64) error {
-	body, err := json.Marshal(c.question(query, texts))
+	encoded, err := json.Marshal(c.newBody(query, texts))
 	if err != nil {
 		return failure(provider.KindInvalid, "the request cannot be written")
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(encoded))
 	if err != nil {
 		return failure(provider.KindInvalid, "the request cannot be made")
 	}
@@ -60,9 +60,9 @@ func (c *Client) request(ctx context.Context, query string, texts []string, scor
 	if err != nil {
 		return provider.Classify(noted, operation, err, note, c.cfg.Key)
 	}
-	defer func() { _ = response.Body.Close() }() // the answer was read, whatever closing says
+	defer func() { _ = response.Body.Close() }() // the response was read
 	if response.StatusCode != http.StatusOK {
-		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // lets the connection be used again
+		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection is reused
 		return refusal(response)
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
@@ -78,7 +78,7 @@ func (c *Client) request(ctx context.Context, query string, texts []string, scor
 	return nil
 }
 
-// refusal is the error of a response without an answer. What the service says is left out: it may repeat the passages.
+// refusal returns the error of a failed response. It omits the message of the service, which may contain passages.
 func refusal(response *http.Response) error {
 	status := response.StatusCode
 	if status < http.StatusBadRequest {
@@ -92,20 +92,20 @@ func refusal(response *http.Response) error {
 	return err
 }
 
-// result is the score of one text under the names that services have for it.
+// A result is the score of one text with the field names of all services.
 type result struct {
 	Index          *int     `json:"index"`
 	RelevanceScore *float64 `json:"relevance_score"`
 	Score          *float64 `json:"score"`
 }
 
-// read takes the scores of all texts out of an answer: {results: […]}, {data: […]} or the list alone. Its errors hold
-// nothing of the answer but numbers.
+// read reads the scores of all texts from a response: {results: […]}, {data: […]} or only the list. Its errors contain
+// nothing of the response but numbers.
 func read(answer []byte, scores []float64) error {
 	var results []result
 	if trimmed := bytes.TrimSpace(answer); len(trimmed) > 0 && trimmed[0] == '[' {
 		if json.Unmarshal(trimmed, &results) != nil {
-			return errors.New("the answer is no list of scores")
+			return errors.New("the response is not a list of scores")
 		}
 	} else {
 		var object struct {
@@ -113,14 +113,14 @@ func read(answer []byte, scores []float64) error {
 			Data    []result `json:"data"`
 		}
 		if json.Unmarshal(trimmed, &object) != nil {
-			return errors.New("the answer is no list of scores")
+			return errors.New("the response is not a list of scores")
 		}
 		if results = object.Results; results == nil {
 			results = object.Data
 		}
 	}
 	if len(results) != len(scores) {
-		return fmt.Errorf("the service gave %d scores for %d passages", len(results), len(scores))
+		return fmt.Errorf("the service returned %d scores for %d passages", len(results), len(scores))
 	}
 	seen := make([]bool, len(scores))
 	for _, r := range results {
@@ -130,11 +130,11 @@ func read(answer []byte, scores []float64) error {
 		}
 		switch {
 		case r.Index == nil || score == nil:
-			return errors.New("the service gave a result without an index or a score")
+			return errors.New("the service returned a result without an index or a score")
 		case *r.Index < 0 || *r.Index >= len(scores):
-			return fmt.Errorf("the service gave index %d of %d passages", *r.Index, len(scores))
+			return fmt.Errorf("the service returned index %d of %d passages", *r.Index, len(scores))
 		case seen[*r.Index]:
-			return fmt.Errorf("the service gave index %d twice", *r.Index)
+			return fmt.Errorf("the service returned index %d twice", *r.Index)
 		}
 		seen[*r.Index] = true
 		scores[*r.Index] = *score

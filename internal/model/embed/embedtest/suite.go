@@ -12,7 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
-// Run checks the Embedder contract. The embedder must answer without delay.
+// Run tests an Embedder, which must respond immediately.
 func Run(t *testing.T, embedder embed.Embedder) {
 	t.Helper()
 	t.Run("names itself", func(t *testing.T) {

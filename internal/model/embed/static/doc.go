@@ -1,6 +1,6 @@
-// Package static embeds texts with a table of vectors: one row for each known word, and rows for the character sequences
-// that unknown words are put together from. A text's vector is the sum of the rows of its words, brought to unit length.
-// The table is read where it lies, in the binary; nothing of it is copied.
+// Package static embeds texts with a table of vectors: one row for each known word, and rows for the character n-grams of
+// unknown words. The vector of a text is the sum of the rows of its words, scaled to unit length. The table is read from
+// the binary without a copy.
 //
 // The package may import internal/analysis.
 package static

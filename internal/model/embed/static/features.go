@@ -6,23 +6,22 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 )
 
-// Feature is one thing a text is made of: a term of the analyzer, or a single character of scripts written without
-// spaces between words.
+// A Feature is a term of a text, or a single character of a script without spaces between words.
 type Feature struct {
-	// Term is the normalised form. It may share memory with the text.
+	// Term is the normalized form. It may share memory with the text.
 	Term string
-	// Whole marks the whole of a compound, whose parts are features too.
+	// Whole marks a compound whose parts are features, too.
 	Whole bool
 }
 
-// Reader finds the features of texts. It keeps its buffer: one reader is for one goroutine.
+// A Reader finds the features of texts. It is not safe for concurrent use.
 type Reader struct {
 	analyzer *analysis.Analyzer
 	tokens   []analysis.Token
 	features []Feature
 }
 
-// NewReader makes a reader. The analyzer may be shared.
+// NewReader returns a reader. The analyzer may be shared.
 func NewReader(analyzer *analysis.Analyzer) *Reader { return &Reader{analyzer: analyzer} }
 
 // Features returns the features of a text in order. They are valid until the next call.
@@ -44,7 +43,7 @@ func (r *Reader) Features(text string) []Feature {
 	return r.features
 }
 
-// splitPair takes a pair of characters of a script without spaces apart.
+// splitPair splits a pair of characters of a script without spaces.
 func splitPair(term string) (first, second string, ok bool) {
 	if len(term) < 6 || term[0] < 0xE0 {
 		return "", "", false

@@ -5,24 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// Seeds part the uses of the hash from each other.
+// Seeds of the uses of the hash.
 const (
 	seedWord = 0x8A5CD789635D2DFF
 	seedGram = 0xB5026F5AA96619E9
 	seedSign = 0x9E6C63D0876A9A47
 )
 
-// Character sequences of minGram to maxGram runes are taken from a word, its borders included.
+// The n-grams of a word have minGram to maxGram runes and include its boundaries.
 const (
 	minGram     = 3
 	maxGram     = 5
-	maxGramWord = 24 // runes of a word beyond which no sequences are taken
+	maxGramWord = 24 // the rest of a longer word has no n-grams
 )
 
-// HashWord returns the hash by which a table knows a word.
+// HashWord returns the hash of a word in a table.
 func HashWord(word string) uint64 { return hashString(seedWord, word) }
 
-// AppendGrams appends the rows, from 0 to rows-1, of the character sequences of an unknown word.
+// AppendGrams appends the rows, from 0 to rows-1, of the n-grams of an unknown word.
 func AppendGrams(grams []uint32, word string, rows int) []uint32 {
 	var runes [maxGramWord + 2]rune
 	runes[0] = '<'
@@ -62,7 +62,7 @@ func hashString(seed uint64, s string) uint64 {
 	return finish(combine(hash, tail))
 }
 
-// combine mixes a value into a hash by a full multiplication, as wyhash does.
+// combine mixes a value into a hash by a 128-bit multiplication, as wyhash does.
 func combine(hash, value uint64) uint64 {
 	high, low := bits.Mul64(hash^0x9E3779B97F4A7C15, value^0xD6E8FEB86659FD93)
 	return high ^ low
@@ -74,10 +74,10 @@ func finish(hash uint64) uint64 {
 	return hash ^ hash>>32
 }
 
-// nextSigns gives 64 pseudo-random bits from a word's hash, and more when it is called with what it gave.
+// nextSigns returns 64 pseudo-random bits from the hash of a word. Its result is the argument of the next call.
 func nextSigns(hash uint64) uint64 { return finish(hash + seedSign) }
 
-// Signs returns 1 or -1 for every dimension, by which a table tells one unknown word from all others.
+// Signs returns a pseudo-random 1 or -1 for each dimension, which distinguishes unknown words.
 func Signs(word string) []float32 {
 	signs := make([]float32, Dimensions)
 	hash := HashWord(word)

@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// A row's scale is at most maxScale; the weight of a feature in 1/weightUnit is multiplied with it.
+// The scale of a row is at most maxScale. The weight of a feature is in units of 1/weightUnit.
 const (
 	maxScale   = 2047
 	weightUnit = 16
-	maxCount   = 64  // the count from which on more of the same feature adds nothing
-	flushAfter = 512 // features whose sum stays below 1<<31
+	maxCount   = 64  // further occurrences of a feature add nothing
+	flushAfter = 512 // the sum of so many features is below 1<<31
 )
 
-// Pool adds up texts. It keeps its buffers: one pool is for one goroutine.
+// A Pool computes the vectors of texts. It is not safe for concurrent use.
 type Pool struct {
 	table  *Table
 	reader *Reader
@@ -24,21 +24,21 @@ type Pool struct {
 	totals [Dimensions]int64
 }
 
-// NewPool makes a pool over a table.
+// NewPool returns a pool of a table.
 func NewPool(table *Table, reader *Reader) *Pool {
 	p := &Pool{table: table, reader: reader, counts: newCounter()}
 	for n := 1; n < maxCount; n++ {
-		// Rounded so that the last digit of the logarithm, which machines do not agree on, cannot matter.
+		// Rounding hides differences of the logarithm between machines.
 		p.damped[n] = int32(math.Round(weightUnit * Damped(n)))
 	}
 	return p
 }
 
-// Damped is the weight of a feature that occurs n times in a text: 1 + ln n.
+// Damped returns the weight of a feature that occurs n times in a text: 1 + ln n.
 func Damped(n int) float64 { return 1 + math.Log(float64(n)) }
 
-// Embed writes the vector of a text, Dimensions values of unit length. All sums are sums of integers: every machine
-// computes the same vector. A text without a single word gets one fixed vector.
+// Embed writes the vector of a text to vector, which has Dimensions values. The vector has unit length. All sums are over
+// integers, so that every machine computes the same vector. All texts without words have the same vector.
 func (p *Pool) Embed(vector []float32, text string) {
 	p.counts.reset()
 	for _, feature := range p.reader.Features(text) {
@@ -64,8 +64,8 @@ func (p *Pool) Embed(vector []float32, text string) {
 	p.unit(vector)
 }
 
-// addUnknown adds a word that the table does not know: the mean of its character sequences, and a pseudo-random vector
-// of its own, by which the same unknown word in two texts is still the same.
+// addUnknown adds an unknown word: the mean of its n-grams, and a pseudo-random vector of the word, which makes two texts
+// with the same unknown word similar.
 func (p *Pool) addUnknown(entry *counted, weight int32) int {
 	p.grams = p.grams[:0]
 	if !entry.whole {
@@ -123,10 +123,10 @@ func (p *Pool) unit(vector []float32) {
 	}
 }
 
-// counter counts features in an open hash table that is used again and again.
+// A counter counts features in an open hash table, which is reused.
 type counter struct {
 	table []counted
-	used  []uint32 // slots in use, in the order of first sight
+	used  []uint32 // occupied slots, in order of insertion
 }
 
 type counted struct {

@@ -10,20 +10,23 @@ import (
 // Dimensions is the length of every vector.
 const Dimensions = 256
 
-// The layout of a table, little-endian: the magic text, the numbers of slots, of words and of rows for character
-// sequences (32 bits each) and the weight of what tells unknown words apart (16 bits, and 16 of padding); the slots, an open hash table
-// with a check value and the number of a row counted from 1, 32 bits each; a 16-bit scale for every row; the rows, four
-// bits a dimension, the even one in the lower half of a byte, counted from -zero.
+// The layout of a table, little-endian:
+//   - the magic text;
+//   - the numbers of slots, of words and of rows for n-grams (32 bits each);
+//   - the weight of the signs of unknown words (16 bits) and padding (16 bits);
+//   - the slots of an open hash table: a check value and the number of a row from 1 (32 bits each);
+//   - a scale for each row (16 bits);
+//   - the rows: four bits for each dimension, offset by zero, even dimensions in the lower half of a byte.
 const (
 	magic      = "magpie static embedding 1\n\x00\x00\x00\x00\x00\x00"
 	headerSize = len(magic) + 16
 	slotSize   = 8
 	rowSize    = Dimensions / 2
-	zero       = 8 // the four bits that stand for 0
-	levels     = 7 // the largest value that four bits stand for
+	zero       = 8 // the four bits of the value 0
+	levels     = 7 // the largest value of four bits
 )
 
-// Table is a table of vectors. It does not change and is safe for concurrent use.
+// A Table is a table of vectors. It is immutable and safe for concurrent use.
 type Table struct {
 	slots  string
 	scales string
@@ -34,7 +37,7 @@ type Table struct {
 	sign   int32
 }
 
-// Open reads a table where it lies; data must not change while the table is in use.
+// Open returns the table in data without a copy.
 func Open(data string) (*Table, error) {
 	if len(data) < headerSize || data[:len(magic)] != magic {
 		return nil, errors.New("not a table of word vectors")
@@ -77,20 +80,20 @@ func (t *Table) scale(row int) int32 {
 
 func (t *Table) row(row int) string { return t.rows[row*rowSize : (row+1)*rowSize] }
 
-// Words are the words of a new table with their vectors.
+// Words are the contents of a new table.
 type Words struct {
 	Terms []string
-	// Vectors holds the rows of the terms, then those of the character sequences, Dimensions values each.
+	// Vectors holds the rows of the terms, then those of the n-grams, Dimensions values each.
 	Vectors []float32
-	// Sign is the value by which an unknown word differs from others in every dimension.
+	// Sign is the weight of the signs of unknown words.
 	Sign float32
 }
 
-// Build lays out a table. The largest length of a vector becomes the largest scale: what counts is how lengths compare.
+// Build returns the bytes of a table. The longest vector has the largest scale, since only relative lengths matter.
 func Build(words Words) ([]byte, error) {
 	rows := len(words.Vectors) / Dimensions
 	if rows <= len(words.Terms) || len(words.Vectors)%Dimensions != 0 {
-		return nil, fmt.Errorf("%d values for %d words and their character sequences", len(words.Vectors), len(words.Terms))
+		return nil, fmt.Errorf("%d values for %d words and their n-grams", len(words.Vectors), len(words.Terms))
 	}
 	slots := 1
 	for slots*7 < len(words.Terms)*8 || slots <= len(words.Terms) {
@@ -134,13 +137,13 @@ func Build(words Words) ([]byte, error) {
 	return data, nil
 }
 
-// level returns the multiple of a step that is nearest to a value.
+// level returns the nearest multiple of a step.
 func level(value float32, step float64) int {
 	return int(max(-levels, min(levels, math.Round(float64(value)/step))))
 }
 
-// bestStep returns the step at which a row loses the least by rounding. Few values are large: cutting those off leaves
-// finer steps for the others.
+// bestStep returns the quantization step with the smallest error of a row. Clipping the few large values allows finer
+// steps for the others.
 func bestStep(row []float32) float64 {
 	peak := 0.0
 	for _, value := range row {

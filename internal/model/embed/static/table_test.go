@@ -13,7 +13,7 @@ import (
 
 const gramRows = 50
 
-// newTable makes a table of random vectors and returns those of its words too.
+// newTable returns a table of random vectors, and the vectors of its words.
 func newTable(t *testing.T, terms []string, sign float32) (*static.Table, []float32) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 1))
@@ -77,7 +77,7 @@ func TestSumsFollowTheWeightsOfWords(t *testing.T) {
 	}
 }
 
-func TestUnknownWordsAreToldApartAndFoundAgain(t *testing.T) {
+func TestUnknownWordsHaveDifferentVectors(t *testing.T) {
 	t.Parallel()
 	table, _ := newTable(t, []string{"known"}, 1)
 	same := cosine(embedText(table, "zorblax"), embedText(table, "Zorblax"))
@@ -104,7 +104,7 @@ func TestSignsAreThoseOfUnknownWords(t *testing.T) {
 	}
 }
 
-// Sums are taken in 32 bits and moved on in time: no text can make them overflow.
+// Sums of 32 bits are flushed before they can overflow.
 func TestLongTextsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	terms := make([]string, 3000)

@@ -13,42 +13,42 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
-// Reply is what the server does with one request.
+// A Reply is the response to one request.
 type Reply struct {
-	// Status, Header and Body answer without a stream, when Status is not 0.
+	// Status, Header and Body are a response without a stream, if Status is not 0.
 	Status int
 	Header map[string]string
 	Body   string
-	// Hold is waited for before anything is sent, until the client goes away.
+	// Hold delays the response until it is closed or the client disconnects.
 	Hold <-chan struct{}
-	// Parts are the pieces of text of a stream, Usage its token counts.
+	// Parts are the pieces of text of a stream, and Usage its token counts.
 	Parts []string
 	Usage *[2]int
-	// Calls are what the answer calls, behind the parts.
+	// Calls are the tool calls after the parts.
 	Calls []llm.ToolCall
-	// Raw replaces the stream made of Parts, as it goes over the wire.
+	// Raw replaces the stream of Parts.
 	Raw string
-	// Pieces cuts what goes over the wire into writes of that many bytes.
+	// Pieces is the number of bytes of each write.
 	Pieces int
-	// Cut ends the connection after the stream without its end.
+	// Cut closes the connection before the end of the stream.
 	Cut bool
-	// HoldAfter is waited for after the parts, before the end of the stream.
+	// HoldAfter delays the end of the stream.
 	HoldAfter <-chan struct{}
 }
 
-// Request is what the server was asked.
+// A Request is a request to the server.
 type Request struct {
 	Path string
-	// Authorization is the header of that name, APIKey that of Anthropic's protocol.
+	// Authorization is the header of that name, and APIKey the header of Anthropic's protocol.
 	Authorization, APIKey string
 	Header                http.Header
 	Body                  map[string]any
 }
 
-// Server plays replies one after the other; the last one is repeated. It speaks the OpenAI chat completions protocol, and
-// Anthropic's on paths that end in /messages.
+// A Server sends replies in order and repeats the last one. It has the OpenAI chat completions protocol, and Anthropic's on
+// paths that end in /messages.
 type Server struct {
-	// URL is the base URL for a client, version included.
+	// URL is the base URL for a client, including the version.
 	URL string
 
 	mu       sync.Mutex
@@ -57,7 +57,7 @@ type Server struct {
 	gone     chan struct{}
 }
 
-// NewServer starts a server on a loopback port, which is stopped with the test.
+// NewServer starts a server on a loopback port. It stops at the end of the test.
 func NewServer(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := &Server{replies: replies, gone: make(chan struct{}, 16)}
@@ -74,7 +74,7 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Gone receives a value for each request whose client went away before the end.
+// Gone receives a value for each request whose client disconnected early.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
 func (s *Server) next(r *http.Request) Reply {
@@ -142,7 +142,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	write(w, ending, reply.Pieces)
 }
 
-// wait waits for hold and reports whether the client is still there.
+// wait waits for hold and reports whether the client is still connected.
 func (s *Server) wait(r *http.Request, hold <-chan struct{}) bool {
 	if hold == nil {
 		return true
@@ -169,7 +169,7 @@ func write(w http.ResponseWriter, text string, pieces int) {
 	}
 }
 
-// Stream returns the events of an answer on the wire, and those that end it.
+// Stream returns the encoded events of an answer, and those of its end.
 func Stream(parts []string, usage *[2]int) (events, ending string) {
 	var b strings.Builder
 	event := func(choices string) {
@@ -191,7 +191,7 @@ func Stream(parts []string, usage *[2]int) (events, ending string) {
 	return events, b.String()
 }
 
-// AnthropicStream returns the events of an answer of Anthropic's Messages API on the wire, and those that end it.
+// AnthropicStream is Stream in Anthropic's protocol.
 func AnthropicStream(parts []string, usage *[2]int) (events, ending string) {
 	if usage == nil {
 		usage = &[2]int{9, len(parts)}

@@ -12,14 +12,14 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// Make makes the model of a service for a test, and closes it at its end.
+// A Make returns the model of a service and closes it at the end of the test.
 type Make func(t *testing.T, cfg llm.Config) llm.ChatModel
 
-// key is the secret that no error may tell.
+// key is the secret that no error may contain.
 const key = "sk-test-0123456789"
 
-// RunService checks what every client of a service has in common, with the protocol that Server speaks to it: the
-// ChatModel contract, time limits, retries, usage, and that its errors hold no key. Errors that only one protocol has are for its own tests.
+// RunService tests the client of a service with a Server: the ChatModel interface, timeouts, retries, usage, and that errors
+// do not contain the key.
 func RunService(t *testing.T, build Make) {
 	t.Helper()
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
-// Run checks the ChatModel contract with a model that gives an answer of at least two parts to any question.
+// Run tests a ChatModel whose answers have at least two parts.
 func Run(t *testing.T, model llm.ChatModel) {
 	t.Helper()
 	question := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "Say two words."}}}

@@ -49,7 +49,7 @@ func toolCalls(t *testing.T, build Make) {
 		if err != nil || text != "Let me look." || !slices.Equal(calls, asked) || finish != llm.FinishTools {
 			t.Fatalf("in pieces of %d: text %q, calls %+v, finish %q, error %v", size, text, calls, finish, err)
 		}
-		// The whole turn goes back with its results, one of them empty and the broken arguments among the calls.
+		// The next request has the turn with its results. One result is empty, and the arguments of one call are invalid.
 		next := weather
 		next.ToolsOff = true
 		next.Messages = append(slices.Clone(weather.Messages), llm.Message{Role: llm.RoleAssistant, Content: text, Calls: calls})
@@ -71,7 +71,7 @@ func toolCalls(t *testing.T, build Make) {
 }
 
 func oddCalls(t *testing.T, build Make) {
-	// Without ids, and with one twice: each call has one of its own in the end.
+	// Missing and duplicate ids are replaced by unique ones.
 	for _, ids := range [][]string{{"x", "x", "x"}, {"", "call_1", "call_1"}} {
 		var given []llm.ToolCall
 		for _, id := range ids {
@@ -90,7 +90,7 @@ func oddCalls(t *testing.T, build Make) {
 			t.Errorf("ids %v: %d calls, error %v", ids, len(calls), err)
 		}
 	}
-	// Too many, and too long.
+	// Too many calls and too long arguments.
 	many := make([]llm.ToolCall, 200)
 	for i := range many {
 		many[i] = llm.ToolCall{ID: "c" + strings.Repeat("i", i), Name: "clock", Arguments: "{}"}
@@ -99,7 +99,7 @@ func oddCalls(t *testing.T, build Make) {
 	if _, calls, _, err := CollectCalls(t, build(t, config(server)), weather); !provider.IsKind(err, provider.KindInvalid) || len(calls) != 0 {
 		t.Errorf("%d calls, error %v", len(calls), err)
 	}
-	// Cut off in the middle of a call: none is told, and the request is tried again.
+	// A stream that ends within a call has no calls, and the request is retried.
 	cut := Reply{Calls: []llm.ToolCall{{ID: "a", Name: "clock", Arguments: `{"zone":"UTC"}`}}, Cut: true}
 	server = NewServer(t, cut, Reply{Parts: []string{"noon"}})
 	if text, calls, _, err := CollectCalls(t, build(t, config(server)), weather); err != nil || text != "noon" || len(calls) != 0 {

@@ -10,11 +10,11 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 )
 
-// pieceSize is how the arguments of a call are cut on the wire.
+// pieceSize is the number of bytes of a piece of arguments.
 const pieceSize = 7
 
 func quoted(text string) string {
-	out, _ := json.Marshal(text) // a string always can
+	out, _ := json.Marshal(text) // a string cannot fail
 	return string(out)
 }
 
@@ -26,8 +26,8 @@ func pieces(text string) []string {
 	return all
 }
 
-// CallStream returns the events of an answer with tool calls on the wire, and those that end it. As services do, the id and
-// the name of a call come first and its arguments in pieces; the pieces of several calls may be mixed.
+// CallStream returns the encoded events of an answer with tool calls, and those of its end. As in real services, the id and
+// the name of a call come first, then its arguments in pieces; the pieces of several calls may be interleaved.
 func CallStream(parts []string, calls []llm.ToolCall, usage *[2]int) (events, ending string) {
 	events, ending = Stream(parts, usage)
 	var b strings.Builder
@@ -64,7 +64,7 @@ func AnthropicCallStream(parts []string, calls []llm.ToolCall, usage *[2]int) (e
 	return events + closing + b.String(), ending
 }
 
-// refusal is what a service of the protocol would say about a request whose tools are not in order; "" where they are.
+// refusal returns the error of a service for a request with invalid tool messages, or "".
 func refusal(path string, body map[string]any) string {
 	if strings.HasSuffix(path, "/messages") {
 		return anthropicRefusal(body)
@@ -87,8 +87,8 @@ func text(v any) string {
 	return s
 }
 
-// openaiRefusal holds the rules of chat completions: every call is answered right behind its turn, nothing else is, and
-// arguments are JSON.
+// openaiRefusal checks the rules of chat completions: the results of all calls follow their turn, there are no other
+// results, and arguments are JSON.
 func openaiRefusal(body map[string]any) string {
 	if _, given := body["tool_choice"]; given && len(list(body["tools"])) == 0 {
 		return "'tool_choice' is only allowed when 'tools' are specified."
@@ -131,8 +131,8 @@ func openaiRefusal(body map[string]any) string {
 	return ""
 }
 
-// anthropicRefusal holds the rules of the Messages API: turns alternate, ids are unique, and the results of a turn's calls
-// come first in the next.
+// anthropicRefusal checks the rules of the Messages API: turns alternate, ids are unique, and the results of the calls come
+// first in the next turn.
 func anthropicRefusal(body map[string]any) string {
 	for _, t := range list(body["tools"]) {
 		tool := object(t)

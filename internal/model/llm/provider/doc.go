@@ -1,5 +1,5 @@
-// Package provider holds what the clients of model services share: errors that say what can be done about them, reading
-// when to come back, and a transport with sensible time limits.
+// Package provider has the code that clients of model services share: typed errors, Retry-After, and an HTTP transport
+// with timeouts.
 //
-// The package may import the client library of the protocol; no other package of Magpie.
+// The package may import the client library of the protocol, but no other package of Magpie.
 package provider

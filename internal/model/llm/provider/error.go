@@ -12,34 +12,35 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// Kind says what went wrong with a request to a model service.
+// A Kind is the kind of an Error.
 type Kind string
 
 // The kinds of errors.
 const (
-	KindAuth          Kind = "auth"           // the key is missing, wrong or not allowed to do this
-	KindContextLength Kind = "context length" // the request is longer than the model takes
+	KindAuth          Kind = "auth"           // the key is missing, wrong or has no permission
+	KindContextLength Kind = "context length" // the request is too long for the model
 	KindRateLimited   Kind = "rate limited"   // too many requests, or the quota is used up
 	KindUnavailable   Kind = "unavailable"    // the service failed or cannot be reached
 	KindTimeout       Kind = "timeout"        // the service took too long
-	KindInterrupted   Kind = "interrupted"    // the answer broke off
-	KindRefused       Kind = "refused"        // the service would not answer this request
-	KindInvalid       Kind = "invalid"        // the service did not accept the request or answered nonsense
+	KindInterrupted   Kind = "interrupted"    // the answer is incomplete
+	KindRefused       Kind = "refused"        // the service refused to answer this request
+	KindInvalid       Kind = "invalid"        // the request or the response is invalid
 	KindNoTools       Kind = "no tools"       // the model cannot call tools
 )
 
-// Error is a failed request to a model service. Its text holds what the service said, shortened, and never the key.
+// An Error is a failed request to a model service. Its text contains the shortened message of the service, but never the
+// key.
 type Error struct {
 	Kind Kind
-	// Op is what was being done, such as "chat".
+	// Op is the operation, such as "chat".
 	Op string
 	// Status is the HTTP status, 0 when there was no response.
 	Status int
-	// Message is what the service or the transport said.
+	// Message is the message of the service or the transport.
 	Message string
-	// After is how long the service asked to wait, 0 when it did not say.
+	// After is the delay that the service asked for, or 0.
 	After time.Duration
-	// PromptTokens and CompletionTokens are what the service reported to have used all the same.
+	// PromptTokens and CompletionTokens are the usage that the service reported for the failed request.
 	PromptTokens, CompletionTokens int
 	cause                          error
 }
@@ -56,14 +57,14 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the context's error when the context ended the request. Other causes are not given away, since their
-// texts may hold what must not be logged.
+// Unwrap returns the error of the context if the context ended the request. It hides other causes, because their texts may
+// contain secrets.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
 	if e.cause != nil {
-		return false // the caller gave up
+		return false // canceled by the caller
 	}
 	switch e.Kind {
 	case KindRateLimited, KindUnavailable, KindTimeout, KindInterrupted:
@@ -73,7 +74,7 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// RetryAfter returns how long the service asked to wait, 0 when it did not say.
+// RetryAfter returns the delay that the service asked for, or 0.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
 // IsKind reports whether err is an Error of the kind.
@@ -82,7 +83,7 @@ func IsKind(err error, kind Kind) bool {
 	return errors.As(err, &e) && e.Kind == kind
 }
 
-// IsOutage reports whether err says that a service does not work: that the next request would fail, too, whatever it is.
+// IsOutage reports whether err means that the service does not work, so that any other request would fail too.
 func IsOutage(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -96,8 +97,8 @@ func IsOutage(err error) bool {
 	return false
 }
 
-// Classify turns an error of the client library into an Error. The context is that of the request, note what the
-// transport saw, and key what must not appear in the text.
+// Classify returns the Error of an error of the client library. ctx is the context of the request, note what the transport
+// recorded, and key the secret that must not appear in the text.
 func Classify(ctx context.Context, op string, err error, note *Note, key string) error {
 	var already *Error
 	if errors.As(err, &already) {
@@ -117,7 +118,7 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 		e.Kind, e.cause = KindInterrupted, ctx.Err()
 		var cause *Error
 		if errors.As(context.Cause(ctx), &cause) {
-			return cause // a time limit of the client itself
+			return cause // a timeout of the client
 		}
 		e.Message = "the request was given up"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
@@ -125,7 +126,7 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 	case isTimeout(err):
 		e.Kind, e.Message = KindTimeout, "no answer in time"
 	case note.responded():
-		e.Kind, e.Message = KindInvalid, "the service sent an answer that cannot be read: "+err.Error()
+		e.Kind, e.Message = KindInvalid, "the service sent a response that cannot be read: "+err.Error()
 	default:
 		e.Kind, e.Message = KindUnavailable, "the service cannot be reached: "+err.Error()
 	}
@@ -133,11 +134,11 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 	return e
 }
 
-// FromResponse makes the Error of a failure that a service told of in words of its own: the HTTP status, 0 for one in the
-// middle of an answer, and a message, with the names that the service has for such failures in said.
-func FromResponse(op string, status int, said, message string, note *Note, key string) error {
+// FromResponse returns the Error of a failure that a service reports. status is the HTTP status, or 0 within an answer,
+// and names are the service's names of the failure.
+func FromResponse(op string, status int, names, message string, note *Note, key string) error {
 	return &Error{
-		Kind: kindOf(status, said+" "+message), Op: op, Status: status, Message: Redact(message, key), After: note.after(),
+		Kind: kindOf(status, names+" "+message), Op: op, Status: status, Message: Redact(message, key), After: note.after(),
 	}
 }
 
@@ -172,7 +173,7 @@ func kindOf(status int, said string) Kind {
 	return KindInvalid
 }
 
-// Redact shortens a message and takes the key, and what looks like one, out of it.
+// Redact shortens a message and replaces the key and texts that look like keys.
 func Redact(message, key string) string {
 	if len(key) >= 4 {
 		message = strings.ReplaceAll(message, key, "[key]")
@@ -191,7 +192,7 @@ func Redact(message, key string) string {
 	return message
 }
 
-// FromStream makes the Error of a failure that a service tells of in the middle of an answer.
+// FromStream returns the Error of a failure that a service reports within an answer.
 func FromStream(op string, code any, kind, message, key string) error {
 	status := 0
 	if number, ok := code.(float64); ok && number >= 400 && number < 600 {

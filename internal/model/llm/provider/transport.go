@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// maxErrorBody is how much of a failed response is read.
+// maxErrorBody is the largest number of bytes of a failed response that is read.
 const maxErrorBody = 256 << 10
 
-// maxIdle is how many connections to a service are kept for the next requests. Where it is less than the requests at once,
-// most of them pay for a connection anew.
+// maxIdle is the number of idle connections to a service. With fewer than the concurrent requests, most requests would
+// open a new connection.
 const maxIdle = 256
 
-// NewHTTPClient makes a client for calls that may stream for long: time limits for connecting and for the headers of the
-// response, none for the whole.
+// NewHTTPClient returns a client for long streams. It has timeouts for connecting and for the response headers, but not
+// for the whole request.
 func NewHTTPClient(connect, header time.Duration) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -31,7 +31,7 @@ func NewHTTPClient(connect, header time.Duration) *http.Client {
 	}}
 }
 
-// Note is what the transport saw of one request. The client library does not pass response headers on with its errors.
+// A Note is what a Doer records of a request. Errors of the client library have no response headers.
 type Note struct {
 	mu     sync.Mutex
 	status int
@@ -40,7 +40,7 @@ type Note struct {
 
 type noteKey struct{}
 
-// WithNote makes a context whose requests are noted.
+// WithNote returns a context whose requests are recorded in the Note.
 func WithNote(ctx context.Context) (context.Context, *Note) {
 	note := &Note{}
 	return context.WithValue(ctx, noteKey{}, note), note
@@ -58,16 +58,16 @@ func (n *Note) responded() bool {
 	return n.status != 0
 }
 
-// Doer sends requests for the client library, notes what it needs to know, and bounds what is read of a failure.
+// A Doer sends requests for the client library. It fills in the Note and limits the body of failed responses.
 type Doer struct {
 	Client *http.Client
 	// Now is the clock for dates in Retry-After; time.Now when nil.
 	Now func() time.Time
-	// Body may replace the body of a good response.
+	// Body may replace the body of a successful response.
 	Body func(request *http.Request, body io.ReadCloser) io.ReadCloser
 }
 
-// Do implements the library's interface.
+// Do sends a request.
 func (d *Doer) Do(request *http.Request) (*http.Response, error) {
 	response, err := d.Client.Do(request) //nolint:gosec // the address is a setting of the operator's
 	if err != nil {
@@ -96,8 +96,8 @@ type limited struct {
 	io.Closer
 }
 
-// RetryAfter reads Retry-After in seconds or as a date, and the variant in milliseconds that some services send; 0 when
-// there is none.
+// RetryAfter returns the value of Retry-After, in seconds or as a date, or of the variant in milliseconds that some services
+// send. It returns 0 without a header.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if value, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && value > 0 && value < 1e9 {
 		return time.Duration(value * float64(time.Millisecond))
@@ -115,7 +115,7 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Sleep waits for d or until the context ends, whose error it then returns.
+// Sleep waits for d. It returns the error of the context if that ends earlier.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
