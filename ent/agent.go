@@ -33,11 +33,11 @@ type Agent struct {
 	SystemPrompt string `json:"system_prompt,omitempty"`
 	// names of the tools that it may call
 	Tools []string `json:"tools,omitempty"`
-	// the collections that it may search; those among them that were deleted are not shown
+	// the collections that it may search, without deleted ones
 	Collections []uuid.UUID `json:"collections,omitempty"`
-	// whether it may search all collections that the person reaches who runs it, instead of those listed
+	// whether it may search all collections in the scope of the person who runs it, instead of those listed
 	AllCollections bool `json:"all_collections,omitempty"`
-	// how it greets
+	// its greeting
 	StartMessage *string `json:"start_message,omitempty"`
 	// one of the chat models; null for the default one
 	Model *string `json:"model,omitempty"`

@@ -27,7 +27,7 @@ type AgentMemory struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// AgentID holds the value of the "agent_id" field.
 	AgentID uuid.UUID `json:"agent_id,omitempty"`
-	// whom the agent learnt it with, and for whom alone it is recalled; null for everybody's
+	// the person it is about, and for whom alone it is recalled; null for a shared memory
 	PersonID *uuid.UUID `json:"person_id,omitempty"`
 	// Kind holds the value of the "kind" field.
 	Kind agentmemory.Kind `json:"kind,omitempty"`
@@ -35,13 +35,13 @@ type AgentMemory struct {
 	Content string `json:"content,omitempty"`
 	// Importance holds the value of the "importance" field.
 	Importance float64 `json:"importance,omitempty"`
-	// the run in which the agent wrote it; null for one that a person wrote
+	// the run that wrote it; null if a person wrote it
 	RunID *uuid.UUID `json:"run_id,omitempty"`
-	// when a run was last told it
+	// when a run last recalled it
 	RecalledAt *time.Time `json:"recalled_at,omitempty"`
 	// little-endian float32 of the content
 	Embedding []byte `json:"embedding,omitempty"`
-	// which model's; empty while there is no embedding
+	// the model of the embedding; empty without one
 	EmbeddingModel string `json:"embedding_model,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the AgentMemoryQuery when eager-loading is set.

@@ -27,7 +27,7 @@ type AgentRun struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// AgentID holds the value of the "agent_id" field.
 	AgentID uuid.UUID `json:"agent_id,omitempty"`
-	// the user it belongs to
+	// the user who owns it
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// ConversationID holds the value of the "conversation_id" field.
 	ConversationID uuid.UUID `json:"conversation_id,omitempty"`
@@ -37,7 +37,7 @@ type AgentRun struct {
 	Message string `json:"message,omitempty"`
 	// Answer holds the value of the "answer" field.
 	Answer string `json:"answer,omitempty"`
-	// the chat model that was asked; empty where none is configured
+	// the chat model; empty if none is configured
 	Model string `json:"model,omitempty"`
 	// Iterations holds the value of the "iterations" field.
 	Iterations int `json:"iterations,omitempty"`
@@ -49,7 +49,7 @@ type AgentRun struct {
 	CompletionTokens int `json:"completion_tokens,omitempty"`
 	// why it failed, safe to show
 	Error *string `json:"error,omitempty"`
-	// the process that runs it is alive
+	// when its process was last alive
 	HeartbeatAt time.Time `json:"heartbeat_at,omitempty"`
 	// FinishedAt holds the value of the "finished_at" field.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`

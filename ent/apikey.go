@@ -35,9 +35,9 @@ type APIKey struct {
 	PreviousPublishableHash []byte `json:"-"`
 	// PreviousSecretHash holds the value of the "previous_secret_hash" field.
 	PreviousSecretHash []byte `json:"-"`
-	// its first characters, to recognise it by
+	// its first characters, for identification
 	PublishableHint string `json:"publishable_hint,omitempty"`
-	// its first characters, to recognise it by
+	// its first characters, for identification
 	SecretHint string `json:"secret_hint,omitempty"`
 	// AllowAllCollections holds the value of the "allow_all_collections" field.
 	AllowAllCollections bool `json:"allow_all_collections,omitempty"`
@@ -65,11 +65,11 @@ type APIKey struct {
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	// when the pair was last replaced by a new one
 	RotatedAt *time.Time `json:"rotated_at,omitempty"`
-	// until when the pair before works, too; null when it ended at once
+	// when the previous pair expires; null if it expired at once
 	PreviousExpiresAt *time.Time `json:"previous_expires_at,omitempty"`
-	// when the secret key was first seen in a browser; a rotation clears it
+	// when a browser first sent the secret key; a rotation clears it
 	LeakedAt *time.Time `json:"leaked_at,omitempty"`
-	// the page that it was seen on
+	// the page that sent it
 	LeakedOrigin *string `json:"leaked_origin,omitempty"`
 	selectValues sql.SelectValues
 }

@@ -25,23 +25,23 @@ type AuditEntry struct {
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself
 	ActorKind auditentry.ActorKind `json:"actor_kind,omitempty"`
-	// of the person or the key
+	// id of the person or the key
 	ActorID *uuid.UUID `json:"actor_id,omitempty"`
-	// the person's email address, the key's name or the login at the command line, as it was then
+	// the person's email address, the key's name or the login at the command line, at that time
 	ActorName string `json:"actor_name,omitempty"`
-	// the sign-in that a person came with
+	// the session of a person
 	SessionID *uuid.UUID `json:"session_id,omitempty"`
 	// address that the request came from
 	IP *string `json:"ip,omitempty"`
 	// X-Request-Id of the request
 	RequestID *string `json:"request_id,omitempty"`
-	// what was done, such as collection.create
+	// the action, such as collection.create
 	Action string `json:"action,omitempty"`
-	// what it was done to, such as collection
+	// the kind of the target, such as collection
 	TargetKind string `json:"target_kind,omitempty"`
 	// TargetID holds the value of the "target_id" field.
 	TargetID *uuid.UUID `json:"target_id,omitempty"`
-	// as it was then
+	// at that time
 	TargetName string `json:"target_name,omitempty"`
 	// Changes holds the value of the "changes" field.
 	Changes      []map[string]interface{} `json:"changes,omitempty"`

@@ -30,9 +30,9 @@ type Collection struct {
 	Description *string `json:"description,omitempty"`
 	// EmbeddingModel holds the value of the "embedding_model" field.
 	EmbeddingModel string `json:"embedding_model,omitempty"`
-	// The model that the collection is changing to; null when it is not.
+	// The model that the collection is changing to; null if it is not changing.
 	NextEmbeddingModel *string `json:"next_embedding_model,omitempty"`
-	// being deleted since
+	// when its deletion began
 	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the CollectionQuery when eager-loading is set.

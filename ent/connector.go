@@ -41,7 +41,7 @@ type Connector struct {
 	Config map[string]interface{} `json:"config,omitempty"`
 	// sealed; never shown
 	Credentials []byte `json:"-"`
-	// the OAuth grant that it works with; null for one with credentials of its own
+	// the OAuth grant that it uses; null if it has its own credentials
 	GrantID *uuid.UUID `json:"grant_id,omitempty"`
 	// SyncStrategy holds the value of the "sync_strategy" field.
 	SyncStrategy connector.SyncStrategy `json:"sync_strategy,omitempty"`
@@ -53,27 +53,27 @@ type Connector struct {
 	LastSync *time.Time `json:"last_sync,omitempty"`
 	// LastError holds the value of the "last_error" field.
 	LastError *string `json:"last_error,omitempty"`
-	// nobody finds its documents: their readers are not known yet
+	// its documents are hidden because their readers are not known yet
 	Closed bool `json:"closed,omitempty"`
-	// rises when it changes whether and how permissions are enforced
+	// increases when the enforcement of permissions changes
 	PermissionsRevision int `json:"permissions_revision,omitempty"`
-	// the revision that the job which reads the readers goes by
+	// the revision of the job that reads the readers
 	ReadersPending int `json:"readers_pending,omitempty"`
-	// the revision that the stored readers are of
+	// the revision of the stored readers
 	ReadersRevision int `json:"readers_revision,omitempty"`
-	// when all readers had been read anew last
+	// when all readers were last read completely
 	ReadersAt *time.Time `json:"readers_at,omitempty"`
-	// number of the newest reading of groups
+	// number of the newest import of groups
 	GroupsAttempt int64 `json:"groups_attempt,omitempty"`
-	// number of the reading that counts
+	// number of the import in use
 	GroupsGeneration int64 `json:"groups_generation,omitempty"`
-	// when the groups that count had been read
+	// when the groups in use had been read
 	GroupsAt *time.Time `json:"groups_at,omitempty"`
-	// when they are to be read again; null is at once
+	// when they must be read again; null for immediately
 	GroupsDueAt *time.Time `json:"groups_due_at,omitempty"`
-	// why the newest reading failed
+	// why the newest import failed
 	GroupsFailure *string `json:"groups_failure,omitempty"`
-	// being deleted since
+	// when its deletion began
 	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ConnectorQuery when eager-loading is set.

@@ -25,19 +25,19 @@ type Conversation struct {
 	UpdatedAt time.Time `json:"updated_at,omitempty"`
 	// WorkspaceID holds the value of the "workspace_id" field.
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
-	// the user or API key it belongs to
+	// the user or API key that owns it
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// CollectionID holds the value of the "collection_id" field.
 	CollectionID *uuid.UUID `json:"collection_id,omitempty"`
-	// the agent that it is held with; null for a chat
+	// its agent; null for a chat
 	AgentID *uuid.UUID `json:"agent_id,omitempty"`
-	// the address whom requests by a secret key name as the one who asks; it goes on for that one only
+	// the address of the end user that requests with a secret key name; only that end user can continue it
 	Named string `json:"named,omitempty"`
 	// Title holds the value of the "title" field.
 	Title string `json:"title,omitempty"`
-	// what its first messages were about, for the chat model; written once they no longer fit into a prompt
+	// a summary of its first messages for the chat model, written when they no longer fit in a prompt
 	Summary string `json:"summary,omitempty"`
-	// how many of its first messages the summary covers
+	// the number of messages that the summary covers
 	Summarized int `json:"summarized,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ConversationQuery when eager-loading is set.

@@ -63,7 +63,7 @@ type Document struct {
 	SourceUpdatedAt *time.Time `json:"source_updated_at,omitempty"`
 	// etag or revision of the stored content
 	SourceVersion string `json:"source_version,omitempty"`
-	// SHA-256 of the stored content's bytes and the pipeline version
+	// SHA-256 of the stored content and the pipeline version
 	ContentHash []byte `json:"content_hash,omitempty"`
 	// Bytes holds the value of the "bytes" field.
 	Bytes int64 `json:"bytes,omitempty"`
@@ -71,7 +71,7 @@ type Document struct {
 	PassageCount int `json:"passage_count,omitempty"`
 	// why the newest version could not be indexed
 	Failure *string `json:"failure,omitempty"`
-	// when it was last processed: the idempotency window
+	// when it was last processed, for the idempotency window
 	ProcessedAt *time.Time `json:"processed_at,omitempty"`
 	// IndexedAt holds the value of the "indexed_at" field.
 	IndexedAt *time.Time `json:"indexed_at,omitempty"`

@@ -27,7 +27,7 @@ type Feedback struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// MessageID holds the value of the "message_id" field.
 	MessageID uuid.UUID `json:"message_id,omitempty"`
-	// the person it is of
+	// the person who gave it
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// Rating holds the value of the "rating" field.
 	Rating feedback.Rating `json:"rating,omitempty"`

@@ -30,9 +30,9 @@ type Invitation struct {
 	Role invitation.Role `json:"role,omitempty"`
 	// TokenHash holds the value of the "token_hash" field.
 	TokenHash []byte `json:"-"`
-	// the person who asked; null when the operator did, or when that person is gone
+	// the person who invited; null for the operator, and after that person was deleted
 	InvitedBy *uuid.UUID `json:"invited_by,omitempty"`
-	// when its present token was made
+	// when its current token was made
 	SentAt time.Time `json:"sent_at,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`

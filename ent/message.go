@@ -28,7 +28,7 @@ type Message struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// ConversationID holds the value of the "conversation_id" field.
 	ConversationID uuid.UUID `json:"conversation_id,omitempty"`
-	// the user or API key it belongs to
+	// the user or API key that owns it
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// Role holds the value of the "role" field.
 	Role message.Role `json:"role,omitempty"`
@@ -36,13 +36,13 @@ type Message struct {
 	Content string `json:"content,omitempty"`
 	// id, title and url of each source that was cited
 	Sources []map[string]interface{} `json:"sources,omitempty"`
-	// the agent's run that wrote it
+	// the run of an agent that wrote it
 	RunID *uuid.UUID `json:"run_id,omitempty"`
 	// PromptTokens holds the value of the "prompt_tokens" field.
 	PromptTokens int `json:"prompt_tokens,omitempty"`
 	// CompletionTokens holds the value of the "completion_tokens" field.
 	CompletionTokens int `json:"completion_tokens,omitempty"`
-	// of the request that it was asked or answered in; joins feedback to the query log
+	// id of the request of the question or answer; joins feedback to the query log
 	RequestID string `json:"request_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the MessageQuery when eager-loading is set.

@@ -27,27 +27,27 @@ type OAuthGrant struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// name of the service: google, github, …
 	Provider string `json:"provider,omitempty"`
-	// who gave it; null once that person has left the workspace
+	// the person who gave it; null after that person has left the workspace
 	PersonID *uuid.UUID `json:"person_id,omitempty"`
-	// the account at the service, as the service calls it
+	// the name of the account at the service
 	Account *string `json:"account,omitempty"`
-	// what was granted
+	// the granted scopes
 	Scopes []string `json:"scopes,omitempty"`
 	// Status holds the value of the "status" field.
 	Status oauthgrant.Status `json:"status,omitempty"`
 	// sealed; never shown
 	Tokens []byte `json:"-"`
-	// when the access token ends, which is renewed before; null when it does not end
+	// when the access token expires; it is renewed earlier; null if it does not expire
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	// when the access token was last renewed
 	RefreshedAt *time.Time `json:"refreshed_at,omitempty"`
 	// why the last renewal failed
 	LastError *string `json:"last_error,omitempty"`
-	// counts the sets of tokens: who stores one says which it follows
+	// number of the set of tokens; a writer names the number of the previous set
 	Generation int `json:"generation,omitempty"`
-	// who is renewing the tokens
+	// the process that is renewing the tokens
 	LeaseID *uuid.UUID `json:"lease_id,omitempty"`
-	// when that renewal counts as lost
+	// when the lease on the renewal expires
 	LeaseUntil *time.Time `json:"lease_until,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the OAuthGrantQuery when eager-loading is set.

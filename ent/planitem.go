@@ -39,9 +39,9 @@ type PlanItem struct {
 	Action planitem.Action `json:"action,omitempty"`
 	// Reason holds the value of the "reason" field.
 	Reason *string `json:"reason,omitempty"`
-	// in bytes as the source says, 0 when it does not
+	// in bytes according to the source; 0 if unknown
 	Size int64 `json:"size,omitempty"`
-	// as the source says, empty when it does not
+	// version according to the source; empty if unknown
 	Version string `json:"version,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the PlanItemQuery when eager-loading is set.

@@ -27,7 +27,7 @@ type Session struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// UserID holds the value of the "user_id" field.
 	UserID uuid.UUID `json:"user_id,omitempty"`
-	// the number of the refresh token in use; the use of an older one ends the session
+	// the number of the current refresh token; the use of an older one ends the session
 	Generation int64 `json:"generation,omitempty"`
 	// when the refresh token was last exchanged
 	RotatedAt *time.Time `json:"rotated_at,omitempty"`
@@ -35,9 +35,9 @@ type Session struct {
 	ExpiresAt time.Time `json:"expires_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	// of the device that signed in
+	// User-Agent of the device
 	UserAgent string `json:"user_agent,omitempty"`
-	// from which the session was last used
+	// network address that last used the session
 	Address string `json:"address,omitempty"`
 	// exact to a minute
 	LastUsedAt time.Time `json:"last_used_at,omitempty"`

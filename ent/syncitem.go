@@ -43,15 +43,15 @@ type SyncItem struct {
 	Reason *string `json:"reason,omitempty"`
 	// Retryable holds the value of the "retryable" field.
 	Retryable bool `json:"retryable,omitempty"`
-	// deleted by hand: later syncs leave it out
+	// deleted by hand; later syncs skip it
 	Suppressed bool `json:"suppressed,omitempty"`
-	// why its document is kept although the source does not have the item; null while it does
+	// why its document is kept although the item is missing from the source; null if it is not missing
 	Hold *syncitem.Hold `json:"hold,omitempty"`
-	// since when a change of the item is known and cannot be searched yet
+	// when a change that cannot be searched yet became known
 	WaitingSince *time.Time `json:"waiting_since,omitempty"`
-	// the version that the outcome is about
+	// the version of the outcome
 	SourceVersion string `json:"source_version,omitempty"`
-	// of the code that decided the outcome
+	// version of the code that decided the outcome
 	PipelineVersion int `json:"pipeline_version,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the SyncItemQuery when eager-loading is set.

@@ -32,7 +32,7 @@ type SyncJob struct {
 	Status syncjob.Status `json:"status,omitempty"`
 	// Mode holds the value of the "mode" field.
 	Mode syncjob.Mode `json:"mode,omitempty"`
-	// of a plan: the mode of the sync that it foresees
+	// of a plan: the mode of the planned sync
 	PlannedMode *syncjob.PlannedMode `json:"planned_mode,omitempty"`
 	// of a restore: the job whose deletions are undone
 	TargetJobID *uuid.UUID `json:"target_job_id,omitempty"`
@@ -58,11 +58,11 @@ type SyncJob struct {
 	Skipped int `json:"skipped,omitempty"`
 	// Failed holds the value of the "failed" field.
 	Failed int `json:"failed,omitempty"`
-	// of the source that were read
+	// number of pages of the source that were read
 	Pages int `json:"pages,omitempty"`
-	// of content that was read from the source
+	// bytes of content that were read from the source
 	BytesFetched int64 `json:"bytes_fetched,omitempty"`
-	// how often a slice failed, or the source asked to wait, and it was tried again
+	// how often a slice was retried after a failure or a rate limit
 	Retried int `json:"retried,omitempty"`
 	// Warnings holds the value of the "warnings" field.
 	Warnings []string `json:"warnings,omitempty"`
@@ -72,11 +72,11 @@ type SyncJob struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	// FinishedAt holds the value of the "finished_at" field.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	// fence: raised by whoever takes the job over; writes name the one they hold
+	// fence: increased when a worker takes the job; writes must name the current number
 	Attempt int `json:"attempt,omitempty"`
-	// raised with every change of state or counters
+	// increased by every change of state or counters
 	Revision int `json:"revision,omitempty"`
-	// where the walk goes on
+	// where the walk continues
 	Cursor string `json:"cursor,omitempty"`
 	// the walk is complete
 	Walked bool `json:"walked,omitempty"`
@@ -86,9 +86,9 @@ type SyncJob struct {
 	Retries int `json:"retries,omitempty"`
 	// CancelRequested holds the value of the "cancel_requested" field.
 	CancelRequested bool `json:"cancel_requested,omitempty"`
-	// from when on it waits for a worker; null while one holds it
+	// when it began to wait for a worker; null while a worker has it
 	TurnAt *time.Time `json:"turn_at,omitempty"`
-	// when a worker took it last
+	// when a worker last took it
 	TakenAt *time.Time `json:"taken_at,omitempty"`
 	// how often a worker took it
 	Turns int `json:"turns,omitempty"`

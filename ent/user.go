@@ -28,13 +28,13 @@ type User struct {
 	Name string `json:"name,omitempty"`
 	// PasswordHash holds the value of the "password_hash" field.
 	PasswordHash string `json:"-"`
-	// proved by a sign-in provider, not by a link that somebody was shown
+	// verified by a sign-in provider
 	EmailVerified bool `json:"email_verified,omitempty"`
 	// SHA-256 of the token that sets a new password once
 	ResetHash []byte `json:"-"`
 	// ResetExpiresAt holds the value of the "reset_expires_at" field.
 	ResetExpiresAt *time.Time `json:"reset_expires_at,omitempty"`
-	// the workspace whose administrator made the token; null when the operator did
+	// the workspace whose administrator made the token; null for the operator
 	ResetWorkspaceID *uuid.UUID `json:"reset_workspace_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the UserQuery when eager-loading is set.

@@ -24,7 +24,7 @@ type Workspace struct {
 	UpdatedAt time.Time `json:"updated_at,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
-	// searches and chat messages a month, set by the operator; 0 is no limit, null the server's default
+	// searches and chat messages a month, set by the operator; 0 for no limit, null for the default
 	QueryLimit *int64 `json:"query_limit,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the WorkspaceQuery when eager-loading is set.

@@ -1,4 +1,3 @@
-// Package gid makes the identifiers of every stored thing: UUIDs that sort by
-// time and carry the kind of thing they name, so that one id serves GraphQL's
-// node query, REST paths and SQL alike. It imports nothing of Magpie.
+// Package gid makes the ids of all rows: UUIDs that sort by time and contain the kind of the
+// row, so that the node query of GraphQL can find its table. It imports nothing of Magpie.
 package gid

@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind is the 12-bit tag inside an id. A kind's number is never reused.
+// A Kind is the 12-bit tag of an id. The number of a kind is never reused.
 type Kind uint16
 
-// The kinds of things that have ids.
+// The kinds of rows.
 const (
 	Workspace Kind = 1 + iota
 	User
@@ -43,7 +43,7 @@ const (
 	PlanItem
 )
 
-// New makes an id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
+// New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
 // bits of Unix milliseconds, 12 bits of kind and 62 random bits.
 func New(k Kind) uuid.UUID {
 	var u uuid.UUID
@@ -54,7 +54,7 @@ func New(k Kind) uuid.UUID {
 	return u
 }
 
-// KindOf returns the kind that id carries; false for an id made elsewhere.
+// KindOf returns the kind of an id. It returns false for an id that New did not make.
 func KindOf(id uuid.UUID) (Kind, bool) {
 	if id.Version() != 8 || id.Variant() != uuid.RFC4122 {
 		return 0, false
@@ -64,8 +64,8 @@ func KindOf(id uuid.UUID) (Kind, bool) {
 	return k, ok
 }
 
-// Table names the SQL table that holds the thing id stands for. It has the
-// form that ent's node look-up asks for.
+// Table returns the SQL table of the row of an id. It is a function for ent's node
+// queries.
 func Table(_ context.Context, id uuid.UUID) (string, error) {
 	if k, ok := KindOf(id); ok {
 		if t, ok := table(k); ok && t != "" {

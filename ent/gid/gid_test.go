@@ -28,7 +28,7 @@ func TestNewIdCarriesItsKindAndSortsByTime(t *testing.T) {
 	}
 }
 
-func TestForeignIdsHaveNoKind(t *testing.T) {
+func TestOtherUUIDsHaveNoKind(t *testing.T) {
 	t.Parallel()
 	for _, id := range []uuid.UUID{{}, uuid.New(), uuid.MustParse("00000000-0000-8fff-8000-000000000000")} {
 		if k, ok := gid.KindOf(id); ok {

@@ -44,7 +44,7 @@ type Tenant struct {
 	// Keys is what API keys may do.
 	Keys Access
 	// Collection is the field with the id of a collection. Without it, a viewer
-	// who reaches only some collections is refused.
+	// with access to only some collections is refused.
 	Collection string
 	// Subject is the field with the id of the user or key that owns a row. If it
 	// is set, sessions and keys see only their own rows.
@@ -167,7 +167,7 @@ func (t Tenant) conditions(v viewer.Viewer, need Access) ([]condition, error) {
 		all = append(all, in(t.Collection, v.Collections))
 	case v.Kind == viewer.KindKey && t.Subject != "":
 	default:
-		return nil, privacy.Denyf("the viewer reaches some collections only")
+		return nil, privacy.Denyf("the viewer has only some collections")
 	}
 	return all, nil
 }

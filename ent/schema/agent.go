@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Agent answers and acts by calling tools, told by a system prompt.
+// An Agent answers questions by calling tools, as its system prompt directs.
 type Agent struct{ ent.Schema }
 
 // Mixin of Agent.
@@ -29,10 +29,10 @@ func (Agent) Fields() []ent.Field {
 		field.Text("system_prompt").NotEmpty().MaxRuneLen(32000),
 		field.JSON("tools", []string{}).Default([]string{}).Comment("names of the tools that it may call"),
 		field.JSON("collections", []uuid.UUID{}).Default([]uuid.UUID{}).Annotations(entgql.Type("[ID!]")).
-			Comment("the collections that it may search; those among them that were deleted are not shown"),
+			Comment("the collections that it may search, without deleted ones"),
 		field.Bool("all_collections").Default(true).
-			Comment("whether it may search all collections that the person reaches who runs it, instead of those listed"),
-		field.Text("start_message").Optional().Nillable().MaxRuneLen(4000).Comment("how it greets"),
+			Comment("whether it may search all collections in the scope of the person who runs it, instead of those listed"),
+		field.Text("start_message").Optional().Nillable().MaxRuneLen(4000).Comment("its greeting"),
 		field.String("model").Optional().Nillable().MaxRuneLen(200).Comment("one of the chat models; null for the default one"),
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// AgentMemory is something that an agent keeps over conversations.
+// An AgentMemory is a memory of an agent that outlives conversations.
 type AgentMemory struct{ ent.Schema }
 
 // Mixin of AgentMemory.
 func (AgentMemory) Mixin() []ent.Mixin {
-	return []ent.Mixin{base{kind: gid.AgentMemory, noted: true}, tenant{}}
+	return []ent.Mixin{base{kind: gid.AgentMemory, manualUpdatedAt: true}, tenant{}}
 }
 
 // Fields of AgentMemory.
@@ -27,16 +27,16 @@ func (AgentMemory) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("agent_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.UUID("person_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("whom the agent learnt it with, and for whom alone it is recalled; null for everybody's"),
+			Comment("the person it is about, and for whom alone it is recalled; null for a shared memory"),
 		field.Enum("kind").NamedValues("Fact", "FACT", "Preference", "PREFERENCE", "Insight", "INSIGHT", "Procedure", "PROCEDURE").
 			Default("FACT"),
 		field.Text("content").NotEmpty().MaxRuneLen(4000),
 		field.Float("importance").Default(0.5).Min(0).Max(1),
 		field.UUID("run_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("the run in which the agent wrote it; null for one that a person wrote"),
-		field.Time("recalled_at").Optional().Nillable().Comment("when a run was last told it"),
+			Comment("the run that wrote it; null if a person wrote it"),
+		field.Time("recalled_at").Optional().Nillable().Comment("when a run last recalled it"),
 		field.Bytes("embedding").Optional().Annotations(hidden()).Comment("little-endian float32 of the content"),
-		field.String("embedding_model").Default("").MaxLen(200).Annotations(hidden()).Comment("which model's; empty while there is no embedding"),
+		field.String("embedding_model").Default("").MaxLen(200).Annotations(hidden()).Comment("the model of the embedding; empty without one"),
 	}
 }
 
@@ -52,8 +52,8 @@ func (AgentMemory) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("agent_id", "created_at")}
 }
 
-// Policy of AgentMemory: what it learnt with a person is that person's alone;
-// what is everybody's is written by editors.
+// Policy of AgentMemory: a memory about a person is private to that person; editors write
+// shared ones.
 func (AgentMemory) Policy() ent.Policy {
 	return rule.Tenant{Role: viewer.RoleViewer, Person: "person_id", SharedRole: viewer.RoleEditor}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// AgentRun is one run of an agent's loop; nobody but the person who began it
-// sees it. Its events stand in the table agent_run_events.
+// An AgentRun is one run of an agent's loop. Only the person who started it sees it. Its
+// events are in the table agent_run_events.
 type AgentRun struct{ ent.Schema }
 
 // Mixin of AgentRun.
@@ -25,20 +25,20 @@ func (AgentRun) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.AgentRun
 func (AgentRun) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("agent_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
-		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user it belongs to"),
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user who owns it"),
 		field.UUID("conversation_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.Enum("status").
 			NamedValues("Running", "RUNNING", "Completed", "COMPLETED", "Failed", "FAILED", "Canceled", "CANCELED").
 			Default("RUNNING"),
 		field.Text("message").Immutable(),
 		field.Text("answer").Default(""),
-		field.String("model").Default("").Comment("the chat model that was asked; empty where none is configured"),
+		field.String("model").Default("").Comment("the chat model; empty if none is configured"),
 		field.Int("iterations").Default(0).NonNegative(),
 		field.Int("tool_calls").Default(0).NonNegative(),
 		field.Int("prompt_tokens").Default(0).NonNegative(),
 		field.Int("completion_tokens").Default(0).NonNegative(),
 		field.String("error").Optional().Nillable().MaxLen(2000).Comment("why it failed, safe to show"),
-		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()).Comment("the process that runs it is alive"),
+		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()).Comment("when its process was last alive"),
 		field.Time("finished_at").Optional().Nillable(),
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// AgentTemplate is a workspace's own blueprint of an agent; the built-in ones
-// are no rows.
+// An AgentTemplate is a workspace's own template of agents. Built-in templates are not
+// rows.
 type AgentTemplate struct{ ent.Schema }
 
 // Mixin of AgentTemplate.
@@ -40,5 +40,5 @@ func (AgentTemplate) Indexes() []ent.Index {
 // Policy of AgentTemplate.
 func (AgentTemplate) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
 
-// Annotations of AgentTemplate: GraphQL shows one type for both sorts of templates.
+// Annotations of AgentTemplate: GraphQL has one type for both kinds of templates.
 func (AgentTemplate) Annotations() []schema.Annotation { return []schema.Annotation{hidden()} }

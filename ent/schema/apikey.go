@@ -13,9 +13,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// APIKey is a pair of keys for the public surface: a publishable and a secret
-// one. Only their SHA-256 hashes are stored; both are shown once, when made. The
-// pair before the last rotation goes on working until previous_expires_at.
+// An APIKey is a pair of keys for the public surface: a publishable and a secret one. Only
+// their SHA-256 hashes are stored. Both are shown once, when they are created. The pair
+// before the last rotation works until previous_expires_at.
 type APIKey struct{ ent.Schema }
 
 // Mixin of APIKey.
@@ -29,8 +29,8 @@ func (APIKey) Fields() []ent.Field {
 		field.Bytes("secret_hash").Unique().Sensitive().Annotations(hidden()),
 		field.Bytes("previous_publishable_hash").Optional().Unique().Sensitive().Annotations(hidden()),
 		field.Bytes("previous_secret_hash").Optional().Unique().Sensitive().Annotations(hidden()),
-		field.String("publishable_hint").MaxLen(32).Comment("its first characters, to recognise it by"),
-		field.String("secret_hint").MaxLen(32).Comment("its first characters, to recognise it by"),
+		field.String("publishable_hint").MaxLen(32).Comment("its first characters, for identification"),
+		field.String("secret_hint").MaxLen(32).Comment("its first characters, for identification"),
 		field.Bool("allow_all_collections").Default(false),
 		field.JSON("allowed_collections", []uuid.UUID{}).Default([]uuid.UUID{}).Annotations(entgql.Type("[ID!]")),
 		field.UUID("default_collection", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
@@ -45,10 +45,10 @@ func (APIKey) Fields() []ent.Field {
 		field.Time("last_used_at").Optional().Nillable().Comment("exact to a minute"),
 		field.Time("rotated_at").Optional().Nillable().Comment("when the pair was last replaced by a new one"),
 		field.Time("previous_expires_at").Optional().Nillable().
-			Comment("until when the pair before works, too; null when it ended at once"),
+			Comment("when the previous pair expires; null if it expired at once"),
 		field.Time("leaked_at").Optional().Nillable().
-			Comment("when the secret key was first seen in a browser; a rotation clears it"),
-		field.String("leaked_origin").Optional().Nillable().MaxLen(300).Comment("the page that it was seen on"),
+			Comment("when a browser first sent the secret key; a rotation clears it"),
+		field.String("leaked_origin").Optional().Nillable().MaxLen(300).Comment("the page that sent it"),
 	}
 }
 

@@ -13,9 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// AuditEntry says who changed what, and when. Package internal/audit writes
-// entries, each in the transaction of its change; nothing changes one after
-// that, and the application's database role could not.
+// An AuditEntry records who changed what, and when. Package internal/audit writes entries
+// in the transaction of the change. The application's database role cannot change them.
 type AuditEntry struct{ ent.Schema }
 
 // Mixin of AuditEntry.
@@ -30,17 +29,17 @@ func (AuditEntry) Fields() []ent.Field {
 			NamedValues("Person", "PERSON", "Key", "KEY", "Command", "COMMAND", "Nobody", "NOBODY", "System", "SYSTEM").
 			Comment("a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself"),
 		field.UUID("actor_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("of the person or the key"),
+			Comment("id of the person or the key"),
 		field.String("actor_name").Default("").Immutable().
-			Comment("the person's email address, the key's name or the login at the command line, as it was then"),
+			Comment("the person's email address, the key's name or the login at the command line, at that time"),
 		field.UUID("session_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("the sign-in that a person came with"),
+			Comment("the session of a person"),
 		field.String("ip").Optional().Nillable().Immutable().Comment("address that the request came from"),
 		field.String("request_id").Optional().Nillable().Immutable().Comment("X-Request-Id of the request"),
-		field.String("action").NotEmpty().Immutable().Comment("what was done, such as collection.create"),
-		field.String("target_kind").NotEmpty().Immutable().Comment("what it was done to, such as collection"),
+		field.String("action").NotEmpty().Immutable().Comment("the action, such as collection.create"),
+		field.String("target_kind").NotEmpty().Immutable().Comment("the kind of the target, such as collection"),
 		field.UUID("target_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")),
-		field.String("target_name").Default("").Immutable().Comment("as it was then"),
+		field.String("target_name").Default("").Immutable().Comment("at that time"),
 		field.JSON("changes", []map[string]any{}).Immutable().Annotations(entgql.Type("[AuditChange!]"), hidden()),
 	}
 }
@@ -55,7 +54,7 @@ func (AuditEntry) Indexes() []ent.Index {
 	}
 }
 
-// Policy of AuditEntry: admins read, and nobody writes by way of ent.
+// Policy of AuditEntry: admins read, and nobody writes with ent.
 func (AuditEntry) Policy() ent.Policy {
 	return rule.Tenant{Reader: viewer.RoleAdmin, Keys: rule.None, ReadOnly: true}
 }

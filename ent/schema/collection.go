@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Collection groups documents that are searched together and embedded by one model.
+// A Collection is a group of documents that are searched together and embedded by one model.
 type Collection struct{ ent.Schema }
 
 // Mixin of Collection.
@@ -27,7 +27,7 @@ func (Collection) Fields() []ent.Field {
 		field.Text("description").Optional().Nillable().MaxRuneLen(4000),
 		field.String("embedding_model").NotEmpty().MaxLen(200).Immutable(),
 		field.String("next_embedding_model").StorageKey("next_model").Optional().Nillable().MaxLen(200).
-			Comment("The model that the collection is changing to; null when it is not."),
+			Comment("The model that the collection is changing to; null if it is not changing."),
 		tombstone(),
 	}
 }

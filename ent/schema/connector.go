@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Connector brings the documents of one source into a collection.
+// A Connector brings the documents of one source into a collection.
 type Connector struct{ ent.Schema }
 
 // Mixin of Connector.
@@ -34,22 +34,22 @@ func (Connector) Fields() []ent.Field {
 		field.JSON("config", map[string]any{}).Default(map[string]any{}).Annotations(entgql.Type("Map")),
 		field.Bytes("credentials").Optional().Sensitive().Annotations(hidden()).Comment("sealed; never shown"),
 		field.UUID("grant_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
-			Comment("the OAuth grant that it works with; null for one with credentials of its own"),
+			Comment("the OAuth grant that it uses; null if it has its own credentials"),
 		field.Enum("sync_strategy").NamedValues("Manual", "MANUAL", "Scheduled", "SCHEDULED").Default("MANUAL"),
 		field.String("schedule_interval").Default("6h").MaxLen(8),
 		field.Time("next_sync_at").Optional().Nillable().Comment("when the schedule starts the next sync"),
 		field.Time("last_sync").Optional().Nillable().Comment("when the last sync finished with its documents stored"),
 		field.String("last_error").Optional().Nillable().MaxLen(2000),
-		field.Bool("closed").Default(false).Annotations(hidden()).Comment("nobody finds its documents: their readers are not known yet"),
-		field.Int("permissions_revision").Default(0).Annotations(hidden()).Comment("rises when it changes whether and how permissions are enforced"),
-		field.Int("readers_pending").Default(0).Annotations(hidden()).Comment("the revision that the job which reads the readers goes by"),
-		field.Int("readers_revision").Default(0).Annotations(hidden()).Comment("the revision that the stored readers are of"),
-		field.Time("readers_at").Optional().Nillable().Annotations(hidden()).Comment("when all readers had been read anew last"),
-		field.Int64("groups_attempt").Default(0).Annotations(hidden()).Comment("number of the newest reading of groups"),
-		field.Int64("groups_generation").Default(0).Annotations(hidden()).Comment("number of the reading that counts"),
-		field.Time("groups_at").Optional().Nillable().Annotations(hidden()).Comment("when the groups that count had been read"),
-		field.Time("groups_due_at").Optional().Nillable().Annotations(hidden()).Comment("when they are to be read again; null is at once"),
-		field.String("groups_failure").Optional().Nillable().MaxLen(2000).Annotations(hidden()).Comment("why the newest reading failed"),
+		field.Bool("closed").Default(false).Annotations(hidden()).Comment("its documents are hidden because their readers are not known yet"),
+		field.Int("permissions_revision").Default(0).Annotations(hidden()).Comment("increases when the enforcement of permissions changes"),
+		field.Int("readers_pending").Default(0).Annotations(hidden()).Comment("the revision of the job that reads the readers"),
+		field.Int("readers_revision").Default(0).Annotations(hidden()).Comment("the revision of the stored readers"),
+		field.Time("readers_at").Optional().Nillable().Annotations(hidden()).Comment("when all readers were last read completely"),
+		field.Int64("groups_attempt").Default(0).Annotations(hidden()).Comment("number of the newest import of groups"),
+		field.Int64("groups_generation").Default(0).Annotations(hidden()).Comment("number of the import in use"),
+		field.Time("groups_at").Optional().Nillable().Annotations(hidden()).Comment("when the groups in use had been read"),
+		field.Time("groups_due_at").Optional().Nillable().Annotations(hidden()).Comment("when they must be read again; null for immediately"),
+		field.String("groups_failure").Optional().Nillable().MaxLen(2000).Annotations(hidden()).Comment("why the newest import failed"),
 		tombstone(),
 	}
 }

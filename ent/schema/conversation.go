@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Conversation is a chat of one person or one API key; nobody else sees it.
+// A Conversation is a chat of one person or one API key. Nobody else sees it.
 type Conversation struct{ ent.Schema }
 
 // Mixin of Conversation.
@@ -26,15 +26,15 @@ func (Conversation) Mixin() []ent.Mixin {
 // Fields of Conversation.
 func (Conversation) Fields() []ent.Field {
 	return []ent.Field{
-		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key that owns it"),
 		field.UUID("collection_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")),
 		field.UUID("agent_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("the agent that it is held with; null for a chat"),
+			Comment("its agent; null for a chat"),
 		field.String("named").Default("").MaxLen(320).Immutable().Annotations(hidden()).
-			Comment("the address whom requests by a secret key name as the one who asks; it goes on for that one only"),
+			Comment("the address of the end user that requests with a secret key name; only that end user can continue it"),
 		field.String("title").MaxRuneLen(300).Default(""),
-		field.Text("summary").Default("").Annotations(hidden()).Comment("what its first messages were about, for the chat model; written once they no longer fit into a prompt"),
-		field.Int("summarized").Default(0).Annotations(hidden()).Comment("how many of its first messages the summary covers"),
+		field.Text("summary").Default("").Annotations(hidden()).Comment("a summary of its first messages for the chat model, written when they no longer fit in a prompt"),
+		field.Int("summarized").Default(0).Annotations(hidden()).Comment("the number of messages that the summary covers"),
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Document is one item of a source as it is indexed. Its text stands apart,
-// behind row-level security (internal/index).
+// A Document is an indexed item of a source. Its text is in another table with row-level
+// security (internal/index).
 type Document struct{ ent.Schema }
 
 // Mixin of Document.
@@ -46,11 +46,11 @@ func (Document) Fields() []ent.Field {
 		field.Time("source_created_at").Optional().Nillable(),
 		field.Time("source_updated_at").Optional().Nillable(),
 		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("etag or revision of the stored content"),
-		field.Bytes("content_hash").Optional().Annotations(hidden()).Comment("SHA-256 of the stored content's bytes and the pipeline version"),
+		field.Bytes("content_hash").Optional().Annotations(hidden()).Comment("SHA-256 of the stored content and the pipeline version"),
 		field.Int64("bytes").Default(0).NonNegative().Annotations(entgql.Type("Int64"), entgql.OrderField("BYTES")),
 		field.Int("passage_count").Default(0).NonNegative(),
 		field.String("failure").Optional().Nillable().MaxLen(2000).Comment("why the newest version could not be indexed"),
-		field.Time("processed_at").Optional().Nillable().Annotations(hidden()).Comment("when it was last processed: the idempotency window"),
+		field.Time("processed_at").Optional().Nillable().Annotations(hidden()).Comment("when it was last processed, for the idempotency window"),
 		field.Time("indexed_at").Optional().Nillable(),
 		field.Time("deleted_at").Optional().Nillable(),
 	}

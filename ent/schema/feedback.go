@@ -13,8 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Feedback is what a person thinks of an answer: one for a person and message.
-// It ends with the message.
+// Feedback is the rating of an answer by a person. There is at most one for a person and
+// a message. It is deleted with the message.
 type Feedback struct{ ent.Schema }
 
 // Mixin of Feedback.
@@ -24,7 +24,7 @@ func (Feedback) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Feedback
 func (Feedback) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("message_id", uuid.UUID{}).Immutable().Annotations(hidden()),
-		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the person it is of"),
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the person who gave it"),
 		field.Enum("rating").NamedValues("Positive", "POSITIVE", "Negative", "NEGATIVE"),
 		field.Enum("reason").Optional().Nillable().
 			NamedValues("Irrelevant", "IRRELEVANT", "Outdated", "OUTDATED", "Incorrect", "INCORRECT", "Incomplete", "INCOMPLETE", "Other", "OTHER"),

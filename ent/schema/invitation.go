@@ -13,8 +13,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Invitation asks somebody into a workspace, in a role. Of its token only the
-// hash is stored; it works once.
+// An Invitation invites a person into a workspace with a role. Its token works once; only
+// the hash of the token is stored.
 type Invitation struct{ ent.Schema }
 
 // Mixin of Invitation.
@@ -28,8 +28,8 @@ func (Invitation) Fields() []ent.Field {
 			Immutable().Annotations(hidden()).Comment("shown as Role, which the directives use, too"),
 		field.Bytes("token_hash").Unique().Sensitive().Annotations(hidden()),
 		field.UUID("invited_by", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
-			Comment("the person who asked; null when the operator did, or when that person is gone"),
-		field.Time("sent_at").Default(now).Comment("when its present token was made"),
+			Comment("the person who invited; null for the operator, and after that person was deleted"),
+		field.Time("sent_at").Default(now).Comment("when its current token was made"),
 		field.Time("expires_at"),
 		field.Time("accepted_at").Optional().Nillable(),
 		field.Time("revoked_at").Optional().Nillable(),

@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Membership makes a person part of a workspace, in a role.
+// A Membership is the role of a person in a workspace.
 type Membership struct{ ent.Schema }
 
 // Mixin of Membership. The workspace is an edge here, so there is no tenant mixin.

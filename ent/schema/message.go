@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Message is one turn of a conversation. It carries its conversation's subject,
-// so that it is guarded by itself and not only through its conversation.
+// A Message is one turn of a conversation. It has the subject of its conversation, so that
+// its own policy protects it.
 type Message struct{ ent.Schema }
 
 // Mixin of Message.
@@ -25,17 +25,17 @@ func (Message) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Message},
 func (Message) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("conversation_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
-		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key it belongs to"),
+		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user or API key that owns it"),
 		field.Enum("role").NamedValues("User", "USER", "Assistant", "ASSISTANT").Immutable(),
 		field.Text("content").Immutable(),
 		field.JSON("sources", []map[string]any{}).Optional().Immutable().Annotations(entgql.Type("[Map!]")).
 			Comment("id, title and url of each source that was cited"),
 		field.UUID("run_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("the agent's run that wrote it"),
+			Comment("the run of an agent that wrote it"),
 		field.Int("prompt_tokens").Default(0).Immutable(),
 		field.Int("completion_tokens").Default(0).Immutable(),
 		field.String("request_id").MaxLen(128).Optional().Immutable().Annotations(hidden()).
-			Comment("of the request that it was asked or answered in; joins feedback to the query log"),
+			Comment("id of the request of the question or answer; joins feedback to the query log"),
 	}
 }
 

@@ -15,23 +15,23 @@ import (
 	"github.com/magpie-search/magpie/ent/gid"
 )
 
-// base gives an entity its self-describing id and its times.
+// base adds the id, created_at and updated_at to an entity.
 type base struct {
 	mixin.Schema
 	kind gid.Kind
-	// noted says that writes which are no change of the thing itself touch the
-	// row, too: updated_at is then set by whoever changes it.
-	noted bool
+	// manualUpdatedAt is set if some writes do not count as changes of the entity. Code
+	// that changes the entity sets updated_at itself.
+	manualUpdatedAt bool
 }
 
-// now is the time as exact as the database keeps it, so that a row reads the
-// same in the answer to its making as ever after.
+// now returns the time with the precision of the database, so that a row has the same
+// times when it is created and when it is read.
 func now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 func (b base) Fields() []ent.Field {
 	kind := b.kind
 	updated := field.Time("updated_at").Default(now).Annotations(entgql.OrderField("UPDATED_AT"))
-	if !b.noted {
+	if !b.manualUpdatedAt {
 		updated.UpdateDefault(now)
 	}
 	return []ent.Field{
@@ -44,8 +44,7 @@ func (b base) Fields() []ent.Field {
 	}
 }
 
-// tenant gives an entity its workspace. The id is set by the policy, never by
-// callers, and is not shown.
+// tenant adds the workspace to an entity. Only the policy sets it. GraphQL does not show it.
 type tenant struct{ mixin.Schema }
 
 func (tenant) Fields() []ent.Field {
@@ -54,19 +53,19 @@ func (tenant) Fields() []ent.Field {
 	}
 }
 
-// tombstoneField is set on rows that are being deleted in the background.
+// tombstoneField is the field of rows that are being deleted in the background.
 const tombstoneField = "deleting_at"
 
-// tombstone marks a row as deleted: it is hidden, with everything that belongs to
-// it, from everybody but the workers that delete the rows.
+// tombstone returns the field that marks a row as deleted. The row and its dependent rows
+// are hidden except from the workers that delete them.
 func tombstone() ent.Field {
-	return field.Time(tombstoneField).Optional().Nillable().Annotations(hidden()).Comment("being deleted since")
+	return field.Time(tombstoneField).Optional().Nillable().Annotations(hidden()).Comment("when its deletion began")
 }
 
 // hidden keeps a field, an edge or a whole entity out of GraphQL.
 func hidden() schema.Annotation { return entgql.Skip(entgql.SkipAll) }
 
-// owned is an edge to rows that end with their owner.
+// owned returns an edge to rows that are deleted with their owner.
 func owned[T any](name string, t T) ent.Edge {
 	return edge.To(name, t).Annotations(entsql.OnDelete(entsql.Cascade), hidden())
 }

@@ -28,17 +28,17 @@ func (OAuthGrant) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("provider").NotEmpty().MaxLen(64).Immutable().Comment("name of the service: google, github, …"),
 		field.UUID("person_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
-			Comment("who gave it; null once that person has left the workspace"),
-		field.String("account").Optional().Nillable().MaxLen(320).Comment("the account at the service, as the service calls it"),
-		field.JSON("scopes", []string{}).Default([]string{}).Comment("what was granted"),
+			Comment("the person who gave it; null after that person has left the workspace"),
+		field.String("account").Optional().Nillable().MaxLen(320).Comment("the name of the account at the service"),
+		field.JSON("scopes", []string{}).Default([]string{}).Comment("the granted scopes"),
 		field.Enum("status").NamedValues("Active", "ACTIVE", "NeedsAuth", "NEEDS_AUTH").Default("ACTIVE"),
 		field.Bytes("tokens").Sensitive().Annotations(hidden()).Comment("sealed; never shown"),
-		field.Time("expires_at").Optional().Nillable().Comment("when the access token ends, which is renewed before; null when it does not end"),
+		field.Time("expires_at").Optional().Nillable().Comment("when the access token expires; it is renewed earlier; null if it does not expire"),
 		field.Time("refreshed_at").Optional().Nillable().Comment("when the access token was last renewed"),
 		field.String("last_error").Optional().Nillable().MaxLen(500).Comment("why the last renewal failed"),
-		field.Int("generation").Default(1).Annotations(hidden()).Comment("counts the sets of tokens: who stores one says which it follows"),
-		field.UUID("lease_id", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).Comment("who is renewing the tokens"),
-		field.Time("lease_until").Optional().Nillable().Annotations(hidden()).Comment("when that renewal counts as lost"),
+		field.Int("generation").Default(1).Annotations(hidden()).Comment("number of the set of tokens; a writer names the number of the previous set"),
+		field.UUID("lease_id", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).Comment("the process that is renewing the tokens"),
+		field.Time("lease_until").Optional().Nillable().Annotations(hidden()).Comment("when the lease on the renewal expires"),
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// PlanItem is a line of a sync plan: one item of the source, or one document,
-// and what a sync would do with it.
+// A PlanItem is an entry of a sync plan: an item of the source, or a document, and what a
+// sync would do with it.
 type PlanItem struct{ ent.Schema }
 
 // Mixin of PlanItem.
@@ -34,8 +34,8 @@ func (PlanItem) Fields() []ent.Field {
 				"Delete", "DELETE", "Quarantine", "QUARANTINE", "Keep", "KEEP").
 			Annotations(entgql.OrderField("ACTION")),
 		field.String("reason").Optional().Nillable().MaxLen(2000),
-		field.Int64("size").Default(0).NonNegative().Annotations(entgql.Type("Int64")).Comment("in bytes as the source says, 0 when it does not"),
-		field.String("version").Default("").MaxLen(1024).Comment("as the source says, empty when it does not"),
+		field.Int64("size").Default(0).NonNegative().Annotations(entgql.Type("Int64")).Comment("in bytes according to the source; 0 if unknown"),
+		field.String("version").Default("").MaxLen(1024).Comment("version according to the source; empty if unknown"),
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Session is one sign-in of a person on one device. Its refresh tokens are
-// numbered: the number of the one in use is kept, the tokens themselves are not.
+// A Session is a sign-in of a person on a device. Its refresh tokens are numbered. Only the
+// number of the current token is stored.
 type Session struct{ ent.Schema }
 
 // Mixin of Session.
@@ -25,12 +25,12 @@ func (Session) Mixin() []ent.Mixin { return []ent.Mixin{base{kind: gid.Session},
 func (Session) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("user_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
-		field.Int64("generation").Default(0).NonNegative().Comment("the number of the refresh token in use; the use of an older one ends the session"),
+		field.Int64("generation").Default(0).NonNegative().Comment("the number of the current refresh token; the use of an older one ends the session"),
 		field.Time("rotated_at").Optional().Nillable().Comment("when the refresh token was last exchanged"),
 		field.Time("expires_at"),
 		field.Time("revoked_at").Optional().Nillable(),
-		field.String("user_agent").Default("").MaxRuneLen(300).Comment("of the device that signed in"),
-		field.String("address").Default("").MaxLen(64).Comment("from which the session was last used"),
+		field.String("user_agent").Default("").MaxRuneLen(300).Comment("User-Agent of the device"),
+		field.String("address").Default("").MaxLen(64).Comment("network address that last used the session"),
 		field.Time("last_used_at").Default(now).Comment("exact to a minute"),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// SourceFile is a file that was uploaded to a file_upload connector; its bytes
+// A SourceFile is a file that was uploaded to a file_upload connector; its bytes
 // are in the blob store.
 type SourceFile struct{ ent.Schema }
 

@@ -19,8 +19,8 @@ import (
 
 func timeNow() time.Time { return now() }
 
-// SyncItem is a line of a connector's ledger: one item of the source, what the
-// last job that saw it did with it, and why.
+// A SyncItem is an entry of a connector's ledger: an item of the source, what the last job
+// that saw it did with it, and why.
 type SyncItem struct{ ent.Schema }
 
 // Mixin of SyncItem.
@@ -41,12 +41,12 @@ func (SyncItem) Fields() []ent.Field {
 		field.Bool("added").Default(false).Annotations(hidden()).Comment("with status indexed: the document is new"),
 		field.String("reason").Optional().Nillable().MaxLen(2000).Comment("why it was skipped or failed, or a note"),
 		field.Bool("retryable").Default(false),
-		field.Bool("suppressed").Default(false).Comment("deleted by hand: later syncs leave it out"),
+		field.Bool("suppressed").Default(false).Comment("deleted by hand; later syncs skip it"),
 		field.Enum("hold").NamedValues("Quarantined", "QUARANTINED", "Dismissed", "DISMISSED", "Restored", "RESTORED").Optional().Nillable().
-			Comment("why its document is kept although the source does not have the item; null while it does"),
-		field.Time("waiting_since").Optional().Nillable().Comment("since when a change of the item is known and cannot be searched yet"),
-		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version that the outcome is about"),
-		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("of the code that decided the outcome"),
+			Comment("why its document is kept although the item is missing from the source; null if it is not missing"),
+		field.Time("waiting_since").Optional().Nillable().Comment("when a change that cannot be searched yet became known"),
+		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version of the outcome"),
+		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("version of the code that decided the outcome"),
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// SyncJob is one run over a connector's source. The row is the truth about the
-// run: queues only carry its id.
+// A SyncJob is a job that reads a connector's source. The row is the only state of the job;
+// queues carry its id.
 type SyncJob struct{ ent.Schema }
 
 // Mixin of SyncJob.
@@ -34,29 +34,29 @@ func (SyncJob) Fields() []ent.Field {
 		field.Enum("mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL", "Permissions", "PERMISSIONS",
 			"Plan", "PLAN", "Delete", "DELETE", "Restore", "RESTORE").Default("AUTO").Immutable(),
 		field.Enum("planned_mode").NamedValues("Auto", "AUTO", "Full", "FULL", "Incremental", "INCREMENTAL").Optional().Nillable().Immutable().
-			Comment("of a plan: the mode of the sync that it foresees"),
+			Comment("of a plan: the mode of the planned sync"),
 		field.UUID("target_job_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
 			Comment("of a restore: the job whose deletions are undone"),
 		field.Enum("cause").NamedValues("Manual", "MANUAL", "Schedule", "SCHEDULE", "Webhook", "WEBHOOK", "Retry", "RETRY").Default("MANUAL").Immutable(),
 		field.JSON("file_filter", []string{}).Optional().Immutable(),
 		count("collected"), count("parsed"), count("indexed"),
 		count("added"), count("modified"), count("deleted"), count("unchanged"), count("skipped"), count("failed"),
-		field.Int("pages").Default(0).NonNegative().Comment("of the source that were read"),
-		field.Int64("bytes_fetched").Default(0).NonNegative().Annotations(entgql.Type("Int64")).Comment("of content that was read from the source"),
-		field.Int("retried").Default(0).NonNegative().Comment("how often a slice failed, or the source asked to wait, and it was tried again"),
+		field.Int("pages").Default(0).NonNegative().Comment("number of pages of the source that were read"),
+		field.Int64("bytes_fetched").Default(0).NonNegative().Annotations(entgql.Type("Int64")).Comment("bytes of content that were read from the source"),
+		field.Int("retried").Default(0).NonNegative().Comment("how often a slice was retried after a failure or a rate limit"),
 		field.JSON("warnings", []string{}).Default([]string{}),
 		field.String("error").Optional().Nillable().MaxLen(2000).Comment("why the whole job failed, safe to show"),
 		field.Time("started_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker first took it"),
 		field.Time("finished_at").Optional().Nillable(),
-		field.Int("attempt").Default(0).Annotations(hidden()).Comment("fence: raised by whoever takes the job over; writes name the one they hold"),
-		field.Int("revision").Default(0).Annotations(hidden()).Comment("raised with every change of state or counters"),
-		field.Text("cursor").Default("").Annotations(hidden()).Comment("where the walk goes on"),
+		field.Int("attempt").Default(0).Annotations(hidden()).Comment("fence: increased when a worker takes the job; writes must name the current number"),
+		field.Int("revision").Default(0).Annotations(hidden()).Comment("increased by every change of state or counters"),
+		field.Text("cursor").Default("").Annotations(hidden()).Comment("where the walk continues"),
 		field.Bool("walked").Default(false).Annotations(hidden()).Comment("the walk is complete"),
 		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()),
 		field.Int("retries").Default(0).Annotations(hidden()).Comment("failed attempts in a row without progress"),
 		field.Bool("cancel_requested").Default(false).Annotations(hidden()),
-		field.Time("turn_at").Optional().Nillable().Annotations(hidden()).Comment("from when on it waits for a worker; null while one holds it"),
-		field.Time("taken_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker took it last"),
+		field.Time("turn_at").Optional().Nillable().Annotations(hidden()).Comment("when it began to wait for a worker; null while a worker has it"),
+		field.Time("taken_at").Optional().Nillable().Annotations(hidden()).Comment("when a worker last took it"),
 		field.Int("turns").Default(0).NonNegative().Annotations(hidden()).Comment("how often a worker took it"),
 	}
 }
@@ -68,8 +68,8 @@ func (SyncJob) Edges() []ent.Edge {
 	}
 }
 
-// Indexes of SyncJob. The migrations add the one that keeps a connector to one
-// open job at a time, and those that turns are given by.
+// Indexes of SyncJob. The migrations add a unique index, which allows a connector one open
+// job, and the indexes of the scheduler.
 func (SyncJob) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("connector_id", "created_at"),

@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/ent/rule"
 )
 
-// User is a person who signs in. A person may be a member of several workspaces.
+// A User is a person who signs in. A person may be a member of several workspaces.
 type User struct{ ent.Schema }
 
 // Mixin of User.
@@ -21,11 +21,11 @@ func (User) Fields() []ent.Field {
 		field.String("email").NotEmpty().MaxLen(320).Unique().Comment("lower case"),
 		field.String("name").MaxRuneLen(200).Default(""),
 		field.String("password_hash").Optional().Sensitive().Annotations(hidden()),
-		field.Bool("email_verified").Default(false).Comment("proved by a sign-in provider, not by a link that somebody was shown"),
+		field.Bool("email_verified").Default(false).Comment("verified by a sign-in provider"),
 		field.Bytes("reset_hash").Optional().Unique().Sensitive().Annotations(hidden()).Comment("SHA-256 of the token that sets a new password once"),
 		field.Time("reset_expires_at").Optional().Nillable().Annotations(hidden()),
 		field.UUID("reset_workspace_id", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).
-			Comment("the workspace whose administrator made the token; null when the operator did"),
+			Comment("the workspace whose administrator made the token; null for the operator"),
 	}
 }
 

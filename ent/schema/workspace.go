@@ -9,7 +9,7 @@ import (
 	"github.com/magpie-search/magpie/ent/rule"
 )
 
-// Workspace is one company's tenancy: everything else belongs to one.
+// A Workspace is a tenant. All other rows belong to one.
 type Workspace struct{ ent.Schema }
 
 // Mixin of Workspace.
@@ -20,7 +20,7 @@ func (Workspace) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("name").NotEmpty().MaxRuneLen(200).Annotations(entgql.OrderField("NAME")),
 		field.Int64("query_limit").Optional().Nillable().NonNegative().Annotations(hidden()).
-			Comment("searches and chat messages a month, set by the operator; 0 is no limit, null the server's default"),
+			Comment("searches and chat messages a month, set by the operator; 0 for no limit, null for the default"),
 	}
 }
 

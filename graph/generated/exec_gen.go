@@ -7677,9 +7677,9 @@ type Mutation
 type Subscription
 `, BuiltIn: false},
 	{Name: "../schema/account.graphql", Input: `extend type Query {
-  "Who is asking."
+  "The caller."
   me: Me! @surface(on: [DASHBOARD, INTERNAL])
-  "Whether a stranger may make a workspace of their own just now: the first one always, unless the operator forbids it."
+  "Whether a caller without an account may create a workspace. The first one may always be created, unless the operator forbids it."
   signUpAllowed: Boolean! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
   "The caller's own sessions that have not ended, in all workspaces, the last used first: at most 100."
   mySessions: [Session!]! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
@@ -7688,18 +7688,18 @@ type Subscription
 }
 
 extend type Mutation {
-  "Makes a workspace with its owner, who is signed in. Only the first one, unless the operator lets everybody."
+  "Creates a workspace and its owner, and signs the owner in. Only the first workspace, unless the operator allows more."
   signUp(input: SignUpInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
-  "Signs a person in by email and password, in the workspace that they last worked in."
+  "Signs a person in by email and password, in the workspace that they last used."
   signIn(input: SignInInput!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
   """
   Exchanges a refresh token for a new pair of tokens. Each refresh token works once: the use of an older one ends the
   session. The one before the last gives the same new one for ten seconds more, so that two tabs do not end each other.
   """
   refreshSession(refreshToken: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
-  "Ends the present session, and its access token within a second."
+  "Ends the current session, and its access token within a second."
   signOut: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
-  "Ends all sessions of the caller in all workspaces, the present one included."
+  "Ends all sessions of the caller in all workspaces, including the current one."
   signOutEverywhere: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
   "Ends one of the caller's own sessions."
   endSession(id: ID!): ID! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
@@ -7709,9 +7709,9 @@ extend type Mutation {
   resetPassword(input: ResetPasswordInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
   "Changes the caller's own name."
   updateProfile(input: UpdateProfileInput!): User! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
-  "Opens a session in another workspace of the caller; the present one ends."
+  "Opens a session in another workspace of the caller and ends the current one."
   switchWorkspace(id: ID!): SessionToken! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
-  "Makes a further workspace, of which the caller is the owner, where the operator lets people do that."
+  "Creates another workspace with the caller as the owner, if the operator allows it."
   createWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
 }
 
@@ -7735,7 +7735,7 @@ input ChangePasswordInput {
 }
 
 input ResetPasswordInput {
-  "What stands behind token= in the link."
+  "The value of token= in the link."
   token: String!
   password: String!
 }
@@ -7751,7 +7751,7 @@ input WorkspaceInput {
 type SessionToken {
   accessToken: String!
   refreshToken: String!
-  "When the access token ends."
+  "When the access token expires."
   expiresAt: Time!
 }
 
@@ -7759,7 +7759,7 @@ type Me {
   user: User!
   workspace: Workspace!
   role: Role!
-  "False for a person whom a provider signs in."
+  "False for a person who signs in through a provider."
   hasPassword: Boolean!
 }
 
@@ -7767,16 +7767,16 @@ type Me {
 type Session {
   id: ID!
   workspaceId: ID!
-  "What the device said of itself when it signed in."
+  "The User-Agent of the device at the sign-in."
   userAgent: String!
-  "The address that last used it; of an IPv6 client its network."
+  "The address that last used it; the network for an IPv6 address."
   address: String!
   createdAt: Time!
   "Exact to a minute."
   lastUsedAt: Time!
-  "When it ends, if it is not used before then."
+  "When it expires if it is not used."
   expiresAt: Time!
-  "Whether the request came with it."
+  "Whether it is the session of the request."
   current: Boolean!
 }
 
@@ -7784,9 +7784,9 @@ type MyWorkspace {
   id: ID!
   name: String!
   role: Role!
-  "Since when the caller is a member."
+  "When the caller became a member."
   joinedAt: Time!
-  "Whether the present session is in it."
+  "Whether the current session is in it."
   current: Boolean!
 }
 `, BuiltIn: false},
@@ -7796,15 +7796,15 @@ type MyWorkspace {
     @surface(on: [DASHBOARD, INTERNAL])
   "One agent."
   agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL])
-  "The tools that an agent may be given."
+  "The tools that agents may have."
   agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL])
 
-  "Blueprints of agents: the built-in ones, then the workspace's own; of one category where one is named."
+  "Templates of agents: the built-in ones, then the workspace's own; optionally of one category."
   agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One template."
   agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL])
 
-  "What an agent keeps: everybody's memories and the caller's own."
+  "The memories of an agent: shared ones and the caller's own."
   agentMemories(
     agentId: ID!
     kind: AgentMemoryKind
@@ -7814,40 +7814,40 @@ type MyWorkspace {
     last: Int
     orderBy: [AgentMemoryOrder!]
   ): AgentMemoryConnection! @surface(on: [DASHBOARD, INTERNAL])
-  "One memory; of this agent, where one is named."
+  "One memory; with agentId only if it is one of that agent."
   agentMemory(id: ID!, agentId: ID): AgentMemory! @surface(on: [DASHBOARD, INTERNAL])
-  "The memories that are nearest to a text in meaning and words, the best first."
+  "The memories that are most similar to a text in meaning and words, the best first."
   searchAgentMemories(agentId: ID!, query: String!, kind: AgentMemoryKind, limit: Int = 10): [FoundAgentMemory!]!
     @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
-  "Makes an agent."
+  "Creates an agent."
   createAgent(input: CreateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Changes what is given and keeps the rest."
+  "Changes the given fields."
   updateAgent(id: ID!, input: UpdateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Deletes an agent with its memories, runs and conversations. Answers the id."
+  "Deletes an agent with its memories, runs and conversations. Returns the id."
   deleteAgent(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Makes an agent from a template; what is given stands in place of the template's."
+  "Creates an agent from a template; given fields override those of the template."
   createAgentFromTemplate(templateId: ID!, input: CreateAgentFromTemplateInput): Agent!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 
-  "Makes a template of the workspace's own, from scratch or from an agent."
+  "Creates a template of the workspace, from scratch or from an agent."
   createAgentTemplate(input: CreateAgentTemplateInput!): AgentTemplate!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Changes what is given of a template of the workspace's own; a built-in one is a conflict."
+  "Changes the given fields of a template of the workspace; a built-in template is a conflict."
   updateAgentTemplate(id: ID!, input: UpdateAgentTemplateInput!): AgentTemplate!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Deletes a template of the workspace's own; agents made from it stay. A built-in one is a conflict. Answers the id."
+  "Deletes a template of the workspace; agents made from it remain. A built-in template is a conflict. Returns the id."
   deleteAgentTemplate(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 
-  "Gives an agent something to keep."
+  "Adds a memory to an agent."
   createAgentMemory(agentId: ID!, input: CreateAgentMemoryInput!): AgentMemory!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Changes what is given of a memory. Everybody's memories need the role editor; one's own do not."
+  "Changes the given fields of a memory. Shared memories need the role editor; the caller's own do not."
   updateAgentMemory(id: ID!, agentId: ID, input: UpdateAgentMemoryInput!): AgentMemory!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Deletes a memory. Everybody's memories need the role editor; one's own do not. Answers the id."
+  "Deletes a memory. Shared memories need the role editor; the caller's own do not. Returns the id."
   deleteAgentMemory(id: ID!, agentId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
 }
 
@@ -7858,29 +7858,29 @@ input CreateAgentInput {
   description: String
   "What the agent is and how it works, 1 to 32000 characters."
   systemPrompt: String!
-  "Names of the tools that it may call, each once: agentTools lists them."
+  "Names of the tools that it may call, without duplicates; agentTools lists them."
   tools: [String!]
-  "The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given."
+  "The collections that it may search; none for an empty list. All when neither this nor allCollections is given."
   collections: [ID!]
-  "Whether it may search all collections that the person reaches who runs it; not together with collections."
+  "Whether it may search all collections in the scope of the person who runs it; not together with collections."
   allCollections: Boolean
-  "How it greets, at most 4000 characters."
+  "Its greeting, at most 4000 characters."
   startMessage: String
   "One of the configured chat models; the default one when omitted."
   model: String
 }
 
-"What is omitted stays as it is."
+"Omitted fields keep their values."
 input UpdateAgentInput {
   name: String
   "Null removes it."
   description: String @goField(omittable: true)
   systemPrompt: String
-  "Null is none."
+  "Null for none."
   tools: [String!] @goField(omittable: true)
-  "These and no others; null is all."
+  "Replaces the list; null for all."
   collections: [ID!] @goField(omittable: true)
-  "True: all, and the list is emptied. False: those listed."
+  "True: all, and the list becomes empty. False: those listed."
   allCollections: Boolean
   "Null removes it."
   startMessage: String @goField(omittable: true)
@@ -7888,7 +7888,7 @@ input UpdateAgentInput {
   model: String @goField(omittable: true)
 }
 
-"What stands in place of the template's."
+"Overrides of the fields of the template."
 input CreateAgentFromTemplateInput {
   name: String
   description: String
@@ -7900,17 +7900,17 @@ input CreateAgentFromTemplateInput {
   model: String
 }
 
-"A tool that an agent may be given."
+"A tool that agents may have."
 type AgentTool {
-  "As it stands among an agent's tools."
+  "The name in the tools of an agent."
   name: String!
   title: String!
   description: String!
-  "JSON Schema of what it is called with; null when it is not known."
+  "JSON Schema of its arguments; null if unknown."
   parameters: Map
 }
 
-"A blueprint of agents."
+"A template of agents."
 type AgentTemplate {
   id: ID!
   name: String!
@@ -7919,11 +7919,11 @@ type AgentTemplate {
   systemPrompt: String!
   tools: [String!]!
   startMessage: String
-  "Whether it came with Magpie; then it cannot be changed."
+  "Whether it is built in, so that it cannot be changed."
   builtIn: Boolean!
-  "Null for a built-in one."
+  "Null for a built-in template."
   createdAt: Time
-  "Null for a built-in one."
+  "Null for a built-in template."
   updatedAt: Time
 }
 
@@ -7950,32 +7950,32 @@ input CreateAgentTemplateInput {
   tools: [String!]
   "At most 4000 characters."
   startMessage: String
-  "An agent, of which everything is taken that is not given here."
+  "An agent whose fields are used where none are given here."
   fromAgent: ID
 }
 
-"What is omitted stays as it is."
+"Omitted fields keep their values."
 input UpdateAgentTemplateInput {
   name: String
   "Null removes it."
   description: String @goField(omittable: true)
   category: String
   systemPrompt: String
-  "Null is none."
+  "Null for none."
   tools: [String!] @goField(omittable: true)
   "Null removes it."
   startMessage: String @goField(omittable: true)
 }
 
 extend type AgentMemory {
-  "Whether it is everybody's, and not the caller's alone."
+  "Whether it is shared by all members, and not only for the caller."
   shared: Boolean!
 }
 
 "A memory that a search found."
 type FoundAgentMemory {
   memory: AgentMemory!
-  "How near it is to what was asked, 0 to 1."
+  "Its similarity to the query, 0 to 1."
   score: Float!
 }
 
@@ -7992,7 +7992,7 @@ input CreateAgentMemoryInput {
   shared: Boolean
 }
 
-"What is omitted stays as it is. Whose a memory is cannot be changed."
+"Omitted fields keep their values. The person of a memory cannot be changed."
 input UpdateAgentMemoryInput {
   kind: AgentMemoryKind
   content: String
@@ -8000,13 +8000,13 @@ input UpdateAgentMemoryInput {
 }
 `, BuiltIn: false},
 	{Name: "../schema/analytics.graphql", Input: `extend type Query {
-  "What was asked, and what came of it, counted by whole days in UTC."
+  "Statistics of queries, their results and events, by whole days in UTC."
   queryAnalytics(
-    "A moment of the first day; 29 days before the last one when omitted."
+    "A time in the first day; 29 days before the last day when omitted."
     from: Time
-    "A moment of the last day; today when omitted."
+    "A time in the last day; today when omitted."
     to: Time
-    "Questions to this collection alone; those to everything that a session reaches count for none."
+    "Only queries to this collection. Queries to all collections of a session belong to none."
     collectionId: ID
     apiKeyId: ID
     kind: QueryKind
@@ -8014,7 +8014,7 @@ input UpdateAgentMemoryInput {
 }
 
 extend type Mutation {
-  "Clicks and feedback, told by a client's server with a secret key."
+  "Records clicks and feedback, sent by a client's server with a secret key."
   recordEvents(input: RecordEventsInput!): RecordedEvents! @surface(on: [PUBLIC])
 }
 
@@ -8024,39 +8024,39 @@ enum QueryKind {
 }
 
 type QueryAnalytics {
-  "Beginning of the first day."
+  "Start of the first day."
   from: Time!
-  "Beginning of the last day."
+  "Start of the last day."
   to: Time!
   totals: QueryTotals!
-  "Every day from the first to the last."
+  "All days from the first to the last."
   daily: [QueryDay!]!
-  "The questions asked most."
+  "The most frequent queries."
   topQueries(first: Int! = 10): [QueryCount!]!
-  "The questions that most often found nothing."
+  "The queries that most often found nothing."
   zeroResultQueries(first: Int! = 10): [QueryCount!]!
-  "The questions asked most whose best results have a mean score below 0.6."
+  "The most frequent queries whose top results have a mean score below 0.6."
   lowScoreQueries(first: Int! = 10): [QueryCount!]!
-  "The questions asked most that found something of which nothing was clicked."
+  "The most frequent queries that found something and have no clicks."
   unclickedQueries(first: Int! = 10): [QueryCount!]!
 }
 
-"A next page of a search is no search of its own."
+"Further pages of a search are not counted."
 type QueryTotals {
   searches: Int!
   chats: Int!
-  "Searches that found nothing and answers that cite nothing."
+  "Searches without results and answers without citations."
   zeroResults: Int!
   "Of searches and chats."
   zeroResultRate: Float!
   clicks: Int!
   "Share of searches and chats with a click."
   clickThroughRate: Float!
-  "Mean of 1 / (position + 1) of the clicks that name a position; 0 without any."
+  "Mean of 1 / (position + 1) over the clicks with a position; 0 without any."
   meanReciprocalClickRank: Float!
   positiveFeedback: Int!
   negativeFeedback: Int!
-  "Milliseconds of searches; of chats where only those are asked for."
+  "Milliseconds of searches, or of chats if only those are selected."
   p50Ms: Float!
   p95Ms: Float!
 }
@@ -8067,7 +8067,7 @@ type QueryDay {
   searches: Int!
   chats: Int!
   zeroResults: Int!
-  "Of that day's questions."
+  "Of the queries of that day."
   clicks: Int!
   positiveFeedback: Int!
   negativeFeedback: Int!
@@ -8079,12 +8079,12 @@ type QueryCount {
   count: Int!
   zeroResults: Int!
   clicks: Int!
-  "Mean of the best results' scores; null where nothing was found, and for chat."
+  "Mean score of the top results; null without results and for chat."
   averageScore: Float
   lastAt: Time!
 }
 
-"One of the two."
+"Give one of the two."
 input RecordEventsInput {
   event: EventInput
   "1 to 100."
@@ -8098,7 +8098,7 @@ input EventInput {
   "The passage; it or the document is needed for a click."
   resultId: ID
   documentId: ID
-  "Rank of the result from 0, the offset included."
+  "Rank of the result from 0, including the offset."
   position: Int
   "Needed for feedback."
   rating: Rating
@@ -8107,7 +8107,7 @@ input EventInput {
   comment: String
   "Now when omitted."
   occurredAt: Time
-  "The client's own id: the same one sent again counts once."
+  "An id of the client. Events with the same id count once."
   eventId: String
 }
 
@@ -8131,9 +8131,9 @@ enum FeedbackReason {
 
 type RecordedEvents {
   accepted: Int!
-  "Events that had been sent before."
+  "Events that were sent before."
   duplicates: Int!
-  "Accepted events whose request is not known (yet); they count once it is."
+  "Accepted events whose request is not known yet; they count when it is."
   unknown: Int!
 }
 `, BuiltIn: false},
@@ -8144,9 +8144,9 @@ type RecordedEvents {
 }
 
 extend type Mutation {
-  "Makes a pair of keys. Both are shown in this answer and never again."
+  "Creates a pair of keys. Only this response shows them."
   createAPIKey(input: CreateAPIKeyInput!): CreatedAPIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Changes what is given of a pair's settings, within a second on every node."
+  "Changes the given settings of a pair. Every node applies them within a second."
   updateAPIKey(id: ID!, input: UpdateAPIKeyInput!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
   Gives a pair new keys, shown in this answer and never again; its settings and conversations stay. The keys that it has
@@ -8163,7 +8163,7 @@ input CreateAPIKeyInput {
   name: String!
   allowAllCollections: Boolean = false
   allowedCollections: [ID!]
-  "The collection of requests that name none; the oldest that the key reaches when omitted."
+  "The collection of requests that name none; the oldest one in the scope of the key when omitted."
   defaultCollection: ID
   "Hosts from which the publishable key works: example.com, example.com:8443, *.example.com, or * for any. Needed."
   allowedHosts: [String!]!
@@ -8179,7 +8179,7 @@ input CreateAPIKeyInput {
   expiresAt: Time
 }
 
-"What is omitted stays as it is."
+"Omitted fields keep their values."
 input UpdateAPIKeyInput {
   name: String
   allowAllCollections: Boolean
@@ -8188,14 +8188,14 @@ input UpdateAPIKeyInput {
   defaultCollection: ID @goField(omittable: true)
   allowedHosts: [String!]
   allowedReferers: [String!]
-  "Null: the default chat model."
+  "Null for the default chat model."
   widgetModelId: String @goField(omittable: true)
   "Null removes it."
   widgetContext: String @goField(omittable: true)
   requireSignature: Boolean
-  "Null: the server's default."
+  "Null for the server's default."
   rateLimitPerMinute: Int @goField(omittable: true)
-  "Null: never."
+  "Null for never."
   expiresAt: Time @goField(omittable: true)
 }
 
@@ -8221,9 +8221,9 @@ type CreatedAPIKey {
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
 }
 
-"All that is given has to hold."
+"All given conditions must hold."
 input AuditFilter {
-  "Id of a person or a key, or an email address or name as it was then."
+  "Id of a person or a key, or the email address or name at that time."
   actor: String
   "An action such as connector.update, or all of a kind: connector.*"
   action: String
@@ -8234,7 +8234,7 @@ input AuditFilter {
   from: Time
   "Before this time."
   to: Time
-  "Only entries of whose action or names this is a part."
+  "Only entries whose action or names contain this."
   matching: String
 }
 
@@ -8247,17 +8247,17 @@ One field that was changed. Of what is secret or personal the entry says that it
 """
 type AuditChange {
   field: String!
-  "Null where there was none, and of what is hidden."
+  "Null without a value and for hidden values."
   old: AuditValue
   new: AuditValue
   hidden: Boolean!
 }
 
-"Any JSON value. Long texts are cut."
+"Any JSON value. Long texts are truncated."
 scalar AuditValue
 `, BuiltIn: false},
 	{Name: "../schema/chat.graphql", Input: `extend type Query {
-  "One's own conversations, the one with the newest question first."
+  "The caller's conversations, the one with the newest question first."
   conversations(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ConversationOrder!]
     "Only those whose title or messages contain this."
@@ -8266,25 +8266,25 @@ scalar AuditValue
     agentId: ID
     kind: ConversationKind
   ): ConversationConnection! @surface(on: [DASHBOARD, INTERNAL])
-  "One of one's own conversations."
+  "One of the caller's conversations."
   conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
-  "One of one's own conversations as a file."
+  "One of the caller's conversations as a file."
   exportConversation(id: ID!, format: ExportFormat! = MARKDOWN): ConversationExport! @surface(on: [DASHBOARD, INTERNAL])
-  "The configured chat models, the default first; none when answers are made without a model."
+  "The configured chat models, the default first; none if answers are made without a model."
   chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
-  "Gives one of one's own conversations another title, 1 to 300 characters. Its place in the list stays."
+  "Renames one of the caller's conversations, 1 to 300 characters. Its place in the list does not change."
   renameConversation(id: ID!, title: String!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Deletes one of one's own conversations with its messages. Answers the id."
+  "Deletes one of the caller's conversations with its messages. Returns the id."
   deleteConversation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Deletes all of one's own conversations, or those with one agent or of one kind. Answers how many there were."
+  "Deletes all conversations of the caller, or those with one agent or of one kind. Returns their number."
   deleteConversations(agentId: ID, kind: ConversationKind): Int! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Says what one thinks of an answer in one of one's own conversations, in place of what one said before."
+  "Rates an answer in one of the caller's conversations. It replaces an earlier rating."
   setFeedback(messageId: ID!, conversationId: ID, input: FeedbackInput!): MessageFeedback!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "Takes back what one said of an answer. Answers the message's id."
+  "Removes the rating of an answer. Returns the id of the message."
   removeFeedback(messageId: ID!, conversationId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
 }
 
@@ -8299,7 +8299,7 @@ extend type Conversation {
 }
 
 extend type Message {
-  "What one said of this answer; null for nothing."
+  "The caller's rating of this answer; null for none."
   feedback: MessageFeedback
 }
 
@@ -8343,13 +8343,13 @@ type ChatModel {
 input ChatInput {
   "At most 4,000 characters."
   message: String!
-  "Goes on with an earlier conversation."
+  "Continues an earlier conversation."
   conversationId: ID
   "Searches this collection only."
   collection: ID
 }
 
-"Events in their order: one start, content repeatedly, sources, follow-up, done; or an error instead of the rest."
+"Events in order: one start, content repeatedly, sources, follow-up, done; an error replaces the remaining ones."
 union ChatEvent = ChatStart | ChatContent | ChatSources | ChatFollowUp | ChatDone | StreamError
 
 type ChatStart {
@@ -8388,7 +8388,7 @@ type ChatUsage {
 }
 `, BuiltIn: false},
 	{Name: "../schema/collection.graphql", Input: `extend type Query {
-  "The collections that the caller may reach."
+  "The collections in the caller's scope."
   collections(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]
     "Only collections whose name or description contains this."
@@ -8399,13 +8399,13 @@ type ChatUsage {
 }
 
 extend type Mutation {
-  "Makes an empty collection."
+  "Creates an empty collection."
   createCollection(input: CreateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Changes what is given and keeps the rest."
+  "Changes the given fields."
   updateCollection(id: ID!, input: UpdateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Deletes the collection with its connectors, documents and embeddings. Answers the id."
+  "Deletes the collection with its connectors, documents and embeddings. Returns the id."
   deleteCollection(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Counts the collection's documents, embeddings and bytes anew."
+  "Recounts the documents, embeddings and bytes of the collection."
   refreshCollectionStats(id: ID!): CollectionStats! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
@@ -8436,7 +8436,7 @@ extend type Collection {
 type CollectionStats {
   documentCount: Int!
   embeddingCount: Int!
-  "Bytes of text and vectors held for the collection."
+  "Bytes of text and vectors of the collection."
   storageBytes: Int64!
   lastSync: Time
 }
@@ -8453,7 +8453,7 @@ type CollectionStats {
   ): ConnectorConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One connector."
   connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL])
-  "The kinds of connectors with their options, as forms need them."
+  "The kinds of connectors with their options, for forms."
   connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL])
   "The files that were uploaded to a connector."
   sourceFiles(
@@ -8464,26 +8464,26 @@ type CollectionStats {
 }
 
 extend type Mutation {
-  "Makes a connector that fills a collection."
+  "Creates a connector that fills a collection."
   createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Changes what is given and keeps the rest; config and credentials are merged key by key, null removing a key."
+  "Changes the given fields. config and credentials are merged key by key; null removes a key."
   updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Lets no sync run until it is resumed. One that runs stops at its next item and keeps its place."
+  "Stops syncs until the connector is resumed. A running sync stops at its next item and keeps its place."
   pauseConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Ends a pause, also that of a connector that was disabled; a sync that was stopped by it goes on where it was."
+  "Ends a pause, also of a disabled connector. A stopped sync continues where it was."
   resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Deletes the connector with its documents and files. Answers the id."
+  "Deletes the connector with its documents and files. Returns the id."
   deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   """
   Tries the connection of an existing connector, as it is or with changes, which are merged as updateConnector does it and
   not stored.
   """
   testConnector(id: ID!, config: Map, credentials: Map): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Tries a connection before a connector is made."
+  "Tests a connection before a connector is created."
   testConnection(input: TestConnectionInput!): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Stores files with a file_upload connector; a sync indexes them."
+  "Stores files for a file_upload connector; a sync indexes them."
   uploadFiles(connectorId: ID!, files: [Upload!]!, paths: [String!]): [SourceFile!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Deletes uploaded files and their documents; answers the paths that were deleted."
+  "Deletes uploaded files and their documents. Returns the deleted paths."
   deleteFiles(connectorId: ID!, paths: [String!]!): [String!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
@@ -8497,7 +8497,7 @@ input CreateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
-  "The schedule of a connector that attaches a database, in the place of docSync."
+  "The schedule of a connector that attaches a database, instead of docSync."
   schemaSync: DocSyncInput
 }
 
@@ -8507,14 +8507,14 @@ input UpdateConnectorInput {
   config: Map
   credentials: Map
   docSync: DocSyncInput
-  "The schedule of a connector that attaches a database, in the place of docSync."
+  "The schedule of a connector that attaches a database, instead of docSync."
   schemaSync: DocSyncInput
 }
 
 input DocSyncInput {
   "manual (default) or scheduled"
   syncStrategy: String
-  "How often, when scheduled; 6h by default."
+  "The interval of scheduled syncs; 6h by default."
   scheduleInterval: String
 }
 
@@ -8538,30 +8538,30 @@ extend type Connector {
   "The newest sync or refresh of permissions, whatever its state; null before the first."
   lastJob: SyncJob
   documentCounts: DocumentCounts!
-  "How the platform tells of changes; null for a kind whose platform does not."
+  "How the platform notifies of changes; null for a kind without webhooks."
   webhook: ConnectorWebhook
 }
 
-"How a platform tells a connector of changes."
+"How a platform notifies a connector of changes."
 type ConnectorWebhook {
   "Where the platform sends deliveries for this connector."
   url: String!
   "Deliveries can be verified: the connector has a secret, its own or that of a subscription."
   ready: Boolean!
-  "When the last delivery came that told of a change, within the last 7 days."
+  "When the last delivery with a change arrived, within the last 7 days."
   lastDelivery: Time
-  "Deliveries that no sync has looked after yet."
+  "Deliveries that no sync has processed yet."
   waiting: Int!
-  "What Magpie asked the platform for, with config.webhook_subscription; null where it did not."
+  "The subscription that Magpie requested, with config.webhook_subscription; null for none."
   subscription: WebhookSubscription
 }
 
 type WebhookSubscription {
-  "The platform has given it."
+  "The platform has confirmed it."
   active: Boolean!
-  "When it ends unless it is renewed, which happens before; null for never."
+  "When it expires; it is renewed earlier; null for never."
   expiresAt: Time
-  "Why it could not be had or renewed."
+  "Why it could not be created or renewed."
   error: String
 }
 
@@ -8582,27 +8582,27 @@ type DocSync {
 }
 
 type ConnectorKind {
-  "What type takes."
+  "The value of type."
   name: String!
   title: String!
   description: String!
   "storage, collaboration, development, crm, itsm, web, database or files"
   category: String!
-  "Further names that type accepts."
+  "Other values that type accepts."
   aliases: [String!]!
   "The fields of config, those of every kind last."
   options: [ConnectorOption!]!
   "The fields of credentials."
   credentials: [ConnectorOption!]!
-  "People upload its files here; there is nothing to connect to."
+  "Its files are uploaded; it connects to no service."
   acceptsFiles: Boolean!
-  "A complete sync names every item, so that what is missing from it is deleted."
+  "A complete sync lists every item, so that missing items are deleted."
   enumerates: Boolean!
-  "It can import who may see what."
+  "It can import permissions."
   permissions: Boolean!
-  "The platform can tell of changes."
+  "The platform can notify of changes."
   webhooks: Boolean!
-  "Whose consent is asked in a browser, in the place of credentials that are typed in; null for none."
+  "The OAuth provider that can replace credentials; null for none."
   oauthProvider: String
   "It attaches a database to agents and brings no documents."
   database: Boolean!
@@ -8616,14 +8616,14 @@ type ConnectorOption {
   help: String!
   "string, integer, boolean, string_list or object"
   type: String!
-  "What a string looks like: url, hostname, date, duration, pattern, email; null for any text."
+  "The format of a string: url, hostname, date, duration, pattern, email; null for any text."
   format: String
   required: Boolean!
-  "Never shown again once it was given."
+  "Never shown."
   sensitive: Boolean!
-  "Takes several lines, as a private key does."
+  "Has several lines, as a private key."
   multiline: Boolean!
-  "What an absent value means; null for nothing."
+  "The value when absent; null for none."
   default: Any
   example: String
   "The only values allowed; empty for all."
@@ -8632,9 +8632,9 @@ type ConnectorOption {
   max: Int64
   "Heading under which a form shows the field; null for none."
   group: String
-  "A form may hide it at first."
+  "A form may initially hide it."
   advanced: Boolean!
-  "The field matters only where all of these hold."
+  "The field applies only if all of these hold."
   dependsOn: [OptionDependency!]!
   "The fields of an object."
   fields: [ConnectorOption!]!
@@ -8660,24 +8660,24 @@ type OptionDependency {
 }
 
 extend type Mutation {
-  "Removes one document from the index. Answers the id."
+  "Removes one document from the index. Returns the id."
   deleteDocument(id: ID!, connectorId: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
 extend type Document {
   "The document's whole text as Markdown."
   content: String!
-  "A short summary, made once and kept."
+  "A short summary, which is generated once and stored."
   summary: String!
   collectionName: String!
-  "Type of the connector that brought it."
+  "Type of its connector."
   source: String!
-  "author, url and pages beside what the source and the front matter gave."
+  "Metadata of the source and the front matter, with author, url and pages."
   allMetadata: Map!
 }
 `, BuiltIn: false},
 	{Name: "../schema/engine.graphql", Input: `extend type Query {
-  "What a plan found, with its counts."
+  "The result of a plan with its counts."
   syncPlan(jobId: ID!, connectorId: ID): SyncPlan! @surface(on: [DASHBOARD, INTERNAL])
   """
   The documents whose deletion waits for a decision, because a sync missed more of them than it may delete. They are
@@ -8708,7 +8708,7 @@ extend type Mutation {
   the item again.
   """
   restoreDocument(id: ID!, connectorId: ID!): Document! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Brings back the documents that a job deleted and that are still kept, as a job."
+  "Restores the documents that a job deleted and that are still stored, as a job."
   restoreDeletions(connectorId: ID!, jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
@@ -8716,7 +8716,7 @@ extend type Mutation {
 type SyncPlan {
   job: SyncJob!
   counts: SyncPlanCounts!
-  "What the deletion guard says; null for a plan that looks for no deletions, or has not come to that."
+  "The result of the deletion guard; null for a plan without deletions, or before that step."
   guard: DeletionGuard
   "The items, by path, of some actions or of all."
   items(
@@ -8732,34 +8732,34 @@ type SyncPlanCounts {
   added: Int!
   "Documents that would be replaced."
   modified: Int!
-  "Documents that would be fetched and replaced only where their content differs, which the source does not tell."
+  "Documents that would be fetched, and replaced if their content differs."
   compared: Int!
   unchanged: Int!
-  "Items that are not meant to be documents."
+  "Items that would not become documents."
   skipped: Int!
-  "Items that would fail, as far as can be told without their content."
+  "Items that would fail, as far as is known without their content."
   failed: Int!
   deleted: Int!
-  "Documents whose deletion the guard would hold back."
+  "Documents whose deletion the guard would stop."
   quarantined: Int!
-  "Documents that would stay although the source does not have them: restored ones, and those of a dismissed deletion."
+  "Documents that would remain although they are missing from the source: restored ones, and those of a dismissed deletion."
   kept: Int!
 }
 
 type DeletionGuard {
   "The deletion would wait in quarantine."
   blocked: Boolean!
-  "Documents that the source does not have any more."
+  "Documents that are missing from the source."
   missing: Int!
-  "Documents that there are."
+  "Existing documents."
   existing: Int!
-  "The largest share that a sync deletes by itself, in percent."
+  "The largest share that a sync deletes without approval, in percent."
   threshold: Int!
 }
 
 type DismissedDeletion {
   connectorId: ID!
-  "Documents that are kept."
+  "Documents that remain."
   documents: Int!
 }
 
@@ -8769,23 +8769,23 @@ type PendingDeletion {
   since: Time!
   "The last sync that missed them."
   jobId: ID!
-  "Documents that there were then."
+  "Documents that existed at that time."
   existing: Int!
-  "The largest share that a sync deletes by itself, in percent."
+  "The largest share that a sync deletes without approval, in percent."
   threshold: Int!
 }
 
-"How long changes took from the source into search."
+"How long changes took from the source to the index."
 type Freshness {
   lastDay: FreshnessWindow!
   lastWeek: FreshnessWindow!
-  "Since when the oldest change that is known, and cannot be searched yet, waits; null for none."
+  "When the oldest known change that cannot be searched yet was seen; null for none."
   oldestWaiting: Time
-  "Changes that are known and cannot be searched yet."
+  "Known changes that cannot be searched yet."
   waiting: Int!
 }
 
-"Seconds from the modification at the source, or from when it was seen where that is not known, until a search finds it."
+"Seconds from the modification at the source, or from its detection if that is unknown, until it can be searched."
 type FreshnessWindow {
   "Changes that were stored."
   changes: Int!
@@ -8797,14 +8797,14 @@ type FreshnessWindow {
 "The syncs of the last 30 days; plans and other jobs do not count."
 type SyncHistory {
   total: Int!
-  "Completed, partly failed, failed and canceled ones."
+  "Completed, partly failed, failed and canceled syncs."
   completed: Int!
   partial: Int!
   failed: Int!
   canceled: Int!
-  "The share of those that ended and were not canceled which went through, 0 to 1; null before the first."
+  "The share of successful syncs among those that were not canceled, 0 to 1; null before the first."
   successRate: Float
-  "Of those that went through, in seconds."
+  "Of successful syncs, in seconds."
   meanDuration: Float
   bytesFetched: Int64!
   pages: Int!
@@ -8812,7 +8812,7 @@ type SyncHistory {
   added: Int!
   modified: Int!
   deleted: Int!
-  "When a sync went through last, and when one failed, whenever that was."
+  "When a sync last succeeded and last failed, even if earlier than 30 days ago."
   lastSuccess: Time
   lastFailure: Time
 }
@@ -8835,9 +8835,9 @@ extend type SyncJob {
   An open job is a conflict.
   """
   retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Lets an item that was deleted by hand be synced again; the next sync brings it back."
+  "Allows an item that was deleted by hand to be synced again; the next sync restores it."
   allowItem(id: ID!, connectorId: ID): SyncItem! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Reads anew who may see what at the source, as a job; an open one is answered. An open sync is a conflict."
+  "Reads the permissions of the source, as a job. It returns a job that is open already. An open sync is a conflict."
   refreshPermissions(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 `, BuiltIn: false},
@@ -8848,7 +8848,7 @@ extend type SyncJob {
   """
   connectorSync(
     connectorId: ID!
-    "The job of the last event that was seen, after a reconnect: its state and those of all jobs since come first."
+    "The job of the last received event, after a reconnect. The states of that job and of all later ones are sent first."
     after: ID
   ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL])
   """
@@ -8856,11 +8856,11 @@ extend type SyncJob {
   present numbers. Who reads slowly gets the newest state of each document.
   """
   documentStatus(
-    "Give one of the three."
+    "Give one of the three ids."
     collectionId: ID
     connectorId: ID
     documentId: ID
-    "The cursor of the last event that was seen, after a reconnect: what changed since comes first."
+    "The cursor of the last received event, after a reconnect. Later changes are sent first."
     after: String
   ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL])
   """
@@ -8869,7 +8869,7 @@ extend type SyncJob {
   """
   chatResume(
     answerId: ID!
-    "The seq of the last event that was seen."
+    "The seq of the last received event."
     after: Int! = 0
   ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -8878,7 +8878,7 @@ extend type SyncProgressEvent {
   connectorId: ID!
   "When it was queued."
   createdAt: Time!
-  "With revision the order of a job's events: a later attempt is newer, within one the higher revision."
+  "Orders the events of a job together with revision: a higher attempt is newer, then a higher revision."
   attempt: Int!
   revision: Int!
 }
@@ -8890,11 +8890,11 @@ type ConnectorSyncEvent {
 }
 
 type DocumentStatusEvent {
-  "To go on from here: give it as after."
+  "The value of after to continue from here."
   cursor: String!
   "How many documents are in each state, in the first event only."
   counts: DocumentStatusCounts
-  "Those that changed, each once, in the order of their changes; at most 100."
+  "The changed documents, each once, in the order of their changes; at most 100."
   documents: [DocumentStatusChange!]!
 }
 
@@ -8904,13 +8904,13 @@ type DocumentStatusCounts {
   indexed: Int!
   failed: Int!
   deleted: Int!
-  "Documents, whatever their state, whose newest version could not be indexed."
+  "Documents in any state whose newest version could not be indexed."
   withFailure: Int!
 }
 
 type DocumentStatusChange {
   id: ID!
-  "Null, as are title and path, for a document whose row is gone with its connector."
+  "Null, like title and path, for a document that was deleted with its connector."
   connectorId: ID
   title: String
   path: String
@@ -8920,9 +8920,9 @@ type DocumentStatusChange {
 }
 
 extend type ChatStart {
-  "Counts the events of an answer from 1; chatResume takes it."
+  "Number of the event in the answer, from 1, for chatResume."
   seq: Int!
-  "Names the answer to chatResume; null where an answer ends with its reader, as on the public API."
+  "Id of the answer for chatResume; null if the answer ends with its reader, as on the public API."
   answerId: ID
 }
 
@@ -8943,22 +8943,22 @@ extend type ChatDone {
 }
 `, BuiltIn: false},
 	{Name: "../schema/member.graphql", Input: `extend type Query {
-  "The members of the workspace. text is looked for in names and email addresses."
+  "The members of the workspace. text is searched in names and email addresses."
   members(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [MemberOrder!], text: String, role: Role): MemberConnection!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
   member(id: ID!): Member! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  "The invitations into the workspace, those of the past too."
+  "The invitations into the workspace, including past ones."
   invitations(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [InvitationOrder!], status: InvitationStatus): InvitationConnection!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   invitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "What the holder of an invitation's token is invited to."
+  "The invitation of a token."
   invitationOfToken(token: String!): InvitationOffer! @surface(on: [DASHBOARD], anonymous: true)
 }
 
 extend type Mutation {
-  "Invites an address into the workspace, in a role up to one's own. The link is shown this once; there is no mail."
+  "Invites an address into the workspace, with a role up to the caller's own. The link is shown only here; no mail is sent."
   inviteMember(input: InviteMemberInput!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Gives an invitation that was not accepted a new link and its whole time; the earlier link stops working."
+  "Gives an invitation that was not accepted a new link and a new expiry. The earlier link stops working."
   resendInvitation(id: ID!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   revokeInvitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
@@ -8967,20 +8967,20 @@ extend type Mutation {
   their account, or with a name the one that they choose.
   """
   acceptInvitation(input: AcceptInvitationInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
-  "Changes a member's role. Owners change everybody's; admins that of editors and viewers; oneself one can only lower."
+  "Changes a member's role. Owners change every role, admins those of editors and viewers. People can only lower their own role."
   updateMember(id: ID!, input: UpdateMemberInput!): Member! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Takes a member out of the workspace and ends their sessions in it. A person without any workspace is deleted."
+  "Removes a member from the workspace and ends their sessions in it. A person without any workspace is deleted."
   removeMember(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
   Makes a link by which a member of a lower role sets a new password; owners make them for owners too. Not for people
   who are members of other workspaces. The link is shown this once; an earlier one stops working.
   """
   createPasswordReset(memberId: ID!): CreatedPasswordReset! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Takes the caller out of the workspace. The last owner cannot leave."
+  "Removes the caller from the workspace. The last owner cannot leave."
   leaveWorkspace: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
   "Renames the workspace."
   updateWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  "Deletes the workspace with everything in it. The name has to be given again, exactly."
+  "Deletes the workspace with everything in it. The exact name is required."
   deleteWorkspace(input: WorkspaceInput!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: OWNER)
 }
 
@@ -9006,11 +9006,11 @@ input InviteMemberInput {
 }
 
 input AcceptInvitationInput {
-  "What stands behind token= in the link."
+  "The value of token= in the link."
   token: String!
-  "Of somebody who has no account yet."
+  "Required without an account."
   name: String
-  "Of everybody who is not signed in: the one of their account, or a new one."
+  "Required without a session: the password of the account, or a new one."
   password: String
 }
 
@@ -9037,7 +9037,7 @@ type InvitationOffer {
   email: String!
   role: Role!
   expiresAt: Time!
-  "Whether the address has an account already: its password, or a session, is needed."
+  "Whether the address has an account, so that its password or a session is required."
   hasAccount: Boolean!
 }
 `, BuiltIn: false},
@@ -9050,36 +9050,36 @@ type InvitationOffer {
 }
 
 extend type Mutation {
-  "Begins a connection by OAuth: send the browser to the address that it answers. It works once, for ten minutes."
+  "Begins a connection by OAuth: send the browser to the returned address. It works once, for ten minutes."
   startOAuth(input: StartOAuthInput!): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "Ends a connection by OAuth with what the provider sent the browser back with. The state stands for the person who began."
+  "Completes a connection by OAuth with the parameters that the provider returned. The state identifies the person who began it."
   finishOAuth(input: FinishOAuthInput!): OAuthOutcome! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
-  "Forgets a grant and withdraws it at the provider. Its connectors need new access then. Answers the id."
+  "Deletes a grant and revokes it at the provider. Its connectors then need new access. Returns the id."
   revokeOAuthGrant(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
 input StartOAuthInput {
-  "Name of a provider, as oauthProviders has it."
+  "Name of a provider in oauthProviders."
   provider: String!
-  "The connector that gets the grant. Without one, the grant is there to be named when a connector is made."
+  "The connector that gets the grant. Without one, the grant can be given to a new connector."
   connectorId: ID
-  "Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it."
+  "Where the browser is sent at the end: an address of this service or of an allowed dashboard."
   redirectUrl: String
 }
 
 type OAuthStart {
-  "Where the browser has to go."
+  "Where to send the browser."
   authorizationUrl: String!
-  "Until when it works."
+  "When it expires."
   expiresAt: Time!
-  "A secret for the browser that goes there, which finishOAuth asks for: it has to be the one that comes back. REST keeps it in a cookie."
+  "A secret of the browser, which finishOAuth requires, so that the same browser must return. REST stores it in a cookie."
   binding: String!
 }
 
 input FinishOAuthInput {
   provider: String!
   state: String!
-  "That of startOAuth. Whoever began may leave it out and send their session."
+  "The binding of startOAuth. The person who began may omit it and send their session."
   binding: String
   code: String
   error: String
@@ -9090,22 +9090,22 @@ type OAuthOutcome {
   provider: String!
   "The grant that was made or renewed; null when the provider refused."
   grantId: ID
-  "The account at the provider, where it tells."
+  "The account at the provider, if known."
   account: String
-  "The connector that works with the grant."
+  "The connector that uses the grant."
   connectorId: ID
-  "Where the browser goes, with the outcome in its query; null when the beginning named no place."
+  "Where to send the browser, with the outcome in the query; null without a redirectUrl."
   redirectUrl: String
 }
 
 type OAuthProvider {
   name: String!
   title: String!
-  "Whether the operator has set it up."
+  "Whether the operator has configured it."
   configured: Boolean!
-  "The connector types that it serves."
+  "The connector types that use it."
   connectorTypes: [String!]!
-  "What is asked for."
+  "The requested scopes."
   scopes: [String!]!
 }
 `, BuiltIn: false},
@@ -9122,11 +9122,11 @@ type OAuthProvider {
 }
 
 extend type Connector {
-  "Whether and how it keeps to the permissions of its source; null for a kind that tells none."
+  "Whether and how it enforces the permissions of its source; null for a kind without permissions."
   permissions: ConnectorPermissions
 }
 
-"How a connector keeps to the permissions of its source."
+"How a connector enforces the permissions of its source."
 type ConnectorPermissions {
   "off, strict or permissive"
   mode: String!
@@ -9134,7 +9134,7 @@ type ConnectorPermissions {
   readersReadAt: Time
   "When its groups and their members had been read; null before the first time."
   groupsReadAt: Time
-  "What keeps people from finding what they may see at the source; null for nothing."
+  "Why people may not find documents that they may see at the source; null for no problem."
   warning: String
 }
 
@@ -9145,11 +9145,11 @@ type DocumentVisibility {
   user: String!
   visible: Boolean!
   rule: VisibilityRule!
-  "The rule in a sentence."
+  "The rule as a sentence."
   explanation: String!
-  "With the rule MEMBER, from the group whose member the person is to the one that may see the document."
+  "For the rule MEMBER: the groups from the one of the person to the one that may see the document."
   groups: [VisibilityGroup!]!
-  "When the source was last asked who may see the document; null for never."
+  "When the readers of the document were last read; null for never."
   readersReadAt: Time
   "When the connector's groups had been read; null for never."
   groupsReadAt: Time
@@ -9157,16 +9157,16 @@ type DocumentVisibility {
 
 "A group at the source."
 type VisibilityGroup {
-  "The source's id of it."
+  "Its id at the source."
   id: String!
   name: String!
 }
 
-"What decides whether a person finds a document."
+"The rule that decides whether a person finds a document."
 enum VisibilityRule {
-  "The connector imports no permissions: whoever reaches the collection finds it."
+  "The connector imports no permissions: everybody with access to the collection finds it."
   OPEN
-  "The connector is permissive: whoever reaches the collection finds it."
+  "The connector is permissive: everybody with access to the collection finds it."
   PERMISSIVE
   "Everyone at the source may see it."
   EVERYONE
@@ -9176,22 +9176,22 @@ enum VisibilityRule {
   MEMBER
   "Neither the person nor a group of theirs may see it."
   NOT_LISTED
-  "It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it."
+  "Its readers are unknown, so that nobody finds it."
   UNKNOWN
-  "A group may see it to which the person belonged; the groups were read too long ago to count."
+  "A group of the person may see it, but the groups were read too long ago."
   STALE
 }
 `, BuiltIn: false},
 	{Name: "../schema/run.graphql", Input: `extend type Query {
-  "One's own runs of an agent."
+  "The caller's runs of an agent."
   runs(agentId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentRunOrder!]): AgentRunConnection!
     @surface(on: [DASHBOARD, INTERNAL])
-  "One of one's own runs; with agentId only if it is one of that agent."
+  "One of the caller's runs; with agentId only if it is one of that agent."
   run(id: ID!, agentId: ID): AgentRun! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
-  "Ends one of one's own runs, wherever it runs; one that has ended stays as it is."
+  "Cancels one of the caller's runs on any node. A run that has ended does not change."
   cancelRun(id: ID!): AgentRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
 }
 
@@ -9201,7 +9201,7 @@ extend type Subscription {
   connection can go on with agentRun.
   """
   runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
-  "Follows one of one's own runs from the event behind the given number on; without one from the beginning."
+  "Follows one of the caller's runs after the given event number, or from the beginning."
   agentRun(runId: ID!, after: Int): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
 }
 
@@ -9209,7 +9209,7 @@ input RunAgentInput {
   agentId: ID!
   "At most 16,000 characters."
   message: String!
-  "Goes on with an earlier conversation with this agent."
+  "Continues an earlier conversation with this agent."
   conversationId: ID
 }
 
@@ -9290,7 +9290,7 @@ type AgentRunEvent {
 }
 `, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
-  "Hybrid search over the collections that the caller may reach."
+  "Hybrid search over the collections in the caller's scope."
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
   "How documents spread over the values of their fields: those that a search would find, or without a query all that the filters leave."
   searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL])
@@ -9300,7 +9300,7 @@ type AgentRunEvent {
     prefix: String!
     "1 to 20."
     limit: Int = 8
-    "One collection; all that a session reaches, when omitted."
+    "One collection; all in the scope of a session when omitted."
     collection: ID
   ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -9308,7 +9308,7 @@ type AgentRunEvent {
 input SearchInput {
   "What is looked for, in words or as a question."
   query: String!
-  "One collection; a key's default one, or all that a session reaches, when omitted."
+  "One collection; when omitted, the default one of a key, or all in the scope of a session."
   collection: ID
   "1 to 100."
   limit: Int = 10
@@ -9328,7 +9328,7 @@ input SearchInput {
 input SearchFacetsInput {
   "What is looked for; all documents are counted when omitted."
   query: String
-  "One collection; all that a session reaches, when omitted."
+  "One collection; all in the scope of a session when omitted."
   collection: ID
   "0 to 1; documents without a passage at or over it are not counted. Only with a query."
   minScore: Float
@@ -9612,7 +9612,7 @@ type SyncProgressEvent {
 "Queries are searches and chat messages, of keys and of signed-in people."
 type Usage {
   periodStart: Time!
-  "The start of the next month, when counting begins anew."
+  "The start of the next month, when counting restarts."
   periodEnd: Time!
   queries: Int64!
   "Most queries a month; null for no limit."
@@ -9629,11 +9629,11 @@ type APIKey implements Node {
   updatedAt: Time!
   name: String!
   """
-  its first characters, to recognise it by
+  its first characters, for identification
   """
   publishableHint: String!
   """
-  its first characters, to recognise it by
+  its first characters, for identification
   """
   secretHint: String!
   allowAllCollections: Boolean!
@@ -9656,15 +9656,15 @@ type APIKey implements Node {
   """
   rotatedAt: Time
   """
-  until when the pair before works, too; null when it ended at once
+  when the previous pair expires; null if it expired at once
   """
   previousExpiresAt: Time
   """
-  when the secret key was first seen in a browser; a rotation clears it
+  when a browser first sent the secret key; a rotation clears it
   """
   leakedAt: Time
   """
-  the page that it was seen on
+  the page that sent it
   """
   leakedOrigin: String
 }
@@ -9730,15 +9730,15 @@ type Agent implements Node {
   """
   tools: [String!]!
   """
-  the collections that it may search; those among them that were deleted are not shown
+  the collections that it may search, without deleted ones
   """
   collections: [ID!]!
   """
-  whether it may search all collections that the person reaches who runs it, instead of those listed
+  whether it may search all collections in the scope of the person who runs it, instead of those listed
   """
   allCollections: Boolean!
   """
-  how it greets
+  its greeting
   """
   startMessage: String
   """
@@ -9782,18 +9782,18 @@ type AgentMemory implements Node {
   updatedAt: Time!
   agentID: ID!
   """
-  whom the agent learnt it with, and for whom alone it is recalled; null for everybody's
+  the person it is about, and for whom alone it is recalled; null for a shared memory
   """
   personID: ID
   kind: AgentMemoryKind!
   content: String!
   importance: Float!
   """
-  the run in which the agent wrote it; null for one that a person wrote
+  the run that wrote it; null if a person wrote it
   """
   runID: ID
   """
-  when a run was last told it
+  when a run last recalled it
   """
   recalledAt: Time
   agent: Agent!
@@ -9888,7 +9888,7 @@ type AgentRun implements Node {
   message: String!
   answer: String!
   """
-  the chat model that was asked; empty where none is configured
+  the chat model; empty if none is configured
   """
   model: String!
   iterations: Int!
@@ -9969,15 +9969,15 @@ type AuditEntry implements Node {
   """
   actorKind: AuditEntryActorKind!
   """
-  of the person or the key
+  id of the person or the key
   """
   actorID: ID
   """
-  the person's email address, the key's name or the login at the command line, as it was then
+  the person's email address, the key's name or the login at the command line, at that time
   """
   actorName: String!
   """
-  the sign-in that a person came with
+  the session of a person
   """
   sessionID: ID
   """
@@ -9989,16 +9989,16 @@ type AuditEntry implements Node {
   """
   requestID: String
   """
-  what was done, such as collection.create
+  the action, such as collection.create
   """
   action: String!
   """
-  what it was done to, such as collection
+  the kind of the target, such as collection
   """
   targetKind: String!
   targetID: ID
   """
-  as it was then
+  at that time
   """
   targetName: String!
 }
@@ -10069,7 +10069,7 @@ type Collection implements Node {
   description: String
   embeddingModel: String!
   """
-  The model that the collection is changing to; null when it is not.
+  The model that the collection is changing to; null if it is not changing.
   """
   nextEmbeddingModel: String
   connectors(
@@ -10193,7 +10193,7 @@ type Connector implements Node {
   collectionID: ID!
   config: Map!
   """
-  the OAuth grant that it works with; null for one with credentials of its own
+  the OAuth grant that it uses; null if it has its own credentials
   """
   grantID: ID
   syncStrategy: ConnectorSyncStrategy!
@@ -10386,7 +10386,7 @@ type Conversation implements Node {
   updatedAt: Time!
   collectionID: ID
   """
-  the agent that it is held with; null for a chat
+  its agent; null for a chat
   """
   agentID: ID
   title: String!
@@ -10580,11 +10580,11 @@ type Invitation implements Node {
   """
   email: String!
   """
-  the person who asked; null when the operator did, or when that person is gone
+  the person who invited; null for the operator, and after that person was deleted
   """
   invitedBy: ID
   """
-  when its present token was made
+  when its current token was made
   """
   sentAt: Time!
   expiresAt: Time!
@@ -10714,7 +10714,7 @@ type Message implements Node {
   """
   sources: [Map!]
   """
-  the agent's run that wrote it
+  the run of an agent that wrote it
   """
   runID: ID
   promptTokens: Int!
@@ -10797,20 +10797,20 @@ type OAuthGrant implements Node {
   """
   provider: String!
   """
-  who gave it; null once that person has left the workspace
+  the person who gave it; null after that person has left the workspace
   """
   personID: ID
   """
-  the account at the service, as the service calls it
+  the name of the account at the service
   """
   account: String
   """
-  what was granted
+  the granted scopes
   """
   scopes: [String!]!
   status: OAuthGrantStatus!
   """
-  when the access token ends, which is renewed before; null when it does not end
+  when the access token expires; it is renewed earlier; null if it does not expire
   """
   expiresAt: Time
   """
@@ -10929,11 +10929,11 @@ type PlanItem implements Node {
   action: PlanItemAction!
   reason: String
   """
-  in bytes as the source says, 0 when it does not
+  in bytes according to the source; 0 if unknown
   """
   size: Int64!
   """
-  as the source says, empty when it does not
+  version according to the source; empty if unknown
   """
   version: String!
   connector: Connector!
@@ -11106,15 +11106,15 @@ type SyncItem implements Node {
   reason: String
   retryable: Boolean!
   """
-  deleted by hand: later syncs leave it out
+  deleted by hand; later syncs skip it
   """
   suppressed: Boolean!
   """
-  why its document is kept although the source does not have the item; null while it does
+  why its document is kept although the item is missing from the source; null if it is not missing
   """
   hold: SyncItemHold
   """
-  since when a change of the item is known and cannot be searched yet
+  when a change that cannot be searched yet became known
   """
   waitingSince: Time
   connector: Connector!
@@ -11198,7 +11198,7 @@ type SyncJob implements Node {
   status: SyncJobStatus!
   mode: SyncJobMode!
   """
-  of a plan: the mode of the sync that it foresees
+  of a plan: the mode of the planned sync
   """
   plannedMode: SyncJobPlannedMode
   """
@@ -11208,15 +11208,15 @@ type SyncJob implements Node {
   cause: SyncJobCause!
   fileFilter: [String!]
   """
-  of the source that were read
+  number of pages of the source that were read
   """
   pages: Int!
   """
-  of content that was read from the source
+  bytes of content that were read from the source
   """
   bytesFetched: Int64!
   """
-  how often a slice failed, or the source asked to wait, and it was tried again
+  how often a slice was retried after a failure or a rate limit
   """
   retried: Int!
   warnings: [String!]!
@@ -11331,7 +11331,7 @@ type User implements Node {
   email: String!
   name: String!
   """
-  proved by a sign-in provider, not by a link that somebody was shown
+  verified by a sign-in provider
   """
   emailVerified: Boolean!
 }

@@ -25,17 +25,17 @@ type AgentEvent interface {
 	IsAgentEvent()
 }
 
-// Events in their order: one start, content repeatedly, sources, follow-up, done; or an error instead of the rest.
+// Events in order: one start, content repeatedly, sources, follow-up, done; an error replaces the remaining ones.
 type ChatEvent interface {
 	IsChatEvent()
 }
 
 type AcceptInvitationInput struct {
-	// What stands behind token= in the link.
+	// The value of token= in the link.
 	Token string `json:"token"`
-	// Of somebody who has no account yet.
+	// Required without an account.
 	Name *string `json:"name,omitempty"`
-	// Of everybody who is not signed in: the one of their account, or a new one.
+	// Required without a session: the password of the account, or a new one.
 	Password *string `json:"password,omitempty"`
 }
 
@@ -129,9 +129,9 @@ type AgentUsage struct {
 	CompletionTokens int `json:"completionTokens"`
 }
 
-// All that is given has to hold.
+// All given conditions must hold.
 type AuditFilter struct {
-	// Id of a person or a key, or an email address or name as it was then.
+	// Id of a person or a key, or the email address or name at that time.
 	Actor *string `json:"actor,omitempty"`
 	// An action such as connector.update, or all of a kind: connector.*
 	Action *string `json:"action,omitempty"`
@@ -142,7 +142,7 @@ type AuditFilter struct {
 	From *time.Time `json:"from,omitempty"`
 	// Before this time.
 	To *time.Time `json:"to,omitempty"`
-	// Only entries of whose action or names this is a part.
+	// Only entries whose action or names contain this.
 	Matching *string `json:"matching,omitempty"`
 }
 
@@ -177,7 +177,7 @@ func (ChatFollowUp) IsChatEvent() {}
 type ChatInput struct {
 	// At most 4,000 characters.
 	Message string `json:"message"`
-	// Goes on with an earlier conversation.
+	// Continues an earlier conversation.
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 	// Searches this collection only.
 	Collection *uuid.UUID `json:"collection,omitempty"`
@@ -205,9 +205,9 @@ func (ChatSources) IsChatEvent() {}
 
 type ChatStart struct {
 	ConversationID uuid.UUID `json:"conversationId"`
-	// Counts the events of an answer from 1; chatResume takes it.
+	// Number of the event in the answer, from 1, for chatResume.
 	Seq int `json:"seq"`
-	// Names the answer to chatResume; null where an answer ends with its reader, as on the public API.
+	// Id of the answer for chatResume; null if the answer ends with its reader, as on the public API.
 	AnswerID *uuid.UUID `json:"answerId,omitempty"`
 }
 
@@ -222,7 +222,7 @@ type ChatUsage struct {
 type CollectionStats struct {
 	DocumentCount  int `json:"documentCount"`
 	EmbeddingCount int `json:"embeddingCount"`
-	// Bytes of text and vectors held for the collection.
+	// Bytes of text and vectors of the collection.
 	StorageBytes int64      `json:"storageBytes"`
 	LastSync     *time.Time `json:"lastSync,omitempty"`
 }
@@ -234,27 +234,27 @@ type ConnectionTest struct {
 }
 
 type ConnectorKind struct {
-	// What type takes.
+	// The value of type.
 	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	// storage, collaboration, development, crm, itsm, web, database or files
 	Category string `json:"category"`
-	// Further names that type accepts.
+	// Other values that type accepts.
 	Aliases []string `json:"aliases"`
 	// The fields of config, those of every kind last.
 	Options []*ConnectorOption `json:"options"`
 	// The fields of credentials.
 	Credentials []*ConnectorOption `json:"credentials"`
-	// People upload its files here; there is nothing to connect to.
+	// Its files are uploaded; it connects to no service.
 	AcceptsFiles bool `json:"acceptsFiles"`
-	// A complete sync names every item, so that what is missing from it is deleted.
+	// A complete sync lists every item, so that missing items are deleted.
 	Enumerates bool `json:"enumerates"`
-	// It can import who may see what.
+	// It can import permissions.
 	Permissions bool `json:"permissions"`
-	// The platform can tell of changes.
+	// The platform can notify of changes.
 	Webhooks bool `json:"webhooks"`
-	// Whose consent is asked in a browser, in the place of credentials that are typed in; null for none.
+	// The OAuth provider that can replace credentials; null for none.
 	OauthProvider *string `json:"oauthProvider,omitempty"`
 	// It attaches a database to agents and brings no documents.
 	Database bool `json:"database"`
@@ -268,14 +268,14 @@ type ConnectorOption struct {
 	Help  string `json:"help"`
 	// string, integer, boolean, string_list or object
 	Type string `json:"type"`
-	// What a string looks like: url, hostname, date, duration, pattern, email; null for any text.
+	// The format of a string: url, hostname, date, duration, pattern, email; null for any text.
 	Format   *string `json:"format,omitempty"`
 	Required bool    `json:"required"`
-	// Never shown again once it was given.
+	// Never shown.
 	Sensitive bool `json:"sensitive"`
-	// Takes several lines, as a private key does.
+	// Has several lines, as a private key.
 	Multiline bool `json:"multiline"`
-	// What an absent value means; null for nothing.
+	// The value when absent; null for none.
 	Default any     `json:"default,omitempty"`
 	Example *string `json:"example,omitempty"`
 	// The only values allowed; empty for all.
@@ -284,15 +284,15 @@ type ConnectorOption struct {
 	Max     *int64   `json:"max,omitempty"`
 	// Heading under which a form shows the field; null for none.
 	Group *string `json:"group,omitempty"`
-	// A form may hide it at first.
+	// A form may initially hide it.
 	Advanced bool `json:"advanced"`
-	// The field matters only where all of these hold.
+	// The field applies only if all of these hold.
 	DependsOn []*OptionDependency `json:"dependsOn"`
 	// The fields of an object.
 	Fields []*ConnectorOption `json:"fields"`
 }
 
-// How a connector keeps to the permissions of its source.
+// How a connector enforces the permissions of its source.
 type ConnectorPermissions struct {
 	// off, strict or permissive
 	Mode string `json:"mode"`
@@ -300,7 +300,7 @@ type ConnectorPermissions struct {
 	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
 	// When its groups and their members had been read; null before the first time.
 	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
-	// What keeps people from finding what they may see at the source; null for nothing.
+	// Why people may not find documents that they may see at the source; null for no problem.
 	Warning *string `json:"warning,omitempty"`
 }
 
@@ -310,17 +310,17 @@ type ConnectorSyncEvent struct {
 	Job *SyncProgressEvent `json:"job,omitempty"`
 }
 
-// How a platform tells a connector of changes.
+// How a platform notifies a connector of changes.
 type ConnectorWebhook struct {
 	// Where the platform sends deliveries for this connector.
 	URL string `json:"url"`
 	// Deliveries can be verified: the connector has a secret, its own or that of a subscription.
 	Ready bool `json:"ready"`
-	// When the last delivery came that told of a change, within the last 7 days.
+	// When the last delivery with a change arrived, within the last 7 days.
 	LastDelivery *time.Time `json:"lastDelivery,omitempty"`
-	// Deliveries that no sync has looked after yet.
+	// Deliveries that no sync has processed yet.
 	Waiting int `json:"waiting"`
-	// What Magpie asked the platform for, with config.webhook_subscription; null where it did not.
+	// The subscription that Magpie requested, with config.webhook_subscription; null for none.
 	Subscription *WebhookSubscription `json:"subscription,omitempty"`
 }
 
@@ -334,7 +334,7 @@ type CreateAPIKeyInput struct {
 	Name                string      `json:"name"`
 	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
 	AllowedCollections  []uuid.UUID `json:"allowedCollections,omitempty"`
-	// The collection of requests that name none; the oldest that the key reaches when omitted.
+	// The collection of requests that name none; the oldest one in the scope of the key when omitted.
 	DefaultCollection *uuid.UUID `json:"defaultCollection,omitempty"`
 	// Hosts from which the publishable key works: example.com, example.com:8443, *.example.com, or * for any. Needed.
 	AllowedHosts []string `json:"allowedHosts"`
@@ -350,7 +350,7 @@ type CreateAPIKeyInput struct {
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
 }
 
-// What stands in place of the template's.
+// Overrides of the fields of the template.
 type CreateAgentFromTemplateInput struct {
 	Name           *string     `json:"name,omitempty"`
 	Description    *string     `json:"description,omitempty"`
@@ -369,13 +369,13 @@ type CreateAgentInput struct {
 	Description *string `json:"description,omitempty"`
 	// What the agent is and how it works, 1 to 32000 characters.
 	SystemPrompt string `json:"systemPrompt"`
-	// Names of the tools that it may call, each once: agentTools lists them.
+	// Names of the tools that it may call, without duplicates; agentTools lists them.
 	Tools []string `json:"tools,omitempty"`
-	// The collections that it may search. An empty list is none of them; all when neither this nor allCollections is given.
+	// The collections that it may search; none for an empty list. All when neither this nor allCollections is given.
 	Collections []uuid.UUID `json:"collections,omitempty"`
-	// Whether it may search all collections that the person reaches who runs it; not together with collections.
+	// Whether it may search all collections in the scope of the person who runs it; not together with collections.
 	AllCollections *bool `json:"allCollections,omitempty"`
-	// How it greets, at most 4000 characters.
+	// Its greeting, at most 4000 characters.
 	StartMessage *string `json:"startMessage,omitempty"`
 	// One of the configured chat models; the default one when omitted.
 	Model *string `json:"model,omitempty"`
@@ -404,7 +404,7 @@ type CreateAgentTemplateInput struct {
 	Tools        []string `json:"tools,omitempty"`
 	// At most 4000 characters.
 	StartMessage *string `json:"startMessage,omitempty"`
-	// An agent, of which everything is taken that is not given here.
+	// An agent whose fields are used where none are given here.
 	FromAgent *uuid.UUID `json:"fromAgent,omitempty"`
 }
 
@@ -425,7 +425,7 @@ type CreateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
-	// The schedule of a connector that attaches a database, in the place of docSync.
+	// The schedule of a connector that attaches a database, instead of docSync.
 	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
@@ -452,17 +452,17 @@ type CreatedPasswordReset struct {
 type DeletionGuard struct {
 	// The deletion would wait in quarantine.
 	Blocked bool `json:"blocked"`
-	// Documents that the source does not have any more.
+	// Documents that are missing from the source.
 	Missing int `json:"missing"`
-	// Documents that there are.
+	// Existing documents.
 	Existing int `json:"existing"`
-	// The largest share that a sync deletes by itself, in percent.
+	// The largest share that a sync deletes without approval, in percent.
 	Threshold int `json:"threshold"`
 }
 
 type DismissedDeletion struct {
 	ConnectorID uuid.UUID `json:"connectorId"`
-	// Documents that are kept.
+	// Documents that remain.
 	Documents int `json:"documents"`
 }
 
@@ -476,7 +476,7 @@ type DocSync struct {
 type DocSyncInput struct {
 	// manual (default) or scheduled
 	SyncStrategy *string `json:"syncStrategy,omitempty"`
-	// How often, when scheduled; 6h by default.
+	// The interval of scheduled syncs; 6h by default.
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }
 
@@ -491,7 +491,7 @@ type DocumentCounts struct {
 
 type DocumentStatusChange struct {
 	ID uuid.UUID `json:"id"`
-	// Null, as are title and path, for a document whose row is gone with its connector.
+	// Null, like title and path, for a document that was deleted with its connector.
 	ConnectorID *uuid.UUID      `json:"connectorId,omitempty"`
 	Title       *string         `json:"title,omitempty"`
 	Path        *string         `json:"path,omitempty"`
@@ -506,16 +506,16 @@ type DocumentStatusCounts struct {
 	Indexed    int `json:"indexed"`
 	Failed     int `json:"failed"`
 	Deleted    int `json:"deleted"`
-	// Documents, whatever their state, whose newest version could not be indexed.
+	// Documents in any state whose newest version could not be indexed.
 	WithFailure int `json:"withFailure"`
 }
 
 type DocumentStatusEvent struct {
-	// To go on from here: give it as after.
+	// The value of after to continue from here.
 	Cursor string `json:"cursor"`
 	// How many documents are in each state, in the first event only.
 	Counts *DocumentStatusCounts `json:"counts,omitempty"`
-	// Those that changed, each once, in the order of their changes; at most 100.
+	// The changed documents, each once, in the order of their changes; at most 100.
 	Documents []*DocumentStatusChange `json:"documents"`
 }
 
@@ -526,11 +526,11 @@ type DocumentVisibility struct {
 	User    string         `json:"user"`
 	Visible bool           `json:"visible"`
 	Rule    VisibilityRule `json:"rule"`
-	// The rule in a sentence.
+	// The rule as a sentence.
 	Explanation string `json:"explanation"`
-	// With the rule MEMBER, from the group whose member the person is to the one that may see the document.
+	// For the rule MEMBER: the groups from the one of the person to the one that may see the document.
 	Groups []*VisibilityGroup `json:"groups"`
-	// When the source was last asked who may see the document; null for never.
+	// When the readers of the document were last read; null for never.
 	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
 	// When the connector's groups had been read; null for never.
 	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
@@ -543,7 +543,7 @@ type EventInput struct {
 	// The passage; it or the document is needed for a click.
 	ResultID   *uuid.UUID `json:"resultId,omitempty"`
 	DocumentID *uuid.UUID `json:"documentId,omitempty"`
-	// Rank of the result from 0, the offset included.
+	// Rank of the result from 0, including the offset.
 	Position *int `json:"position,omitempty"`
 	// Needed for feedback.
 	Rating *Rating         `json:"rating,omitempty"`
@@ -552,7 +552,7 @@ type EventInput struct {
 	Comment *string `json:"comment,omitempty"`
 	// Now when omitted.
 	OccurredAt *time.Time `json:"occurredAt,omitempty"`
-	// The client's own id: the same one sent again counts once.
+	// An id of the client. Events with the same id count once.
 	EventID *string `json:"eventId,omitempty"`
 }
 
@@ -576,7 +576,7 @@ type FeedbackInput struct {
 type FinishOAuthInput struct {
 	Provider string `json:"provider"`
 	State    string `json:"state"`
-	// That of startOAuth. Whoever began may leave it out and send their session.
+	// The binding of startOAuth. The person who began may omit it and send their session.
 	Binding          *string `json:"binding,omitempty"`
 	Code             *string `json:"code,omitempty"`
 	Error            *string `json:"error,omitempty"`
@@ -586,21 +586,21 @@ type FinishOAuthInput struct {
 // A memory that a search found.
 type FoundAgentMemory struct {
 	Memory *ent.AgentMemory `json:"memory"`
-	// How near it is to what was asked, 0 to 1.
+	// Its similarity to the query, 0 to 1.
 	Score float64 `json:"score"`
 }
 
-// How long changes took from the source into search.
+// How long changes took from the source to the index.
 type Freshness struct {
 	LastDay  *FreshnessWindow `json:"lastDay"`
 	LastWeek *FreshnessWindow `json:"lastWeek"`
-	// Since when the oldest change that is known, and cannot be searched yet, waits; null for none.
+	// When the oldest known change that cannot be searched yet was seen; null for none.
 	OldestWaiting *time.Time `json:"oldestWaiting,omitempty"`
-	// Changes that are known and cannot be searched yet.
+	// Known changes that cannot be searched yet.
 	Waiting int `json:"waiting"`
 }
 
-// Seconds from the modification at the source, or from when it was seen where that is not known, until a search finds it.
+// Seconds from the modification at the source, or from its detection if that is unknown, until it can be searched.
 type FreshnessWindow struct {
 	// Changes that were stored.
 	Changes int      `json:"changes"`
@@ -614,7 +614,7 @@ type InvitationOffer struct {
 	Email     string    `json:"email"`
 	Role      Role      `json:"role"`
 	ExpiresAt time.Time `json:"expiresAt"`
-	// Whether the address has an account already: its password, or a session, is needed.
+	// Whether the address has an account, so that its password or a session is required.
 	HasAccount bool `json:"hasAccount"`
 }
 
@@ -627,7 +627,7 @@ type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
-	// False for a person whom a provider signs in.
+	// False for a person who signs in through a provider.
 	HasPassword bool `json:"hasPassword"`
 }
 
@@ -643,9 +643,9 @@ type MyWorkspace struct {
 	ID   uuid.UUID `json:"id"`
 	Name string    `json:"name"`
 	Role Role      `json:"role"`
-	// Since when the caller is a member.
+	// When the caller became a member.
 	JoinedAt time.Time `json:"joinedAt"`
-	// Whether the present session is in it.
+	// Whether the current session is in it.
 	Current bool `json:"current"`
 }
 
@@ -653,31 +653,31 @@ type OAuthOutcome struct {
 	Provider string `json:"provider"`
 	// The grant that was made or renewed; null when the provider refused.
 	GrantID *uuid.UUID `json:"grantId,omitempty"`
-	// The account at the provider, where it tells.
+	// The account at the provider, if known.
 	Account *string `json:"account,omitempty"`
-	// The connector that works with the grant.
+	// The connector that uses the grant.
 	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
-	// Where the browser goes, with the outcome in its query; null when the beginning named no place.
+	// Where to send the browser, with the outcome in the query; null without a redirectUrl.
 	RedirectURL *string `json:"redirectUrl,omitempty"`
 }
 
 type OAuthProvider struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Whether the operator has set it up.
+	// Whether the operator has configured it.
 	Configured bool `json:"configured"`
-	// The connector types that it serves.
+	// The connector types that use it.
 	ConnectorTypes []string `json:"connectorTypes"`
-	// What is asked for.
+	// The requested scopes.
 	Scopes []string `json:"scopes"`
 }
 
 type OAuthStart struct {
-	// Where the browser has to go.
+	// Where to send the browser.
 	AuthorizationURL string `json:"authorizationUrl"`
-	// Until when it works.
+	// When it expires.
 	ExpiresAt time.Time `json:"expiresAt"`
-	// A secret for the browser that goes there, which finishOAuth asks for: it has to be the one that comes back. REST keeps it in a cookie.
+	// A secret of the browser, which finishOAuth requires, so that the same browser must return. REST stores it in a cookie.
 	Binding string `json:"binding"`
 }
 
@@ -725,13 +725,13 @@ type PendingDeletion struct {
 	Since     time.Time `json:"since"`
 	// The last sync that missed them.
 	JobID uuid.UUID `json:"jobId"`
-	// Documents that there were then.
+	// Documents that existed at that time.
 	Existing int `json:"existing"`
-	// The largest share that a sync deletes by itself, in percent.
+	// The largest share that a sync deletes without approval, in percent.
 	Threshold int `json:"threshold"`
 }
 
-// One of the two.
+// Give one of the two.
 type RecordEventsInput struct {
 	Event *EventInput `json:"event,omitempty"`
 	// 1 to 100.
@@ -739,7 +739,7 @@ type RecordEventsInput struct {
 }
 
 type ResetPasswordInput struct {
-	// What stands behind token= in the link.
+	// The value of token= in the link.
 	Token    string `json:"token"`
 	Password string `json:"password"`
 }
@@ -748,7 +748,7 @@ type RunAgentInput struct {
 	AgentID uuid.UUID `json:"agentId"`
 	// At most 16,000 characters.
 	Message string `json:"message"`
-	// Goes on with an earlier conversation with this agent.
+	// Continues an earlier conversation with this agent.
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
@@ -786,7 +786,7 @@ type SearchFacetValue struct {
 type SearchFacetsInput struct {
 	// What is looked for; all documents are counted when omitted.
 	Query *string `json:"query,omitempty"`
-	// One collection; all that a session reaches, when omitted.
+	// One collection; all in the scope of a session when omitted.
 	Collection *uuid.UUID `json:"collection,omitempty"`
 	// 0 to 1; documents without a passage at or over it are not counted. Only with a query.
 	MinScore *float64 `json:"minScore,omitempty"`
@@ -832,7 +832,7 @@ type SearchFilters struct {
 type SearchInput struct {
 	// What is looked for, in words or as a question.
 	Query string `json:"query"`
-	// One collection; a key's default one, or all that a session reaches, when omitted.
+	// One collection; when omitted, the default one of a key, or all in the scope of a session.
 	Collection *uuid.UUID `json:"collection,omitempty"`
 	// 1 to 100.
 	Limit *int `json:"limit,omitempty"`
@@ -896,7 +896,7 @@ type SearchSuggestion struct {
 type SessionToken struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken"`
-	// When the access token ends.
+	// When the access token expires.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
@@ -922,11 +922,11 @@ type SignUpInput struct {
 }
 
 type StartOAuthInput struct {
-	// Name of a provider, as oauthProviders has it.
+	// Name of a provider in oauthProviders.
 	Provider string `json:"provider"`
-	// The connector that gets the grant. Without one, the grant is there to be named when a connector is made.
+	// The connector that gets the grant. Without one, the grant can be given to a new connector.
 	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
-	// Where the browser goes in the end: an address of this service or of a dashboard that is allowed to call it.
+	// Where the browser is sent at the end: an address of this service or of an allowed dashboard.
 	RedirectURL *string `json:"redirectUrl,omitempty"`
 }
 
@@ -953,14 +953,14 @@ type Subscription struct {
 // The syncs of the last 30 days; plans and other jobs do not count.
 type SyncHistory struct {
 	Total int `json:"total"`
-	// Completed, partly failed, failed and canceled ones.
+	// Completed, partly failed, failed and canceled syncs.
 	Completed int `json:"completed"`
 	Partial   int `json:"partial"`
 	Failed    int `json:"failed"`
 	Canceled  int `json:"canceled"`
-	// The share of those that ended and were not canceled which went through, 0 to 1; null before the first.
+	// The share of successful syncs among those that were not canceled, 0 to 1; null before the first.
 	SuccessRate *float64 `json:"successRate,omitempty"`
-	// Of those that went through, in seconds.
+	// Of successful syncs, in seconds.
 	MeanDuration *float64 `json:"meanDuration,omitempty"`
 	BytesFetched int64    `json:"bytesFetched"`
 	Pages        int      `json:"pages"`
@@ -968,7 +968,7 @@ type SyncHistory struct {
 	Added        int      `json:"added"`
 	Modified     int      `json:"modified"`
 	Deleted      int      `json:"deleted"`
-	// When a sync went through last, and when one failed, whenever that was.
+	// When a sync last succeeded and last failed, even if earlier than 30 days ago.
 	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
 }
@@ -977,7 +977,7 @@ type SyncHistory struct {
 type SyncPlan struct {
 	Job    *ent.SyncJob    `json:"job"`
 	Counts *SyncPlanCounts `json:"counts"`
-	// What the deletion guard says; null for a plan that looks for no deletions, or has not come to that.
+	// The result of the deletion guard; null for a plan without deletions, or before that step.
 	Guard *DeletionGuard `json:"guard,omitempty"`
 	// The items, by path, of some actions or of all.
 	Items *ent.PlanItemConnection `json:"items"`
@@ -988,17 +988,17 @@ type SyncPlanCounts struct {
 	Added int `json:"added"`
 	// Documents that would be replaced.
 	Modified int `json:"modified"`
-	// Documents that would be fetched and replaced only where their content differs, which the source does not tell.
+	// Documents that would be fetched, and replaced if their content differs.
 	Compared  int `json:"compared"`
 	Unchanged int `json:"unchanged"`
-	// Items that are not meant to be documents.
+	// Items that would not become documents.
 	Skipped int `json:"skipped"`
-	// Items that would fail, as far as can be told without their content.
+	// Items that would fail, as far as is known without their content.
 	Failed  int `json:"failed"`
 	Deleted int `json:"deleted"`
-	// Documents whose deletion the guard would hold back.
+	// Documents whose deletion the guard would stop.
 	Quarantined int `json:"quarantined"`
-	// Documents that would stay although the source does not have them: restored ones, and those of a dismissed deletion.
+	// Documents that would remain although they are missing from the source: restored ones, and those of a dismissed deletion.
 	Kept int `json:"kept"`
 }
 
@@ -1021,7 +1021,7 @@ type SyncProgressEvent struct {
 	ConnectorID uuid.UUID      `json:"connectorId"`
 	// When it was queued.
 	CreatedAt time.Time `json:"createdAt"`
-	// With revision the order of a job's events: a later attempt is newer, within one the higher revision.
+	// Orders the events of a job together with revision: a higher attempt is newer, then a higher revision.
 	Attempt  int `json:"attempt"`
 	Revision int `json:"revision"`
 }
@@ -1042,7 +1042,7 @@ type TestConnectionInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
-// What is omitted stays as it is.
+// Omitted fields keep their values.
 type UpdateAPIKeyInput struct {
 	Name                *string     `json:"name,omitempty"`
 	AllowAllCollections *bool       `json:"allowAllCollections,omitempty"`
@@ -1051,28 +1051,28 @@ type UpdateAPIKeyInput struct {
 	DefaultCollection graphql.Omittable[*uuid.UUID] `json:"defaultCollection,omitempty"`
 	AllowedHosts      []string                      `json:"allowedHosts,omitempty"`
 	AllowedReferers   []string                      `json:"allowedReferers,omitempty"`
-	// Null: the default chat model.
+	// Null for the default chat model.
 	WidgetModelID graphql.Omittable[*string] `json:"widgetModelId,omitempty"`
 	// Null removes it.
 	WidgetContext    graphql.Omittable[*string] `json:"widgetContext,omitempty"`
 	RequireSignature *bool                      `json:"requireSignature,omitempty"`
-	// Null: the server's default.
+	// Null for the server's default.
 	RateLimitPerMinute graphql.Omittable[*int] `json:"rateLimitPerMinute,omitempty"`
-	// Null: never.
+	// Null for never.
 	ExpiresAt graphql.Omittable[*time.Time] `json:"expiresAt,omitempty"`
 }
 
-// What is omitted stays as it is.
+// Omitted fields keep their values.
 type UpdateAgentInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
 	Description  graphql.Omittable[*string] `json:"description,omitempty"`
 	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
-	// Null is none.
+	// Null for none.
 	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
-	// These and no others; null is all.
+	// Replaces the list; null for all.
 	Collections graphql.Omittable[[]uuid.UUID] `json:"collections,omitempty"`
-	// True: all, and the list is emptied. False: those listed.
+	// True: all, and the list becomes empty. False: those listed.
 	AllCollections *bool `json:"allCollections,omitempty"`
 	// Null removes it.
 	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
@@ -1080,21 +1080,21 @@ type UpdateAgentInput struct {
 	Model graphql.Omittable[*string] `json:"model,omitempty"`
 }
 
-// What is omitted stays as it is. Whose a memory is cannot be changed.
+// Omitted fields keep their values. The person of a memory cannot be changed.
 type UpdateAgentMemoryInput struct {
 	Kind       *agentmemory.Kind `json:"kind,omitempty"`
 	Content    *string           `json:"content,omitempty"`
 	Importance *float64          `json:"importance,omitempty"`
 }
 
-// What is omitted stays as it is.
+// Omitted fields keep their values.
 type UpdateAgentTemplateInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
 	Description  graphql.Omittable[*string] `json:"description,omitempty"`
 	Category     *string                    `json:"category,omitempty"`
 	SystemPrompt *string                    `json:"systemPrompt,omitempty"`
-	// Null is none.
+	// Null for none.
 	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
 	// Null removes it.
 	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
@@ -1115,7 +1115,7 @@ type UpdateConnectorInput struct {
 	Config      map[string]any `json:"config,omitempty"`
 	Credentials map[string]any `json:"credentials,omitempty"`
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
-	// The schedule of a connector that attaches a database, in the place of docSync.
+	// The schedule of a connector that attaches a database, instead of docSync.
 	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
@@ -1130,7 +1130,7 @@ type UpdateProfileInput struct {
 // Queries are searches and chat messages, of keys and of signed-in people.
 type Usage struct {
 	PeriodStart time.Time `json:"periodStart"`
-	// The start of the next month, when counting begins anew.
+	// The start of the next month, when counting restarts.
 	PeriodEnd time.Time `json:"periodEnd"`
 	Queries   int64     `json:"queries"`
 	// Most queries a month; null for no limit.
@@ -1141,17 +1141,17 @@ type Usage struct {
 
 // A group at the source.
 type VisibilityGroup struct {
-	// The source's id of it.
+	// Its id at the source.
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
 type WebhookSubscription struct {
-	// The platform has given it.
+	// The platform has confirmed it.
 	Active bool `json:"active"`
-	// When it ends unless it is renewed, which happens before; null for never.
+	// When it expires; it is renewed earlier; null for never.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
-	// Why it could not be had or renewed.
+	// Why it could not be created or renewed.
 	Error *string `json:"error,omitempty"`
 }
 
@@ -1806,13 +1806,13 @@ func (e Surface) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What decides whether a person finds a document.
+// The rule that decides whether a person finds a document.
 type VisibilityRule string
 
 const (
-	// The connector imports no permissions: whoever reaches the collection finds it.
+	// The connector imports no permissions: everybody with access to the collection finds it.
 	VisibilityRuleOpen VisibilityRule = "OPEN"
-	// The connector is permissive: whoever reaches the collection finds it.
+	// The connector is permissive: everybody with access to the collection finds it.
 	VisibilityRulePermissive VisibilityRule = "PERMISSIVE"
 	// Everyone at the source may see it.
 	VisibilityRuleEveryone VisibilityRule = "EVERYONE"
@@ -1822,9 +1822,9 @@ const (
 	VisibilityRuleMember VisibilityRule = "MEMBER"
 	// Neither the person nor a group of theirs may see it.
 	VisibilityRuleNotListed VisibilityRule = "NOT_LISTED"
-	// It is not known who may see it: the source was not asked yet, or did not say. Nobody finds it.
+	// Its readers are unknown, so that nobody finds it.
 	VisibilityRuleUnknown VisibilityRule = "UNKNOWN"
-	// A group may see it to which the person belonged; the groups were read too long ago to count.
+	// A group of the person may see it, but the groups were read too long ago.
 	VisibilityRuleStale VisibilityRule = "STALE"
 )
 

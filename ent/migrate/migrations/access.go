@@ -13,18 +13,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// appRole is the role that the application works as.
+// appRole is the database role of the application.
 const appRole = "magpie_app"
 
-// accessList says who may do what with the tables and functions that the steps
-// make: a line each of a kind, a name, the privileges of appRole and those of
-// everybody, with tabs between them. A test compares it with a new database, and
-// writes it with -update.
+// accessList has the privileges on the tables and functions of the schema. Each line has
+// the kind, the name, the privileges of appRole and those of PUBLIC, separated by tabs.
+// A test compares it with a new database, and writes it with -update.
 //
 //go:embed access.txt
 var accessList string
 
-// object is a table, sequence or function.
+// An object is a table, sequence or function.
 type object struct {
 	kind, name  string
 	owner       string
@@ -35,7 +34,7 @@ type object struct {
 
 func (o object) key() string { return o.kind + " " + o.name }
 
-// quoted is the object as SQL names it.
+// quoted returns the name of the object in SQL.
 func (o object) quoted() string {
 	if o.kind == "function" {
 		name, arguments, _ := strings.Cut(o.name, "(")
@@ -44,8 +43,8 @@ func (o object) quoted() string {
 	return o.kind + " " + quote(o.name)
 }
 
-// wantedAccess reads the list.
-func wantedAccess() ([]object, error) {
+// parseAccessList returns the objects of accessList.
+func parseAccessList() ([]object, error) {
 	var all []object
 	for line := range strings.Lines(accessList) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -74,8 +73,8 @@ select n.kind, n.name, r.rolname::text, r.rolsuper, pg_has_role(n.owner, 'usage'
 from named n join pg_roles r on r.oid = n.owner
 where not exists (select from pg_depend d where d.classid = n.class and d.objid = n.oid and d.deptype in ('e', 'i'))`
 
-// objects are the tables, sequences and functions of the schema public, but for those of extensions and for the sequences of
-// identity columns, which need no privilege and have names that depend on what was there before.
+// objects returns the tables, sequences and functions of the schema public. It omits those of extensions, and the sequences
+// of identity columns, which need no privilege and whose names vary.
 func objects(ctx context.Context, q Querier) (map[string]object, error) {
 	rows, err := q.QueryContext(ctx, objectsQuery)
 	if err != nil {
@@ -98,7 +97,7 @@ func objects(ctx context.Context, q Querier) (map[string]object, error) {
 	return all, nil
 }
 
-// mend makes what is missing, in one transaction.
+// mend creates missing roles, owners and privileges in one transaction.
 func mend(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
 	statements, err := needed(ctx, conn, files, true)
 	if err != nil || len(statements) == 0 {
@@ -119,7 +118,7 @@ func mend(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
 	return nil
 }
 
-// who is the caller of mend, and what the cluster has.
+// who describes the caller of mend and the roles of the cluster.
 type who struct {
 	user, database, databaseOwner  string
 	superuser, makesRoles          bool
@@ -129,8 +128,8 @@ type who struct {
 	ownerDefaults                  bool // on what the database's owner makes
 }
 
-// In PostgreSQL 16 and later whoever makes a role is its member without the
-// right to become it, which is what is asked for here.
+// whoQuery reads who. In PostgreSQL 16 and later, the creator of a role is a member
+// without SET ROLE, so that the query asks for SET.
 const whoQuery = `
 with me as (select r.* from pg_roles r where r.rolname = current_user),
 app as (select to_regrole('magpie_app')::oid as role),
@@ -161,15 +160,13 @@ func ask(ctx context.Context, q Querier) (w who, err error) {
 	return w, nil
 }
 
-// takesOver reports whether what superusers own is given to the database's
-// owner: a dump that a superuser restored without owners left it so, and the
-// owner of the database could change nothing of it.
+// takesOver reports whether objects of superusers are given to the owner of the database. A
+// dump that a superuser restored without owners leaves them to the superuser.
 func (w who) takesOver() bool { return w.superuser && !w.ownerSuperuser }
 
-// needed lists the statements that mend what is missing: the application's role,
-// its membership, owners, and privileges on what is there as the list has them.
-// A caller who owns none of it may find that nothing is missing, unless working
-// says that they are about to change the schema.
+// needed returns the statements that create the missing role of the application, its
+// membership, owners and privileges. A caller who owns no object may call it while nothing is
+// missing. If working is set, the caller is about to change the schema and must be an owner.
 func needed(ctx context.Context, q Querier, files fs.FS, working bool) ([]string, error) {
 	w, err := ask(ctx, q)
 	if err != nil {
@@ -207,7 +204,7 @@ func needed(ctx context.Context, q Querier, files fs.FS, working bool) ([]string
 	return append(statements, more...), err
 }
 
-// stepsTable is the table of the steps that were applied.
+// stepsTable is the table of the applied steps.
 const stepsTable = "table goose_db_version"
 
 func defaultsOf(role string) []string {
@@ -218,7 +215,7 @@ func defaultsOf(role string) []string {
 	}
 }
 
-// role makes the application's role and lets the owner become it.
+// role returns the statements that create the application's role and make the owner a member.
 func (w who) role() (statements []string, err error) {
 	const create = "create role " + appRole + " nologin nosuperuser nobypassrls"
 	grant := "grant " + appRole + " to " + quote(w.user)
@@ -229,7 +226,7 @@ func (w who) role() (statements []string, err error) {
 			"as a superuser run: " + create + "; " + grant,
 		}
 	case !w.roleExists:
-		// Another database of this cluster may make it at the same moment.
+		// Another database of the cluster may create it concurrently.
 		return []string{
 			"do $$ begin " + create + "; exception when duplicate_object or unique_violation then null; end $$", grant,
 		}, nil
@@ -244,9 +241,9 @@ func (w who) role() (statements []string, err error) {
 	return nil, nil
 }
 
-// onObjects mends owners and privileges.
+// onObjects returns the statements for owners and privileges.
 func (w who) onObjects(there map[string]object, working bool) (statements []string, err error) {
-	wanted, err := wantedAccess()
+	wanted, err := parseAccessList()
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +269,7 @@ func (w who) onObjects(there map[string]object, working bool) (statements []stri
 	return statements, nil
 }
 
-// foreign says how what belongs to somebody else gets to the owner.
+// foreign returns the statement that gives an object to the owner.
 func (w who) foreign(o object) error {
 	remedy := "run magpie migrate up with the login of " + o.owner
 	if o.superuser {
@@ -284,7 +281,7 @@ func (w who) foreign(o object) error {
 	return &Mismatch{fmt.Sprintf("the %s belongs to %s, and %s may not change it", o.key(), o.owner, w.user), remedy}
 }
 
-// change grants what is wanted and not there, and revokes the opposite.
+// change returns the statements that grant missing privileges and revoke superfluous ones.
 func change(o object, role string, wanted, there []string) (statements []string) {
 	if more := without(wanted, there); len(more) > 0 {
 		statements = append(statements, "grant "+strings.Join(more, ", ")+" on "+o.quoted()+" to "+role)
@@ -295,7 +292,7 @@ func change(o object, role string, wanted, there []string) (statements []string)
 	return statements
 }
 
-// without are those of all that are not among some.
+// without returns the elements of all that are not in some.
 func without(all, some []string) (rest []string) {
 	for _, one := range all {
 		if !slices.Contains(some, one) {

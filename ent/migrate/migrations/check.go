@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// The oldest pgvector that works: 0.8 brought the iterative scans that filtered
-// search depends on.
+// The minimum version of pgvector. Filtered searches need iterative scans, which 0.8 added.
 const (
 	vectorMajor = 0
 	vectorMinor = 8
@@ -20,30 +19,29 @@ const (
 
 const runMigrate = "run magpie migrate up"
 
-// Mismatch says that a database and this program do not fit together. Trying
-// again does not help; somebody has to do what it says.
+// A Mismatch is the error of a database that does not fit this program. Retrying does not
+// help: an operator must follow the remedy.
 type Mismatch struct {
-	// Problem is what is wrong, Remedy what to do about it. Both name roles, steps and tables and no secret.
+	// Problem describes the mismatch, and Remedy how to fix it. Neither contains a secret.
 	Problem, Remedy string
 }
 
-// Error is one line with both.
+// Error returns the problem and the remedy in one line.
 func (m *Mismatch) Error() string { return m.Problem + "; " + m.Remedy }
 
-// Reason is the same line, for those who are told why a process is not ready.
+// Reason returns the same line for the readiness check.
 func (m *Mismatch) Reason() string { return m.Error() }
 
-// Querier is a *sql.DB or a connection of one.
+// A Querier is a *sql.DB or *sql.Conn.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Check reports whether this program may work on the database, as whose
-// application's role q works: pgvector is new enough, every step that the program
-// knows has been applied, tables, functions and privileges are there, and a newer
-// schema still serves this program (table schema_floor). What does not fit is a
-// *Mismatch. Any other error says that the database could not be asked.
+// Check checks that this program can use the database. q is connected as the role of the
+// application. pgvector must be new enough, every step of the program applied, and tables,
+// functions and privileges present. A newer schema must still support this program (table
+// schema_floor). A mismatch is a *Mismatch; any other error is a failure of the database.
 func Check(ctx context.Context, q Querier) error {
 	return check(ctx, q, Files)
 }
@@ -66,7 +64,7 @@ func check(ctx context.Context, q Querier, files fs.FS) error {
 	return whole(ctx, q)
 }
 
-// firstOf keeps the first of joined errors: one line is what people read.
+// firstOf returns the first of joined errors, so that the text is one line.
 func firstOf(err error) error {
 	var m *Mismatch
 	if errors.As(err, &m) {
@@ -75,13 +73,13 @@ func firstOf(err error) error {
 	return err
 }
 
-// whole reports whether the application finds every table and function, and may use them.
+// whole returns an error if the application lacks a table, a function or a privilege.
 func whole(ctx context.Context, q Querier) error {
 	there, err := objects(ctx, q)
 	if err != nil {
 		return err
 	}
-	wanted, err := wantedAccess()
+	wanted, err := parseAccessList()
 	if err != nil {
 		return err
 	}
@@ -105,7 +103,7 @@ func whole(ctx context.Context, q Querier) error {
 	return nil
 }
 
-// state is what a database says of its schema.
+// A state is the state of the schema of a database.
 type state struct {
 	vector      string // version of pgvector, empty without it
 	steps       bool   // whether there is the table of applied steps
@@ -123,7 +121,7 @@ select coalesce((select extversion from pg_extension where extname = 'vector'), 
        coalesce(has_table_privilege(to_regclass('goose_db_version'), 'select'), false)
            and coalesce(has_table_privilege(to_regclass('schema_floor'), 'select'), true)`
 
-// look asks the database about its schema.
+// look reads the state.
 func look(ctx context.Context, q Querier) (s state, err error) {
 	if err = q.QueryRowContext(ctx, lookQuery).Scan(&s.vector, &s.steps, &s.floors, &s.readable); err != nil {
 		return s, fmt.Errorf("look at the schema: %w", err)
@@ -164,7 +162,7 @@ func (s state) newest() int64 {
 	return s.applied[len(s.applied)-1]
 }
 
-// vectorProblem says why pgvector does not do.
+// vectorProblem returns an error if pgvector is missing or too old.
 func (s state) vectorProblem() error {
 	wanted := fmt.Sprintf("pgvector %d.%d or later is needed", vectorMajor, vectorMinor)
 	if s.vector == "" {
@@ -183,7 +181,7 @@ func (s state) vectorProblem() error {
 	return nil
 }
 
-// fits says why a program that knows these steps may not work.
+// fits returns an error if a program with these steps cannot use the schema.
 func (s state) fits(known []int64) error {
 	switch {
 	case !s.steps:
@@ -209,7 +207,7 @@ func (s state) fits(known []int64) error {
 	return s.tooNew(known)
 }
 
-// tooNew says that programs like this one are not served any more.
+// tooNew returns the error of a schema that no longer supports this program.
 func (s state) tooNew(known []int64) error {
 	if newest := known[len(known)-1]; s.floor > newest {
 		return &Mismatch{

@@ -1,8 +1,7 @@
-// Package migrations holds the steps of the database schema, generated DDL and
-// hand-written SQL side by side, brings a database up to the newest one, mends
-// roles, owners and privileges that a restored database lacks, and tells a
-// process whether it fits the schema that it finds. Steps are append-only. It
-// imports nothing of Magpie.
+// Package migrations has the steps of the database schema, which are generated DDL and
+// hand-written SQL. It applies them, restores roles, owners and privileges that a restored
+// database lacks, and checks that a program fits the schema. Steps are append-only. The
+// package imports nothing of Magpie.
 package migrations
 
 import (
@@ -17,26 +16,25 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Files are the steps, in goose's form.
+// Files are the steps in the format of goose.
 //
 //go:embed *.sql
 var Files embed.FS
 
-// unlockTime is what giving the lock back may take after the end of the context.
+// unlockTime limits the release of the lock after the end of the context.
 const unlockTime = 5 // seconds
 
-// Step is one migration and whether it has been applied.
+// A Step is a migration with its state.
 type Step struct {
 	Version int64
 	Name    string
 	Applied bool
 }
 
-// Up brings db, opened with the owner's login, to the newest step, and makes the
-// roles and privileges that are missing, whether steps were missing or not.
-// Several processes may call it at once: one works, the others wait. A database
-// that is current already costs a few queries. A *Mismatch says what somebody
-// has to do first, such as a superuser, or that a newer program is needed.
+// Up applies all missing steps to db, which the owner has opened, and creates missing roles
+// and privileges. Concurrent calls are serialized. For a current database it makes a few
+// queries. A *Mismatch describes what a superuser must do first, or that the program is
+// too old.
 func Up(ctx context.Context, db *sql.DB) error {
 	return up(ctx, db, Files)
 }
@@ -61,8 +59,8 @@ func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	return errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn), conn.Close())
 }
 
-// upLocked does the work. What is missing is mended before the steps, which
-// count on the role and on default privileges, and after them.
+// upLocked runs Up with the lock. It mends roles and privileges before the steps, which need
+// the role and default privileges, and after them.
 func upLocked(ctx context.Context, db *sql.DB, conn *sql.Conn, files fs.FS) error {
 	if err := mend(ctx, conn, files); err != nil {
 		return err
@@ -84,8 +82,8 @@ func upLocked(ctx context.Context, db *sql.DB, conn *sql.Conn, files fs.FS) erro
 	return s.vectorProblem()
 }
 
-// current reports whether nothing is left to do. A schema that a newer program
-// has made is none of this one's business, but it is said when this one is too old.
+// current reports whether the schema is up to date. A newer schema is, unless it no longer
+// supports this program, which is an error.
 func current(ctx context.Context, db *sql.DB, files fs.FS) (bool, error) {
 	p, err := provider(db, files)
 	if err != nil {
@@ -109,7 +107,7 @@ func current(ctx context.Context, db *sql.DB, files fs.FS) (bool, error) {
 	return len(statements) == 0, err
 }
 
-// Status lists every step in order.
+// Status returns all steps in order.
 func Status(ctx context.Context, db *sql.DB) ([]Step, error) {
 	p, err := provider(db, Files)
 	if err != nil {
@@ -134,7 +132,7 @@ func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 	return p, nil
 }
 
-// versions are those of the steps in files, the oldest first.
+// versions returns the versions of the steps in files, the oldest first.
 func versions(files fs.FS) ([]int64, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
