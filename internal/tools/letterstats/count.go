@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// most is how much of a text is counted, in letters, so that long texts do not outweigh short ones.
-	most = 600_000
-	// rare is the share from which on a letter has a place in the alphabet.
+	// maxLetters limits the letters of a text, so that long texts do not outweigh short ones.
+	maxLetters = 600_000
+	// rare is the minimum share of a letter of the alphabet.
 	rare = 1e-5
-	// seldom is the share from which on a pair of letters has a row.
+	// seldom is the minimum share of a pair of letters with its own row.
 	seldom = 2e-5
-	// unit is the cost of a factor e in probability.
+	// unit is the cost of a factor of e in probability.
 	unit = 16
 )
 
-// statistics are the letters of one script in several languages. The letters count from 1; 0 is what stands around words.
+// statistics are the frequencies of letters of one script in several languages. Letters have numbers from 1; 0 is a word
+// boundary.
 type statistics struct {
 	low, high rune
 	letters   []rune
@@ -84,7 +85,7 @@ func count(folder string, languages []string, low, high rune) (*statistics, erro
 	return s, nil
 }
 
-// within reports code points of the range, and those of Latin letters with marks that stand elsewhere.
+// within reports whether a code point is in the range, or an additional Latin letter.
 func (s *statistics) within(r rune) bool {
 	return s.low <= r && r <= s.high || s.low == 'a' && 0x1E00 <= r && r <= 0x1EFF
 }
@@ -100,15 +101,15 @@ func (s *statistics) add(text string) {
 		pairs[[2]int{last, number}]++
 		singles[number]++
 		last = number
-		if total++; total > most {
+		if total++; total > maxLetters {
 			break
 		}
 	}
 	s.pairs, s.singles, s.totals = append(s.pairs, pairs), append(s.singles, singles), append(s.totals, total)
 }
 
-// single is the probability of a letter whatever stands before it. A letter that a language does not have is as likely
-// as it may stand in a name or a foreign word.
+// single returns the unconditional probability of a letter. A letter that a language does not have gets the probability of
+// names and foreign words.
 func (s *statistics) single(language, letter int) float64 {
 	pool := 0.0
 	for i := range s.singles {
@@ -117,7 +118,7 @@ func (s *statistics) single(language, letter int) float64 {
 	return max(s.singles[language][letter]/s.totals[language], 0.03*pool, 1e-6)
 }
 
-// pair is the probability of a letter after another.
+// pair returns the probability of a letter after another.
 func (s *statistics) pair(language, first, second int) float64 {
 	const weight = 20
 	return (s.pairs[language][[2]int{first, second}] + weight*s.single(language, second)) / (s.singles[language][first] + weight)
@@ -127,8 +128,8 @@ func cost(probability float64) byte {
 	return byte(min(math.Round(-math.Log(probability)*unit), 255))
 }
 
-// write appends the tables: the number of the letter of each code point, of each pair the number of its row or 0, the
-// rows with a cost a language, and the costs of single letters. It returns their ends.
+// write appends the tables and returns their ends. The tables are: the number of the letter of each code point; the number
+// of the row of each pair, or 0; the rows with a cost for each language; and the costs of single letters.
 func (s *statistics) write(b *bytes.Buffer) [5]int {
 	ends := [5]int{b.Len()}
 	for r := s.low; r <= s.high; r++ {

@@ -2,8 +2,8 @@
 //
 //	go run ./internal/tools/letterstats FOLDER
 //
-// FOLDER holds a UTF-8 text a language, named by its code: de.txt, zh-Hans.txt. A quarter of a megabyte each is enough.
-// The tables in the repository were counted in the translated messages of the programs of a Linux distribution.
+// FOLDER has a UTF-8 text for each language, named by its code: de.txt, zh-Hans.txt. 250 kB each are enough. The tables in
+// the repository are from the translated messages of the programs of a Linux distribution.
 package main
 
 import (

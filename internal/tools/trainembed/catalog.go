@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// readCatalog reads the messages of a program and their translations (the .mo files of GNU gettext).
+// readCatalog returns the messages of a program with their translations (GNU gettext .mo files).
 func readCatalog(content []byte) []pair {
 	var order binary.ByteOrder = binary.LittleEndian
 	if len(content) < 28 {
@@ -50,7 +50,7 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`%[-+#0-9.*$]*(l|ll|h|z|j)?[a-zA-Z]|%[0-9]+|\$[A-Za-z0-9_(){}]+|%[A-Z_]+|<[^>]*>|\{[^}]*\}|\\n|\([&_][A-Za-z]\)`)
 })
 
-// cleanMessage takes out placeholders, tags and the marks of keyboard shortcuts.
+// cleanMessage removes placeholders, tags and the marks of keyboard shortcuts.
 func cleanMessage(text string) string {
 	text = placeholder().ReplaceAllString(text, " ")
 	return squeeze(strings.NewReplacer("_", "", "&", "", "~", "").Replace(text))

@@ -8,18 +8,18 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
-// Training with the other pairs of a batch as negatives (van den Oord, Li and Vinyals, 2018): each text must be nearer to
-// its counterpart than to those of the others.
+// Contrastive training with the other pairs of a batch as negatives (van den Oord, Li and Vinyals, 2018): each text must be
+// nearer to its counterpart than to the other texts.
 const (
 	batchSize   = 256
 	temperature = 0.05
-	longest     = 160 // terms of a text that are looked at
+	longest     = 160 // terms of a text that are used
 )
 
-// shares says how many of 100 batches are of a kind.
+// shares has the percentage of batches of each kind.
 var shares = [kindCount]int{kindGloss: 14, kindSynonym: 5, kindTranslation: 10, kindMessage: 15, kindHeading: 24, kindNext: 8, kindCloze: 24}
 
-// bag is a text as its terms and their weights, which are divided by the length of the sum.
+// A bag is the terms of a text with their weights, which are divided by the length of the sum.
 type bag struct {
 	ids     []uint32
 	weights []float32
@@ -45,7 +45,7 @@ func (b *bag) fill(ids []uint32) {
 	}
 }
 
-// sum writes the vector of a bag, of unit length.
+// sum writes the unit vector of a bag to vector.
 func (b *bag) sum(vector []float32, table *matrix) {
 	clear(vector)
 	for i, id := range b.ids {
@@ -55,10 +55,10 @@ func (b *bag) sum(vector []float32, table *matrix) {
 	scaleBy(vector, 1/b.length)
 }
 
-// trainer trains a table end to end. Its result does not depend on how many workers there are by more than rounding.
+// A trainer trains a table end to end. Except for rounding, the result does not depend on the number of workers.
 type trainer struct {
 	table   *matrix
-	squares []float32 // sums of squared gradients a row (Adagrad)
+	squares []float32 // sum of squared gradients of each row (Adagrad)
 	rate    float32
 	workers int
 
@@ -83,7 +83,7 @@ func newTrainer(table *matrix, rate float32, workers int) *trainer {
 	return t
 }
 
-// step trains with one batch and returns the mean loss. factor lowers the rate as training goes on.
+// step trains with one batch and returns the mean loss. factor decays the learning rate.
 func (t *trainer) step(batch []*example, factor float32) float64 {
 	inParallel(t.workers, 2*batchSize, func(_, i int) {
 		side, n := i/batchSize, i%batchSize
@@ -104,7 +104,7 @@ func (t *trainer) step(batch []*example, factor float32) float64 {
 			}
 		}
 	})
-	// The gradient of the loss by the scores, from left to right and from right to left.
+	// The gradient of the loss with respect to the scores, in both directions.
 	inParallel(t.workers, batchSize, func(_, i int) {
 		softmax(t.ahead.row(i), t.scores.row(i))
 		t.loss[i] = -math.Log(float64(t.ahead.row(i)[i]) + 1e-12)
@@ -142,7 +142,7 @@ func (t *trainer) step(batch []*example, factor float32) float64 {
 	return total / batchSize
 }
 
-// update changes the rows that belong to one worker.
+// update changes the rows of one worker.
 func (t *trainer) update(worker int, factor float32) {
 	for side := range 2 {
 		for n := range t.bags[side] {
@@ -170,8 +170,8 @@ func softmax(to, from []float32) {
 	scaleBy(to, 1/sum)
 }
 
-// train runs a number of batches.
-func (t *trainer) train(c *corpus, batches int, random *rand.Rand, tell func(batch int, loss float64)) {
+// train trains with a number of batches.
+func (t *trainer) train(c *corpus, batches int, random *rand.Rand, progress func(batch int, loss float64)) {
 	var byKind [kindCount][]*example
 	for i := range c.Pairs {
 		if e := &c.Pairs[i]; !e.Held {
@@ -183,7 +183,7 @@ func (t *trainer) train(c *corpus, batches int, random *rand.Rand, tell func(bat
 	for n := range batches {
 		examples := byKind[drawKind(random)]
 		first, span := 0, len(examples)
-		// Half of the batches are of one neighbourhood, whose texts are harder to tell apart.
+		// Half of the batches are neighbours in the corpus, which are harder to distinguish.
 		if kind := examples[0].Kind; random.IntN(2) == 0 && kind >= kindHeading {
 			span = min(span, 4*batchSize)
 			first = random.IntN(len(examples) - span + 1)
@@ -193,7 +193,7 @@ func (t *trainer) train(c *corpus, batches int, random *rand.Rand, tell func(bat
 		}
 		loss += t.step(batch, 1-0.9*float32(n)/float32(batches))
 		if (n+1)%500 == 0 {
-			tell(n+1, loss/500)
+			progress(n+1, loss/500)
 			loss = 0
 		}
 	}

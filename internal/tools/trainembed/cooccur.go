@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// contexts is how many of the most frequent terms count as contexts of others.
+// contexts is the number of context terms, which are the most frequent ones.
 const contexts = 24_000
 
-// Neighbours within window terms are counted, near ones more. A term that makes up more than frequent of all text is
-// counted less, as by Mikolov et al. (2013).
+// Neighbours within window terms are counted; nearer ones have a higher weight. Terms with a share above frequent are
+// subsampled (Mikolov et al., 2013).
 const (
 	window   = 6
 	frequent = 2e-4
 )
 
-// sparse is a matrix that is mostly zero, row by row.
+// A sparse is a sparse matrix in row order.
 type sparse struct {
 	starts  []int
 	columns []uint32
@@ -24,7 +24,7 @@ type sparse struct {
 	width   int
 }
 
-// counts adds up co-occurrences of some rows in an open hash table.
+// counts has the co-occurrences of some rows in an open hash table.
 type counts struct {
 	keys   []uint64 // row<<32 | column, plus 1
 	values []float32
@@ -65,7 +65,7 @@ func (c *counts) grow() {
 	}
 }
 
-// coOccurrences counts which terms stand near which contexts in texts, and on the two sides of pairs.
+// coOccurrences counts terms near context terms, in texts and across the two texts of a pair.
 func coOccurrences(c *corpus, workers int) *sparse {
 	keep := make([]float32, len(c.Terms))
 	for i, count := range c.Counts {
@@ -80,7 +80,7 @@ func coOccurrences(c *corpus, workers int) *sparse {
 	return collect(shards, len(c.Terms))
 }
 
-// count adds the rows of one shard: every worker reads all texts and counts the rows that are its own.
+// count adds the rows of one shard. Every worker reads all texts and counts only its own rows.
 func (c *counts) count(corpus *corpus, keep []float32, shard, shards int) {
 	for _, text := range corpus.Texts {
 		for i, row := range text {
@@ -116,7 +116,7 @@ func (c *counts) count(corpus *corpus, keep []float32, shard, shards int) {
 	}
 }
 
-// collect turns counts into positive pointwise mutual information, with the probabilities of contexts raised to 0.75
+// collect returns the positive pointwise mutual information, with the probabilities of contexts raised to 0.75
 // (Levy, Goldberg and Dagan, 2015).
 func collect(shards []counts, rows int) *sparse {
 	rowSums, columnSums := make([]float64, rows), make([]float64, contexts)
@@ -165,7 +165,7 @@ func collect(shards []counts, rows int) *sparse {
 	return m
 }
 
-// times multiplies with a matrix of as many rows as the sparse one has columns.
+// times returns the product with a dense matrix.
 func (m *sparse) times(right *matrix, workers int) *matrix {
 	product := newMatrix(len(m.starts)-1, right.columns)
 	inParallel(workers, product.rows, func(_, i int) {
@@ -177,7 +177,7 @@ func (m *sparse) times(right *matrix, workers int) *matrix {
 	return product
 }
 
-// transposedTimes multiplies the transpose with a matrix. Each worker adds up some of the columns of the result.
+// transposedTimes returns the product of the transpose with a dense matrix. Each worker computes some columns.
 func (m *sparse) transposedTimes(right *matrix, workers int) *matrix {
 	product := newMatrix(m.width, right.columns)
 	part := right.columns / workers

@@ -15,12 +15,12 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
-// corpus is everything that is read, as numbers of terms.
+// A corpus is all training texts as numbers of terms.
 type corpus struct {
-	// Terms are the terms that are trained, the most frequent first; Counts says how often each occurs in texts.
+	// Terms are the trained terms, the most frequent first. Counts has their frequencies in texts.
 	Terms  []string
 	Counts []int
-	// Total is the number of terms in texts, those left out included.
+	// Total is the number of terms in texts, including omitted ones.
 	Total int
 	// Texts are passages.
 	Texts [][]uint32
@@ -28,11 +28,11 @@ type corpus struct {
 	Pairs []example
 }
 
-// example is a pair of texts.
+// An example is a pair of texts.
 type example struct {
 	Kind        kind
-	Held        bool // kept from training, to measure with
-	Foreign     bool // of a collection that was kept from training altogether
+	Held        bool // held out for evaluation
+	Foreign     bool // of a collection that is held out completely
 	Collection  uint16
 	Left, Right []uint32
 }
@@ -41,10 +41,10 @@ const (
 	maxCollection = 14 << 20 // bytes of text of one collection
 	minCount      = 4
 	maxTerms      = 170_000
-	heldEvery     = 40 // one document or entry of so many is kept from training
+	heldEvery     = 40 // one of so many documents or entries is held out
 )
 
-// readCorpus reads all files of the folders. What it gives depends on the files alone.
+// readCorpus reads all files of the folders. The result depends only on the files.
 func readCorpus(folders, foreign []string, workers int) (*corpus, error) {
 	var sources []source
 	for _, folder := range folders {
@@ -101,7 +101,7 @@ func report(sizes map[string]int, pairs []pair) {
 	fmt.Println()
 }
 
-// parallelPairs are the pairs that files give, and the paragraphs of documents that are translations of each other.
+// parallelPairs returns the pairs of files, and the paragraphs of documents that are translations of each other.
 func parallelPairs(readings []reading) []pair {
 	var pairs []pair
 	english := make(map[string]*document)
@@ -142,7 +142,7 @@ func parallelPairs(readings []reading) []pair {
 	return pairs
 }
 
-// unrepeated leaves out paragraphs that were seen before, and what is beyond the share of a collection.
+// unrepeated omits duplicate paragraphs, and the text of a collection above maxCollection.
 func unrepeated(readings []reading) []document {
 	seen := make(map[uint64]struct{})
 	sizes := make(map[string]int)
@@ -173,7 +173,7 @@ func unrepeated(readings []reading) []document {
 	return documents
 }
 
-// draft is a text or a pair before its terms have numbers.
+// A draft is a text or a pair whose terms have no numbers yet.
 type draft struct {
 	kind        kind
 	isPair      bool
@@ -183,7 +183,7 @@ type draft struct {
 	left, right string
 }
 
-// drafts appends the passages of a document and the pairs they are in.
+// drafts appends the passages of a document and their pairs.
 func (d *document) drafts(drafts []draft, collection uint16, foreign bool) []draft {
 	held := foreign || isHeld(d.blocks[0].text+d.blocks[len(d.blocks)-1].text)
 	previous := ""
@@ -211,7 +211,7 @@ func (d *document) drafts(drafts []draft, collection uint16, foreign bool) []dra
 	return drafts
 }
 
-// isHeld keeps some documents and entries from training, the same ones in every run.
+// isHeld reports whether a document or entry is held out. It is the same in every run.
 func isHeld(text string) bool { return hashOf(text)%heldEvery == 7 }
 
 func hashOf(text string) uint64 {
@@ -220,7 +220,7 @@ func hashOf(text string) uint64 {
 	return hash.Sum64()
 }
 
-// number gives terms their numbers. Each worker numbers on its own first.
+// number assigns numbers to terms. Each worker first has its own numbers.
 func number(drafts []draft, workers int) *corpus {
 	type local struct {
 		numbers map[string]uint32
@@ -254,7 +254,7 @@ func number(drafts []draft, workers int) *corpus {
 	inParallel(workers, len(drafts), func(worker, i int) {
 		d, l := drafts[i], &locals[worker]
 		owner[i] = uint8(worker) //nolint:gosec // a few workers
-		// A term of a dictionary counts as much as one of a text; pairs of passages were counted as texts.
+		// Terms of dictionary pairs count as terms of texts. Pairs of passages are already counted.
 		weight := 0
 		if !d.isPair || d.kind <= kindMessage {
 			weight = 1
@@ -317,7 +317,7 @@ func translate(ids []uint32, to []int64) []uint32 {
 	return slices.Clip(kept)
 }
 
-// inParallel calls f for 0 to n-1, with the number of the worker that calls.
+// inParallel calls f for 0 to n-1, with the number of the calling worker.
 func inParallel(workers, n int, f func(worker, i int)) {
 	var group sync.WaitGroup
 	for worker := range workers {

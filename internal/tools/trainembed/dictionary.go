@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// readDictionary reads a dictionary of the dictd format: index names the .index file, beside which the text lies,
-// compressed or not. Definitions become glosses, or translations when the dictionary is bilingual.
+// readDictionary reads a dictionary in the dictd format. index is the path of the .index file; the text, which may be
+// compressed, is in the same folder. Definitions become glosses, or translations for a bilingual dictionary.
 func readDictionary(index, name string) ([]pair, error) {
 	entries, err := os.ReadFile(index) //nolint:gosec // the folder that the command line names
 	if err != nil {
@@ -54,8 +54,8 @@ var (
 	numbering     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[0-9]+[.)]?\s+`) })
 )
 
-// appendTranslations reads an entry of a bilingual dictionary: the headword, then lines of translations, numbered or
-// not, apart by commas and semicolons; examples and notes stand in quotes or after a sign.
+// appendTranslations reads an entry of a bilingual dictionary: the headword, then lines of translations, which may be
+// numbered and are separated by commas and semicolons. Examples and notes are quoted or follow a sign.
 func appendTranslations(pairs []pair, headword, entry string) []pair {
 	if strings.ContainsAny(headword, "0123456789@") || len(headword) > 60 {
 		return pairs
@@ -158,7 +158,7 @@ func readThesaurus(content string) []pair {
 	return pairs
 }
 
-// readUnihan reads what Chinese characters mean in English (Unihan_Readings.txt).
+// readUnihan reads the English meanings of Chinese characters (Unihan_Readings.txt).
 func readUnihan(content string) []pair {
 	var pairs []pair
 	for line := range strings.Lines(content) {

@@ -12,17 +12,17 @@ type block struct {
 	text  string
 }
 
-// document is one file of prose.
+// A document is a file of prose.
 type document struct {
-	// collection is the package or corpus that the file is of.
+	// collection is the package or corpus of the file.
 	collection string
-	// parallel names the documents that are translations of each other; "" when there is none.
+	// parallel is the same for documents that are translations of each other; "" for none.
 	parallel string
 	language string
 	blocks   []block
 }
 
-// pair is two texts that mean the same or belong together.
+// A pair is two texts with the same meaning or topic.
 type pair struct {
 	kind        kind
 	left, right string
@@ -31,13 +31,13 @@ type pair struct {
 type kind uint8
 
 const (
-	kindGloss       kind = iota // a word and what it means
+	kindGloss       kind = iota // a word and its meaning
 	kindSynonym                 // words of one meaning
 	kindTranslation             // a word in two languages
 	kindMessage                 // a sentence or paragraph in two languages
 	kindHeading                 // a heading and the text below it
 	kindNext                    // neighbouring passages
-	kindCloze                   // a sentence and the passage it was taken from
+	kindCloze                   // a sentence and its passage without it
 	kindCount
 )
 
@@ -45,13 +45,13 @@ func (k kind) String() string {
 	return [...]string{"gloss", "synonym", "translation", "message", "heading", "next", "cloze"}[k]
 }
 
-// reading is what one file gives.
+// A reading is the content of one file.
 type reading struct {
 	documents []document
 	pairs     []pair
 }
 
-// isProse reports text that is worth reading: words rather than tables, code and lists of names.
+// isProse reports whether text is prose, not a table, code or a list of names.
 func isProse(text string) bool {
 	letters, others, words := 0, 0, 1
 	for _, r := range text {
@@ -73,7 +73,7 @@ func isProse(text string) bool {
 // squeeze joins runs of white space into one space.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// passages cuts the blocks of a document into passages of up to about 900 characters, with the headings above each.
+// passages calls f for passages of up to about 900 characters with their headings.
 func (d *document) passages(f func(headings []string, text string)) {
 	var headings [7]string
 	var text strings.Builder
@@ -111,7 +111,7 @@ func (d *document) passages(f func(headings []string, text string)) {
 	flush()
 }
 
-// sentences cuts a passage at the ends of sentences, shorter ones joined.
+// sentences splits a passage into sentences and joins short ones.
 func sentences(text string) []string {
 	var found []string
 	start := 0

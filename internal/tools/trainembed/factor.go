@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// factor gives every row of a sparse matrix a vector: the left singular vectors times the square roots of the singular
-// values, found by subspace iteration from a random start (Halko, Martinsson and Tropp, 2011).
+// factor returns a vector for each row of a sparse matrix: the left singular vectors times the square roots of the singular
+// values, by subspace iteration from a random start (Halko, Martinsson and Tropp, 2011).
 func factor(m *sparse, dimensions, workers int, random *rand.Rand) *matrix {
 	const spare, rounds = 32, 2
 	start := newMatrix(m.width, dimensions+spare)
@@ -52,7 +52,7 @@ func factor(m *sparse, dimensions, workers int, random *rand.Rand) *matrix {
 	values, vectors := eigen(gram)
 	rotation := newMatrix(size, dimensions)
 	for d := range dimensions {
-		// The singular value is the root of the eigenvalue; a row of the product is the left vector times that.
+		// The singular value is the root of the eigenvalue. A row of the product is the left vector times the singular value.
 		scale := 1 / math.Pow(math.Max(values[d], 1e-12), 0.25)
 		for i := range size {
 			rotation.values[i*dimensions+d] = float32(vectors[d][i] * scale)

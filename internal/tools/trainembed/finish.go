@@ -7,34 +7,34 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
-// finish makes the trained vectors fit for texts unlike those trained with: directions in which all texts vary much are
-// evened out, every word gets a part of its own, by which it is found again whatever training has made of it, and
-// frequent words are made shorter once more, since training also learns from style.
+// finish improves the trained vectors for texts unlike the training texts. It reduces directions with a high variance, adds
+// a random part to each word so that the word itself remains recognizable, and shortens frequent words again, because
+// training also learns from style.
 func finish(c *corpus, table, grams *matrix, workers int) {
 	evenOut(c, table, grams, workers)
 	spelling := newMatrix(grams.rows, grams.columns)
 	for i := range spelling.rows {
 		copy(spelling.row(i), static.Signs("\x00"+strconv.Itoa(i)))
-		scaleBy(grams.row(i), likely)
-		axpy(grams.row(i), sign*spelt, spelling.row(i))
+		scaleBy(grams.row(i), unknownScale)
+		axpy(grams.row(i), sign*spellingLength, spelling.row(i))
 	}
 	inParallel(workers, len(c.Terms), func(_, i int) {
 		row := table.row(i)
-		factor := own * length(row) / 16
+		factor := identityLength * length(row) / 16
 		axpy(row, factor, static.Signs(c.Terms[i]))
 		if isSpelt(c.Terms[i]) {
 			found := static.AppendGrams(nil, c.Terms[i], grams.rows)
 			for _, gram := range found {
-				axpy(row, factor*spelt/float32(len(found)), spelling.row(int(gram)))
+				axpy(row, factor*spellingLength/float32(len(found)), spelling.row(int(gram)))
 			}
 		}
 		share := float64(c.Counts[i]) / float64(c.Total)
-		scaleBy(row, float32(smoother/(smoother+share)))
+		scaleBy(row, float32(finalSmoothing/(finalSmoothing+share)))
 	})
 }
 
-// evenOut scales the principal components of passages by the fourth root of how much passages vary along them, half the
-// way to equal variance. Gentler than taking the largest ones out (Mu and Viswanath, 2018).
+// evenOut divides the principal components of passages by the fourth root of their variance, which is half the way to equal
+// variance. It is gentler than removing the largest components (Mu and Viswanath, 2018).
 func evenOut(c *corpus, table, grams *matrix, workers int) {
 	const passages = 20_000
 	every := max(1, len(c.Texts)/passages)

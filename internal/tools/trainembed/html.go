@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML finds headings and paragraphs in HTML, and in the XML of help pages with the same names of elements.
+// readHTML returns the headings and paragraphs of HTML, and of XML help pages with the same element names.
 func readHTML(content []byte) []block {
 	tokens := html.NewTokenizer(bytes.NewReader(content))
 	var blocks []block

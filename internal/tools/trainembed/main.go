@@ -4,9 +4,9 @@
 //
 // # What it reads
 //
-// Each folder holds collections of text, a folder each. The table in the repository was trained from two: the free
-// documentation in this project's test corpora (one folder a project), and the Debian 12 packages listed in packages.txt
-// beside this file, each unpacked to a folder of its own:
+// Each folder has collections of text, one folder each. The table in the repository was trained on two: the free
+// documentation in this project's test corpora, and the Debian 12 packages in packages.txt, each unpacked to its own
+// folder:
 //
 //	mkdir deb unpacked
 //	(cd deb && apt-get download $(cat ../internal/tools/trainembed/packages.txt))
@@ -14,27 +14,26 @@
 //		dpkg -x "$file" "unpacked/$(basename "${file%%_*}")"
 //	done
 //
-// That is 1.3 GB to download and 6 GB unpacked. Read are HTML and Mallard pages, manual pages, reStructuredText, Markdown and
-// plain text; message catalogs of programs (.mo), whose messages pair English with a translation; dictionaries in the
-// format of dictd; WordNet, MyThes and Unihan. Only texts in the languages of the constant languages are kept. Documents
-// that are translations of each other (the same path but for the language, the same blocks) are paired by block.
+// That is a download of 1.3 GB, and 6 GB unpacked. The command reads HTML and Mallard pages, manual pages, reStructuredText,
+// Markdown and plain text; message catalogs of programs (.mo), which pair English with a translation; dictionaries in the
+// dictd format; WordNet, MyThes and Unihan. It omits languages that are not in the variable languages. Documents that are
+// translations of each other, with the same path except for the language and the same blocks, are paired by block.
 //
-// Never train on judged retrieval sets: they would measure nothing any more.
+// Judged retrieval sets must not be training data, because they would no longer measure anything.
 //
 // # What it does
 //
-// Terms that stand near each other, in glosses of each other or in translations of each other are counted; the positive
-// pointwise mutual information is factored by a randomized singular value decomposition into a vector a term, to
-// which a random vector of the same length is added, so that unlike words stay unlike. These are the start of
-// contrastive training on pairs: heading and passage, sentence and the passage around it, neighbouring passages, word and
-// gloss, synonyms, messages and words with their translations. One in forty is held and measured with. Lengths are trained
-// too: they are the weights of words. Vectors of character sequences are fitted to those of words, for words that are
-// not in the table. In the end the vectors are made fit for texts unlike those trained with (finish.go).
+// It counts co-occurrences of terms in texts, glosses and translations. A randomized singular value decomposition of the
+// positive pointwise mutual information gives each term a vector. A random vector of the same length is added, so that
+// different words remain different. These are the initial values of contrastive training on pairs: heading and passage,
+// sentence and its passage, neighbouring passages, word and gloss, synonyms, and translations of messages and words. One
+// pair in forty is held out for evaluation. The lengths of vectors are trained, too: they are the weights of words. Vectors
+// of n-grams are fitted to those of words, for unknown words. finish.go then adapts the vectors to other kinds of text.
 //
-// It writes one file, by default internal/model/embed/data/static.bin, and prints what it measures, as mean reciprocal ranks. It takes
-// about 10 GB of memory and, on two cores, about five minutes with GOEXPERIMENT=simd set, which makes the inner loops
-// several times faster on amd64. With the same files, processor features and -workers the table is the same to the last bit. A
-// new table is a new model: give it another name in internal/model/embed.
+// It writes one file, by default internal/model/embed/data/static.bin, and prints mean reciprocal ranks of held-out pairs. It
+// needs about 10 GB of memory and five minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
+// times faster on amd64. The same files, processor features and -workers give the same bits. A new table is a new model,
+// which needs another name in internal/model/embed.
 package main
 
 import (
@@ -59,19 +58,21 @@ type options struct {
 	folders []string
 }
 
-// How the table is made.
+// The parameters of training.
 const (
-	seed     = 1
-	smooth   = 3e-4 // share of all text at which a term has half the weight of a rare one when training starts
-	smoother = 1e-4 // and once more when it has ended
-	noise    = 1.0  // length of the random part of a vector at the start, that of the other being 1
-	rate     = 0.8
-	own      = 0.5 // length of the part of a vector that is its word's own, that of the other being 1
-	spelt    = 2.0 // the same of what its character sequences have, of which the mean is taken
-	likely   = 1.6 // by how much the vector that an unknown word's spelling makes likely is lengthened: means are short
-	words    = 110_000
-	gramRows = 24_000
-	// sign tells unknown words from each other. Rows of rare words have a length of about 1.8, this gives 1.6.
+	seed = 1
+	// A term with this share of all text has half the weight of a rare term, initially and after training.
+	initialSmoothing = 3e-4
+	finalSmoothing   = 1e-4
+
+	noise          = 1.0 // length of the random part of an initial vector, relative to the other part
+	rate           = 0.8 // learning rate
+	identityLength = 0.5 // length of the random part of the vector of a word, relative to the trained part
+	spellingLength = 2.0 // length of the part of its n-grams, before their mean
+	unknownScale   = 1.6 // factor of the vectors of unknown words, which are short because they are means
+	words          = 110_000
+	gramRows       = 24_000
+	// sign is the weight of the signs of unknown words. Rows of rare words have a length of about 1.8; this gives 1.6.
 	sign = 0.1
 )
 
@@ -131,9 +132,9 @@ func run(opt options) error {
 	return nil
 }
 
-// newRandom starts the same numbers in every run, and anew for every step.
+// newRandom returns a generator of the same numbers for each step of every run.
 func newRandom() *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // chance that can be repeated, not a secret
+	return rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // reproducible, not a secret
 }
 
 func corpusOf(opt options) (*corpus, error) {
@@ -152,8 +153,7 @@ func corpusOf(opt options) (*corpus, error) {
 	return c, err
 }
 
-// startRows brings the vectors of terms to the lengths from which training starts: frequent terms are short (Arora, Liang
-// and Ma, 2017).
+// startRows scales the vectors of terms to their initial lengths: frequent terms are short (Arora, Liang and Ma, 2017).
 func startRows(c *corpus, table *matrix, random *rand.Rand) {
 	for i, count := range c.Counts {
 		row := table.row(i)
@@ -164,6 +164,6 @@ func startRows(c *corpus, table *matrix, random *rand.Rand) {
 			row[d] += float32(noise * random.NormFloat64() / 16)
 		}
 		share := float64(count) / float64(c.Total)
-		scaleBy(row, float32(smooth/(smooth+share))/length(row))
+		scaleBy(row, float32(initialSmoothing/(initialSmoothing+share))/length(row))
 	}
 }

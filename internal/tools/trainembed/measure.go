@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// measured is the most held pairs of a kind that are measured.
+// measured is the largest number of held-out pairs of a kind that are measured.
 const measured = 2000
 
-// measure tells how high the counterparts of held texts rank among those of all held texts of their kind, as the mean
-// reciprocal rank of the first ten.
+// measure returns the mean reciprocal rank at 10 of the counterparts of held-out texts, among all held-out texts of the
+// same kind.
 func measure(c *corpus, table *matrix, workers int) string {
 	var text strings.Builder
 	for n := range 2 * kindCount {

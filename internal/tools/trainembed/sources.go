@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// source is a file that is read.
+// A source is an input file.
 type source struct {
-	path       string // below the folder
+	path       string // relative to the folder
 	collection string // the first part of the path: a package or a corpus
 	language   string
 	parallel   string
@@ -21,10 +21,10 @@ type source struct {
 	full       string
 }
 
-// maxFile is the size from which on a file is generated rather than written.
+// maxFile is the largest size of a file; larger files are usually generated.
 const maxFile = 1 << 20
 
-// findSources lists the files of a folder that can be read, in order.
+// findSources returns the readable files of a folder in order.
 func findSources(folder string) ([]source, error) {
 	var found []source
 	err := filepath.WalkDir(folder, func(full string, entry fs.DirEntry, err error) error {

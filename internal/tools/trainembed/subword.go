@@ -8,8 +8,8 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
-// fitGrams finds a vector for every row of character sequences, so that the mean of a word's sequences comes near the
-// word's own vector.
+// fitGrams returns a vector for each row of n-grams, so that the mean over the n-grams of a word approximates the vector of
+// the word.
 func fitGrams(terms []string, table *matrix, rows int, random *rand.Rand) *matrix {
 	const epochs, rate = 6, 0.3
 	fitted := newMatrix(rows, table.columns)
@@ -38,7 +38,7 @@ func fitGrams(terms []string, table *matrix, rows int, random *rand.Rand) *matri
 	return fitted
 }
 
-// isSpelt reports words of letters whose spelling tells something.
+// isSpelt reports whether n-grams are fitted to a word.
 func isSpelt(term string) bool {
 	for _, r := range term {
 		if !unicode.IsLetter(r) || r > 0x0E00 {
@@ -48,7 +48,7 @@ func isSpelt(term string) bool {
 	return utf8.RuneCountInString(term) >= 3
 }
 
-// asUnknown gives terms from first on the vectors that they have when the table does not know them.
+// asUnknown returns the vectors with those from first on replaced by the vectors of unknown words.
 func asUnknown(terms []string, table, grams *matrix, first int, sign float32) *matrix {
 	result := newMatrix(table.rows, table.columns)
 	copy(result.values, table.values)

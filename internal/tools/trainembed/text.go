@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// readManual finds headings and paragraphs in a manual page (troff with the man or mdoc macros).
+// readManual returns the headings and paragraphs of a manual page (troff with man or mdoc macros).
 func readManual(content string) []block {
 	var blocks []block
 	var text strings.Builder
@@ -83,8 +83,8 @@ func unescapeTroff(line string) string {
 	})
 }
 
-// readPlain finds paragraphs in plain text, and headings that are underlined as in reStructuredText or marked as in
-// Markdown. Front matter gives the title.
+// readPlain returns the paragraphs of plain text, and headings that are underlined as in reStructuredText or marked as in
+// Markdown. The title comes from the front matter.
 func readPlain(content string) []block {
 	var blocks []block
 	var text []string
@@ -150,7 +150,7 @@ func isUnderline(line string) bool {
 	return strings.Trim(line, line[:1]) == ""
 }
 
-// plainMarkup matches links, of which the text is kept, and tags.
+// plainMarkup returns a pattern of tags and of links, whose text is a group.
 var plainMarkup = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("!?\\[([^\\]]*)\\]\\([^)]*\\)|:[a-z]+:`([^`<]*)[^`]*`|\\{[{%][^}]*\\}\\}?|<[^>]*>|https?://\\S+|[`*]+")
 })

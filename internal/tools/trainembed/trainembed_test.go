@@ -54,7 +54,7 @@ func TestReadersFindPairs(t *testing.T) {
 	}
 }
 
-func TestPathsTellLanguages(t *testing.T) {
+func TestPathsContainLanguages(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"usr/share/help/de/x.page":               "de usr/share/help/*/x.page true",
@@ -71,7 +71,7 @@ func TestPathsTellLanguages(t *testing.T) {
 	}
 }
 
-// A miniature of the whole: counterparts share no word, and are near each other in the end.
+// A small training run: counterparts have no common words, and are near each other afterwards.
 func TestTrainingBringsCounterpartsTogether(t *testing.T) {
 	t.Parallel()
 	const topics, side = 60, 5
@@ -96,10 +96,10 @@ func TestTrainingBringsCounterpartsTogether(t *testing.T) {
 	table := newMatrix(len(c.Terms), static.Dimensions)
 	table.fillNormal(random)
 	startRows(c, table, random)
-	apart := nearness(c, table)
+	before := nearness(c, table)
 	newTrainer(table, rate, 2).train(c, 60, random, func(int, float64) {})
-	if together := nearness(c, table); apart > 0.1 || together < 0.5 {
-		t.Errorf("counterparts have similarity %.2f before training and %.2f after", apart, together)
+	if after := nearness(c, table); before > 0.1 || after < 0.5 {
+		t.Errorf("counterparts have similarity %.2f before training and %.2f after", before, after)
 	}
 	grams := fitGrams(c.Terms, table, 200, random)
 	finish(c, table, grams, 2)
@@ -108,7 +108,7 @@ func TestTrainingBringsCounterpartsTogether(t *testing.T) {
 	}
 }
 
-// nearness is the mean similarity of held pairs.
+// nearness returns the mean similarity of held-out pairs.
 func nearness(c *corpus, table *matrix) float64 {
 	sum, n := 0.0, 0.0
 	left, right := make([]float32, table.columns), make([]float32, table.columns)
@@ -148,7 +148,7 @@ func TestFactorsRestoreAMatrixOfLowRank(t *testing.T) {
 			}
 		}
 	}
-	// The squares of the singular values add up to that of the matrix, and the columns are their roots times unit vectors.
+	// The squared singular values sum to the squared norm of the matrix. The columns are unit vectors times their roots.
 	want, got := dot(m.values, m.values), float32(0)
 	for i := range rank {
 		square := dot(columns.row(i), columns.row(i))

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// matrix is rows of numbers.
+// A matrix is a dense matrix in row order.
 type matrix struct {
 	rows, columns int
 	values        []float32
@@ -34,8 +34,7 @@ func scaleBy(a []float32, by float32) {
 	}
 }
 
-// orthonormalize makes the columns of a tall matrix orthonormal (Gram-Schmidt, twice). It works on the transpose, whose
-// rows are the columns.
+// orthonormalize makes the columns of a tall matrix orthonormal (Gram-Schmidt, twice). Its argument is the transpose.
 func orthonormalize(transposed *matrix) {
 	for i := range transposed.rows {
 		a := transposed.row(i)
