@@ -6,6 +6,10 @@ SHELL := /bin/bash
 #   make test ARGS='-run Search -v' PKGS=./rest/...     or     make test ARGS='-run Search -v ./rest/...'
 ARGS ?=
 PKGS ?= $(if $(findstring ./,$(ARGS)),,./...)
+# The packages that make test runs with the race detector too: those with the most goroutines of those that build
+# quickly, without the generated code of ent. Left out are tests of results that take many times longer with it.
+RACE := $(addprefix ./internal/,connector/throttle httpx live/connection live/replay queue ratelimit request/... search/resident store/ttlcache)
+RACE_SKIP := 'EqualBruteForce|CloseToExactSearch'
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 # More flags of the search benchmark, such as fewer sizes: make bench BENCH='--passages 10000,100000'
@@ -55,10 +59,11 @@ down: build ## stop what make up started
 run: setup build ## run Magpie in the foreground, with servers of its own
 	@bin/magpie dev
 
-test: setup-tests ## run every test against private servers; ARGS and PKGS choose
-	@status=0; go test -timeout 20m $(ARGS) $(PKGS) || status=$$?; $(finish)
+test: setup-tests ## run every test against private servers, the concurrent packages with the race detector too; ARGS and PKGS choose
+	@status=0; go test -timeout 20m $(ARGS) $(PKGS) || status=$$?; \
+	  $(if $(filter ./...,$(PKGS)),go test -race -timeout 20m -skip $(RACE_SKIP) $(ARGS) $(RACE) || status=$$?;) $(finish)
 
-test-race: setup-tests ## the same under the race detector
+test-race: setup-tests ## run every test with the race detector
 	@status=0; go test -race -timeout 40m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
 gen: ## write the generated code anew

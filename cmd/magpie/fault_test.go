@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	manyFiles = 1000
+	manyFiles = 500
 	// someFiles is the number of stored files at the time of the fault.
 	someFiles = 100
 )

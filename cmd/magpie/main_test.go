@@ -258,11 +258,12 @@ func (i *installation) waitStored(documents int) {
 		i.t.Fatal(err)
 	}
 	defer func() { _ = connection.Close(ctx) }()
-	for stored := 0; stored < documents; {
-		if err := connection.QueryRow(ctx, `select count(*) from documents where status = 'INDEXED'`).Scan(&stored); err != nil {
-			i.t.Fatalf("wait for %d stored documents: %v", documents, err)
+	testkit.WaitFor(i.t, fmt.Sprintf("%d stored documents", documents), func() (enough bool) {
+		if err := connection.QueryRow(ctx, `select count(*) >= $1 from documents where status = 'INDEXED'`, documents).Scan(&enough); err != nil {
+			i.t.Fatalf("count the stored documents: %v", err)
 		}
-	}
+		return enough
+	})
 }
 
 func finished(j job) bool { return j.Status != "QUEUED" && j.Status != "RUNNING" }
