@@ -58,16 +58,16 @@ func (a *Analyzer) AppendTokens(tokens []Token, text, language string) []Token {
 func (a *Analyzer) Words(query, language string) []Word {
 	languages := audienceOf(language)
 	var words []Word
-	var surfaces []string
+	var spellings []spelling
 	s := scanner{text: query}
 	s.emit = func(p piece) {
 		if terms := a.queryTerms(p, query, languages); len(terms) > 0 {
 			words = append(words, Word{Terms: terms})
-			surfaces = append(surfaces, a.term(p, query[p.start:p.end], stemNone))
+			spellings = append(spellings, a.spelling(p, query[p.start:p.end]))
 		}
 	}
 	s.run()
-	for i, stop := range stopWords(surfaces, languages) {
+	for i, stop := range stopWords(spellings, languages) {
 		words[i].Stop = stop
 	}
 	return words

@@ -10,13 +10,15 @@
 // itself, kv, rangefeed and enabled; rangeFeed_enabled gives itself, rangeFeed, range, feed and enabled; /etc/app.conf
 // gives etc/app.conf, etc, app.conf, app and conf; v1.2.3 gives itself, 1.2.3, 1, 2 and 3. A whole takes the position of
 // its first part, parts take positions of their own, but for the parts of a word in camel case, which share its position.
-// C++ and C# are terms. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese text gives overlapping pairs of characters,
-// or the character itself where it stands alone.
+// C++ and C# are terms. Chinese and Korean text gives overlapping pairs of characters, or the
+// character itself where it stands alone. Japanese text is cut where the script changes; a run of katakana is one term, others
+// give pairs. Thai, Lao, Khmer and Burmese text gives the words of a dictionary (package segment).
 //
 // # Languages
 //
 // Words are stemmed by the language of the document: Snowball for English, French, Spanish, Russian, Swedish, Norwegian,
-// Hungarian, German, Italian, Portuguese and Dutch. Words of any other language keep their form. A word that is not written
+// Hungarian, German, Italian, Portuguese and Dutch, and the light stemmers of package stem for the languages that it has. Words
+// of any other language keep their form. Terms of Vietnamese keep their diacritics, which are tones. A word that is not written
 // in the script of the document's language (an English product name in a Japanese page), and every word of a document of
 // unknown language, is stemmed as English when it is Latin and as Russian when it is Cyrillic.
 //
@@ -24,7 +26,7 @@
 // instead, since they are short: a query's word stands for all its possible terms in the languages of the documents (its
 // stem in each, in all languages of its script and its plain form where they are not known), most of which coincide. Stop
 // words are indexed like other words, because a query may consist of nothing else; they are left out of a query as long as
-// something remains.
+// something remains. Package stopword lists them by language.
 //
-// The package may import the standard library, golang.org/x/text, the stemmers and the grapheme splitter only.
+// The package may import its own packages, the standard library, golang.org/x/text, the stemmers and the grapheme splitter.
 package analysis

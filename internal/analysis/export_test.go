@@ -86,7 +86,7 @@ func Widened(text string, tokens []Token) (quick, plain [][2]int) {
 func Start(word, language string) (stem, start string) {
 	s := languageOf(language).stemmer(scriptLatin)
 	stem = normalize(word, s)
-	return stem, stem[:s.keeps(stem)]
+	return stem, stem[:s.fixedPrefix(stem)]
 }
 
 // Suffixes returns endings that the stemmers of this package know.

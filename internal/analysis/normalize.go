@@ -61,7 +61,7 @@ func normalize(raw string, stem stemmer) string {
 	if stem != stemNone {
 		word = stem.apply(word)
 	}
-	if !ascii {
+	if !ascii && !stem.keepsMarks() {
 		word = cut(fold(word))
 	}
 	return word

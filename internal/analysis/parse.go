@@ -94,7 +94,7 @@ func (a *Analyzer) Parse(text string, languages ...string) Query {
 	if len(p.query.Words) == 0 {
 		p.includeExcluded()
 	}
-	for i, stop := range stopWords(p.surfaces, p.languages) {
+	for i, stop := range stopWords(p.spellings, p.languages) {
 		p.query.Words[i].Stop = stop
 	}
 	return p.query
@@ -110,7 +110,7 @@ type parser struct {
 	excluded  [][]piece // of each exclusion
 	closing   []closing // where closing quotes were found last
 	query     Query
-	surfaces  []string // of the words
+	spellings []spelling // of the words
 }
 
 func (p *parser) read() {
@@ -298,7 +298,7 @@ func (p *parser) addWords(quoted bool) {
 			Terms: terms, Surface: p.analyzer.term(x, raw, stemNone), Position: x.position, Start: x.start, End: x.end,
 			Exact: isExact(x, raw), Part: x.kind != kindPair && x.kind != kindSign && x.end <= held, Lone: isLone(x, raw), Quoted: quoted,
 		})
-		p.surfaces = append(p.surfaces, p.query.Words[len(p.query.Words)-1].Surface)
+		p.spellings = append(p.spellings, p.analyzer.spelling(x, raw))
 		if x.kind == kindWhole || x.kind == kindWord {
 			held = max(held, x.end)
 		}
@@ -401,6 +401,9 @@ func isLone(x piece, raw string) bool {
 	}
 	count := 0
 	for _, r := range raw {
+		if isSegmented(r) || isKatakana(r) {
+			return false
+		}
 		if classify(r) == classPair {
 			count++
 		}

@@ -3,6 +3,8 @@ package analysis
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/magpie-search/magpie/internal/analysis/segment"
 )
 
 // class says what part a rune plays in a word.
@@ -11,7 +13,7 @@ type class uint8
 const (
 	classOther  class = iota
 	classWord         // letters and digits of scripts that part words by space
-	classPair         // characters of scripts that do not: indexed in pairs
+	classPair         // characters of scripts that do not: indexed in words of a dictionary, runs or pairs
 	classMark         // attaches to the rune before it
 	classHidden       // invisible: no border between what stands on its two sides
 	classJoin         // holds two words together as a compound
@@ -34,7 +36,7 @@ const (
 	kindWhole             // a compound, at the position of its first part
 	kindCamel             // a part of a word in camel case, at the position of the word
 	kindSign              // a word with its sign, C++, at the position of the word
-	kindPair              // two characters of a script that needs no spaces, or one that stands alone
+	kindPair              // a word or two characters of a script written without spaces, or one character that stands alone
 )
 
 // piece is one stretch of text that becomes one term.
@@ -214,12 +216,97 @@ func isMark(r rune) bool {
 	return r >= 0x00AD && classify(r) == classMark
 }
 
-// pairs emits the overlapping pairs of a run of characters that starts at i and returns its end.
+// pairs emits the terms of a run of characters of scripts written without spaces and returns its end. The run starts at i. It
+// is cut where the script changes, since Japanese words seldom go over such a place.
 func (s *scanner) pairs(i int) int {
+	for i < len(s.text) {
+		r, _ := decode(s.text, i)
+		if classify(r) != classPair {
+			break
+		}
+		kind := runOf(r, runPairs)
+		end := s.endOfRun(i, kind)
+		switch kind {
+		case runDictionary:
+			segment.Words(s.text[i:end], func(from, to int) { s.emitPair(i+from, i+to) })
+		case runKatakana:
+			s.emitPair(i, s.seen(i, end))
+		case runPairs, runHiragana:
+			s.overlapping(i, end)
+		}
+		i = end
+	}
+	return i
+}
+
+// run is how a run of characters of scripts written without spaces becomes terms.
+type run uint8
+
+const (
+	runPairs      run = iota // Han, Hangul: overlapping pairs of characters
+	runHiragana              // overlapping pairs, of their own because they are mostly endings and particles
+	runKatakana              // whole: loanwords
+	runDictionary            // Thai, Lao, Khmer and Burmese: words of a dictionary
+)
+
+// runOf returns the kind of run that a character belongs to. The mark of a long vowel continues the run before it.
+func runOf(r rune, before run) run {
+	switch {
+	case isSegmented(r):
+		return runDictionary
+	case r == longVowel && before != runPairs:
+		return before
+	case isKatakana(r):
+		return runKatakana
+	case 0x3041 <= r && r <= 0x309F:
+		return runHiragana
+	}
+	return runPairs
+}
+
+// longVowel is the sign for a long vowel in kana.
+const longVowel = 0x30FC
+
+func isKatakana(r rune) bool {
+	return 0x30A1 <= r && r <= 0x30FF && r != 0x30FB || 0x31F0 <= r && r <= 0x31FF || 0xFF66 <= r && r <= 0xFF9D
+}
+
+// isSegmented reports whether words of a letter's script are found by a dictionary.
+func isSegmented(r rune) bool {
+	return 0x0E00 <= r && r <= 0x0EFF || 0x1000 <= r && r <= 0x109F || 0x1780 <= r && r <= 0x17FF
+}
+
+// endOfRun returns the end of the run of a kind that starts at i. A space without width ends a run of words.
+func (s *scanner) endOfRun(i int, kind run) int {
+	for i < len(s.text) {
+		r, size := decode(s.text, i)
+		switch classify(r) {
+		case classPair:
+			if runOf(r, kind) != kind {
+				return i
+			}
+		case classMark:
+		case classHidden:
+			if kind == runDictionary && r == zeroWidthSpace {
+				return i
+			}
+		default:
+			return i
+		}
+		i += size
+	}
+	return i
+}
+
+// zeroWidthSpace separates words in scripts written without spaces.
+const zeroWidthSpace = 0x200B
+
+// overlapping emits the overlapping pairs of characters of text[i:stop], or its only character.
+func (s *scanner) overlapping(i, stop int) {
 	before, last := -1, -1 // starts of the last two characters
 	end := i               // of the last one
 	count := 0
-	for i < len(s.text) {
+	for i < stop {
 		r, size := decode(s.text, i)
 		c := classify(r)
 		if c == classPair {
@@ -228,8 +315,6 @@ func (s *scanner) pairs(i int) int {
 			}
 			before, last = last, i
 			count++
-		} else if c != classMark && c != classHidden {
-			break
 		}
 		i += size
 		if c != classHidden {
@@ -241,7 +326,6 @@ func (s *scanner) pairs(i int) int {
 	} else {
 		s.emitPair(before, end)
 	}
-	return i
 }
 
 func (s *scanner) emitPair(start, end int) {

@@ -15,9 +15,12 @@ import (
 	"github.com/kljensen/snowball/russian"
 	"github.com/kljensen/snowball/spanish"
 	"github.com/kljensen/snowball/swedish"
+
+	light "github.com/magpie-search/magpie/internal/analysis/stem"
 )
 
-// stemmer is one stemming algorithm.
+// stemmer is a stemming algorithm: one of the constants, or stemLight plus the
+// number of a stemmer of package stem.
 type stemmer uint8
 
 const (
@@ -33,7 +36,15 @@ const (
 	stemItalian
 	stemPortuguese
 	stemDutch
+	stemLight
 )
+
+// lightStemmer returns the stemmer for a light one.
+func lightStemmer(s light.Stemmer) stemmer { return stemLight + stemmer(s) }
+
+// keepsMarks reports whether terms of the language keep their diacritics. Those of
+// Vietnamese are tones, which tell most of its words apart.
+func (s stemmer) keepsMarks() bool { return s == lightStemmer(light.Vietnamese) }
 
 // apply stems a lower-case NFKC word. A stemmer that fails on odd input leaves the word as it is.
 func (s stemmer) apply(word string) (stem string) {
@@ -47,6 +58,8 @@ func (s stemmer) apply(word string) (stem string) {
 		}
 	}()
 	switch s {
+	case stemNone:
+		return word
 	case stemEnglish:
 		return english.Stem(word, true)
 	case stemFrench:
@@ -69,17 +82,18 @@ func (s stemmer) apply(word string) (stem string) {
 		return stemPortugueseWord(word)
 	case stemDutch:
 		return stemDutchWord(word)
-	case stemNone:
+	default:
+		return light.Stemmer(s - stemLight).Stem(word)
 	}
-	return word
 }
 
-// keeps returns how many bytes at the start of a stem every word in ASCII begins with that has the stem, at least one. The
-// stemmers take endings off, and these put letters in the place of others at the end of what remains.
-func (s stemmer) keeps(stem string) int {
+// fixedPrefix returns the length in bytes of the start of an ASCII stem that every ASCII word with this stem begins with. It
+// is at least 1, or 0 for a stemmer that also cuts prefixes. Stemmers cut endings, and some replace letters at the end of
+// what remains.
+func (s stemmer) fixedPrefix(stem string) int {
 	n := len(stem)
 	switch s {
-	case stemNone, stemGerman, stemSwedish, stemNorwegian, stemPortuguese: // Portuguese has letters for accented ones only
+	case stemNone, stemGerman, stemSwedish, stemNorwegian, stemPortuguese: // Portuguese replaces accented letters only
 		return n
 	case stemEnglish:
 		switch {
@@ -92,19 +106,21 @@ func (s stemmer) keeps(stem string) int {
 		}
 	case stemFrench, stemSpanish, stemHungarian, stemRussian, stemItalian, stemDutch:
 		n -= 2 // publique of publication, existente of existencia, sz of ssz, ante of anza, heid of heden
+	default:
+		return light.Stemmer(s - stemLight).FixedPrefix(stem)
 	}
 	return max(n, 1)
 }
 
 // language is what the analyzer knows of a language code; the zero value is an unknown language.
 type language struct {
-	code     string // ISO 639-1, lower case
-	known    bool
-	suffixes stemmer
-	script   script
+	code   string // ISO 639-1, lower case
+	known  bool
+	stem   stemmer
+	script script
 }
 
-// languageOf reads codes such as "de", "de-AT", "zh_Hans" in any case.
+// languageOf reads codes such as "de", "de-AT", "deu" and "zh_Hans" in any case.
 func languageOf(code string) language {
 	if i := strings.IndexAny(code, "-_"); i >= 0 {
 		code = code[:i]
@@ -112,52 +128,82 @@ func languageOf(code string) language {
 	if len(code) < 2 || len(code) > 3 {
 		return language{}
 	}
-	l := language{code: strings.ToLower(code), known: true, script: scriptLatin}
+	l := language{code: twoLetterCode(strings.ToLower(code)), known: true}
 	switch l.code {
-	case "en", "eng":
-		l.code, l.suffixes = "en", stemEnglish
-	case "fr", "fra", "fre":
-		l.code, l.suffixes = "fr", stemFrench
-	case "de", "deu", "ger":
-		l.code, l.suffixes = "de", stemGerman
-	case "es", "spa":
-		l.code, l.suffixes = "es", stemSpanish
-	case "sv", "swe":
-		l.code, l.suffixes = "sv", stemSwedish
-	case "no", "nb", "nn", "nor", "nob", "nno":
-		l.code, l.suffixes = "no", stemNorwegian
-	case "hu", "hun":
-		l.code, l.suffixes = "hu", stemHungarian
-	case "it", "ita":
-		l.code, l.suffixes = "it", stemItalian
-	case "pt", "por":
-		l.code, l.suffixes = "pt", stemPortuguese
-	case "nl", "nld", "dut":
-		l.code, l.suffixes = "nl", stemDutch
-	case "ru", "rus":
-		l.code, l.suffixes, l.script = "ru", stemRussian, scriptCyrillic
-	case "uk", "bg", "be", "mk", "sr", "kk", "ky", "mn", "tg":
-		l.script = scriptCyrillic
-	case "zh", "ja", "ko", "th", "lo", "km", "my", "ar", "fa", "ur", "he", "el", "hi", "bn", "ta", "te", "ml", "kn", "gu",
-		"mr", "ne", "pa", "si", "ka", "hy", "am", "ti", "zho", "chi", "jpn", "kor", "tha", "yi", "ps", "sd", "ug", "or", "as":
-		l.script = scriptOther
 	case "und", "mul", "zxx":
 		return language{}
+	case "ru", "uk", "bg", "sr", "be", "mk", "kk", "ky", "mn", "tg":
+		l.script = scriptCyrillic
+	case "zh", "ja", "ko", "th", "lo", "km", "my", "ar", "fa", "ur", "he", "el", "hi", "bn", "ta", "te", "ml", "kn", "gu",
+		"mr", "ne", "pa", "si", "ka", "hy", "am", "ti", "yi", "ps", "sd", "ug", "or", "as":
+		l.script = scriptOther
+	default:
+		l.script = scriptLatin
 	}
+	l.stem = stemmerOf(l.code)
 	return l
+}
+
+// stemmerOf returns the stemmer of a language; stemNone if it has none.
+func stemmerOf(code string) stemmer {
+	switch code {
+	case "en":
+		return stemEnglish
+	case "fr":
+		return stemFrench
+	case "de":
+		return stemGerman
+	case "es":
+		return stemSpanish
+	case "sv":
+		return stemSwedish
+	case "no":
+		return stemNorwegian
+	case "hu":
+		return stemHungarian
+	case "it":
+		return stemItalian
+	case "pt":
+		return stemPortuguese
+	case "nl":
+		return stemDutch
+	case "ru":
+		return stemRussian
+	}
+	if s, ok := light.For(code); ok {
+		return lightStemmer(s)
+	}
+	return stemNone
+}
+
+// twoLetterCode returns the code of ISO 639-1 of a language with a stemmer or a list of stop words, given by its code of ISO
+// 639-1 or 639-2, and any other code as it is. The two written forms of Norwegian are one language here.
+func twoLetterCode(code string) string {
+	if len(code) == 3 {
+		const codes = " ara=ar ben=bn bos=bs bul=bg cat=ca ces=cs chi=zh cze=cs dan=da deu=de dut=nl ell=el eng=en fas=fa fin=fi fra=fr fre=fr ger=de" +
+			" gre=el heb=he hin=hi hrv=hr hun=hu ind=id ita=it jpn=ja kor=ko lao=lo khm=km mar=mr may=ms msa=ms mya=my bur=my nep=ne nld=nl nno=no" +
+			" nob=no nor=no per=fa pol=pl por=pt ron=ro rum=ro rus=ru slk=sk slo=sk spa=es srp=sr swe=sv tha=th tur=tr ukr=uk urd=ur vie=vi zho=zh "
+		if _, after, found := strings.Cut(codes, " "+code+"="); found {
+			return after[:2]
+		}
+	}
+	if code == "nb" || code == "nn" {
+		return "no"
+	}
+	return code
 }
 
 // stemmer returns how a word of a document in this language is stemmed.
 func (l language) stemmer(written script) stemmer {
 	switch {
-	case written == scriptOther:
-		return stemNone
-	case l.known && l.script == written:
-		return l.suffixes
+	case l.known && (l.script == written || l.code == "sr" && written == scriptLatin):
+		return l.stem
 	case written == scriptLatin:
 		return stemEnglish
-	default:
+	case written == scriptCyrillic:
 		return stemRussian
+	default:
+		return stemNone
 	}
 }
 
@@ -182,24 +228,41 @@ func audienceOf(codes ...string) audience {
 
 // stemmers returns every way in which the documents stem a word, the likeliest first.
 func (a audience) stemmers(written script) []stemmer {
-	var all []stemmer
-	switch written {
-	case scriptLatin:
-		all = []stemmer{
-			stemEnglish, stemNone, stemGerman, stemFrench, stemSpanish, stemSwedish, stemNorwegian, stemHungarian, stemItalian,
-			stemPortuguese, stemDutch,
-		}
-	case scriptCyrillic:
-		all = []stemmer{stemRussian, stemNone}
-	case scriptOther:
-		all = []stemmer{stemNone}
-	}
+	all := stemmersOf(written)
 	if len(a) == 0 {
 		return all
 	}
 	return slices.DeleteFunc(all, func(s stemmer) bool {
 		return !slices.ContainsFunc(a, func(l language) bool { return l.stemmer(written) == s })
 	})
+}
+
+// stemmersOf returns the stemmers for words of a script, the likeliest first.
+func stemmersOf(written script) (all []stemmer) {
+	var lights []light.Stemmer
+	switch written {
+	case scriptLatin:
+		all = []stemmer{
+			stemEnglish, stemNone, stemGerman, stemFrench, stemSpanish, stemSwedish, stemNorwegian, stemHungarian, stemItalian,
+			stemPortuguese, stemDutch,
+		}
+		lights = []light.Stemmer{
+			light.Turkish, light.Polish, light.Czech, light.Romanian, light.Danish, light.Finnish, light.Croatian, light.Slovak,
+			light.Catalan, light.Indonesian, light.Vietnamese,
+		}
+	case scriptCyrillic:
+		all = []stemmer{stemRussian, stemNone}
+		lights = []light.Stemmer{light.Ukrainian, light.Bulgarian, light.Croatian}
+	case scriptOther:
+		all = []stemmer{stemNone}
+		lights = []light.Stemmer{
+			light.Arabic, light.Hindi, light.Greek, light.Hebrew, light.Persian, light.Urdu, light.Bengali, light.Marathi, light.Nepali,
+		}
+	}
+	for _, s := range lights {
+		all = append(all, lightStemmer(s))
+	}
+	return all
 }
 
 // has reports whether a language may be one of the documents'.

@@ -11,6 +11,8 @@ type wanted struct {
 	// second has for each first byte of a word the second ones with which it may be stored under a term, in either case: a
 	// bit for each value of their last five bits.
 	second [utf8.RuneSelf]uint32
+	// anyStart is set if a word may be stored under a term that begins differently.
+	anyStart bool
 }
 
 type wantedTerm struct {
@@ -37,7 +39,13 @@ func (w *wanted) add(text string, stem stemmer) {
 	t := wantedTerm{text: text, nextHash: w.byHash[hash]}
 	w.byHash[hash] = number
 	if text != "" && text[0] < utf8.RuneSelf {
-		t.start = int32(stem.keeps(text)) // #nosec G115 -- as above
+		t.start = int32(stem.fixedPrefix(text)) // #nosec G115 -- as above
+		if t.start == 0 && !w.anyStart {
+			w.anyStart = true
+			for i := range w.second {
+				w.second[i] = ^uint32(0)
+			}
+		}
 		if start := text[:t.start]; !w.begins(start) {
 			list := text[0] % wantedLists
 			t.nextWith = w.byStart[list]
@@ -126,7 +134,7 @@ func (w *wanted) may(word string) bool {
 	switch {
 	case ascii == len(word):
 		return w.begins(word)
-	case ascii < 2:
+	case ascii < 2 || w.anyStart:
 		return true
 	}
 	// The last letter in ASCII may have a mark. Of the others the first two alone are sure to stay: how much a stemmer
@@ -143,6 +151,9 @@ func (w *wanted) may(word string) bool {
 
 // begins reports whether text begins like a word in ASCII that may be stored under one of the terms.
 func (w *wanted) begins(text string) bool {
+	if w.anyStart {
+		return true
+	}
 	for at := w.byStart[lower(text[0])%wantedLists]; at > 0; at = w.terms[at-1].nextWith {
 		if t := &w.terms[at-1]; hasStart(text, t.text[:t.start]) {
 			return true

@@ -181,7 +181,7 @@ func TestFollowUpsCarryEarlierWordsWithoutAModel(t *testing.T) {
 		{"How do I rotate the signing key?", nil, "How do I rotate the signing key?"},
 		{"How do I rotate the signing key?", []string{"How do I install Tidewater?"}, "How do I rotate the signing key?"},
 		{"And on Windows?", []string{"How do I install Tidewater?"}, "And on Windows? install Tidewater"},
-		{"Why?", []string{"Is the store locked during a backup?"}, "Why? store locked during backup"},
+		{"Why?", []string{"Is the store locked during a backup?"}, "Why? store locked backup"},
 		{"What about dead letters and quotas?", []string{"How long are results kept?"}, "What about dead letters and quotas? long results kept"},
 		{"Can I restore them later?", []string{"How long are results kept?"}, "Can I restore them later? long results kept"},
 		{"for teams", []string{"How do I install Tidewater?"}, "for teams install Tidewater"},
