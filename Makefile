@@ -17,7 +17,7 @@ BENCH ?=
 # More flags of the soak: make soak SOAK='--minutes 60'
 SOAK ?=
 # Judged sets that make eval measures; those that are not there are left out.
-JUDGED ?= testdata/judged ../shared/retrieval/cranfield ../shared/retrieval/xquad-en-es-zh
+JUDGED ?= testdata/judged $(patsubst %/qrels.tsv,%,$(wildcard ../shared/retrieval/*/qrels.tsv))
 GOLANGCI_VERSION := v2.12.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 DEADCODE_VERSION := v0.51.0

@@ -1,11 +1,6 @@
 package eval
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/magpie-search/magpie/internal/search/rank"
-)
+import "context"
 
 // MinScores returns the minimum scores that are measured: lenient, balanced, strict.
 func MinScores() []float64 { return []float64{0.3, 0.5, 0.7} }
@@ -16,6 +11,7 @@ type Confidence struct {
 	// the first Depth documents. Silent is the share of questions without a result.
 	Kept, Silent []float64
 	Questions    int
+	Calibration  Calibration // of answerable questions
 }
 
 // Answerable measures the confidence in answers to the judged questions of the set.
@@ -41,21 +37,13 @@ func (v *Evaluator) confidence(ctx context.Context, questions *Set, answerable b
 		if !answerable {
 			q.Metadata = nil // it filters documents of the other set
 		}
-		ranking, err := v.Search(ctx, rank.Hybrid, &q, 0)
-		if err != nil {
-			return c, fmt.Errorf("question %s: %w", q.ID, err)
+		calibration := &c.Calibration
+		if !answerable {
+			grades, calibration = nil, nil
 		}
-		best, answer, documents := 0.0, -1.0, make(map[string]bool)
-		for j := range ranking.Results {
-			r := &ranking.Results[j]
-			best = max(best, r.Score)
-			id := v.Document(r)
-			if documents[id] = true; len(documents) > Depth {
-				break
-			}
-			if answerable && grades[id] > 0 {
-				answer = max(answer, r.Score)
-			}
+		answer, best, err := v.bestScores(ctx, &q, grades, calibration)
+		if err != nil {
+			return c, err
 		}
 		if answerable && answer < 0 {
 			continue

@@ -35,7 +35,7 @@ type Index struct {
 
 // NewIndex returns an empty Index. All documents must be added before the first search.
 func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
-	x := &Index{analyzer: a, embedder: e, ranker: rank.New(a), ids: make(map[uuid.UUID]string)}
+	x := &Index{analyzer: a, embedder: e, ranker: rank.New(), ids: make(map[uuid.UUID]string)}
 	x.change = resident.New(resident.Options{}).Change()
 	if err := x.change.Begin(index.Position{Generation: 1, Change: 1}, e.Model(), true); err != nil {
 		return nil, fmt.Errorf("create an index: %w", err)
@@ -110,8 +110,11 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 		filter.Values[rank.FacetLanguage] = []string{language}
 	}
 	question.Restrict(filter)
-	parts := []rank.Part{{Source: x.snapshot.View(filter), Vector: vectors[0]}}
-	return x.ranker.Search(ctx, parts, question, rank.Options{Mode: mode, MinScore: minScore})
+	part := rank.Part{Source: x.snapshot.View(filter), Vector: vectors[0]}
+	if v, ok := x.embedder.(embed.Vocabulary); ok {
+		part.Knows = v.Knows
+	}
+	return x.ranker.Search(ctx, []rank.Part{part}, question, rank.Options{Mode: mode, MinScore: minScore})
 }
 
 // Document returns the id under which a result's document was added.

@@ -142,6 +142,37 @@ func (v *Evaluator) Figures(run Run) Figures {
 	return Measure(v.set.Judged, ranked)
 }
 
+// FiguresByLanguage measures a run for the questions of each language, if all documents
+// and questions name theirs.
+func (v *Evaluator) FiguresByLanguage(run Run) map[string]Figures {
+	if !v.filterLanguage {
+		return nil
+	}
+	judged := make(map[string]map[string]map[string]int)
+	ranked := make(map[string][]string, len(run))
+	for i := range v.set.Questions {
+		q := &v.set.Questions[i]
+		language := metadataText(q.Metadata, "language")
+		if language == "" {
+			return nil
+		}
+		if judged[language] == nil {
+			judged[language] = make(map[string]map[string]int)
+		}
+		if grades := v.set.Judged[q.ID]; grades != nil {
+			judged[language][q.ID] = grades
+		}
+		for _, d := range run[q.ID] {
+			ranked[q.ID] = append(ranked[q.ID], d.Document)
+		}
+	}
+	figures := make(map[string]Figures, len(judged))
+	for language, grades := range judged {
+		figures[language] = Measure(grades, ranked)
+	}
+	return figures
+}
+
 // Write writes a run in TREC's format: question, Q0, document, rank, score, tag. Scores fall
 // strictly, so that sorting by score keeps the order.
 func (r Run) Write(w io.Writer, set *Set, tag string) error {

@@ -85,7 +85,7 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	opt = opt.withDefaults()
 	maxConns := max(int64(pool.Config().MaxConns)-2, 1)
 	e := &Engine{
-		pool: pool, store: index.New(pool, a), analyzer: a, models: models, ranker: rank.New(a),
+		pool: pool, store: index.New(pool, a), analyzer: a, models: models, ranker: rank.New(),
 		stored: postgres.New(pool, postgres.Options{Timeout: opt.Timeout}), embedders: make(map[string]*embed.Questions),
 		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, opt: opt,
 	}

@@ -70,5 +70,9 @@ func (e *Engine) embed(ctx context.Context, model embed.Embedder, text string) (
 	if err != nil {
 		return rank.Part{}, err
 	}
-	return rank.Part{Vector: vector, Background: background, Semantic: model.Model() != embed.BuiltinModel}, nil
+	p := rank.Part{Vector: vector, Background: background, Semantic: model.Model() != embed.BuiltinModel}
+	if v, ok := model.(embed.Vocabulary); ok {
+		p.Knows = v.Knows
+	}
+	return p, nil
 }

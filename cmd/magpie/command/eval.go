@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,13 +19,14 @@ type evalCommand struct {
 	Sets   []string `name:"set" required:"" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
 	Modes  []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
 	File   string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
-	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing."`
+	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing; how many documents are relevant by tenths of the score; and, in each language of a set, what becomes of questions about one half of the articles that are put to the other half."`
 	Model  string   `help:"The embedding model; the installation's default when left out."`
 }
 
 // evaluated is a line of the result.
 type evaluated struct {
 	Set       string  `json:"set"`
+	Language  string  `json:"language,omitempty"` // of the questions; all if empty
 	Mode      string  `json:"mode"`
 	NDCG10    float64 `json:"ndcg@10"`
 	Recall100 float64 `json:"recall@100"`
@@ -97,13 +99,27 @@ func (c *evalCommand) evaluate(r *runtime, folder string, modes []eval.Mode, wri
 			return nil, fmt.Errorf("%s: %w", set.Name, err)
 		}
 		f := evaluator.Figures(run)
-		lines = append(lines, evaluated{set.Name, mode.Name, f.NDCG10, f.Recall100, f.MRR10, f.Questions})
+		found := []evaluated{{set.Name, "", mode.Name, f.NDCG10, f.Recall100, f.MRR10, f.Questions}}
+		languages := evaluator.FiguresByLanguage(run)
+		if len(languages) > 1 {
+			for _, language := range slices.Sorted(maps.Keys(languages)) {
+				f := languages[language]
+				found = append(found, evaluated{set.Name, language, mode.Name, f.NDCG10, f.Recall100, f.MRR10, f.Questions})
+			}
+		}
+		lines = append(lines, found...)
 		if !r.JSON {
 			to := r.streams.Out
 			if c.File == "-" {
 				to = r.streams.Err // the run has the output to itself
 			}
-			_, _ = fmt.Fprintf(to, "%s %s ndcg@10 %.4f recall@100 %.4f mrr@10 %.4f\n", set.Name, mode.Name, f.NDCG10, f.Recall100, f.MRR10)
+			for _, f := range found {
+				name := f.Set
+				if f.Language != "" {
+					name += " in " + f.Language
+				}
+				_, _ = fmt.Fprintf(to, "%s %s ndcg@10 %.4f recall@100 %.4f mrr@10 %.4f\n", name, f.Mode, f.NDCG10, f.Recall100, f.MRR10)
+			}
 		}
 		if c.File != "" && mode.Name == written {
 			if err := c.write(r, run, set, mode.Name); err != nil {
@@ -150,9 +166,34 @@ func (c *evalCommand) confidences(r *runtime, e embed.Embedder) error {
 				_, _ = fmt.Fprintf(r.streams.Err, " %.1f %.1f %%", level, 100*shares[i])
 			}
 			_, _ = fmt.Fprintf(r.streams.Err, " %s\n", what)
+			if own {
+				c.reliability(r, &found.Calibration)
+			}
+		}
+		halves, err := eval.TestHalves(r, set, analysis.New(), e)
+		if err != nil {
+			return fmt.Errorf("%s: %w", set.Name, err)
+		}
+		for i := range halves {
+			h := &halves[i]
+			_, _ = fmt.Fprintf(r.streams.Err, "%s halves in %s, at 0.5: %d questions %.1f %% keep an answer, %d questions %.1f %% find nothing\n",
+				set.Name, h.Language, h.Answerable, 100*h.Kept, h.Unanswerable, 100*h.Silent)
+			c.reliability(r, &h.Calibration)
 		}
 	}
 	return nil
+}
+
+// reliability prints a line of the reliability table: for each tenth of the scores how many
+// documents are relevant.
+func (c *evalCommand) reliability(r *runtime, t *eval.Calibration) {
+	_, _ = fmt.Fprintf(r.streams.Err, "  calibration error %.3f; score: share relevant (documents)", t.Error())
+	for _, b := range t.Bins {
+		if b.Documents > 0 {
+			_, _ = fmt.Fprintf(r.streams.Err, ", %.2f: %.2f (%d)", b.Scores/float64(b.Documents), float64(b.Relevant)/float64(b.Documents), b.Documents)
+		}
+	}
+	_, _ = fmt.Fprintln(r.streams.Err)
 }
 
 func (c *evalCommand) write(r *runtime, run eval.Run, set *eval.Set, tag string) error {

@@ -13,7 +13,8 @@ type Evidence struct {
 	Relative      float64 // BM25F divided by the best passage's
 	Feedback      float64 // BM25F of the second pass divided by the best passage's
 	Interpolation float64 // Relative and Feedback, mixed as far as the gate is open
-	ZScore        float64 // similarity in standard deviations above the background's mean; 0 when unknown
+	ZScore        float64 // similarity in standard deviations above the background's mean, as far as the model knows the question; 0 when unknown
+	Known         float64 // share of the question that the model knows: 0 to 1
 	Proximity     float64 // share of neighbouring words of the question that are neighbours here: 0 to 1
 	Coverage      float64 // share of the query term weights whose words occur anywhere in the passage: 0 to 1
 	Title         float64 // how closely question and title are the same words: 0 to 1
@@ -65,7 +66,7 @@ func (e *Evidence) ExactMatch() float64 {
 
 // key returns the sum by which the passages of one search are ordered.
 func (e *Evidence) key() float64 {
-	x := e.Interpolation + weightZScore*e.ZScore + weightProximity*e.Proximity +
+	x := e.Interpolation + weightZScore*e.Known*e.ZScore + weightProximity*e.Proximity +
 		weightTitle*e.Title + weightHeading*e.Heading + weightFreshness*e.Freshness
 	x += weightSemantic*e.Semantic + weightExactMatch*e.ExactMatch()
 	if e.FirstPassage {
@@ -119,7 +120,8 @@ func (s *search) feedbackEvidence(c *scored) float64 {
 		}
 	}
 	if z := s.zScore(c.part, similarity); !math.IsNaN(z) {
-		c.evidence.ZScore = z
+		c.evidence.Known = s.known[c.part]
+		c.evidence.ZScore = z * c.evidence.Known
 		if s.parts[c.part].Semantic {
 			c.evidence.Semantic = max(z-semanticThreshold, 0)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 )
@@ -348,14 +349,13 @@ func (s *search) rocchio(part int, excluded *feedbackPassage) []float32 {
 // than the excluded one; -1 excludes none.
 func (s *search) expand(excluded int) []Word {
 	share := feedbackWeight
-	n := float64(len(s.words))
 	out := make([]Word, len(s.words), len(s.words)+maxFeedbackTerms)
 	top := s.feedback.topTerms[excluded+1]
 	if len(top) == 0 {
 		share = 0
 	}
 	for i, w := range s.words {
-		out[i] = Word{Terms: w.Terms, Weight: (1 - share) * w.Weight / n}
+		out[i] = Word{Terms: w.Terms, Weight: (1 - share) * w.Weight / s.length}
 	}
 	sum := 0.0
 	for _, t := range top {
@@ -379,6 +379,7 @@ func compareTerms(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
 // passage's text. Terms are in the order of their bytes.
 func (s *search) estimateRelevanceModels() {
 	f := &s.feedback
+	stops := analysis.StopTerms()
 	var unread [feedbackPassages][]TermCount
 	var scale [feedbackPassages]float64
 	for i := range f.passages {
@@ -412,7 +413,7 @@ func (s *search) estimateRelevanceModels() {
 			t.weights[i] = scale[i] * n
 			weighty = weighty || n > 0
 		}
-		if weighty && isContentTerm(next) && !s.ranker.stopTerms[next] {
+		if weighty && isContentTerm(next) && !stops[next] {
 			f.terms = append(f.terms, t)
 		}
 	}

@@ -1,9 +1,12 @@
 package rank
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -115,7 +118,7 @@ func TestIdentifiersAndPhrasesGetNoFeedback(t *testing.T) {
 	a := analysis.New()
 	for text, exact := range map[string]bool{
 		"kv.rangefeed.enabled": true, "upgrade to v1.2.3": true, `"range feed" lag`: true, "ERR4211 in the log": true,
-		"two-dimensional flow": false, "who won in 1999": false, "how do I restore a backup": false,
+		"two-dimensional flow": false, "e.g. a backup in the U.S.A.": false, "flow at mach 0.35": false, "who won in 1999": false, "how do I restore a backup": false,
 	} {
 		if q := NewQuestion(a, text, "en", false); q.exact != exact {
 			t.Errorf("NewQuestion(%q).exact = %v, want %v", text, q.exact, exact)
@@ -134,8 +137,21 @@ func TestQuestionsAreBoundedAndNeverEmpty(t *testing.T) {
 		long = append(long, "word"...)
 		long = append(long, byte('a'+i%26), byte('a'+i/26%26), byte('a'+i/676), ' ')
 	}
-	if q := NewQuestion(a, string(long), "en", false); len(q.words) > maxQuestionWords {
-		t.Errorf("a long question has %d words, want at most %d", len(q.words), maxQuestionWords)
+	if q := NewQuestion(a, string(long), "en", false); len(q.words) > analysis.MaxQueryWords {
+		t.Errorf("a long question has %d words, want at most %d", len(q.words), analysis.MaxQueryWords)
+	}
+	var s search
+	for i := range 3 * maxQuestionWords {
+		s.words, s.surfaces = append(s.words, Word{Weight: float64(i % 7)}), append(s.surfaces, strconv.Itoa(i))
+	}
+	s.limitWords()
+	if len(s.words) != maxQuestionWords || len(s.surfaces) != maxQuestionWords {
+		t.Fatalf("%d words and %d surfaces are left, want %d", len(s.words), len(s.surfaces), maxQuestionWords)
+	}
+	for i, w := range s.words {
+		if n, _ := strconv.Atoi(s.surfaces[i]); w.Weight < 4 || w.Weight != float64(n%7) {
+			t.Errorf("word %s with weight %v is left", s.surfaces[i], w.Weight)
+		}
 	}
 	seen := map[string]bool{}
 	for _, term := range NewQuestion(a, "Running runs run RUNNING", "en", false).Terms() {
@@ -143,6 +159,32 @@ func TestQuestionsAreBoundedAndNeverEmpty(t *testing.T) {
 			t.Errorf("the question has the term %q twice", term)
 		}
 		seen[term] = true
+	}
+}
+
+func TestWordsCountAsOftenAsTheyOccur(t *testing.T) {
+	t.Parallel()
+	q := NewQuestion(analysis.New(), "libraries and a library of library records, in-library", "en", false)
+	counts := make(map[string]float64)
+	for _, w := range q.words {
+		counts[w.surface] = w.count
+	}
+	// The part of a compound is no further occurrence.
+	if want := map[string]float64{"libraries": 3, "records": 1, "in-library": 1}; !maps.Equal(counts, want) {
+		t.Errorf("counts %v, want %v", counts, want)
+	}
+}
+
+func TestALongQuestionIsABagOfWords(t *testing.T) {
+	t.Parallel()
+	a := analysis.New()
+	const short = `the "open source" client -helm of config.yaml`
+	if q := NewQuestion(a, short, "en", false); len(q.phrases) != 1 || len(q.excluded) != 1 || !q.exact {
+		t.Errorf("a short question: %+v", q)
+	}
+	long := short + strings.Repeat(" and many other words of a paragraph", 3)
+	if q := NewQuestion(a, long, "en", false); len(q.phrases) != 0 || len(q.excluded) != 0 || q.exact {
+		t.Errorf("a long question: %+v", q)
 	}
 }
 

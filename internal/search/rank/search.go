@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 )
 
@@ -37,6 +36,9 @@ type Part struct {
 	// Semantic says that the model encodes meaning, so that similarity may support
 	// a passage without a word of the question.
 	Semantic bool
+	// Knows returns the share of a word, from 0 to 1, that the model's vector of a
+	// text depends on. It is nil for a model that knows every word.
+	Knows func(word string) float64
 }
 
 // Options of one search.
@@ -74,8 +76,7 @@ type Ranking struct {
 // A Ranker ranks passages. It is safe for concurrent use and keeps only scratch
 // memory between searches.
 type Ranker struct {
-	stopTerms map[string]bool // terms of stop words, which feedback leaves out
-	scratch   sync.Pool       // of *scratch
+	scratch sync.Pool // of *scratch
 }
 
 // scratch is the memory of one search, reused by later ones.
@@ -97,19 +98,8 @@ func (m *scratch) grow(parts int) {
 	}
 }
 
-// New returns a Ranker. Its analyzer must be the one that documents are indexed
-// with.
-func New(a *analysis.Analyzer) *Ranker {
-	r := &Ranker{stopTerms: make(map[string]bool)}
-	for _, word := range analysis.StopWords() {
-		for _, w := range a.Words(word, "") {
-			for _, term := range w.Terms {
-				r.stopTerms[term] = true
-			}
-		}
-	}
-	return r
-}
+// New returns a Ranker.
+func New() *Ranker { return new(Ranker) }
 
 // Search ranks the passages of the parts. It does not change the question.
 func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Options) (*Ranking, error) {
@@ -145,9 +135,12 @@ type search struct {
 	question    *Question
 	opt         Options
 	scratch     *scratch
-	words       []Word // of the question, weighted by idf
+	words       []Word    // of the question, weighted by idf and count
+	surfaces    []string  // of the words
+	known       []float64 // by part, the share of the question that its model knows
 	terms       []string
 	totalWeight float64 // of the words
+	length      float64 // of the question: the sum of the words' counts
 	averageBody float64 // mean length of bodies in words
 	backgrounds []Background
 	pools       [][]Candidate // by part
@@ -196,25 +189,64 @@ func (s *search) weightWords(ctx context.Context) error {
 		return err
 	}
 	seen := make(map[string]bool, len(s.terms))
-	for _, terms := range words {
+	for i, terms := range words {
 		frequency := 0
 		unseen := terms[:0:0]
-		for i, term := range terms {
+		for j, term := range terms {
 			if !seen[term] {
 				seen[term] = true
 				unseen = append(unseen, term)
-				frequency += frequencies[i]
+				frequency += frequencies[j]
 			}
 		}
 		frequencies = frequencies[len(terms):]
 		if len(unseen) == 0 {
 			continue // earlier words have all of its terms
 		}
-		weight := idf(passages, frequency)
-		s.totalWeight += weight
-		s.words = append(s.words, Word{Terms: unseen, Weight: weight})
+		w := &s.question.words[i]
+		s.words = append(s.words, Word{Terms: unseen, Weight: idf(passages, frequency) * w.count})
+		s.length += w.count
+		s.surfaces = append(s.surfaces, w.surface)
+	}
+	s.limitWords()
+	for _, w := range s.words {
+		s.totalWeight += w.Weight
 	}
 	return nil
+}
+
+// limitWords leaves the maxQuestionWords words with the greatest weights.
+func (s *search) limitWords() {
+	if len(s.words) <= maxQuestionWords {
+		return
+	}
+	weights := make([]float64, len(s.words))
+	for i, w := range s.words {
+		weights[i] = w.Weight
+	}
+	slices.SortFunc(weights, descending)
+	least := weights[maxQuestionWords-1]
+	words, surfaces := s.words[:0], s.surfaces[:0]
+	for i, w := range s.words {
+		if w.Weight >= least && len(words) < maxQuestionWords {
+			words, surfaces = append(words, w), append(surfaces, s.surfaces[i])
+		}
+	}
+	s.words, s.surfaces = words, surfaces
+}
+
+// knownShare returns the share of the question that a part's model knows, from 0 to
+// 1: that of its words, weighted by idf.
+func (s *search) knownShare(part int) float64 {
+	knows := s.parts[part].Knows
+	if knows == nil || s.totalWeight == 0 {
+		return 1
+	}
+	known := 0.0
+	for i, w := range s.words {
+		known += w.Weight * knows(s.surfaces[i])
+	}
+	return known / s.totalWeight
 }
 
 // documentFrequencies returns the document frequency of each term over all parts
@@ -274,7 +306,9 @@ const (
 func (s *search) firstPass(ctx context.Context) error {
 	s.pools = make([][]Candidate, len(s.parts))
 	s.backgrounds = make([]Background, len(s.parts))
+	s.known = make([]float64, len(s.parts))
 	for i, p := range s.parts {
+		s.known[i] = s.knownShare(i)
 		r := &Request{
 			Words: s.words, AverageBody: s.averageBody, TopLexical: poolLexical,
 			Vector: p.Vector, TopSimilar: poolSimilar, Buffers: &s.scratch.firstPass[i],

@@ -59,7 +59,7 @@ func TestEveryRequestedWordHasTermsOfItsOwn(t *testing.T) {
 	a := analysis.New()
 	for _, text := range []string{"数 数据", "数 数据 数", "数 据 库 数据 据库", "backup backups", "数据"} {
 		v := &vocabulary{terms: []string{"数", "数据", "数库", "据库", "backup"}}
-		if _, err := rank.New(a).Search(t.Context(), []rank.Part{{Source: v}}, rank.NewQuestion(a, text, "", false), rank.Options{}); err != nil {
+		if _, err := rank.New().Search(t.Context(), []rank.Part{{Source: v}}, rank.NewQuestion(a, text, "", false), rank.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(v.requests) == 0 {
