@@ -29,12 +29,9 @@ func (r *Reader) Features(text string) []Feature {
 	r.tokens = r.analyzer.AppendTokens(r.tokens[:0], text, "")
 	r.features = r.features[:0]
 	for i, token := range r.tokens {
-		first, second, isPair := splitPair(token.Term)
-		if isPair {
-			r.features = append(r.features, Feature{Term: token.Term}, Feature{Term: first})
-			if i+1 == len(r.tokens) || r.tokens[i+1].Start >= token.End {
-				r.features = append(r.features, Feature{Term: second})
-			}
+		if isWide(token.Term) {
+			last := i+1 == len(r.tokens) || r.tokens[i+1].Start >= token.End
+			r.addWide(token.Term, last)
 			continue
 		}
 		whole := i+1 < len(r.tokens) && r.tokens[i+1].Position == token.Position
@@ -43,15 +40,26 @@ func (r *Reader) Features(text string) []Feature {
 	return r.features
 }
 
-// splitPair splits a pair of characters of a script without spaces.
-func splitPair(term string) (first, second string, ok bool) {
-	if len(term) < 6 || term[0] < 0xE0 {
-		return "", "", false
-	}
+// isWide reports whether a term is two or more characters of a script without spaces.
+func isWide(term string) bool {
 	r, size := utf8.DecodeRuneInString(term)
-	_, rest := utf8.DecodeRuneInString(term[size:])
-	if r < 0x0E00 || size+rest != len(term) {
-		return "", "", false
+	if len(term) == size || r < 0x0E00 {
+		return false
 	}
-	return term[:size], term[size:], true
+	return r >= 0x2E80 || utf8.RuneCountInString(term) == 2
+}
+
+// addWide adds the pairs of characters of a term, and its characters: the table was
+// trained on these. The last character is left to the next term unless last is set.
+func (r *Reader) addWide(term string, last bool) {
+	from := 0
+	_, size := utf8.DecodeRuneInString(term)
+	for middle := size; middle < len(term); middle += size {
+		_, size = utf8.DecodeRuneInString(term[middle:])
+		r.features = append(r.features, Feature{Term: term[from : middle+size]}, Feature{Term: term[from:middle]})
+		from = middle
+	}
+	if last {
+		r.features = append(r.features, Feature{Term: term[from:]})
+	}
 }

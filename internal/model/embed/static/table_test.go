@@ -147,14 +147,14 @@ func TestDamagedTablesAreRefused(t *testing.T) {
 func TestScriptsWithoutSpacesGivePairsAndCharacters(t *testing.T) {
 	t.Parallel()
 	var terms []string
-	for _, feature := range static.NewReader(analysis.New()).Features("数据库 kv.size") {
+	for _, feature := range static.NewReader(analysis.New()).Features("数据库 サーバ kv.size") {
 		term := feature.Term
 		if feature.Whole {
 			term += " (whole)"
 		}
 		terms = append(terms, term)
 	}
-	if got := strings.Join(terms, "|"); got != "数据|数|据库|据|库|kv.size (whole)|kv|size" {
+	if got := strings.Join(terms, "|"); got != "数据|数|据库|据|库|サー|サ|ーバ|ー|バ|kv.size (whole)|kv|size" {
 		t.Errorf("features %s", got)
 	}
 }
