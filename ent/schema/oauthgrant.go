@@ -15,9 +15,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// OAuthGrant is what a person allowed Magpie to do in an account at another
-// service. It belongs to the workspace: it outlives the membership of whoever
-// gave it.
+// An OAuthGrant is the access to an account at another service that a person has granted.
+// It belongs to the workspace and outlives the membership of that person.
 type OAuthGrant struct{ ent.Schema }
 
 // Mixin of OAuthGrant.

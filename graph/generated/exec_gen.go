@@ -7693,8 +7693,8 @@ extend type Mutation {
   "Signs a person in by email and password, in the workspace that they last used."
   signIn(input: SignInInput!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
   """
-  Exchanges a refresh token for a new pair of tokens. Each refresh token works once: the use of an older one ends the
-  session. The one before the last gives the same new one for ten seconds more, so that two tabs do not end each other.
+  Exchanges a refresh token for a new pair of tokens. Each refresh token works once; the use of an older one ends the
+  session. For ten seconds, the previous token returns the same new pair, so that two tabs do not sign each other out.
   """
   refreshSession(refreshToken: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
   "Ends the current session, and its access token within a second."
@@ -7986,8 +7986,8 @@ input CreateAgentMemoryInput {
   "0 to 1."
   importance: Float = 0.5
   """
-  Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
-  caller's role allows that, and the caller's alone where it does not.
+  Whether it is shared, which needs the role editor, or only for the caller. When omitted, it is shared if the caller's
+  role allows that.
   """
   shared: Boolean
 }
@@ -8149,9 +8149,9 @@ extend type Mutation {
   "Changes the given settings of a pair. Every node applies them within a second."
   updateAPIKey(id: ID!, input: UpdateAPIKeyInput!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
-  Gives a pair new keys, shown in this answer and never again; its settings and conversations stay. The keys that it has
-  now work for overlapMinutes more, 0 to 43200, but not beyond the end that they have now; those before them end at
-  once. expiresAt is the new end of the pair; it stays when omitted.
+  Gives a pair new keys, which only this response shows. Its settings and conversations do not change. The current keys
+  work for another overlapMinutes, 0 to 43200, but not beyond their expiry. Older keys expire at once. expiresAt is the
+  new expiry of the pair; it does not change when omitted.
   """
   rotateAPIKey(id: ID!, overlapMinutes: Int = 1440, expiresAt: Time): CreatedAPIKey!
     @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
@@ -8243,7 +8243,7 @@ extend type AuditEntry {
 }
 
 """
-One field that was changed. Of what is secret or personal the entry says that it was changed, and no values.
+One field that was changed. Secret and personal fields have no values.
 """
 type AuditChange {
   field: String!
@@ -8421,8 +8421,8 @@ input UpdateCollectionInput {
   "Null removes it."
   description: String @goField(omittable: true)
   """
-  One of the configured models. The collection changes to it in the background, while it is searched by the one it has:
-  until then it is the nextEmbeddingModel. The model that the collection has calls a change off.
+  One of the configured models. The collection changes to it in the background; until then, searches use the current
+  model, and this is the nextEmbeddingModel. The current model cancels a change.
   """
   embeddingModel: String
 }
@@ -8475,8 +8475,8 @@ extend type Mutation {
   "Deletes the connector with its documents and files. Returns the id."
   deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   """
-  Tries the connection of an existing connector, as it is or with changes, which are merged as updateConnector does it and
-  not stored.
+  Tests the connection of an existing connector, optionally with changes. They are merged as in updateConnector, but not
+  stored.
   """
   testConnector(id: ID!, config: Map, credentials: Map): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Tests a connection before a connector is created."
@@ -8680,8 +8680,8 @@ extend type Document {
   "The result of a plan with its counts."
   syncPlan(jobId: ID!, connectorId: ID): SyncPlan! @surface(on: [DASHBOARD, INTERNAL])
   """
-  The documents whose deletion waits for a decision, because a sync missed more of them than it may delete. They are
-  searched as before.
+  The documents whose deletion waits for a decision, because more of them were missing from the source than a sync may
+  delete. Searches still find them.
   """
   quarantinedDocuments(
     connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [DocumentOrder!]
@@ -8692,20 +8692,20 @@ extend type Document {
 
 extend type Mutation {
   """
-  Finds out what a sync with this input would do, as a job that stores nothing but the plan. An open plan of the same
-  input is answered, another open job is a conflict.
+  Plans a sync with this input, as a job that stores only the plan. It returns an open plan with the same input. Another
+  open job is a conflict.
   """
   planSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Deletes the documents in quarantine, as a job."
   approveDeletion(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   """
-  Keeps the documents in quarantine. They come back into it when a later sync misses others beside them, and are deleted
+  Keeps the documents in quarantine. They return to quarantine when a later sync misses others, too, and are deleted
   when a later sync misses no more than it may delete.
   """
   dismissDeletion(connectorId: ID!): DismissedDeletion! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   """
-  Brings a deleted document back, with its text, into every search at once. No sync deletes it until the source has had
-  the item again.
+  Restores a deleted document with its text. Searches find it at once. No sync deletes it until the source has had the
+  item again.
   """
   restoreDocument(id: ID!, connectorId: ID!): Document! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Restores the documents that a job deleted and that are still stored, as a job."
@@ -8831,8 +8831,8 @@ extend type SyncJob {
 `, BuiltIn: false},
 	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
   """
-  Starts a sync that looks at these items of the ledger again, or, without ids, at all that failed (the first 10,000).
-  An open job is a conflict.
+  Starts a sync of these items of the ledger, or without ids of all failed items (the first 10,000). An open job is a
+  conflict.
   """
   retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
   "Allows an item that was deleted by hand to be synced again; the next sync restores it."
@@ -8843,8 +8843,8 @@ extend type SyncJob {
 `, BuiltIn: false},
 	{Name: "../schema/live.graphql", Input: `extend type Subscription {
   """
-  The jobs of a connector, one after the other: the newest job's present state first, then every state and the counters
-  of that job and of those that follow. It does not end with a job.
+  The jobs of a connector in order: first the current state of the newest job, then all states and counters of that job
+  and of later ones. It does not end with a job.
   """
   connectorSync(
     connectorId: ID!
@@ -8853,7 +8853,7 @@ extend type SyncJob {
   ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL])
   """
   The documents of a collection or a connector, or one document, whenever their state changes. The first event has the
-  present numbers. Who reads slowly gets the newest state of each document.
+  current counts. Slow readers get only the newest state of each document.
   """
   documentStatus(
     "Give one of the three ids."
@@ -8864,8 +8864,8 @@ extend type SyncJob {
     after: String
   ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL])
   """
-  Goes on with an answer of chat after the connection was lost: the events after the one with the number given, then
-  those to come. One's own answers only, while they are made and for a minute afterwards.
+  Resumes an answer of chat after a lost connection, with the events after the given number. Only the caller's answers,
+  while they are generated and for a minute afterwards.
   """
   chatResume(
     answerId: ID!
@@ -8962,9 +8962,9 @@ extend type Mutation {
   resendInvitation(id: ID!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   revokeInvitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
-  Makes the caller a member of the workspace of an invitation and signs them in there. A signed-in person needs the
-  token only, and must have the address that was invited; the present session ends. Anybody else gives a password: that of
-  their account, or with a name the one that they choose.
+  Makes the caller a member of the workspace of an invitation and signs them in there. A signed-in person needs only the
+  token, and must have the invited address; the current session ends. Other callers give the password of their account,
+  or a name and a new password.
   """
   acceptInvitation(input: AcceptInvitationInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
   "Changes a member's role. Owners change every role, admins those of editors and viewers. People can only lower their own role."
@@ -8972,8 +8972,8 @@ extend type Mutation {
   "Removes a member from the workspace and ends their sessions in it. A person without any workspace is deleted."
   removeMember(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   """
-  Makes a link by which a member of a lower role sets a new password; owners make them for owners too. Not for people
-  who are members of other workspaces. The link is shown this once; an earlier one stops working.
+  Creates a link with which a member of a lower role sets a new password. Owners create links for owners, too. It is not
+  available for members of other workspaces. The link is shown only here; an earlier one stops working.
   """
   createPasswordReset(memberId: ID!): CreatedPasswordReset! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
   "Removes the caller from the workspace. The last owner cannot leave."
@@ -9111,8 +9111,7 @@ type OAuthProvider {
 `, BuiltIn: false},
 	{Name: "../schema/permission.graphql", Input: `extend type Query {
   """
-  Why somebody finds a document, or does not: the rule that decides. It tells
-  nothing of what is in the document.
+  The rule that decides whether a person finds a document. It contains nothing of the document.
   """
   whyVisible(
     documentId: ID!
@@ -9197,8 +9196,7 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Runs an agent and follows it. A run that nobody follows any more is canceled after ten seconds, so that whoever lost the
-  connection can go on with agentRun.
+  Runs an agent and follows it. A run without a reader is canceled after ten seconds; until then, agentRun can resume it.
   """
   runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
   "Follows one of the caller's runs after the given event number, or from the beginning."
@@ -9214,7 +9212,7 @@ input RunAgentInput {
 }
 
 """
-Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
+Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
 complete or an error. seq counts them from 1 without gaps.
 """
 union AgentEvent = AgentRunStart | AgentIteration | AgentToolCall | AgentToolResult | AgentContent | AgentRunComplete | AgentError
@@ -9245,7 +9243,7 @@ type AgentToolResult {
   tool: String!
   success: Boolean!
   callId: String!
-  "What came of it in a few words, or what went wrong."
+  "A short description of the result or the error."
   message: String!
 }
 
@@ -9276,11 +9274,11 @@ type AgentError {
 }
 
 extend type AgentRun {
-  "What it told, in order; pieces of the answer that follow each other are joined."
+  "Its events in order; consecutive pieces of the answer are joined."
   events(after: Int, limit: Int): [AgentRunEvent!]! @goField(forceResolver: true)
 }
 
-"An event of a run as it is kept."
+"A stored event of a run."
 type AgentRunEvent {
   seq: Int!
   "run_start, iteration, tool_call, tool_result, content, run_complete or error"
@@ -9292,11 +9290,11 @@ type AgentRunEvent {
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections in the caller's scope."
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
-  "How documents spread over the values of their fields: those that a search would find, or without a query all that the filters leave."
+  "The distribution of documents over the values of their fields: the documents of a search, or without a query those of the filters."
   searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL])
-  "Titles of documents for what has been typed so far, the best first."
+  "Titles of documents that match the typed text, the best first."
   searchSuggestions(
-    "The last word may be the beginning of one."
+    "The last word may be incomplete."
     prefix: String!
     "1 to 20."
     limit: Int = 8
@@ -9306,7 +9304,7 @@ type AgentRunEvent {
 }
 
 input SearchInput {
-  "What is looked for, in words or as a question."
+  "Words or a question."
   query: String!
   "One collection; when omitted, the default one of a key, or all in the scope of a session."
   collection: ID
@@ -9314,25 +9312,25 @@ input SearchInput {
   limit: Int = 10
   "How many results are skipped."
   offset: Int = 0
-  "0 to 1; results below it are left out."
+  "0 to 1; results below it are omitted."
   minScore: Float
   "Wrap the query's terms in snippets in mark tags."
   highlight: Boolean = false
   filters: SearchFilters
-  "Take the last word for the beginning of one, too: search as you type. Dashboard only."
+  "Also match words that begin with the last word: search as you type. Dashboard only."
   prefix: Boolean = false
   "Count the documents of the results by their fields; they are not counted when omitted. Dashboard only."
   facets: FacetsInput
 }
 
 input SearchFacetsInput {
-  "What is looked for; all documents are counted when omitted."
+  "Words or a question; all documents are counted when omitted."
   query: String
   "One collection; all in the scope of a session when omitted."
   collection: ID
-  "0 to 1; documents without a passage at or over it are not counted. Only with a query."
+  "0 to 1; documents without a passage at or above it are not counted. Only with a query."
   minScore: Float
-  "Take the last word for the beginning of one, too."
+  "Also match words that begin with the last word."
   prefix: Boolean = false
   filters: SearchFilters
   "All fields when omitted."
@@ -9345,13 +9343,13 @@ input FacetsInput {
   "Values of each field, 1 to 100."
   first: Int = 20
   """
-  Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
-  day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+  Spans of time instead of the default ones, at most 20. A span is a start and an exclusive end with a slash between
+  them, each a day (its start in UTC), a time, or two dots for an open end: 2026-01-01/2026-02-01, ../2025-01-01.
   """
   ranges: [String!]
 }
 
-"What documents are counted by."
+"The fields of facets."
 enum SearchField {
   SECTION
   VERSION
@@ -9364,40 +9362,40 @@ enum SearchField {
   SOURCE
   "By its id."
   CONNECTOR
-  "When they were changed last, else made."
+  "When they were last changed or created."
   DATE
 }
 
 """
-How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
-counts say what would be found were another value selected.
+The distribution of documents over one field. It ignores the filters of this field, so that the counts are those of
+selecting another value.
 """
 type SearchFacet {
   name: SearchField!
-  "Documents that were counted."
+  "Number of counted documents."
   documents: Int!
   "Documents without a value."
   missing: Int!
-  "Values that a document has."
+  "Number of values."
   distinct: Int!
   "Sum of the counts of the values that are not listed."
   otherCount: Int!
-  "By count, then by value; spans of time in their order. Selected values are listed in any case."
+  "By count, then by value; spans of time in order. Selected values are always listed."
   values: [SearchFacetValue!]!
 }
 
 type SearchFacetValue {
-  "As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for."
+  "The value for filters. For dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or the given span."
   value: String!
-  "What to show: the name of a collection or connector, else the value."
+  "The text to show: the name of a collection or connector, or the value."
   label: String!
   "Documents."
   count: Int!
-  "The filters name it."
+  "Whether the filters select it."
   selected: Boolean!
-  "Of a span of time: its beginning, for changedFrom."
+  "The start of a span of time, for changedFrom."
   from: Time
-  "Of a span of time: its end, for changedUntil."
+  "The end of a span of time, for changedUntil."
   until: Time
 }
 
@@ -9432,7 +9430,7 @@ input SearchFilters {
   "Any of these types of connectors."
   sources: [String!]
   connectors: [ID!]
-  "Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything."
+  "Any of these collections. Facets of collections ignore this filter, but not the argument collection."
   collections: [ID!]
   "Written or changed at this moment or later."
   changedFrom: Time
@@ -9447,9 +9445,9 @@ type SearchResults {
   limit: Int!
   offset: Int!
   tookMs: Float!
-  "In the order asked for; null where none were."
+  "In the requested order; null without facets."
   facets: [SearchFacet!]
-  "What the search had to do without, in words for people; empty where nothing. Clients may go on."
+  "Parts of the search that failed, as text for people; empty for none. The results are usable."
   warnings: [String!]! @sparse
 }
 
@@ -9538,8 +9536,8 @@ type OIDCAnswer {
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]
   ): SyncJobConnection! @surface(on: [DASHBOARD, INTERNAL])
   """
-  The ledger: what the last sync that met an item did with it, and why. With jobId the items whose last sync that was;
-  with suppressed those that were deleted by hand, or all others.
+  The ledger: what the last sync of each item did with it, and why. With jobId only the items whose last sync that was;
+  with suppressed only those that were deleted by hand, or all others.
   """
   syncItems(
     connectorId: ID!, jobId: ID, status: [SyncItemStatus!], suppressed: Boolean

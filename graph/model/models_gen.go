@@ -19,7 +19,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 )
 
-// Events in their order: one run start, then iterations, tool calls, their results and pieces of the answer, at last run
+// Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
 // complete or an error. seq counts them from 1 without gaps.
 type AgentEvent interface {
 	IsAgentEvent()
@@ -75,7 +75,7 @@ type AgentRunComplete struct {
 
 func (AgentRunComplete) IsAgentEvent() {}
 
-// An event of a run as it is kept.
+// A stored event of a run.
 type AgentRunEvent struct {
 	Seq int `json:"seq"`
 	// run_start, iteration, tool_call, tool_result, content, run_complete or error
@@ -117,7 +117,7 @@ type AgentToolResult struct {
 	Tool    string `json:"tool"`
 	Success bool   `json:"success"`
 	CallID  string `json:"callId"`
-	// What came of it in a few words, or what went wrong.
+	// A short description of the result or the error.
 	Message string `json:"message"`
 }
 
@@ -387,8 +387,8 @@ type CreateAgentMemoryInput struct {
 	Content string `json:"content"`
 	// 0 to 1.
 	Importance *float64 `json:"importance,omitempty"`
-	// Whether it is everybody's, which needs the role editor, or the caller's alone. Omitted, it is everybody's where the
-	// caller's role allows that, and the caller's alone where it does not.
+	// Whether it is shared, which needs the role editor, or only for the caller. When omitted, it is shared if the caller's
+	// role allows that.
 	Shared *bool `json:"shared,omitempty"`
 }
 
@@ -561,8 +561,8 @@ type FacetsInput struct {
 	Fields []SearchField `json:"fields,omitempty"`
 	// Values of each field, 1 to 100.
 	First *int `json:"first,omitempty"`
-	// Spans of time to count in place of the usual ones, at most 20: a beginning and an end with a slash between them, each a
-	// day (its beginning in UTC) or a moment, or two dots for none; the end is exclusive: 2026-01-01/2026-02-01, ../2025-01-01.
+	// Spans of time instead of the default ones, at most 20. A span is a start and an exclusive end with a slash between
+	// them, each a day (its start in UTC), a time, or two dots for an open end: 2026-01-01/2026-02-01, ../2025-01-01.
 	Ranges []string `json:"ranges,omitempty"`
 }
 
@@ -752,45 +752,45 @@ type RunAgentInput struct {
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
-// How documents spread over one field. The selection that the filters make in this field is left aside, all others hold: the
-// counts say what would be found were another value selected.
+// The distribution of documents over one field. It ignores the filters of this field, so that the counts are those of
+// selecting another value.
 type SearchFacet struct {
 	Name SearchField `json:"name"`
-	// Documents that were counted.
+	// Number of counted documents.
 	Documents int `json:"documents"`
 	// Documents without a value.
 	Missing int `json:"missing"`
-	// Values that a document has.
+	// Number of values.
 	Distinct int `json:"distinct"`
 	// Sum of the counts of the values that are not listed.
 	OtherCount int `json:"otherCount"`
-	// By count, then by value; spans of time in their order. Selected values are listed in any case.
+	// By count, then by value; spans of time in order. Selected values are always listed.
 	Values []*SearchFacetValue `json:"values"`
 }
 
 type SearchFacetValue struct {
-	// As filters take it. Of dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or a span as it was asked for.
+	// The value for filters. For dates: last_24h, last_7d, last_30d, last_90d, last_year, older, or the given span.
 	Value string `json:"value"`
-	// What to show: the name of a collection or connector, else the value.
+	// The text to show: the name of a collection or connector, or the value.
 	Label string `json:"label"`
 	// Documents.
 	Count int `json:"count"`
-	// The filters name it.
+	// Whether the filters select it.
 	Selected bool `json:"selected"`
-	// Of a span of time: its beginning, for changedFrom.
+	// The start of a span of time, for changedFrom.
 	From *time.Time `json:"from,omitempty"`
-	// Of a span of time: its end, for changedUntil.
+	// The end of a span of time, for changedUntil.
 	Until *time.Time `json:"until,omitempty"`
 }
 
 type SearchFacetsInput struct {
-	// What is looked for; all documents are counted when omitted.
+	// Words or a question; all documents are counted when omitted.
 	Query *string `json:"query,omitempty"`
 	// One collection; all in the scope of a session when omitted.
 	Collection *uuid.UUID `json:"collection,omitempty"`
-	// 0 to 1; documents without a passage at or over it are not counted. Only with a query.
+	// 0 to 1; documents without a passage at or above it are not counted. Only with a query.
 	MinScore *float64 `json:"minScore,omitempty"`
-	// Take the last word for the beginning of one, too.
+	// Also match words that begin with the last word.
 	Prefix  *bool          `json:"prefix,omitempty"`
 	Filters *SearchFilters `json:"filters,omitempty"`
 	// All fields when omitted.
@@ -821,7 +821,7 @@ type SearchFilters struct {
 	// Any of these types of connectors.
 	Sources    []string    `json:"sources,omitempty"`
 	Connectors []uuid.UUID `json:"connectors,omitempty"`
-	// Any of these collections. They are a selection, which facets may leave aside, while collection bounds everything.
+	// Any of these collections. Facets of collections ignore this filter, but not the argument collection.
 	Collections []uuid.UUID `json:"collections,omitempty"`
 	// Written or changed at this moment or later.
 	ChangedFrom *time.Time `json:"changedFrom,omitempty"`
@@ -830,7 +830,7 @@ type SearchFilters struct {
 }
 
 type SearchInput struct {
-	// What is looked for, in words or as a question.
+	// Words or a question.
 	Query string `json:"query"`
 	// One collection; when omitted, the default one of a key, or all in the scope of a session.
 	Collection *uuid.UUID `json:"collection,omitempty"`
@@ -838,12 +838,12 @@ type SearchInput struct {
 	Limit *int `json:"limit,omitempty"`
 	// How many results are skipped.
 	Offset *int `json:"offset,omitempty"`
-	// 0 to 1; results below it are left out.
+	// 0 to 1; results below it are omitted.
 	MinScore *float64 `json:"minScore,omitempty"`
 	// Wrap the query's terms in snippets in mark tags.
 	Highlight *bool          `json:"highlight,omitempty"`
 	Filters   *SearchFilters `json:"filters,omitempty"`
-	// Take the last word for the beginning of one, too: search as you type. Dashboard only.
+	// Also match words that begin with the last word: search as you type. Dashboard only.
 	Prefix *bool `json:"prefix,omitempty"`
 	// Count the documents of the results by their fields; they are not counted when omitted. Dashboard only.
 	Facets *FacetsInput `json:"facets,omitempty"`
@@ -880,9 +880,9 @@ type SearchResults struct {
 	Limit  int     `json:"limit"`
 	Offset int     `json:"offset"`
 	TookMs float64 `json:"tookMs"`
-	// In the order asked for; null where none were.
+	// In the requested order; null without facets.
 	Facets []*SearchFacet `json:"facets,omitempty"`
-	// What the search had to do without, in words for people; empty where nothing. Clients may go on.
+	// Parts of the search that failed, as text for people; empty for none. The results are usable.
 	Warnings []string `json:"warnings"`
 }
 
@@ -1104,8 +1104,8 @@ type UpdateCollectionInput struct {
 	Name *string `json:"name,omitempty"`
 	// Null removes it.
 	Description graphql.Omittable[*string] `json:"description,omitempty"`
-	// One of the configured models. The collection changes to it in the background, while it is searched by the one it has:
-	// until then it is the nextEmbeddingModel. The model that the collection has calls a change off.
+	// One of the configured models. The collection changes to it in the background; until then, searches use the current
+	// model, and this is the nextEmbeddingModel. The current model cancels a change.
 	EmbeddingModel *string `json:"embeddingModel,omitempty"`
 }
 
@@ -1671,7 +1671,7 @@ func (e Role) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What documents are counted by.
+// The fields of facets.
 type SearchField string
 
 const (
@@ -1686,7 +1686,7 @@ const (
 	SearchFieldSource SearchField = "SOURCE"
 	// By its id.
 	SearchFieldConnector SearchField = "CONNECTOR"
-	// When they were changed last, else made.
+	// When they were last changed or created.
 	SearchFieldDate SearchField = "DATE"
 )
 

@@ -243,11 +243,11 @@ func (w who) role() (statements []string, err error) {
 
 // onObjects returns the statements for owners and privileges.
 func (w who) onObjects(there map[string]object, working bool) (statements []string, err error) {
-	wanted, err := parseAccessList()
+	expected, err := parseAccessList()
 	if err != nil {
 		return nil, err
 	}
-	for _, want := range wanted {
+	for _, want := range expected {
 		o, found := there[want.key()]
 		if !found {
 			continue // a step to come makes it
@@ -282,11 +282,11 @@ func (w who) foreign(o object) error {
 }
 
 // change returns the statements that grant missing privileges and revoke superfluous ones.
-func change(o object, role string, wanted, there []string) (statements []string) {
-	if more := without(wanted, there); len(more) > 0 {
+func change(o object, role string, expected, there []string) (statements []string) {
+	if more := without(expected, there); len(more) > 0 {
 		statements = append(statements, "grant "+strings.Join(more, ", ")+" on "+o.quoted()+" to "+role)
 	}
-	if less := without(there, wanted); len(less) > 0 {
+	if less := without(there, expected); len(less) > 0 {
 		statements = append(statements, "revoke "+strings.Join(less, ", ")+" on "+o.quoted()+" from "+role)
 	}
 	return statements

@@ -36,7 +36,7 @@ func execute(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// mismatch checks that an error says something to do, in one line with these texts.
+// mismatch checks that an error is a Mismatch of one line with these texts.
 func mismatch(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	var m *migrations.Mismatch
@@ -51,7 +51,7 @@ func mismatch(t *testing.T, err error, texts ...string) {
 	}
 }
 
-// access lists who may do what in the schema public, in the form of access.txt.
+// access returns the privileges in the schema public in the format of access.txt.
 func access(ctx context.Context, t *testing.T, db *sql.DB) string {
 	t.Helper()
 	rows, err := db.QueryContext(ctx, `
@@ -86,7 +86,7 @@ func access(ctx context.Context, t *testing.T, db *sql.DB) string {
 	return list.String()
 }
 
-// steps makes a database by the steps alone.
+// steps returns a database with only the steps applied.
 func stepsAlone(t *testing.T) *sql.DB {
 	t.Helper()
 	db := open(t, testkit.EmptyDatabase(t).OwnerURL)
@@ -97,7 +97,7 @@ func stepsAlone(t *testing.T) *sql.DB {
 }
 
 // update is read by the flag package before a test runs.
-var update = flag.Bool("update", false, "write access.txt anew")
+var update = flag.Bool("update", false, "rewrite access.txt")
 
 func TestTheListOfPrivilegesIsWhatTheStepsGrant(t *testing.T) {
 	t.Parallel()

@@ -79,11 +79,11 @@ func whole(ctx context.Context, q Querier) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := parseAccessList()
+	expected, err := parseAccessList()
 	if err != nil {
 		return err
 	}
-	for _, w := range wanted {
+	for _, w := range expected {
 		o, found := there[w.key()]
 		if !found {
 			return &Mismatch{
@@ -164,9 +164,9 @@ func (s state) newest() int64 {
 
 // vectorProblem returns an error if pgvector is missing or too old.
 func (s state) vectorProblem() error {
-	wanted := fmt.Sprintf("pgvector %d.%d or later is needed", vectorMajor, vectorMinor)
+	requirement := fmt.Sprintf("pgvector %d.%d or later is needed", vectorMajor, vectorMinor)
 	if s.vector == "" {
-		return &Mismatch{"the database has no pgvector, and " + wanted, "as a superuser run: create extension vector"}
+		return &Mismatch{"the database has no pgvector, and " + requirement, "as a superuser run: create extension vector"}
 	}
 	major, minor, _ := strings.Cut(s.vector, ".")
 	minor, _, _ = strings.Cut(minor, ".")
@@ -174,7 +174,7 @@ func (s state) vectorProblem() error {
 	second, secondErr := strconv.Atoi(minor)
 	if firstErr != nil || secondErr != nil || first < vectorMajor || first == vectorMajor && second < vectorMinor {
 		return &Mismatch{
-			"the database has pgvector " + s.vector + ", and " + wanted,
+			"the database has pgvector " + s.vector + ", and " + requirement,
 			"install a newer one on the database's machine and as a superuser run: alter extension vector update",
 		}
 	}

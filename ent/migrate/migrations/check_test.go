@@ -23,7 +23,7 @@ const (
 	lastStep  = 20991231000100
 )
 
-// with are the steps of this checkout and further ones.
+// with returns the steps of this checkout and additional ones.
 func with(t *testing.T, further map[int64]string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -44,7 +44,7 @@ func with(t *testing.T, further map[int64]string) fs.FS {
 	return files
 }
 
-// application opens a database as the role that processes work as.
+// application opens a database as the role of the application.
 func application(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	db := open(t, url)
@@ -105,7 +105,7 @@ func TestADatabaseThatDoesNotAnswerIsNoMismatch(t *testing.T) {
 	}
 }
 
-// The release of today, the next one, which adds what it needs, and the one after it, which takes away what the first used.
+// The current release, the next one, which adds a column, and the one after that, which drops a function.
 func TestProcessesOfTheReleaseBeforeWorkThroughAMigration(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
@@ -146,7 +146,7 @@ func TestProcessesOfTheReleaseBeforeWorkThroughAMigration(t *testing.T) {
 	mismatch(t, migrations.UpWith(t.Context(), owner, today), "newer than this program", "run a newer release")
 }
 
-// A step that fails halfway takes its floor back with it.
+// A failed step rolls back its floor.
 func TestAFloorIsRaisedWithItsStep(t *testing.T) {
 	t.Parallel()
 	database := testkit.Database(t)
@@ -159,7 +159,7 @@ func TestAFloorIsRaisedWithItsStep(t *testing.T) {
 	}
 }
 
-// breaking says what of a step a program may miss that worked before it, or nothing.
+// breaking returns the statement of a step that breaks an older program, or "".
 func breaking(step string) string {
 	step, _, _ = strings.Cut(step, "-- +goose Down")
 	var code []string
@@ -200,7 +200,7 @@ func breaking(step string) string {
 
 var raised = regexp.MustCompile(`(?m)^update schema_floor set step = greatest\(step, (\d+)\);$`)
 
-// unsafeStep says what is wrong with the step of a version, or nothing.
+// unsafeStep returns the problem of the step of a version, or "".
 func unsafeStep(version int64, text string, known []int64) string {
 	taken := breaking(text)
 	statements := raised.FindAllStringSubmatch(text, -1)
@@ -220,7 +220,7 @@ func unsafeStep(version int64, text string, known []int64) string {
 	return ""
 }
 
-// Steps up to the one that brought the floor are what every program knows.
+// Every program knows the steps up to the one that introduced the floor.
 func TestAStepThatTakesSomethingAwayRaisesTheFloor(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(migrations.Files, "*.sql")
@@ -246,7 +246,7 @@ func TestAStepThatTakesSomethingAwayRaisesTheFloor(t *testing.T) {
 			t.Errorf("step %d: %s", version, problem)
 		}
 	}
-	// The test finds what it is there for.
+	// The test itself detects unsafe steps.
 	older := map[int64]bool{20261101000700: true, 20261101001200: true, 20261101001700: true, 20261101002500: true, 20261101002600: true}
 	for version := range maps.Keys(older) {
 		if breaking(texts[version]) == "" {

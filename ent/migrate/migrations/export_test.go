@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// UpWith is Up of a program with other steps.
+// UpWith is Up with other steps.
 func UpWith(ctx context.Context, db *sql.DB, files fs.FS) error { return up(ctx, db, files) }
 
-// CheckWith is Check of a program with other steps.
+// CheckWith is Check with other steps.
 func CheckWith(ctx context.Context, q Querier, files fs.FS) error { return check(ctx, q, files) }
 
-// StepsAlone applies the steps and mends nothing.
+// StepsAlone applies the steps without mending.
 func StepsAlone(ctx context.Context, db *sql.DB) error {
 	p, err := provider(db, Files)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
-// listed is access.txt.
+// listed returns the content of access.txt.
 func listed(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile("access.txt")
@@ -25,7 +25,7 @@ func listed(t *testing.T) string {
 	return string(content)
 }
 
-// complete checks the privileges of a database, and that the next table and sequence will have theirs.
+// complete checks the privileges of a database and of new tables and sequences.
 func complete(t *testing.T, owner *sql.DB) {
 	t.Helper()
 	if diff := cmp.Diff(listed(t), access(t.Context(), t, owner)); diff != "" {
@@ -43,7 +43,7 @@ func complete(t *testing.T, owner *sql.DB) {
 	execute(t, owner, "drop table later")
 }
 
-// at is a URL with another user and another database.
+// at returns a URL with another user and another database.
 func at(t *testing.T, address, login, database string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -72,7 +72,7 @@ func TestUpMakesTheRoleAndPrivilegesThatAreMissing(t *testing.T) {
 	}
 	complete(t, owner)
 
-	// What a dump leaves in a cluster that has none of the roles.
+	// A restored dump in a cluster without the roles.
 	execute(t, admin, "drop owned by magpie_app", "drop role magpie_app", "alter default privileges for role magpie_owner in schema public revoke all on tables from public",
 		"grant execute on all functions in schema public to public")
 	mismatch(t, migrations.Check(t.Context(), owner), "lacks the privilege", "run magpie migrate up")
@@ -85,14 +85,14 @@ func TestUpMakesTheRoleAndPrivilegesThatAreMissing(t *testing.T) {
 	mismatch(t, migrations.Up(t.Context(), owner), "has pgvector 0.7.4", "alter extension vector update")
 	execute(t, admin, "update pg_extension set extversion = '0.8.0' where extname = 'vector'")
 
-	// Too much is mended as well: this would show texts and vectors to whoever gets at the application's login.
+	// Superfluous privileges are revoked: this one would give the application texts and vectors.
 	execute(t, owner, "grant select on passage_index to magpie_app", "grant update, delete on audit_entries to magpie_app")
 	if err := migrations.Up(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
 	complete(t, owner)
 
-	// An owner who may not make roles is told what is to be done, and it is enough.
+	// An owner without CREATEROLE gets a remedy, which is sufficient.
 	for _, make := range []bool{true, false} {
 		if make {
 			execute(t, admin, "drop owned by magpie_app", "drop role magpie_app", "alter role magpie_owner nocreaterole")
