@@ -236,23 +236,18 @@ func (r *run) finalReason(step int) string {
 
 // maxAnswerTokens returns how many tokens one answer may have.
 func (r *run) maxAnswerTokens() int {
-	limits := llm.LimitsOf(r.task.Model)
-	tokens := min(r.limits.AnswerTokens, limits.ContextWindow/3)
-	if limits.MaxOutputTokens > 0 {
-		tokens = min(tokens, limits.MaxOutputTokens)
-	}
-	return tokens
+	_, answer := llm.LimitsOf(r.task.Model).Split(r.limits.AnswerTokens)
+	return answer
 }
 
 // minPromptTokens is the size of a prompt that is allowed even when the tokens
 // of the run are used up.
 const minPromptTokens = 2048
 
-// promptBudget returns how many tokens a prompt may have. Models count
-// differently, so a quarter of the window stays free.
+// promptBudget returns how many tokens a prompt may have.
 func (r *run) promptBudget() int {
-	room := (llm.LimitsOf(r.task.Model).ContextWindow - r.maxAnswerTokens()) * 3 / 4
-	left := r.limits.Tokens - r.outcome.Usage.TotalTokens() - r.maxAnswerTokens()
+	room, answer := llm.LimitsOf(r.task.Model).Split(r.limits.AnswerTokens)
+	left := r.limits.Tokens - r.outcome.Usage.TotalTokens() - answer
 	return max(min(room, left)>>r.halvings, min(minPromptTokens, room))
 }
 

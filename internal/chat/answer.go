@@ -135,13 +135,8 @@ func (a *answer) search(ctx context.Context, q search.Query) ([]search.Hit, erro
 // tokenBudgets returns how many tokens the prompt and the answer may have with
 // a model.
 func (a *answer) tokenBudgets(model llm.ChatModel) (prompt, answer int) {
-	limits := llm.LimitsOf(model)
-	answer = min(a.chat.opt.AnswerTokens, limits.ContextWindow/3)
-	if limits.MaxOutputTokens > 0 {
-		answer = min(answer, limits.MaxOutputTokens)
-	}
-	// Models count differently, so a quarter of the remaining window stays free.
-	return min(a.chat.opt.PromptTokens, (limits.ContextWindow-answer)*3/4), answer
+	prompt, answer = llm.LimitsOf(model).Split(a.chat.opt.AnswerTokens)
+	return min(a.chat.opt.PromptTokens, prompt), answer
 }
 
 // minAnswerTokens is left for an answer if the question alone fills the window.

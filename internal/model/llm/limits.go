@@ -47,6 +47,16 @@ func (l Limits) orKnown(model string) Limits {
 	return l
 }
 
+// Split divides the context window into tokens for the prompt and for an answer of at most maxAnswer tokens. An answer gets
+// at most a third of the window. A quarter of the remaining window stays free, because models count tokens differently.
+func (l Limits) Split(maxAnswer int) (prompt, answer int) {
+	answer = min(maxAnswer, l.ContextWindow/3)
+	if l.MaxOutputTokens > 0 {
+		answer = min(answer, l.MaxOutputTokens)
+	}
+	return (l.ContextWindow - answer) * 3 / 4, answer
+}
+
 // min returns the stricter of both limits, field by field.
 func (l Limits) min(other Limits) Limits {
 	l.ContextWindow = min(l.ContextWindow, other.ContextWindow)
