@@ -66,7 +66,7 @@ test: setup-tests ## run every test against private servers, the concurrent pack
 test-race: setup-tests ## run every test with the race detector
 	@status=0; go test -race -timeout 40m $(ARGS) $(PKGS) || status=$$?; $(finish)
 
-gen: ## write the generated code anew
+gen: ## generate the code
 	@go run ./internal/tools/generate
 
 fmt: ## format the code

@@ -260,9 +260,9 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 		if missing == "" || strings.ReplaceAll(missing, "missing", "private") != private || class != other {
 			t.Errorf("%s says %q (%s) and %q (%s)", kind.Name, missing, class, private, other)
 		}
-		for _, told := range []string{server, "10.1.2.3", "lookup", "no such host", "127.0.0.1"} {
-			if strings.Contains(missing+private, told) {
-				t.Errorf("%s tells %q: %s", kind.Name, told, missing)
+		for _, secret := range []string{server, "10.1.2.3", "lookup", "no such host", "127.0.0.1"} {
+			if strings.Contains(missing+private, secret) {
+				t.Errorf("%s reveals %q: %s", kind.Name, secret, missing)
 			}
 		}
 	}

@@ -155,7 +155,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 		asked := s.Requests("/restriction/")
 		readersOf(t, source, items...)
 		if more := s.Requests("/restriction/") - asked; more > 0 {
-			t.Errorf("%d questions for what the walk had told", more)
+			t.Errorf("%d requests for readers that the walk had returned", more)
 		}
 		groups, warnings := allGroups(t, source)
 		if len(warnings) > 0 {
@@ -186,7 +186,7 @@ func TestRestrictionsAreInheritedAndIntersect(t *testing.T) {
 		}
 		// What is not there, or not the connector's, is for nobody.
 		for _, id := range []string{"page:999", "page:x", "attachment:att9", "", "page:" + home + "0"} {
-			if r, told := readersOf(t, source, connectors.Item{ID: id})[id]; told {
+			if r, ok := readersOf(t, source, connectors.Item{ID: id})[id]; ok {
 				t.Errorf("%q is read by %+v", id, r)
 			}
 		}

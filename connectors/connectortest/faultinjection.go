@@ -357,18 +357,18 @@ func (s *syncResult) firstWrong(want *syncResult) error {
 		}
 	}
 	for id, content := range s.contents {
-		if wanted := want.contents[id]; content != wanted {
-			return fmt.Errorf("the content of %s is %.300q, want %.300q", id, content, wanted)
+		if expected := want.contents[id]; content != expected {
+			return fmt.Errorf("the content of %s is %.300q, want %.300q", id, content, expected)
 		}
 	}
 	for id, r := range s.readers {
-		if wanted := want.readers[id]; !reflect.DeepEqual(r, wanted) && (r.Everyone || len(r.Principals) > 0) {
-			return fmt.Errorf("the readers of %s are %+v, want %+v", id, r, wanted)
+		if expected := want.readers[id]; !reflect.DeepEqual(r, expected) && (r.Everyone || len(r.Principals) > 0) {
+			return fmt.Errorf("the readers of %s are %+v, want %+v", id, r, expected)
 		}
 	}
 	for name, g := range s.groups {
-		if wanted := want.groups[name]; slices.ContainsFunc(g.Members, func(m string) bool { return !slices.Contains(wanted.Members, m) }) {
-			return fmt.Errorf("the group %s has the members %q, want %q", name, g.Members, wanted.Members)
+		if expected := want.groups[name]; slices.ContainsFunc(g.Members, func(m string) bool { return !slices.Contains(expected.Members, m) }) {
+			return fmt.Errorf("the group %s has the members %q, want %q", name, g.Members, expected.Members)
 		}
 	}
 	for id, item := range s.resolved {
@@ -395,9 +395,9 @@ func (s *syncResult) firstMissing(want *syncResult) error {
 		}
 	}
 	if s.done[partReaders] && s.errs[partReaders] == nil {
-		for id, wanted := range want.readers {
-			if _, walked := s.items[id]; walked && !reflect.DeepEqual(s.readers[id], wanted) {
-				return fmt.Errorf("the readers of %s are %+v, want %+v", id, s.readers[id], wanted)
+		for id, expected := range want.readers {
+			if _, walked := s.items[id]; walked && !reflect.DeepEqual(s.readers[id], expected) {
+				return fmt.Errorf("the readers of %s are %+v, want %+v", id, s.readers[id], expected)
 			}
 		}
 	}

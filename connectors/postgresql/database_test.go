@@ -425,8 +425,8 @@ func TestChinookQuestionsReturnTheirRows(t *testing.T) {
 		if err := json.Unmarshal([]byte(q[3]), &want); err != nil {
 			t.Fatal(err)
 		}
-		if got, wanted := comparable(rows.Values), comparable(want); got != wanted {
-			t.Errorf("%s: %s, want %s", q[1], got, wanted)
+		if got, expected := comparable(rows.Values), comparable(want); got != expected {
+			t.Errorf("%s: %s, want %s", q[1], got, expected)
 		}
 	}
 	t.Logf("%d questions", len(questions)-1)

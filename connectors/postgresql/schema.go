@@ -50,7 +50,7 @@ const keysSQL = `select k.conrelid, k.contype = 'p',
 
 // errUnexpectedTable is the error of a result with a table that was not
 // requested.
-var errUnexpectedTable = errors.New("the server told of a table that was not asked for")
+var errUnexpectedTable = errors.New("the server returned a table that was not requested")
 
 // visibleTables returns the tables that agents see, at most one more than
 // MaxTables.

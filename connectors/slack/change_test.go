@@ -133,12 +133,12 @@ func TestEveryChangeIsDeliveredAndResolved(t *testing.T) {
 		},
 	} {
 		want := c()
-		told := o.deliveries(t)
-		if len(told) != 1 || !slices.Equal(told[0].Items, want.items) {
-			t.Errorf("%s: told %+v, want %q", want.name, told, want.items)
+		changes := o.deliveries(t)
+		if len(changes) != 1 || !slices.Equal(changes[0].Items, want.items) {
+			t.Errorf("%s: changes %+v, want %q", want.name, changes, want.items)
 			continue
 		}
-		items, missing := o.resolve(t, source, told[0])
+		items, missing := o.resolve(t, source, changes[0])
 		if !slices.Equal(missing, want.missing) {
 			t.Errorf("%s: missing %q, want %q", want.name, missing, want.missing)
 		}

@@ -99,7 +99,7 @@ func (e *Engine) Keep(ctx context.Context) (int, error) {
 }
 
 // findDue creates a row for each connector that wants a subscription and has none.
-// It makes subscriptions due that are no longer wanted or have an old address.
+// It makes subscriptions due that are no longer needed or have an old address.
 func (e *Engine) findDue(ctx context.Context) error {
 	var kinds []string
 	for _, kind := range e.kinds.Kinds() {

@@ -75,7 +75,7 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 	}
 
 	// Only the items of events are synced.
-	told := func() (items []string) {
+	changed := func() (items []string) {
 		for _, body := range w.Events() {
 			d, err := slack.Kind(w.Dial).Webhook.Parse(nil, body)
 			f.must(err)
@@ -89,7 +89,7 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 	}
 	w.Edit(general, plain, "The seal sleeps on the ice.")
 	say(root, "No, in the zoo.")
-	if job = f.sync(incremental(told()...)); job.Status != entjob.StatusCompleted || job.Modified != 2 || job.Deleted != 0 {
+	if job = f.sync(incremental(changed()...)); job.Status != entjob.StatusCompleted || job.Modified != 2 || job.Deleted != 0 {
 		t.Errorf("the job of the changes is %+v", job)
 	}
 	if text := f.text(day); !strings.Contains(text, "The seal sleeps") || strings.Contains(text, "walrus") {
@@ -102,7 +102,7 @@ func TestAWorkspaceIsSynced(t *testing.T) {
 	w.Delete(general, plain)
 	lone := say("", "alone")
 	w.Delete(general, lone)
-	if job = f.sync(incremental(told()...)); job.Status != entjob.StatusCompleted || job.Deleted != 1 || job.Modified != 1 {
+	if job = f.sync(incremental(changed()...)); job.Status != entjob.StatusCompleted || job.Deleted != 1 || job.Modified != 1 {
 		t.Errorf("the job of the deletions is %+v", job)
 	}
 	if live := f.live(); live != 2 {

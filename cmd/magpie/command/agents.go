@@ -188,14 +188,14 @@ func (c agentsDelete) Run(r *runtime) error {
 }
 
 // agentOf finds an agent by its id or its name.
-func agentOf(ctx context.Context, api *client.Client, wanted string) (agentRow, error) {
-	id, err := uuid.Parse(wanted)
+func agentOf(ctx context.Context, api *client.Client, nameOrID string) (agentRow, error) {
+	id, err := uuid.Parse(nameOrID)
 	if err != nil {
 		rows, err := client.List[agentRow](ctx, api, "ListAgents", nil, 0)
 		if err != nil {
 			return agentRow{}, err
 		}
-		if id, err = byName("agent", wanted, rows, func(a agentRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
+		if id, err = byName("agent", nameOrID, rows, func(a agentRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
 			return agentRow{}, err
 		}
 	}
@@ -253,14 +253,14 @@ func (c agentsTemplates) Run(r *runtime) error {
 }
 
 // templateOf finds a template by its id or its name.
-func templateOf(ctx context.Context, api *client.Client, wanted string) (templateRow, error) {
+func templateOf(ctx context.Context, api *client.Client, nameOrID string) (templateRow, error) {
 	rows, err := client.List[templateRow](ctx, api, "ListAgentTemplates", nil, 0)
 	if err != nil {
 		return templateRow{}, err
 	}
-	id, err := uuid.Parse(wanted)
+	id, err := uuid.Parse(nameOrID)
 	if err != nil {
-		if id, err = byName("template", wanted, rows, func(t templateRow) (string, uuid.UUID) { return t.Name, t.ID }); err != nil {
+		if id, err = byName("template", nameOrID, rows, func(t templateRow) (string, uuid.UUID) { return t.Name, t.ID }); err != nil {
 			return templateRow{}, err
 		}
 	}

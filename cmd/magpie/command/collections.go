@@ -168,32 +168,32 @@ func (c collectionsDelete) Run(r *runtime) error {
 }
 
 // collectionID finds a collection by its id or its name.
-func collectionID(ctx context.Context, api *client.Client, wanted string) (uuid.UUID, error) {
-	if id, err := uuid.Parse(wanted); err == nil {
+func collectionID(ctx context.Context, api *client.Client, nameOrID string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(nameOrID); err == nil {
 		return id, nil
 	}
 	rows, err := client.List[client.Collection](ctx, api, "ListCollections", nil, 0)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("collection", wanted, rows, func(c client.Collection) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("collection", nameOrID, rows, func(c client.Collection) (string, uuid.UUID) { return c.Name, c.ID })
 }
 
 // byName finds the one row of a name.
-func byName[T any](what, wanted string, rows []T, of func(T) (string, uuid.UUID)) (uuid.UUID, error) {
+func byName[T any](what, name string, rows []T, of func(T) (string, uuid.UUID)) (uuid.UUID, error) {
 	found := uuid.Nil
 	for _, row := range rows {
-		name, id := of(row)
-		if name != wanted {
+		rowName, id := of(row)
+		if rowName != name {
 			continue
 		}
 		if found != uuid.Nil {
-			return uuid.Nil, fmt.Errorf("several %ss are called %q; give the id", what, wanted)
+			return uuid.Nil, fmt.Errorf("several %ss are called %q; give the id", what, name)
 		}
 		found = id
 	}
 	if found == uuid.Nil {
-		return uuid.Nil, fmt.Errorf("there is no %s %q; `magpie %ss list` shows them", what, wanted, what)
+		return uuid.Nil, fmt.Errorf("there is no %s %q; `magpie %ss list` shows them", what, name, what)
 	}
 	return found, nil
 }
@@ -201,8 +201,8 @@ func byName[T any](what, wanted string, rows []T, of func(T) (string, uuid.UUID)
 var errNothing = errors.New("give something to change; --help lists what can be")
 
 // optional adds an input that was given.
-func optional(input client.Variables, name, value string) {
+func optional(input client.Variables, rowName, value string) {
 	if value != "" {
-		input[name] = value
+		input[rowName] = value
 	}
 }

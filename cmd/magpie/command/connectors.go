@@ -301,9 +301,9 @@ func (c connectorsDelete) Run(r *runtime) error {
 }
 
 // withConnector operates on a connector given by its id or name.
-func (r *runtime) withConnector(wanted string, do func(*client.Client, uuid.UUID) error) error {
+func (r *runtime) withConnector(nameOrID string, do func(*client.Client, uuid.UUID) error) error {
 	return r.operate(func(api *client.Client) error {
-		id, err := connectorID(r, api, wanted)
+		id, err := connectorID(r, api, nameOrID)
 		if err != nil {
 			return err
 		}
@@ -312,13 +312,13 @@ func (r *runtime) withConnector(wanted string, do func(*client.Client, uuid.UUID
 }
 
 // connectorID finds a connector by its id or its name.
-func connectorID(ctx context.Context, api *client.Client, wanted string) (uuid.UUID, error) {
-	if id, err := uuid.Parse(wanted); err == nil {
+func connectorID(ctx context.Context, api *client.Client, nameOrID string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(nameOrID); err == nil {
 		return id, nil
 	}
 	rows, err := client.List[client.Connector](ctx, api, "ListConnectors", nil, 0)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("connector", wanted, rows, func(c client.Connector) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("connector", nameOrID, rows, func(c client.Connector) (string, uuid.UUID) { return c.Name, c.ID })
 }

@@ -23,7 +23,7 @@ type devCommand struct {
 	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
 }
 
-// Run runs everything until it is told to stop.
+// Run runs everything until a signal stops it.
 func (c devCommand) Run(r *runtime) error {
 	folder, err := r.folder()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c devCommand) work(r *runtime, d *stack.Dev) error {
 	if err := d.Ready(); err != nil {
 		return err
 	}
-	if !c.Demo { // whoever started that reads dev.json, and its output is a log
+	if !c.Demo { // the demo prints to a log, and its addresses are in dev.json
 		r.console.Note("")
 		r.console.Note("  try GraphQL   %s/playground", d.BaseURL)
 		r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)

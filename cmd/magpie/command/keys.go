@@ -167,9 +167,9 @@ func (c keysCreate) Run(r *runtime) error {
 	})
 }
 
-func collectionIDs(ctx context.Context, api *client.Client, wanted []string) ([]uuid.UUID, error) {
-	ids := make([]uuid.UUID, 0, len(wanted))
-	for _, name := range wanted {
+func collectionIDs(ctx context.Context, api *client.Client, namesOrIDs []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, 0, len(namesOrIDs))
+	for _, name := range namesOrIDs {
 		id, err := collectionID(ctx, api, name)
 		if err != nil {
 			return nil, err

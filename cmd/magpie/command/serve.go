@@ -14,7 +14,7 @@ type serveCommand struct {
 	Listen string `placeholder:"HOST:PORT" help:"LISTEN_ADDR."`
 }
 
-// Run serves HTTP until it is told to stop.
+// Run serves HTTP until a signal stops it.
 func (s serveCommand) Run(r *runtime) error {
 	further := map[string]string{}
 	if s.Listen != "" {
@@ -33,7 +33,7 @@ func (s serveCommand) Run(r *runtime) error {
 
 type workerCommand struct{}
 
-// Run works until it is told to stop.
+// Run works until a signal stops it.
 func (workerCommand) Run(r *runtime) error {
 	c, err := r.needing(nil, "DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS")
 	if err != nil {

@@ -112,7 +112,7 @@ func (r *runtime) settingsOf(folder *local.Folder, run local.Run) (*config.Confi
 }
 
 // chooseWorkspace finds the named workspace, or the only one.
-func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uuid.UUID, error) {
+func chooseWorkspace(ctx context.Context, client *ent.Client, nameOrID string) (uuid.UUID, error) {
 	system := viewer.With(ctx, viewer.System(uuid.Nil))
 	all, err := client.Workspace.Query().Order(workspace.ByCreatedAt()).All(system)
 	if err != nil {
@@ -122,9 +122,9 @@ func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uu
 	found := uuid.Nil
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (%s)", w.Name, w.ID))
-		if wanted == "" && len(all) == 1 || wanted != "" && (w.ID.String() == wanted || w.Name == wanted) {
+		if nameOrID == "" && len(all) == 1 || nameOrID != "" && (w.ID.String() == nameOrID || w.Name == nameOrID) {
 			if found != uuid.Nil {
-				return uuid.Nil, fmt.Errorf("several workspaces are called %q; give the id with --workspace", wanted)
+				return uuid.Nil, fmt.Errorf("several workspaces are called %q; give the id with --workspace", nameOrID)
 			}
 			found = w.ID
 		}
@@ -134,9 +134,9 @@ func chooseWorkspace(ctx context.Context, client *ent.Client, wanted string) (uu
 		return found, nil
 	case len(all) == 0:
 		return uuid.Nil, errors.New("there is no workspace yet; make one with `magpie users create EMAIL --new-workspace NAME`")
-	case wanted == "":
+	case nameOrID == "":
 		return uuid.Nil, fmt.Errorf("there are several workspaces; choose one with --workspace: %s", strings.Join(names, ", "))
 	default:
-		return uuid.Nil, fmt.Errorf("there is no workspace %q; there are: %s", wanted, strings.Join(names, ", "))
+		return uuid.Nil, fmt.Errorf("there is no workspace %q; there are: %s", nameOrID, strings.Join(names, ", "))
 	}
 }

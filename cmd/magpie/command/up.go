@@ -59,11 +59,11 @@ func (c upCommand) find(r *runtime, folder *local.Folder) (local.Run, error) {
 	if !held {
 		return local.Run{}, errNobody
 	}
-	told, found, err := folder.Running()
+	state, found, err := folder.Running()
 	if err != nil {
 		return local.Run{}, err
 	}
-	if !found || told.Demo {
+	if !found || state.Demo {
 		r.console.Note("Magpie already runs in %s (process %d).", folder.Path(), pid)
 	}
 	run, err := folder.AwaitDemo(r)

@@ -97,7 +97,7 @@ func decisionCases() map[string]check {
 				return a, a.status != 200
 			})
 			refused(t, "a key that reaches nothing", gone, 403, "forbidden", "Collection access denied")
-			refused(t, "nor does it answer", s.post(t, chatPath, ask, "X-Service-Key", lost.Secret), 403, "forbidden", "Collection access denied")
+			refused(t, "chat", s.post(t, chatPath, ask, "X-Service-Key", lost.Secret), 403, "forbidden", "Collection access denied")
 			refused(t, "the deleted one by name", s.search(t, `{"query":"q","collection":"`+doomed.id+`"}`, "X-Service-Key", lost.Secret), 403, "forbidden", "Collection access denied")
 		},
 		"design score": func(t *testing.T, s *site) {

@@ -64,7 +64,7 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 		if !listed {
 			continue
 		}
-		id := s.told(t, kind.Name, c.config, c.credentials)
+		id := s.connectorWithDeliveries(t, kind.Name, c.config, c.credentials)
 		path := "/api/v1/connectors/" + id
 		stored := func() string {
 			return fmt.Sprint(data(t, "the connector", s.atDashboard(t, "GET", path, ""), 200)["config"])
@@ -108,7 +108,7 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 		t.Errorf("there are no such kinds: %v", cases)
 	}
 	// Half of the credentials is not all of them.
-	id := s.told(t, "github", `{"repos":["a/b"]}`, `{"token":"t0ken-old","webhookSecret":"s3cret-old"}`)
+	id := s.connectorWithDeliveries(t, "github", `{"repos":["a/b"]}`, `{"token":"t0ken-old","webhookSecret":"s3cret-old"}`)
 	a := s.atDashboard(t, "PUT", "/api/v1/connectors/"+id, `{"config":{"apiUrl":"https://evil.example.com"},"credentials":{"token":"new"}}`)
 	rejected(t, "half of them", a, 400, "invalid_request", "")
 	if !strings.Contains(a.body, "credentials.webhookSecret") || strings.Contains(a.body, "credentials.token") {
@@ -141,7 +141,7 @@ func TestCredentialsOfALostKeyAreGivenAnew(t *testing.T) {
 		must(t, err)
 		must(t, s.app.DB.Ent.Connector.UpdateOneID(uuid.MustParse(id)).SetCredentials(sealed).Exec(ctx))
 	}
-	id := s.told(t, "github", `{"repos":["a/b"]}`, `{"token":"t0ken-old"}`)
+	id := s.connectorWithDeliveries(t, "github", `{"repos":["a/b"]}`, `{"token":"t0ken-old"}`)
 	path := "/api/v1/connectors/" + id
 	lose(id)
 	for _, target := range []string{path, "/api/v1/connectors"} {

@@ -182,7 +182,7 @@ func TestTheLimitIsExactUnderConcurrency(t *testing.T) {
 	}
 }
 
-// A full burst, and another as soon as a fixed window would begin anew, is
+// A full burst, and another as soon as the next fixed window would begin, is
 // caught: what passes in any stretch of time is a burst and what came back in it.
 func TestABurstOverAMinutesBoundaryIsCaught(t *testing.T) {
 	t.Parallel()

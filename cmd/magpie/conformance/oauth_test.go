@@ -34,7 +34,7 @@ func connected(t *testing.T) (*site, *authserver.Server) {
 // at is the path and query of an address, as they reach the service.
 func at(u *url.URL) string { return u.RequestURI() }
 
-// atDashboard calls a route of the dashboard; with the session unless told otherwise.
+// atDashboard calls a route of the dashboard; with the session unless headers say otherwise.
 func (s *site) atDashboard(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	if len(headers) == 0 {

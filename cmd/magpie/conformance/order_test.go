@@ -55,7 +55,7 @@ func order(t *testing.T, s *site) {
 		}
 	}
 	refused(t, "a path that is not there needs no key", small.do(t, call{"POST", "/v1/nothing", strings.Repeat("x", 400), nil}), 404, "not_found", "Page not found")
-	refused(t, "nor a method", small.do(t, call{"PUT", searchPath, strings.Repeat("x", 400), nil}), 405, "method_not_allowed", "")
+	refused(t, "another method", small.do(t, call{"PUT", searchPath, strings.Repeat("x", 400), nil}), 405, "method_not_allowed", "")
 	get := func(query, key string, headers ...string) answer {
 		return small.get(t, query, append([]string{"X-Service-Key", key}, headers...)...)
 	}

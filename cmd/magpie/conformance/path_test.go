@@ -76,16 +76,16 @@ func anyOrigin(t *testing.T, s *site, path string) {
 	method := "POST"
 	for _, from := range []string{"https://anywhere.example", "http://localhost:3000", "null"} {
 		// A browser lists the headers in lower case, sorted.
-		for _, wanted := range []string{"content-type,x-service-key", "x-service-key", "content-type,x-request-id,x-service-key,x-service-signature,x-service-timestamp", ""} {
+		for _, requested := range []string{"content-type,x-service-key", "x-service-key", "content-type,x-request-id,x-service-key,x-service-signature,x-service-timestamp", ""} {
 			headers := []string{"Origin", from, "Access-Control-Request-Method", method}
-			if wanted != "" {
-				headers = append(headers, "Access-Control-Request-Headers", wanted)
+			if requested != "" {
+				headers = append(headers, "Access-Control-Request-Headers", requested)
 			}
 			a := s.do(t, call{"OPTIONS", path, "", headers}) // no key: browsers send none
 			if a.status != 204 && a.status != 200 || a.header.Get("Access-Control-Allow-Origin") != "*" || !listed(a.header.Get("Access-Control-Allow-Methods"), method) {
 				t.Errorf("a preflight from %s: %d %v", from, a.status, a.header)
 			}
-			for one := range strings.SplitSeq(wanted, ",") {
+			for one := range strings.SplitSeq(requested, ",") {
 				if one != "" && !listed(a.header.Get("Access-Control-Allow-Headers"), one) {
 					t.Errorf("a preflight does not allow %s: %v", one, a.header)
 				}

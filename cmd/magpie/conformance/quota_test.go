@@ -12,7 +12,7 @@ func spent(t *testing.T, _ *site, change func(*rest.Options)) *site {
 	s := start(t, map[string]string{"QUERY_LIMIT": "2"})
 	s.put(t, s.docs, library()...)
 	refused(t, "what is refused costs no query", s.search(t, `{"query":""}`), 400, "invalid_request", "")
-	refused(t, "nor does another collection", s.search(t, `{"query":"q","collection":"`+s.notes.id+`"}`), 403, "forbidden", "Collection access denied")
+	refused(t, "another collection", s.search(t, `{"query":"q","collection":"`+s.notes.id+`"}`), 403, "forbidden", "Collection access denied")
 	found(t, "the first query", s.search(t, query))
 	talk(t, s, ask)
 	return s.with(t, change)

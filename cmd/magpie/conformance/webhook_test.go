@@ -32,11 +32,11 @@ func fromSlack(secret, body string, at time.Time) []string {
 	return []string{"X-Slack-Request-Timestamp", stamp, "X-Slack-Signature", "v0=" + hexOf(secret, "v0:"+stamp+":"+body)}
 }
 
-// told makes a connector that takes deliveries and returns its id.
-func (s *site) told(t *testing.T, kind, config, credentials string) string {
+// connectorWithDeliveries creates a connector that accepts deliveries, and returns its id.
+func (s *site) connectorWithDeliveries(t *testing.T, kind, config, credentials string) string {
 	t.Helper()
 	made := data(t, "the connector", s.atDashboard(t, "POST", "/api/v1/connectors", fmt.Sprintf(
-		`{"name":"told by %s","type":%q,"collection":%q,"enabled":false,"config":%s,"credentials":%s}`, kind, kind, s.docs.id, config, credentials)), 201)
+		`{"name":"pushed by %s","type":%q,"collection":%q,"enabled":false,"config":%s,"credentials":%s}`, kind, kind, s.docs.id, config, credentials)), 201)
 	id, _ := made["id"].(string)
 	return id
 }
@@ -47,7 +47,7 @@ func webhookCases() map[string]check {
 		`"commits":[{"added":["a.md"],"modified":[],"removed":[]}]}`
 	// A push without a connector's id reaches all connectors of its repository, those of a row that runs beside among them.
 	github := func(t *testing.T, s *site, repository string) string {
-		return s.told(t, "github", `{"repos":["`+repository+`"]}`, `{"token":"t","webhookSecret":"`+hookSecret+`"}`)
+		return s.connectorWithDeliveries(t, "github", `{"repos":["`+repository+`"]}`, `{"token":"t","webhookSecret":"`+hookSecret+`"}`)
 	}
 	return map[string]check{
 		"4 POST /webhooks/connectors/{connectorType}": func(t *testing.T, s *site) {
@@ -99,14 +99,14 @@ func webhookCases() map[string]check {
 			}
 		},
 		"5 code hosting: X-Hub-Signature-256": func(t *testing.T, s *site) {
-			id := s.told(t, "github", `{"repos":["acme/signed"]}`, `{"token":"t","webhookSecret":"It's a Secret to Everybody"}`)
-			// The published example: its body is no delivery, which is told apart only after the signature.
+			id := s.connectorWithDeliveries(t, "github", `{"repos":["acme/signed"]}`, `{"token":"t","webhookSecret":"It's a Secret to Everybody"}`)
+			// The published example: its body is no delivery, which the server finds only after it has checked the signature.
 			headers := []string{"X-GitHub-Event", "push", "X-Hub-Signature-256", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
 			rejected(t, "the published example", s.do(t, call{"POST", "/webhooks/connectors/github/" + id, "Hello, World!", headers}), 400, "invalid_request", "")
 			rejected(t, "another body", s.do(t, call{"POST", "/webhooks/connectors/github/" + id, "Hello, World?", headers}), 401, "invalid_signature", "")
 		},
 		"5 chat platform: X-Slack-Signature": func(t *testing.T, s *site) {
-			id := s.told(t, "slack", `{}`, `{"botToken":"xoxb-1","signingSecret":"`+hookSecret+`"}`)
+			id := s.connectorWithDeliveries(t, "slack", `{}`, `{"botToken":"xoxb-1","signingSecret":"`+hookSecret+`"}`)
 			path := "/webhooks/connectors/slack/" + id
 			const hello = `{"token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`
 			if a := s.do(t, call{"POST", path, hello, fromSlack(hookSecret, hello, time.Now())}); a.status != 200 || a.body != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whatever is watched, and over whichever transport: its end is told.
+// Every subscription completes, over each transport, when its object is deleted.
 func TestSubscriptionsCompleteWhenWhatTheyWatchIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := start(t)

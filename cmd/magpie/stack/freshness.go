@@ -19,8 +19,8 @@ const (
 	freshnessTimeout = 3 * time.Second
 )
 
-// freshness is that of all connectors together, read anew when it is asked for
-// and old.
+// freshness is the freshness of all connectors together. It is read again when a
+// caller asks and the last value is old.
 type freshness struct {
 	read func(ctx context.Context) (syncjob.Freshness, error)
 

@@ -252,7 +252,7 @@ func TestUploadSyncWatchAndSearch(t *testing.T) {
 			t.Errorf("the counters go back: %+v", states)
 		}
 	}
-	// A job that has ended is told about once.
+	// A subscription to a job that has ended sends one event.
 	states = s.watchOverSSE(s.startSync(connector))
 	if len(states) == 0 || states[len(states)-1].SyncProgress.Status != "COMPLETED" {
 		t.Errorf("%+v", states)

@@ -3,7 +3,7 @@ package stack_test
 // seat is somebody's place in their workspace.
 type seat struct{ workspace, session, member, invitation string }
 
-// sit reads the seat of whoever is signed in, and invites somebody.
+// sit reads the seat of the signed-in person, and invites another one.
 func (s *service) sit(guest string) seat {
 	s.t.Helper()
 	var rows struct {

@@ -55,8 +55,8 @@ func run(ctx context.Context, app *wire.App, server *web.Server, gate *web.Gate,
 	}
 }
 
-// unlessStopped is nil where err comes of the end of ctx: whoever is told to stop
-// while it waits did nothing wrong.
+// unlessStopped returns err, and nil if ctx has ended, since a stop while waiting is
+// not an error.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -113,13 +113,13 @@ func (s *service) runOf(agent string) (run, conversation string) {
 	s.t.Helper()
 	stream := s.request(http.MethodPost, "/api/v1/agents/"+agent+"/execute/stream", "application/json",
 		encode(s.t, map[string]any{"message": "Where is the " + canary + "?"}))
-	told, err := io.ReadAll(stream.Body)
+	events, err := io.ReadAll(stream.Body)
 	if err != nil || stream.StatusCode != http.StatusOK {
-		s.t.Fatalf("%d %s %v", stream.StatusCode, told, err)
+		s.t.Fatalf("%d %s %v", stream.StatusCode, events, err)
 	}
 	runs := s.call(http.MethodGet, "/api/v1/agents/"+agent+"/runs", nil)
 	if len(runs.list) != 1 {
-		s.t.Fatalf("%s\n%s", told, runs.body)
+		s.t.Fatalf("%s\n%s", events, runs.body)
 	}
 	run, _ = runs.list[0]["id"].(string)
 	conversation, _ = runs.list[0]["conversationId"].(string)

@@ -137,7 +137,7 @@ func TestAPushIsSearchableWithinSeconds(t *testing.T) {
 		t.Errorf("%d deliveries were taken, %d documents are there", sent.Load(), state.Connector.DocumentCounts.Indexed)
 	}
 	if most := 3 + int(took/(5*time.Second)) + 3; state.SyncJobs.TotalCount > most {
-		t.Errorf("%d jobs, at most %d are wanted", state.SyncJobs.TotalCount, most)
+		t.Errorf("%d jobs, want at most %d", state.SyncJobs.TotalCount, most)
 	}
 	if status, _ := s.push(id, one+connector, "storm-0-0", []string{"start.md"}, nil); status != http.StatusOK {
 		t.Errorf("a delivery that comes again was answered %d", status)
