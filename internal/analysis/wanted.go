@@ -162,7 +162,7 @@ func (w *wanted) begins(text string) bool {
 	return false
 }
 
-// hasStart reports whether text begins with start, which is in lower case, in any case.
+// hasStart reports whether text begins with start, which is in lower case, ignoring case.
 func hasStart(text, start string) bool {
 	if len(text) < len(start) {
 		return false

@@ -17,12 +17,12 @@ const maxFilterText = 400
 
 // Filter selects entries. Its zero value selects all.
 type Filter struct {
-	Actor      string // id, or name in any case
+	Actor      string // id, or name, ignoring case
 	Action     string // whole, or a prefix followed by *
 	TargetKind string
 	TargetID   *uuid.UUID
 	From, To   *time.Time // From is included, To is not
-	Text       string     // part of the action or of a name, in any case
+	Text       string     // part of the action or of a name, ignoring case
 }
 
 // Query returns a query for the entries that f selects. The viewer's policy

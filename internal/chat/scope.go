@@ -61,7 +61,7 @@ func (c *Chat) resolveScope(ctx context.Context, v viewer.Viewer, requested uuid
 }
 
 // checkCollection checks a requested collection. It does not reveal to a key
-// whether a collection exists that the key cannot reach.
+// whether a collection exists outside the scope of the key.
 func (c *Chat) checkCollection(ctx context.Context, v viewer.Viewer, scope viewer.Scope, id uuid.UUID) error {
 	_, err := scope.Narrow(id)
 	found := false
@@ -81,7 +81,7 @@ func (c *Chat) checkCollection(ctx context.Context, v viewer.Viewer, scope viewe
 }
 
 // collectionOfKey returns the collection of a key that requests none: the key's
-// default, or the oldest that it reaches. Without either it is forbidden.
+// default, or the oldest one in its scope. Without either it is forbidden.
 func (c *Chat) collectionOfKey(ctx context.Context, v viewer.Viewer, scope viewer.Scope) (uuid.UUID, error) {
 	if v.DefaultCollection != uuid.Nil {
 		err := c.checkCollection(ctx, v, scope, v.DefaultCollection)

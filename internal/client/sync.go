@@ -84,7 +84,7 @@ func (c *Client) Sync(ctx context.Context, connector uuid.UUID, mode string, r R
 
 // Items lists ledger entries of a connector by path: at most limit, or all for
 // 0. It lists those that a job saw last unless job is uuid.Nil, and those with one
-// of the statuses, in any case, unless there are none.
+// of the statuses, ignoring case, unless there are none.
 func (c *Client) Items(ctx context.Context, connector, job uuid.UUID, statuses []string, limit int) ([]Item, error) {
 	v := Variables{"connector": connector}
 	if job != uuid.Nil {

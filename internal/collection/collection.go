@@ -54,7 +54,7 @@ func (c *Collections) Exists(ctx context.Context, id uuid.UUID) error {
 }
 
 // Query returns a query for the collections whose name or description contains
-// text, in any case.
+// text, ignoring case.
 func (c *Collections) Query(ctx context.Context, text string) *ent.CollectionQuery {
 	query := c.client(ctx).Collection.Query()
 	if text = strings.TrimSpace(text); text != "" {

@@ -68,7 +68,7 @@ type Filter struct {
 	Collection *uuid.UUID
 	Status     []entconnector.Status
 	Kind       *string // name or alias
-	Text       string  // part of the name, in any case
+	Text       string  // part of the name, ignoring case
 }
 
 // Query returns a query for the connectors that f selects.

@@ -17,7 +17,7 @@ import (
 const maxUploads = 1000
 
 // FilesQuery returns a query for the files of a connector whose path contains
-// text, in any case.
+// text, ignoring case.
 func (c *Connectors) FilesQuery(ctx context.Context, id uuid.UUID, text string) (*ent.SourceFileQuery, error) {
 	query := c.client(ctx).SourceFile.Query().Where(entfile.ConnectorID(id))
 	if text = strings.TrimSpace(text); text != "" {

@@ -45,7 +45,7 @@ type ItemFilter struct {
 	Job        *uuid.UUID
 	Status     []syncitem.Status
 	Suppressed *bool
-	Text       string // part of the path, in any case
+	Text       string // part of the path, ignoring case
 }
 
 // Items returns a query for the ledger entries of a connector that f selects.
@@ -69,7 +69,7 @@ func (j *Jobs) Items(ctx context.Context, connector uuid.UUID, f ItemFilter) (*e
 }
 
 // PlanItems returns a query for the items of a plan; empty actions and an empty
-// text select all. text is part of the path, in any case.
+// text select all. text is part of the path, ignoring case.
 func (j *Jobs) PlanItems(ctx context.Context, plan *ent.SyncJob, actions []planitem.Action, text string) *ent.PlanItemQuery {
 	query := transaction.Client(ctx, j.client).PlanItem.Query().Where(planitem.JobID(plan.ID), planitem.ConnectorID(plan.ConnectorID))
 	if len(actions) > 0 {

@@ -43,7 +43,7 @@ type StartOptions struct {
 	Warnings []string
 }
 
-// ParseMode parses a mode of the API: full, incremental or auto, in any case; empty
+// ParseMode parses a mode of the API: full, incremental or auto, ignoring case; empty
 // means auto. The error is an invalid sync_mode.
 func ParseMode(text string) (entjob.Mode, error) {
 	switch mode := entjob.Mode(strings.ToUpper(text)); mode {

@@ -59,7 +59,7 @@ func KindOf(row *ent.Conversation) Kind {
 type Filter struct {
 	Agent *uuid.UUID
 	Kind  Kind
-	Text  string // part of the title or of a message, in any case
+	Text  string // part of the title or of a message, ignoring case
 }
 
 func (f Filter) predicates() []predicate.Conversation {

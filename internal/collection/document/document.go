@@ -67,7 +67,7 @@ func (d *Documents) Find(ctx context.Context, id uuid.UUID) (*ent.Document, erro
 type Filter struct {
 	Collection, Connector *uuid.UUID
 	Status                []entdocument.Status // empty: all but deleted
-	Text                  string               // part of the title or path, in any case
+	Text                  string               // part of the title or path, ignoring case
 }
 
 // Query returns a query for the documents that f selects.

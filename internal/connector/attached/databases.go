@@ -264,7 +264,7 @@ func (d *Databases) cache(id uuid.UUID, s *schema) {
 }
 
 // sameName reports whether text names the table, with or without the schema and
-// quotes, in any case.
+// quotes, ignoring case.
 func sameName(t *connectors.Table, text string) bool {
 	text = strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "").Replace(strings.TrimSpace(text))
 	return strings.EqualFold(t.Name, text) || strings.EqualFold(t.Schema+"."+t.Name, text)

@@ -189,7 +189,7 @@ func TestAGrantWhoseKeyIsLostNeedsANewConnection(t *testing.T) {
 		t.Errorf("the connector has another grant now")
 	}
 	if _, err := h.grants.Token(ada.ctx, grant); err != nil {
-		t.Errorf("given anew: %v", err)
+		t.Errorf("repeated: %v", err)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestAPersonWhoLostTheRoleCannotFinish(t *testing.T) {
 		t.Errorf("nobody's member: %v", err)
 	}
 	if h.server.Requests(authserver.TokenPath) != 0 {
-		t.Error("a code was exchanged all the same")
+		t.Error("a code was exchanged")
 	}
 }
 

@@ -303,7 +303,7 @@ func TestAProviderWithoutRefreshTokens(t *testing.T) {
 	h.clock.forward(300 * 24 * time.Hour)
 	same, err := h.grants.Token(ada.ctx, grant)
 	if err != nil || same.Access != first.Access || same.ExpiresAt != nil {
-		t.Errorf("a token of which no end is told: %v", err)
+		t.Errorf("a token without expiry: %v", err)
 	}
 	// A refresh token that is not replaced stays valid.
 	for range 3 {

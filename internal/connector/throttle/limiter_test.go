@@ -121,7 +121,7 @@ func TestAPauseAppliesToAllProcesses(t *testing.T) {
 		one := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
 		other := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
 		if other.PausedFor(t.Context()) != 0 {
-			t.Error("nobody asked for anything yet")
+			t.Error("no request was made yet")
 		}
 		one.Pause(t.Context(), 30*time.Second)
 		one.Pause(t.Context(), time.Second) // a shorter pause has no effect
@@ -157,7 +157,7 @@ func TestRequestsContinueWithoutRedis(t *testing.T) {
 		pausedFor := p.For(kind(0, 1), settings("", "", "u", ""), "")
 		pausedFor.Pause(t.Context(), time.Minute)
 		if pausedFor.PausedFor(t.Context()) < 50*time.Second || pausedFor.Wait(t.Context()) == nil {
-			t.Errorf("%s: what the platform asked for is forgotten", name)
+			t.Errorf("%s: the pause of the platform is lost", name)
 		}
 	}
 }

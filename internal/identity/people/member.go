@@ -41,7 +41,7 @@ func (p *People) Me(ctx context.Context) (Profile, error) {
 
 // MemberFilter selects members. Its zero value selects all.
 type MemberFilter struct {
-	Text string // part of the name or email address, in any case
+	Text string // part of the name or email address, ignoring case
 	Role *membership.Role
 }
 

@@ -169,7 +169,7 @@ func TestInvitationsExpireAndAreSentAgain(t *testing.T) {
 	}
 	fresh, err := h.Invite(ada.ctx, "grace@example.com", membership.RoleViewer)
 	if err != nil {
-		t.Fatalf("anew after its time: %v", err)
+		t.Fatalf("again after its expiry: %v", err)
 	}
 	if row, err := h.Revoke(ada.ctx, fresh.Row.ID); err != nil || h.Status(row) != people.Revoked {
 		t.Errorf("revoke: %v", err)

@@ -129,10 +129,10 @@ func (s *sectors) readTable() []uint32 {
 
 // chain returns the sectors of a chain, at most as many as size bytes need. It ends before a sector that it contains.
 func (s *sectors) chain(start uint32, size int64) []uint32 {
-	wanted := min((size+1<<s.header.shift-1)>>s.header.shift, int64(s.count))
+	length := min((size+1<<s.header.shift-1)>>s.header.shift, int64(s.count))
 	var chain []uint32
 	s.walk++
-	for at := start; int64(len(chain)) < wanted && at < s.count && s.seen[at] != s.walk; {
+	for at := start; int64(len(chain)) < length && at < s.count && s.seen[at] != s.walk; {
 		s.seen[at] = s.walk
 		chain = append(chain, at)
 		if int(at) >= len(s.next) {

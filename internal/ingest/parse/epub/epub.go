@@ -20,7 +20,7 @@ import (
 const format = "EPUB book"
 
 // Read reads a book: its chapters in reading order, then those outside of it. A book has no pages. Damaged chapters are
-// left out, and Extra["damaged"] tells their number. The error is a *document.EncryptedError if a chapter is encrypted,
+// left out, and Extra["damaged"] contains their number. The error is a *document.EncryptedError if a chapter is encrypted,
 // a *document.DamagedError if nothing is readable, a *document.LimitError, or that of the context.
 func Read(ctx context.Context, in document.Source) (*document.Draft, error) {
 	archive, err := zipfile.Open(in.Content, format, in.Limits, in.Budget)

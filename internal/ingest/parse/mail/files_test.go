@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-var update = flag.Bool("update", false, "write the files of testdata/formats/msg anew")
+var update = flag.Bool("update", false, "rewrite the files of testdata/formats/msg")
 
 const formats = "../../../../testdata/formats"
 

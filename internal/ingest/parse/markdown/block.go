@@ -187,8 +187,8 @@ func (*formulaParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (a
 		return nil, parser.NoChildren
 	}
 	source := reader.Source()
-	ahead := source[min(segment.Stop, len(source)):min(segment.Stop+maxFormulaBytes, len(source))]
-	if end := bytes.Index(ahead, []byte(node.closing)); end < 0 || bytes.Contains(ahead[:end], []byte("\n\n\n")) {
+	following := source[min(segment.Stop, len(source)):min(segment.Stop+maxFormulaBytes, len(source))]
+	if end := bytes.Index(following, []byte(node.closing)); end < 0 || bytes.Contains(following[:end], []byte("\n\n\n")) {
 		return nil, parser.NoChildren
 	}
 	node.Lines().Append(segment)
