@@ -162,11 +162,11 @@ func TestWaitingForTheSourceIsNotAFailure(t *testing.T) {
 func TestAWaitingJobIsNotAbandoned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.worker.Stale = 700 * time.Millisecond
+	f.worker.Stale = 1500 * time.Millisecond
 	f.script.fill(1, "v1")
 	var waited sync.Once
 	f.script.hooks(func(context.Context, string) (err error) {
-		waited.Do(func() { err = connectors.Retryable(errors.New("too many requests"), 2*time.Second) })
+		waited.Do(func() { err = connectors.Retryable(errors.New("too many requests"), 3*time.Second) })
 		return err
 	}, nil)
 	f.work()
@@ -175,7 +175,7 @@ func TestAWaitingJobIsNotAbandoned(t *testing.T) {
 	if job.Attempt != 2 {
 		t.Errorf("the waiting job was taken over: attempt %d", job.Attempt)
 	}
-	if took := job.FinishedAt.Sub(*job.StartedAt); took < 1900*time.Millisecond {
+	if took := job.FinishedAt.Sub(*job.StartedAt); took < 2900*time.Millisecond {
 		t.Errorf("the wait of the source was not kept: %s", took)
 	}
 }
