@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -90,7 +91,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 			complete = false
 			continue
 		}
-		h.Score, h.Snippet = r.Score, excerpter.Excerpt(h.Text, h.Language)
+		h.Score, h.Snippet = r.Score, excerpter.Excerpt(document.PlainText(h.Text), h.Language)
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || opt.storedOnly) {

@@ -177,7 +177,7 @@ func TestSnippetsAreEscapedAndMarked(t *testing.T) {
 	id := f.tenant()
 	f.add(id, "a.md", "Embedded `<script>alert(\"x\" & 'y')</script>` is shown, scripts are never run.", nil)
 	r := f.search(id, search.Query{Text: "script", Highlight: true})
-	want := "Embedded `&lt;<mark>script</mark>&gt;alert(&#34;x&#34; &amp; &#39;y&#39;)&lt;/<mark>script</mark>&gt;` is shown, <mark>scripts</mark> are never run."
+	want := "Embedded &lt;<mark>script</mark>&gt;alert(&#34;x&#34; &amp; &#39;y&#39;)&lt;/<mark>script</mark>&gt; is shown, <mark>scripts</mark> are never run."
 	if r.Hits[0].Snippet != want {
 		t.Errorf("Snippet = %s, want %s", r.Hits[0].Snippet, want)
 	}
