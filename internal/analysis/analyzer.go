@@ -63,7 +63,8 @@ func (a *Analyzer) Words(query, language string) []Word {
 	s.emit = func(p piece) {
 		if terms := a.queryTerms(p, query, languages); len(terms) > 0 {
 			words = append(words, Word{Terms: terms})
-			spellings = append(spellings, a.spelling(p, query[p.start:p.end]))
+			raw := query[p.start:p.end]
+			spellings = append(spellings, a.spelling(p, raw, a.term(p, raw, stemNone)))
 		}
 	}
 	s.run()

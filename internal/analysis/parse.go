@@ -294,11 +294,12 @@ func (p *parser) addWords(quoted bool) {
 		if len(terms) == 0 {
 			continue
 		}
+		surface := p.analyzer.term(x, raw, stemNone)
 		p.query.Words = append(p.query.Words, QueryWord{
-			Terms: terms, Surface: p.analyzer.term(x, raw, stemNone), Position: x.position, Start: x.start, End: x.end,
+			Terms: terms, Surface: surface, Position: x.position, Start: x.start, End: x.end,
 			Exact: isExact(x, raw), Part: x.kind != kindPair && x.kind != kindSign && x.end <= held, Lone: isLone(x, raw), Quoted: quoted,
 		})
-		p.spellings = append(p.spellings, p.analyzer.spelling(x, raw))
+		p.spellings = append(p.spellings, p.analyzer.spelling(x, raw, surface))
 		if x.kind == kindWhole || x.kind == kindWord {
 			held = max(held, x.end)
 		}

@@ -13,8 +13,9 @@ import (
 // whose terms keep them.
 type spelling struct{ folded, marked string }
 
-func (a *Analyzer) spelling(p piece, raw string) spelling {
-	return spelling{folded: a.term(p, raw, stemNone), marked: a.term(p, raw, lightStemmer(light.Vietnamese))}
+// spelling returns the spellings of a word, given its normalized form.
+func (a *Analyzer) spelling(p piece, raw, folded string) spelling {
+	return spelling{folded: folded, marked: a.term(p, raw, lightStemmer(light.Vietnamese))}
 }
 
 // stopWords returns which words of a query are stop words. Of the languages that documents may have, the list that has the
@@ -26,7 +27,7 @@ func stopWords(words []spelling, languages audience) []bool {
 	listed := make([]uint64, len(words)) // bit i: list i has the word
 	var counts [maxStopLists]int
 	for i, word := range words {
-		listed[i] = lists.folded[word.folded]&^lists.keepsMarks | lists.marked[word.marked]
+		listed[i] = lists.folded[word.folded] | lists.marked[word.marked]
 		for set := listed[i]; set != 0; set &= set - 1 {
 			counts[bits.TrailingZeros64(set)]++
 		}
@@ -54,10 +55,9 @@ const maxStopLists = 64
 
 // stopListIndex has the lists of all languages by their words.
 type stopListIndex struct {
-	codes      []string          // of list i
-	folded     map[string]uint64 // bit i: list i has the word, without diacritics
-	marked     map[string]uint64 // the same, only for lists of languages whose terms keep diacritics
-	keepsMarks uint64            // these lists
+	codes  []string          // of list i
+	folded map[string]uint64 // bit i: list i has the word, without diacritics
+	marked map[string]uint64 // the same with diacritics, for lists of languages whose terms keep them
 }
 
 var stopLists = sync.OnceValue(func() *stopListIndex {
@@ -73,7 +73,6 @@ var stopLists = sync.OnceValue(func() *stopListIndex {
 		for _, word := range stopword.List(code) {
 			if stem.keepsMarks() {
 				x.marked[normalize(word, stem)] |= 1 << i
-				x.keepsMarks |= 1 << i
 			} else {
 				x.folded[normalize(word, stemNone)] |= 1 << i
 			}

@@ -56,19 +56,19 @@ func (c *Calibration) Error() float64 {
 type Halves struct {
 	Language string
 	// Kept is the share of answerable questions that keep a relevant document at
-	// halvesMinScore, of those with one among the first Depth documents. Silent is the share
+	// HalvesMinScore, of those with one among the first Depth documents. Silent is the share
 	// of unanswerable questions without a result.
 	Kept, Silent             float64
 	Answerable, Unanswerable int
 	Calibration              Calibration // of the answerable questions
 }
 
-// halvesMinScore is the minimum score of the halves test: what clients use by default.
-const halvesMinScore = 0.5
+// HalvesMinScore is the minimum score of the halves test: what clients use by default.
+const HalvesMinScore = 0.5
 
-// TestHalves runs the halves test in each language of a set. Documents with one title are
+// MeasureHalves runs the halves test in each language of a set. Documents with one title are
 // one article. It returns nothing for a set whose documents have no language.
-func TestHalves(ctx context.Context, set *Set, a *analysis.Analyzer, e embed.Embedder) ([]Halves, error) {
+func MeasureHalves(ctx context.Context, set *Set, a *analysis.Analyzer, e embed.Embedder) ([]Halves, error) {
 	halves := splitByLanguage(set)
 	results := make(map[string]*Halves)
 	var order []string
@@ -113,7 +113,7 @@ func (v *Evaluator) halves(ctx context.Context, h *Halves, other *Set) error {
 			continue
 		}
 		h.Answerable++
-		if best >= halvesMinScore {
+		if best >= HalvesMinScore {
 			h.Kept++
 		}
 	}
@@ -123,7 +123,7 @@ func (v *Evaluator) halves(ctx context.Context, h *Halves, other *Set) error {
 			return err
 		}
 		h.Unanswerable++
-		if best < halvesMinScore {
+		if best < HalvesMinScore {
 			h.Silent++
 		}
 	}
@@ -138,23 +138,17 @@ func (v *Evaluator) bestScores(ctx context.Context, q *Question, grades map[stri
 	if err != nil {
 		return 0, 0, fmt.Errorf("question %s: %w", q.ID, err)
 	}
+	if len(ranking.Results) > 0 {
+		best = ranking.Results[0].Score
+	}
 	relevant = -1
-	seen := make(map[string]bool)
-	for i := range ranking.Results {
-		r := &ranking.Results[i]
-		best = max(best, r.Score)
-		id := v.Document(r)
-		if seen[id] {
-			continue
+	for i, d := range v.documents(ranking) {
+		isRelevant := grades[d.Document] > 0
+		if c != nil && i < calibrationDepth {
+			c.add(d.Score, isRelevant)
 		}
-		if seen[id] = true; len(seen) > Depth {
-			break
-		}
-		if c != nil && len(seen) <= calibrationDepth {
-			c.add(r.Score, grades[id] > 0)
-		}
-		if grades[id] > 0 {
-			relevant = max(relevant, r.Score)
+		if isRelevant {
+			relevant = max(relevant, d.Score)
 		}
 	}
 	return relevant, best, nil

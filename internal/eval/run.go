@@ -119,28 +119,42 @@ func (v *Evaluator) Run(ctx context.Context, mode rank.Mode) (Run, error) {
 		if err != nil {
 			return nil, fmt.Errorf("question %s: %w", q.ID, err)
 		}
-		seen := make(map[string]bool)
-		for j := range ranking.Results {
-			r := &ranking.Results[j]
-			if id := v.Document(r); !seen[id] && len(run[q.ID]) < Depth {
-				seen[id] = true
-				run[q.ID] = append(run[q.ID], ScoredDocument{id, r.Score})
-			}
-		}
+		run[q.ID] = v.documents(ranking)
 	}
 	return run, nil
 }
 
-// Figures measures a run.
-func (v *Evaluator) Figures(run Run) Figures {
-	ranked := make(map[string][]string, len(run))
-	for question, documents := range run {
+// documents returns the documents of a ranking in their order, at most Depth, each with
+// the score of its first passage.
+func (v *Evaluator) documents(ranking *rank.Ranking) []ScoredDocument {
+	var documents []ScoredDocument
+	seen := make(map[string]bool)
+	for i := range ranking.Results {
+		if len(documents) == Depth {
+			break
+		}
+		r := &ranking.Results[i]
+		if id := v.Document(r); !seen[id] {
+			seen[id] = true
+			documents = append(documents, ScoredDocument{id, r.Score})
+		}
+	}
+	return documents
+}
+
+// ranked returns the ids of the documents of each question.
+func (r Run) ranked() map[string][]string {
+	ranked := make(map[string][]string, len(r))
+	for question, documents := range r {
 		for _, d := range documents {
 			ranked[question] = append(ranked[question], d.Document)
 		}
 	}
-	return Measure(v.set.Judged, ranked)
+	return ranked
 }
+
+// Figures measures a run.
+func (v *Evaluator) Figures(run Run) Figures { return Measure(v.set.Judged, run.ranked()) }
 
 // FiguresByLanguage measures a run for the questions of each language, if all documents
 // and questions name theirs.
@@ -149,7 +163,6 @@ func (v *Evaluator) FiguresByLanguage(run Run) map[string]Figures {
 		return nil
 	}
 	judged := make(map[string]map[string]map[string]int)
-	ranked := make(map[string][]string, len(run))
 	for i := range v.set.Questions {
 		q := &v.set.Questions[i]
 		language := metadataText(q.Metadata, "language")
@@ -162,10 +175,8 @@ func (v *Evaluator) FiguresByLanguage(run Run) map[string]Figures {
 		if grades := v.set.Judged[q.ID]; grades != nil {
 			judged[language][q.ID] = grades
 		}
-		for _, d := range run[q.ID] {
-			ranked[q.ID] = append(ranked[q.ID], d.Document)
-		}
 	}
+	ranked := run.ranked()
 	figures := make(map[string]Figures, len(judged))
 	for language, grades := range judged {
 		figures[language] = Measure(grades, ranked)

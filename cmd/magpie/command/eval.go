@@ -170,14 +170,14 @@ func (c *evalCommand) confidences(r *runtime, e embed.Embedder) error {
 				c.reliability(r, &found.Calibration)
 			}
 		}
-		halves, err := eval.TestHalves(r, set, analysis.New(), e)
+		halves, err := eval.MeasureHalves(r, set, analysis.New(), e)
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.Name, err)
 		}
 		for i := range halves {
 			h := &halves[i]
-			_, _ = fmt.Fprintf(r.streams.Err, "%s halves in %s, at 0.5: %d questions %.1f %% keep an answer, %d questions %.1f %% find nothing\n",
-				set.Name, h.Language, h.Answerable, 100*h.Kept, h.Unanswerable, 100*h.Silent)
+			_, _ = fmt.Fprintf(r.streams.Err, "%s halves in %s, at %.1f: %d questions %.1f %% keep an answer, %d questions %.1f %% find nothing\n",
+				set.Name, h.Language, eval.HalvesMinScore, h.Answerable, 100*h.Kept, h.Unanswerable, 100*h.Silent)
 			c.reliability(r, &h.Calibration)
 		}
 	}

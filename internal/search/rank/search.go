@@ -239,7 +239,7 @@ func (s *search) limitWords() {
 // 1: that of its words, weighted by idf.
 func (s *search) knownShare(part int) float64 {
 	knows := s.parts[part].Knows
-	if knows == nil || s.totalWeight == 0 {
+	if knows == nil || len(s.parts[part].Vector) == 0 || s.totalWeight == 0 {
 		return 1
 	}
 	known := 0.0
