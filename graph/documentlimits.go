@@ -63,8 +63,9 @@ func refusal(format string, args ...any) *graphqlError {
 // text that is not GraphQL it ends without an error, because the parser has a better
 // message.
 func (l documentLimits) scan(text string) (size documentSize, refused *graphqlError) {
-	if size.bytes = len(text); size.bytes > l.bytes {
-		return size, refusal("the operation is longer than %d bytes", l.bytes)
+	size.bytes = len(text)
+	if refused = l.check(size); refused != nil {
+		return size, refused
 	}
 	tokens := lexer.New(&ast.Source{Input: text})
 	brackets := 0
@@ -73,9 +74,7 @@ func (l documentLimits) scan(text string) (size documentSize, refused *graphqlEr
 		if err != nil || token.Kind == lexer.EOF {
 			return size, nil
 		}
-		if size.tokens++; size.tokens > l.tokens {
-			return size, refusal("the operation has more than %d tokens", l.tokens)
-		}
+		size.tokens++
 		switch token.Kind {
 		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
 			brackets++
@@ -85,11 +84,8 @@ func (l documentLimits) scan(text string) (size documentSize, refused *graphqlEr
 		case lexer.Name:
 			size.name = max(size.name, len(token.Value))
 		}
-		switch {
-		case size.nesting > l.nesting:
-			return size, refusal("the operation is nested more than %d brackets deep", l.nesting)
-		case size.name > l.name:
-			return size, refusal("the operation has a name longer than %d bytes", l.name)
+		if refused = l.check(size); refused != nil {
+			return size, refused
 		}
 	}
 }
