@@ -83,6 +83,7 @@ func flow() map[string][]string {
 		"internal/search/resident":      with("internal/search/quickselect", "internal/search/rank", "internal/index"),
 		"internal/analysis":             {"internal/analysis"},
 		"internal/analysis/segment":     {},
+		"internal/analysis/sentence":    {},
 		"internal/analysis/stem":        {},
 		"internal/analysis/stopword":    {},
 		"internal/secret":               {},

@@ -18,7 +18,7 @@
 // model or which conversation is read; those depend on the viewer in the
 // context.
 //
-// The package may import ent, internal/store/transaction, internal/search,
-// internal/model/llm, internal/request/requestid, internal/safetext,
+// The package may import ent, internal/store/transaction, internal/analysis,
+// internal/search, internal/model/llm, internal/request/requestid, internal/safetext,
 // internal/viewer and internal/apierr.
 package chat

@@ -93,7 +93,7 @@ func candidates(a *analysis.Analyzer, hits []search.Hit) []candidate {
 	var all []candidate
 	seen := make(map[string]bool)
 	for h, hit := range hits {
-		for order, u := range splitUnits(hit.Text) {
+		for order, u := range splitUnits(hit.Text, hit.Language) {
 			if u.isBlock && utf8.RuneCountInString(u.text) > maxBlockRunes || seen[fold(u.text)] {
 				continue
 			}

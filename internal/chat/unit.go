@@ -2,8 +2,8 @@ package chat
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/magpie-search/magpie/internal/analysis/sentence"
 )
 
 // unit is the smallest part of a passage that can be quoted: a sentence, a list
@@ -19,9 +19,9 @@ type unit struct {
 // together with the sentence before it.
 const maxIntroducedList = 1200
 
-// splitUnits splits a Markdown passage into units. It leaves out headings.
-func splitUnits(markdown string) []unit {
-	s := splitter{lines: strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")}
+// splitUnits splits a Markdown passage in a language into units. It leaves out headings.
+func splitUnits(markdown, language string) []unit {
+	s := splitter{language: language, lines: strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")}
 	for s.position < len(s.lines) {
 		s.readBlock()
 	}
@@ -45,6 +45,7 @@ const (
 )
 
 type splitter struct {
+	language string
 	lines    []string
 	position int
 	blocks   []block
@@ -163,7 +164,7 @@ func (s *splitter) readParagraph() {
 		}
 		b.WriteString(strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), ">")))
 	}
-	if found := sentences(strings.TrimSpace(b.String())); len(found) > 0 {
+	if found := sentence.Split(b.String(), s.language); len(found) > 0 {
 		s.blocks = append(s.blocks, block{kind: paragraph, sentences: found})
 	}
 }
@@ -233,69 +234,4 @@ func listMarker(line string) int {
 		return n + 1
 	}
 	return 0
-}
-
-// abbreviations end with a full stop that ends no sentence, in lower case
-// without it.
-const abbreviations = " e.g i.e z.b d.h u.a z b d h bzw ca vgl etc usw nr no vs dr mr mrs ms prof st abs art bd ggf inkl evtl max min approx fig sec cf al resp p pp vol "
-
-// sentences splits a paragraph into sentences. It does not split code between
-// backticks.
-func sentences(text string) []string {
-	var found []string
-	from, inCode := 0, false
-	add := func(to int) {
-		if s := strings.TrimSpace(text[from:to]); strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-			found = append(found, s)
-		}
-		from = to
-	}
-	for i, r := range text {
-		if r == '`' {
-			inCode = !inCode && strings.IndexByte(text[i+1:], '`') >= 0
-		}
-		if inCode {
-			continue
-		}
-		switch r {
-		case '。', '！', '？', '．':
-			add(i + utf8.RuneLen(r))
-		case '.', '!', '?', '…':
-			if end := i + utf8.RuneLen(r); endsSentence(text, i, &end) {
-				add(end)
-			}
-		}
-	}
-	add(len(text))
-	return found
-}
-
-// endsSentence reports whether the mark at text[i] ends a sentence, and moves
-// end behind closing quotes and brackets.
-func endsSentence(text string, i int, end *int) bool {
-	for *end < len(text) {
-		r, size := utf8.DecodeRuneInString(text[*end:])
-		if !strings.ContainsRune(`"'”’»)]*_`, r) {
-			break
-		}
-		*end += size
-	}
-	if *end == len(text) {
-		return true
-	}
-	if text[*end] != ' ' {
-		return false
-	}
-	if text[i] != '.' {
-		return true
-	}
-	word := strings.ToLower(text[strings.LastIndexAny(text[:i], " (\"")+1 : i])
-	if strings.Contains(abbreviations, " "+word+" ") {
-		return false
-	}
-	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[*end:], " \"'“„«(*_"))
-	if len(word) > 0 && strings.Trim(word, "0123456789") == "" && len(word) <= 2 {
-		return false // an ordinal number, as in German dates
-	}
-	return !unicode.IsLower(next)
 }

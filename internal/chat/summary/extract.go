@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/uax29/v2/sentences"
+	splitter "github.com/magpie-search/magpie/internal/analysis/sentence"
 )
 
 // Limits of an extractive summary, in characters unless noted.
@@ -78,8 +78,7 @@ func score(c sentence, probability map[string]float64) float64 {
 func (s *Summarizer) sentences(paragraphs []string) []sentence {
 	var out []sentence
 	for _, p := range paragraphs {
-		for it := sentences.FromString(p); it.Next(); {
-			text := strings.TrimSpace(it.Value())
+		for _, text := range splitter.Split(p, "") {
 			n := utf8.RuneCountInString(text)
 			if n < minSentence || n > maxSentence {
 				continue
