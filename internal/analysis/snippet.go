@@ -81,6 +81,23 @@ func (e *Excerpter) Excerpt(text, language string) string {
 	return b.String()
 }
 
+// Best returns the index of the text with the most different terms, then the most matches, then the first. The texts are
+// in one language.
+func (e *Excerpter) Best(texts []string, language string) int {
+	best, bestTerms, bestMatches := 0, 0, 0
+	for i, text := range texts {
+		matches, _ := e.matches(text, language)
+		seen := make(map[int]bool, len(matches))
+		for _, m := range matches {
+			seen[m.term] = true
+		}
+		if len(seen) > bestTerms || len(seen) == bestTerms && len(matches) > bestMatches {
+			best, bestTerms, bestMatches = i, len(seen), len(matches)
+		}
+	}
+	return best
+}
+
 // matches is Analyzer.matches, which prepares for each stemmer once.
 func (e *Excerpter) matches(text, language string) ([]match, []occurrence) {
 	if len(e.marks.Terms) == 0 || len(e.marks.Phrases) > 0 {

@@ -76,7 +76,7 @@ func flow() map[string][]string {
 		"internal/live/replay":          {"internal/apierr"},
 		"internal/request/requestid":    {},
 		"internal/model/rerank":         {"internal/request/breaker", "internal/model/llm/provider"},
-		"internal/search":               with("internal/analysis", "internal/model/embed", "internal/search", "internal/index", "internal/ingest/document", "internal/model/rerank"),
+		"internal/search":               with("internal/analysis", "internal/model/embed", "internal/search", "internal/index", "internal/ingest/document", "internal/ingest/passage", "internal/model/rerank"),
 		"internal/search/postgres":      with("internal/search/rank", "internal/index"),
 		"internal/search/quickselect":   {},
 		"internal/search/rank":          {"internal/analysis", "internal/search/quickselect", "internal/index"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -182,6 +184,7 @@ type prepared struct {
 	headings       []string
 	bodies         []string
 	anchors        []string
+	sections       []*string // JSON; nil is null
 	terms          []terms
 	vectors        []pgvector.HalfVector
 	words          int64 // of all bodies
@@ -215,6 +218,7 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 	}
 	n := len(r.Passages)
 	p.headings, p.bodies, p.anchors = make([]string, n), make([]string, n), make([]string, n)
+	p.sections = make([]*string, n)
 	p.terms, p.vectors = make([]terms, n), make([]pgvector.HalfVector, n)
 	builder := newTermBuilder(s.analyzer, p.title, r.Language)
 	for i := range r.Passages {
@@ -226,11 +230,32 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 		p.headings[i] = strings.Join(headings, headingBreak)
 		p.bodies[i] = clean(passage.Text)
 		p.anchors[i] = clean(passage.Anchor)
+		if p.sections[i], err = sectionsJSON(passage.Sections); err != nil {
+			return nil, fmt.Errorf("%w: sections: %w", ErrRecord, err)
+		}
 		p.terms[i] = builder.build(headings, p.bodies[i])
 		p.words += int64(p.terms[i].words[FieldBody])
 		p.vectors[i] = pgvector.NewHalfVector(r.Vectors[i])
 	}
 	return p, nil
+}
+
+// sectionsJSON returns sections as the database takes them, nil for none.
+func sectionsJSON(sections []passage.Section) (*string, error) {
+	if len(sections) == 0 {
+		return nil, nil //nolint:nilnil // null
+	}
+	cleaned := slices.Clone(sections)
+	for i := range cleaned {
+		s := &cleaned[i]
+		s.Anchor, s.Headings = clean(s.Anchor), slices.Clone(s.Headings)
+		for j := range s.Headings {
+			s.Headings[j] = clean(s.Headings[j])
+		}
+	}
+	encoded, err := json.Marshal(cleaned)
+	text := string(encoded)
+	return &text, err
 }
 
 const documentColumns = `id, workspace_id, connector_id, collection_id, source_id, path, title, url, section, version,
@@ -298,10 +323,10 @@ const upsertText = `insert into document_texts (document_id, collection_id, work
 	on conflict (document_id) do update set body = excluded.body, summary = excluded.summary`
 
 const insertPassages = `insert into passages
-	(id, document_id, collection_id, workspace_id, ordinal, headings, body, anchor, page, start_byte, end_byte)
-	select t.id, $1, $2, $3, t.ordinal, string_to_array(t.headings, e'\x1f'), t.body, t.anchor, t.page, t.starts, t.ends
-	from unnest($4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[])
-		as t(id, ordinal, headings, body, anchor, page, starts, ends)`
+	(id, document_id, collection_id, workspace_id, ordinal, headings, body, anchor, page, start_byte, end_byte, sections)
+	select t.id, $1, $2, $3, t.ordinal, string_to_array(t.headings, e'\x1f'), t.body, t.anchor, t.page, t.starts, t.ends, t.sections::jsonb
+	from unnest($4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $12::text[])
+		as t(id, ordinal, headings, body, anchor, page, starts, ends, sections)`
 
 const insertIndex = `insert into passage_index
 	(passage_id, document_id, collection_id, workspace_id, ordinal, title_words, heading_words, path_words, body_words,
@@ -334,7 +359,7 @@ func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r 
 			vectors[i] = t.vector
 		}
 		b.Queue(insertPassages, document, r.Collection, workspace, ids[from:to], ordinals,
-			p.headings[from:to], p.bodies[from:to], p.anchors[from:to], pages, starts, ends)
+			p.headings[from:to], p.bodies[from:to], p.anchors[from:to], pages, starts, ends, p.sections[from:to])
 		b.Queue(insertIndex, document, r.Collection, workspace, r.Model, ids[from:to], ordinals,
 			words[FieldTitle], words[FieldHeading], words[FieldPath], words[FieldBody], vectors, p.vectors[from:to])
 	}

@@ -21,9 +21,11 @@ const sameDocument = `select
 
 // sameTexts are those of a document that are the same as before, by ordinal.
 const sameTexts = `select p.ordinal, p.id
-	from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::int[]) as t(ordinal, headings, body, anchor, page)
+	from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[])
+		as t(ordinal, headings, body, anchor, page, sections)
 	join passages p on p.document_id = $1 and p.ordinal = t.ordinal and p.headings = string_to_array(t.headings, e'\x1f')
-		and p.body = t.body and p.anchor = t.anchor and p.page = t.page`
+		and p.body = t.body and p.anchor = t.anchor and p.page = t.page
+		and p.sections is not distinct from t.sections::jsonb`
 
 // before compares the stored version of a document with the one that replaces it
 // and gives the passages their ids: those of before when all that searches show
@@ -50,7 +52,7 @@ func (p *prepared) before(ctx context.Context, conn *pgx.Conn, old *stored, r *R
 		for i := range ids {
 			ordinals[i], pages[i] = int32(i), int32(r.Passages[i].Page) //nolint:gosec // few passages, and texts are far below 2 GB
 		}
-		b.Queue(sameTexts, old.id, ordinals, p.headings, p.bodies, p.anchors, pages).Query(func(rows pgx.Rows) error {
+		b.Queue(sameTexts, old.id, ordinals, p.headings, p.bodies, p.anchors, pages, p.sections).Query(func(rows pgx.Rows) error {
 			var ordinal int
 			var id uuid.UUID
 			_, err := pgx.ForEachRow(rows, []any{&ordinal, &id}, func() error {

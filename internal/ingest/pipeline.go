@@ -17,7 +17,7 @@ import (
 )
 
 // Version must be raised when a change of parsing or splitting changes what is stored. Content hashes depend on it.
-const Version = 3
+const Version = 4
 
 // Options limits the work on a document. Zero fields have defaults.
 type Options struct {

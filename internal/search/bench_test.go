@@ -66,7 +66,7 @@ func (f *fixture) fill(id tenant, files map[string][]byte, passages int) (questi
 	slices.Sort(names)
 	for round, stored := 0, 0; stored < passages; round++ {
 		target := 1000 - 90*round
-		p := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{Passages: passage.Options{Min: target * 4 / 5, Target: target, Max: target * 6 / 5}})
+		p := ingest.New(parse.New(parse.Options{}), embed.NewBuiltin(), ingest.Options{Passages: passage.Options{Target: target, Max: target * 6 / 5}})
 		for _, name := range names {
 			result, err := p.Process(f.Context(), parse.Input{Name: name, Content: files[name]})
 			if err != nil || stored >= passages {

@@ -5,5 +5,6 @@
 // before anything is scored or truncated.
 //
 // The package may import pgx, internal/search/..., internal/model/embed,
-// internal/index, internal/ingest/document, internal/model/rerank, internal/viewer and internal/apierr.
+// internal/index, internal/ingest/document, internal/ingest/passage, internal/model/rerank,
+// internal/viewer and internal/apierr.
 package search

@@ -168,7 +168,12 @@ func (c *hitCache) add(h *cachedHit) {
 // bytes returns the approximate memory of a hit.
 func (h *Hit) bytes() int64 {
 	n := 600 + len(h.Text) + len(h.Title) + len(h.URL) + len(h.Section) + len(h.Version) + len(h.DocType) + len(h.Source)
-	for _, list := range [...][]string{h.Tags, h.Headings} {
+	lists := append(make([][]string, 0, 2+len(h.sections)), h.Tags, h.Headings)
+	for i := range h.sections {
+		n += 64 + len(h.sections[i].Anchor)
+		lists = append(lists, h.sections[i].Headings)
+	}
+	for _, list := range lists {
 		for _, s := range list {
 			n += 16 + len(s)
 		}

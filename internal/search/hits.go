@@ -23,7 +23,7 @@ const (
 	hitsByOrdinal = hitColumns + `, p.ordinal from unnest($1::uuid[], $2::int[]) w (document, ordinal)
 	join passages p on p.document_id = w.document and p.ordinal = w.ordinal` + hitTables + ` where p.collection_id = $3 and ` + hitIsLive
 
-	hitColumns = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page,
+	hitColumns = `select p.id, p.document_id, p.collection_id, p.headings, p.body, p.anchor, p.page, p.sections,
 		d.title, coalesce(d.url, ''), coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.doc_type, ''),
 		coalesce(d.language, ''), d.tags, d.metadata, coalesce(d.source_updated_at, d.source_created_at),
 		c.name, k.type`
@@ -122,7 +122,7 @@ func scanHit(rows pgx.Rows, more ...any) (*Hit, error) {
 	var anchor string
 	var updated *time.Time
 	if err := rows.Scan(append([]any{
-		&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page,
+		&h.Passage, &h.Document, &h.Collection, &h.Headings, &h.Text, &anchor, &h.Page, &h.sections,
 		&h.Title, &h.URL, &h.Section, &h.Version, &h.DocType, &h.Language, &h.Tags, &h.Metadata, &updated,
 		&h.CollectionName, &h.Source,
 	}, more...)...); err != nil {
@@ -131,7 +131,8 @@ func scanHit(rows pgx.Rows, more ...any) (*Hit, error) {
 	if updated != nil {
 		h.UpdatedAt = updated.UTC()
 	}
-	h.URL = withFragment(h.URL, anchor, h.Page)
+	h.address = h.URL
+	h.URL = withFragment(h.address, anchor, h.Page)
 	return h, nil
 }
 

@@ -172,8 +172,8 @@ func TestHeadingsFindTheirPassageFirst(t *testing.T) {
 	f := newFixture(t)
 	id := f.tenant()
 	f.addFolder(id, demo, "docs")
-	headings := f.strings(`select h from (select headings[array_upper(headings, 1)] as h from passages) p where h is not null
-		and h not in (select title from documents) group by h having count(*) = 1`)
+	headings := f.strings(`select min(h) from (select headings[array_upper(headings, 1)] as h from passages) p where h is not null
+		and h not in (select title from documents) group by lower(h) having count(*) = 1`)
 	right := 0
 	for _, heading := range headings {
 		r := f.search(id, search.Query{Text: heading, MinScore: 0.5, Limit: 1})

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/ingest/passage"
 )
 
 // A Hit is a passage that was found, with data of its document. Unknown texts are empty.
@@ -22,6 +24,9 @@ type Hit struct {
 	UpdatedAt                     time.Time // when the source last changed the document; zero if unknown
 	Metadata                      map[string]any
 	Page                          int // 0 for formats without pages
+
+	address  string            // of the document
+	sections []passage.Section // within the text
 }
 
 // Results are a page of results.

@@ -13,7 +13,6 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/index"
-	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -91,7 +90,8 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 			complete = false
 			continue
 		}
-		h.Score, h.Snippet = r.Score, excerpter.Excerpt(document.PlainText(h.Text), h.Language)
+		h.Score = r.Score
+		h.excerpt(excerpter)
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || opt.storedOnly) {

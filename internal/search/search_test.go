@@ -382,3 +382,28 @@ func TestSearchesSeeOneVersionOfADocumentThatChanges(t *testing.T) {
 	close(stop)
 	group.Wait()
 }
+
+func TestTheSectionThatMatchesIsShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "cloud.md", "# Cloud\n\n## Settings\n\nSome short settings.\n\n### Region\n\nThe region is chosen once and for all.\n\n"+
+		"### Retention\n\n| Plan | Backups |\n| --- | --- |\n| basic | thirty days |\n\n### Pause\n\nAn idle cluster pauses overnight.\n", nil)
+	for query, want := range map[string]struct{ headings, fragment, snippet string }{
+		"short settings":    {"Settings", "settings", "Some short settings."},
+		"region chosen":     {"Settings/Region", "region", "The region is chosen once and for all."},
+		"backups of thirty": {"Settings/Retention", "retention", "Plan · Backups\nbasic · thirty days"},
+		"idle pause":        {"Settings/Pause", "pause", "An idle cluster pauses overnight."},
+	} {
+		for range 2 { // the second time from the cache
+			r := f.search(id, search.Query{Text: query})
+			if len(r.Hits) != 1 {
+				t.Fatalf("%q has %d results", query, len(r.Hits))
+			}
+			h := r.Hits[0]
+			if got := strings.Join(h.Headings, "/"); got != want.headings || h.URL != "https://docs.example/cloud.md#"+want.fragment || h.Snippet != want.snippet {
+				t.Errorf("%q shows %q, %q, %q", query, got, h.URL, h.Snippet)
+			}
+		}
+	}
+}

@@ -106,6 +106,8 @@ type parsedPassage struct {
 	Page     int      `json:"page,omitempty"`
 	Start    int      `json:"start"`
 	End      int      `json:"end"`
+
+	Sections []passage.Section `json:"sections,omitempty"`
 }
 
 func (c *parseCommand) print(r *runtime, name string, found *document.Document, at int) error {

@@ -12,8 +12,7 @@ import (
 type Passage struct {
 	// Ordinal counts the passages of a document from 0.
 	Ordinal int
-	// Headings are the headings above the passage, the highest first, without one that repeats the title. Their lines
-	// are not in Text.
+	// Headings are the headings above all of the passage, the highest first, without one that repeats the title.
 	Headings []string
 	// Text is the document's Markdown from Start to End. If a table or code starts in an earlier passage, its header or
 	// fence is repeated. Code that continues in a later passage is closed.
@@ -24,14 +23,27 @@ type Passage struct {
 	Page int
 	// Start and End are byte offsets in the document's Markdown. Passages are in order and do not overlap.
 	Start, End int
+	// Sections are the sections that begin in Text, in order: their headings are lines of it. It is nil for a passage of
+	// one section.
+	Sections []Section
+}
+
+// A Section is the part of a passage from a heading in its text to the next one, or to the end.
+type Section struct {
+	// Start is the byte offset of the heading's line in the passage's text.
+	Start int `json:"start"`
+	// Headings, Anchor and Page are those of a passage that begins here; the heading itself is the last of Headings.
+	Headings []string `json:"headings"`
+	Anchor   string   `json:"anchor"`
+	Page     int      `json:"page,omitempty"`
 }
 
 // Options limits the length of passages in runes. Zero fields have defaults.
 type Options struct {
-	// Min is the length from which a passage may end before a heading (800), Target the usual length (1000), Max the
-	// longest (1200). Two things may exceed Max: a table row, up to four times Max with its header, and the header or
+	// Tiny is the length below which a section shares a passage with tiny sections beside it (200), Target the usual
+	// length (1000), Max the longest (1200). Two things may exceed Max: a table row, up to four times Max with its header, and the header or
 	// fence that is repeated for the rest of a block, up to half of Max.
-	Min, Target, Max int
+	Tiny, Target, Max int
 }
 
 func (o Options) withDefaults() Options {
@@ -44,8 +56,8 @@ func (o Options) withDefaults() Options {
 	if o.Target <= 0 || o.Target > o.Max {
 		o.Target = max(o.Max*5/6, 1)
 	}
-	if o.Min <= 0 || o.Min > o.Target {
-		o.Min = max(o.Target*4/5, 1)
+	if o.Tiny <= 0 || o.Tiny > o.Target {
+		o.Tiny = max(o.Target/5, 1)
 	}
 	return o
 }
@@ -145,7 +157,7 @@ func (s *splitter) headingsOnly() {
 	s.endGroup()
 }
 
-// endGroup packs the blocks since the last border into passages of similar length.
+// endGroup packs the blocks since the last border into passages.
 func (s *splitter) endGroup() {
 	group := s.group
 	s.group = s.group[:0]
@@ -155,29 +167,59 @@ func (s *splitter) endGroup() {
 	if len(group) == 0 {
 		return
 	}
-	total := 0
-	for i := range group {
-		if i > 0 {
-			group[i].gap = utf8.RuneCountInString(s.text[group[i-1].span.End:group[i].span.Start])
+	for i := range group[1:] {
+		group[i+1].gap = utf8.RuneCountInString(s.text[group[i].span.End:group[i+1].span.Start])
+	}
+	for _, run := range s.runs(group) {
+		total := 0
+		for i := range run {
+			total += run[i].gap + run[i].runes
 		}
-		total += group[i].gap + group[i].runes
+		target := s.opt.Max
+		if total > s.opt.Max {
+			count := max((total+s.opt.Target/2)/s.opt.Target, (total+s.opt.Max-1)/s.opt.Max)
+			target = min((total+count-1)/count, s.opt.Max)
+		}
+		s.pack(run, total, target)
 	}
-	target := s.opt.Max
-	if total > s.opt.Max {
-		count := max((total+s.opt.Target/2)/s.opt.Target, (total+s.opt.Max-1)/s.opt.Max)
-		target = min((total+count-1)/count, s.opt.Max)
-	}
-	s.pack(group, total, target)
 }
 
-// pack fills passages up to the target. A passage of at least Min may end before a heading, unless the remaining text
-// is short and fits.
+// runs divides a group into the ranges that do not share a passage: a section, or consecutive tiny sections up to Max
+// together. A section is a heading with the text up to the next one. A heading without text belongs to the section below.
+func (s *splitter) runs(group []atom) [][]atom {
+	var runs [][]atom
+	from, shared := 0, 0 // where the section starts; runes of the last run if its sections are tiny
+	for to := 1; to <= len(group); to++ {
+		if to < len(group) && (!group[to].isHeading || group[to-1].isHeading) {
+			continue
+		}
+		size := 0
+		for i := range group[from:to] {
+			size += group[from+i].gap + group[from+i].runes
+		}
+		last := len(runs) - 1
+		if shared > 0 && size < s.opt.Tiny && shared+size <= s.opt.Max {
+			runs[last] = group[from-len(runs[last]) : to]
+			shared += size
+		} else {
+			runs = append(runs, group[from:to])
+			group[from].gap, shared = 0, 0
+			if size < s.opt.Tiny {
+				shared = size
+			}
+		}
+		from = to
+	}
+	return runs
+}
+
+// pack fills passages up to the target.
 func (s *splitter) pack(group []atom, rest, target int) {
 	from, size := 0, group[0].lead
 	for i := range group {
 		next := group[i].gap + group[i].runes
-		ends := size+next > s.opt.Max || size+next/2 > target || group[i].isHeading && size >= s.opt.Min
-		if i > from && ends && (size+rest > s.opt.Max || group[i].isHeading && rest >= s.opt.Min/4) {
+		ends := size+next > s.opt.Max || size+next/2 > target
+		if i > from && ends && size+rest > s.opt.Max {
 			to := i
 			for to > from && group[to-1].isHeading {
 				to-- // a heading belongs to the text below it
@@ -214,13 +256,23 @@ func (s *splitter) emit(atoms []atom) {
 	if len(atoms) == 0 {
 		return
 	}
-	if atoms[0].isHeading {
+	if only := onlyText(atoms); only != nil {
+		passage.Headings, passage.Anchor = only.path, only.anchor
+	} else if atoms[0].isHeading {
 		passage.Headings = commonPath(atoms)
 	}
 	passage.Headings = slices.Clone(passage.Headings)
 	last := &atoms[len(atoms)-1]
 	passage.Page, passage.Start, passage.End = atoms[0].page, atoms[0].span.Start, last.span.End
 	passage.Text = atoms[0].before + s.text[passage.Start:passage.End] + last.after
+	for i := range atoms {
+		if atoms[i].isHeading {
+			passage.Sections = append(passage.Sections, Section{
+				Start: len(atoms[0].before) + atoms[i].span.Start - passage.Start, Headings: slices.Clone(atoms[i].section.path),
+				Anchor: atoms[i].section.anchor, Page: atoms[i].page,
+			})
+		}
+	}
 	s.passages = append(s.passages, passage)
 }
 
@@ -233,6 +285,21 @@ func highest(atoms []atom) int {
 		}
 	}
 	return level
+}
+
+// onlyText returns the section of all text among atoms, nil if there are several or the text is below no heading.
+func onlyText(atoms []atom) *section {
+	var only *section
+	for i := range atoms {
+		switch {
+		case atoms[i].isHeading:
+		case atoms[i].section == nil, only != nil && atoms[i].section != only:
+			return nil
+		default:
+			only = atoms[i].section
+		}
+	}
+	return only
 }
 
 // commonPath returns the headings above all headings among atoms.

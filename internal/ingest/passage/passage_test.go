@@ -2,6 +2,7 @@ package passage_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -60,9 +61,41 @@ func TestHeadingsOfPassages(t *testing.T) {
 		first, _, _ := strings.Cut(passage.Text, "\n")
 		got = append(got, strings.Join(passage.Headings, "/")+": "+first[:min(len(first), 12)])
 	}
-	want := []string{"A/a/x: Sentence num", "A/a/y: Sentence num", "A: ### b"}
+	want := []string{"A/a/x: Sentence num", "A/a/y: Sentence num", "A/b: Sentence num", "A/c: Short too."}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTinySectionsShareAPassageThatKnowsThem(t *testing.T) {
+	t.Parallel()
+	doc := &document.Document{Title: "T", Blocks: []document.Block{
+		heading(2, "A"), paragraph("Intro."), heading(3, "One"), paragraph("First."), heading(3, "Two"), heading(4, "Deep"), paragraph("Second."),
+		heading(3, "Long"), paragraph(words(10)), heading(3, "Last"), paragraph("Third."), heading(3, "Empty"), heading(3, "End"), paragraph("Fourth."),
+	}}
+	type part struct{ headings, anchor, text string }
+	var got [][]part
+	for _, p := range passage.Split(doc, passage.Options{}) {
+		parts := []part{{headings: strings.Join(p.Headings, "/"), anchor: p.Anchor}}
+		at := 0
+		for _, s := range p.Sections {
+			parts[len(parts)-1].text = strings.TrimSpace(p.Text[at:s.Start])
+			parts = append(parts, part{headings: strings.Join(s.Headings, "/"), anchor: s.Anchor})
+			at = s.Start
+		}
+		parts[len(parts)-1].text = p.Text[at:]
+		got = append(got, parts)
+	}
+	want := [][]part{
+		{
+			{"A", "a", "Intro."}, {"A/One", "one", "### One\n\nFirst."}, {"A/Two", "two", "### Two"},
+			{"A/Two/Deep", "deep", "#### Deep\n\nSecond."},
+		},
+		{{"A/Long", "long", words(10)}},
+		{{"A", "last", ""}, {"A/Last", "last", "### Last\n\nThird."}, {"A/Empty", "empty", "### Empty"}, {"A/End", "end", "### End\n\nFourth."}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

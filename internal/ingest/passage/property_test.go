@@ -67,6 +67,7 @@ func checkPassages(t interface{ Fatalf(string, ...any) }, doc *document.Document
 			t.Fatalf("passage %d has ordinal %d and range %d to %d after %d", i, passage.Ordinal, passage.Start, passage.End, end)
 		}
 		end = passage.End
+		checkSections(t, &passage, limit*5/6/5)
 		if strings.TrimSpace(passage.Text) == "" || !utf8.ValidString(passage.Text) || !strings.Contains(passage.Text, text[passage.Start:passage.End]) {
 			t.Fatalf("passage %d has text %q for %q", i, passage.Text, text[passage.Start:passage.End])
 		}
@@ -108,6 +109,31 @@ func checkBorders(t interface{ Fatalf(string, ...any) }, doc *document.Document,
 				t.Fatalf("passage %d reaches over the heading %q", passage.Ordinal, block.Text)
 			}
 		}
+	}
+}
+
+// checkSections checks the headings that a passage contains.
+func checkSections(t interface{ Fatalf(string, ...any) }, p *passage.Passage, tiny int) {
+	at, text := 0, 0 // sections with text
+	for i := 0; i <= len(p.Sections); i++ {
+		end := len(p.Text)
+		if i < len(p.Sections) {
+			s := &p.Sections[i]
+			if end = s.Start; end < at || !strings.HasPrefix(p.Text[end:], "#") || len(s.Headings) == 0 {
+				t.Fatalf("section %d of passage %d is %+v in %q", i, p.Ordinal, s, p.Text)
+			}
+		}
+		body := strings.TrimSpace(p.Text[at:end])
+		if i > 0 {
+			_, body, _ = strings.Cut(body, "\n")
+		}
+		if body != "" {
+			text++
+		}
+		if runes := utf8.RuneCountInString(body); runes >= tiny && (text > 1 || i < len(p.Sections)) {
+			t.Fatalf("section %d of passage %d has %d runes and shares it: %q", i, p.Ordinal, runes, p.Text)
+		}
+		at = end
 	}
 }
 
