@@ -22,10 +22,10 @@ func checkSurface(ctx context.Context, in *model.SearchInput) error {
 		return nil
 	}
 	f := in.Filters
-	if in.Facets != nil || in.Prefix != nil && *in.Prefix ||
+	if in.Facets != nil || in.Prefix != nil && *in.Prefix || in.Explain != nil && *in.Explain ||
 		f != nil && (f.Sections != nil || f.Versions != nil || f.Languages != nil || f.Sources != nil || f.Connectors != nil ||
 			f.Collections != nil || f.ChangedFrom != nil || f.ChangedUntil != nil) {
-		return apierr.New(apierr.Forbidden, "Session required for facets and their filters")
+		return apierr.New(apierr.Forbidden, "Session required for facets, their filters and explanations")
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ type resultField struct {
 // newResultEncoder returns an encoder of results, or nil if the executor must encode them.
 func newResultEncoder(ctx context.Context, results []*model.SearchResult) graphql.Marshaler {
 	for _, r := range results {
-		if r == nil || r.ID == uuid.Nil || r.DocumentID == uuid.Nil || r.CollectionID == uuid.Nil || r.Metadata == nil || math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
+		if r == nil || r.ID == uuid.Nil || r.DocumentID == uuid.Nil || r.CollectionID == uuid.Nil || r.Metadata == nil || r.Explanation != nil ||
+			math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
 			return nil
 		}
 	}
@@ -175,6 +176,8 @@ func fieldEncoder(field string) func(*model.SearchResult) graphql.Marshaler {
 		}
 	case "metadata":
 		return func(r *model.SearchResult) graphql.Marshaler { return graphql.MarshalMap(r.Metadata) }
+	case "explanation":
+		return func(*model.SearchResult) graphql.Marshaler { return graphql.Null }
 	default:
 		return nil
 	}

@@ -107,7 +107,12 @@ func TestResultsAreEncodedAsByTheExecutor(t *testing.T) {
 	lists := map[string][]*model.SearchResult{
 		"none": {}, "nil": nil, "one": {aResult()}, "poor": {poor}, "several": {aResult(), poor, aResult(), aResult()},
 		"empty lists": {changed(func(r *model.SearchResult) { r.Tags, r.HeadingPath = []string{}, nil })},
-		"no time":     {changed(func(r *model.SearchResult) { r.UpdatedAt = &time.Time{} })},
+		"explained": {aResult(), changed(func(r *model.SearchResult) {
+			r.Explanation = &model.SearchExplanation{
+				Tier: model.SearchTierStored, Change: 3, Words: []*model.ExplainedWord{{Text: "a"}}, Order: &model.ExplainedSum{Total: 0.5},
+			}
+		})},
+		"no time": {changed(func(r *model.SearchResult) { r.UpdatedAt = &time.Time{} })},
 	}
 	for i, score := range []float64{0, 1, 1e-7, 1e21, 0.1 + 0.2, -0.5, math.Copysign(0, -1), math.MaxFloat64} {
 		lists[fmt.Sprint("score ", i)] = []*model.SearchResult{changed(func(r *model.SearchResult) { r.Score = score })}
@@ -120,7 +125,11 @@ func TestResultsAreEncodedAsByTheExecutor(t *testing.T) {
 	}
 	var fields []string
 	for _, f := range schema.Schema().Types["SearchResult"].Fields {
-		fields = append(fields, f.Name)
+		if f.Name == "explanation" {
+			fields = append(fields, "explanation { tier change words { text } order { total } }")
+		} else {
+			fields = append(fields, f.Name)
+		}
 		if !graph.EncodesResultField(f.Name) {
 			t.Errorf("results with %s are left to the executor: add the field to fieldEncoder (graph/resultencoder.go)", f.Name)
 		}

@@ -50,7 +50,7 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 func (r *Resolver) searchQuery(in model.SearchInput) (q search.Query, err error) {
 	q = search.Query{
 		Text: in.Query, Limit: orDefault(in.Limit, search.DefaultLimit), Offset: orZero(in.Offset),
-		MinScore: orDefault(in.MinScore, r.MinScore), Highlight: orZero(in.Highlight), AsYouType: orZero(in.Prefix),
+		MinScore: orDefault(in.MinScore, r.MinScore), Highlight: orZero(in.Highlight), AsYouType: orZero(in.Prefix), Explain: orZero(in.Explain),
 	}
 	if in.Filters != nil {
 		if q.Filters, err = searchFilters(*in.Filters); err != nil {
@@ -142,6 +142,7 @@ func searchResult(h search.Hit) *model.SearchResult {
 		DocType: nilIfZero(h.DocType), Language: nilIfZero(h.Language),
 		Collection: h.CollectionName, CollectionID: h.Collection, Source: h.Source,
 		HeadingPath: append([]string{}, h.Headings...), Metadata: h.Metadata, UpdatedAt: moment(h.UpdatedAt),
+		Explanation: searchExplanation(h.Collection, h.Explanation),
 	}
 	if out.Metadata == nil {
 		out.Metadata = map[string]any{}

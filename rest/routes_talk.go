@@ -27,7 +27,7 @@ func talkRoutes() []*route {
 	agent := field{name: "agent", variable: "agentId", kind: uid, description: "Only conversations with this agent."}
 	return []*route{
 		{Route: Route{http.MethodGet, "/api/v1/search", "SearchDashboard", dashboard, false, 200},
-			from: query, fields: append(dashboardSearch(true), facetFields("Counted when named.")...), input: true, scopeVariable: "input.collection"},
+			from: query, fields: append(append(dashboardSearch(true), explainField()), facetFields("Counted when named.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/facets", "SearchFacets", dashboard, false, 200},
 			from: query, fields: append(dashboardSearch(false), facetFields("All when left out.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/suggestions", "SearchSuggestions", dashboard, false, 200},
@@ -103,6 +103,11 @@ func dashboardSearch(paged bool) []field {
 		fields = append(fields, f)
 	}
 	return append(fields, field{name: "prefix", variable: "input.prefix", kind: boolean})
+}
+
+// explainField returns the field that asks for explanations of results.
+func explainField() field {
+	return field{name: "explain", variable: "input.explain", kind: boolean, description: "Explain the score of each result."}
 }
 
 // facetFields returns the fields of facets.

@@ -11,6 +11,7 @@ func talkRows() map[string]any {
 		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
 		"section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil, "language": "en", "collection": "Handbook",
 		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"},
+		"explanation": explanation(),
 	}
 	value := func(value, label string, count int, selected bool) object {
 		return object{"value": value, "label": label, "count": count, "selected": selected, "from": nil, "until": nil}
@@ -58,6 +59,26 @@ func talkRows() map[string]any {
 	}
 }
 
+// explanation returns the explanation of a search result.
+func explanation() object {
+	sum := object{"total": 0.5, "terms": []any{object{"name": "title", "value": 0.25, "weight": 2.0, "contribution": 0.5}}}
+	return object{
+		"tier": "RESIDENT", "collectionId": collectionID, "change": 7,
+		"words": []any{object{
+			"text": "queues", "terms": []any{"queue"}, "fields": []any{object{"field": "TITLE", "occurrences": 1, "weight": 3.0}},
+			"documentFrequency": 2, "queryFrequency": 1.0, "idf": 5.5, "weight": 5.5, "score": 3.4,
+		}},
+		"bm25f":      3.4,
+		"similarity": object{"cosine": 0.5, "backgroundMean": 0.1, "backgroundDeviation": 0.1, "zScore": 4.0, "known": 1.0},
+		"secondPass": object{"gate": 0.5, "terms": []any{object{"term": "durabl", "idf": 6.5, "weight": 0.1, "matches": true, "score": 0.05}}},
+		"evidence": object{
+			"lexical": 0.6, "relative": 1.0, "feedback": 1.0, "coverage": 1.0, "proximity": 0.0, "title": 1.0, "heading": 0.0,
+			"firstPassage": true, "freshness": 0.9,
+		},
+		"order": sum, "logOdds": sum, "confidence": 0.75, "rating": nil,
+	}
+}
+
 func talkExamples() map[string][]example {
 	const (
 		conversation = "/api/v1/conversations/" + conversationID
@@ -73,6 +94,8 @@ func talkExamples() map[string][]example {
 				"&filters[section]=a&filters[sections]=b,c&filters[sources]=s3&filters[connectors]=" + connectorID + "&filters[collections]=" + collectionID + "&filters[collections]=" + otherID +
 				"&filters[changed_from]=2026-01-01T00:00:00Z&filters[changed_until]=2026-02-01T00:00:00%2B01:00&filters[versions]=2&filters[languages]=de"},
 			{target: "/api/v1/search?query=queues&facets=tags&facets=date"},
+			{target: "/api/v1/search?query=queues&explain=true"},
+			{target: "/api/v1/search?query=queues&explain=please"},
 			{target: "/api/v1/search?query=queues&facets=author"},
 			{target: "/api/v1/search?query=queues&facets=tags&facet_limit=101"},
 			{target: "/api/v1/search?query=queues&facets=date&ranges=yesterday"},

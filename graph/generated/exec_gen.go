@@ -648,6 +648,68 @@ type ComplexityRoot struct {
 		Visible       func(childComplexity int) int
 	}
 
+	ExplainedContribution struct {
+		Contribution func(childComplexity int) int
+		Name         func(childComplexity int) int
+		Value        func(childComplexity int) int
+		Weight       func(childComplexity int) int
+	}
+
+	ExplainedEvidence struct {
+		Coverage     func(childComplexity int) int
+		Feedback     func(childComplexity int) int
+		FirstPassage func(childComplexity int) int
+		Freshness    func(childComplexity int) int
+		Heading      func(childComplexity int) int
+		Lexical      func(childComplexity int) int
+		Proximity    func(childComplexity int) int
+		Relative     func(childComplexity int) int
+		Title        func(childComplexity int) int
+	}
+
+	ExplainedField struct {
+		Field       func(childComplexity int) int
+		Occurrences func(childComplexity int) int
+		Weight      func(childComplexity int) int
+	}
+
+	ExplainedSecondPass struct {
+		Gate  func(childComplexity int) int
+		Terms func(childComplexity int) int
+	}
+
+	ExplainedSimilarity struct {
+		BackgroundDeviation func(childComplexity int) int
+		BackgroundMean      func(childComplexity int) int
+		Cosine              func(childComplexity int) int
+		Known               func(childComplexity int) int
+		ZScore              func(childComplexity int) int
+	}
+
+	ExplainedSum struct {
+		Terms func(childComplexity int) int
+		Total func(childComplexity int) int
+	}
+
+	ExplainedTerm struct {
+		Idf     func(childComplexity int) int
+		Matches func(childComplexity int) int
+		Score   func(childComplexity int) int
+		Term    func(childComplexity int) int
+		Weight  func(childComplexity int) int
+	}
+
+	ExplainedWord struct {
+		DocumentFrequency func(childComplexity int) int
+		Fields            func(childComplexity int) int
+		Idf               func(childComplexity int) int
+		QueryFrequency    func(childComplexity int) int
+		Score             func(childComplexity int) int
+		Terms             func(childComplexity int) int
+		Text              func(childComplexity int) int
+		Weight            func(childComplexity int) int
+	}
+
 	FoundAgentMemory struct {
 		Memory func(childComplexity int) int
 		Score  func(childComplexity int) int
@@ -1057,6 +1119,21 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SearchExplanation struct {
+		Bm25f        func(childComplexity int) int
+		Change       func(childComplexity int) int
+		CollectionID func(childComplexity int) int
+		Confidence   func(childComplexity int) int
+		Evidence     func(childComplexity int) int
+		LogOdds      func(childComplexity int) int
+		Order        func(childComplexity int) int
+		Rating       func(childComplexity int) int
+		SecondPass   func(childComplexity int) int
+		Similarity   func(childComplexity int) int
+		Tier         func(childComplexity int) int
+		Words        func(childComplexity int) int
+	}
+
 	SearchFacet struct {
 		Distinct   func(childComplexity int) int
 		Documents  func(childComplexity int) int
@@ -1080,6 +1157,7 @@ type ComplexityRoot struct {
 		CollectionID func(childComplexity int) int
 		DocType      func(childComplexity int) int
 		DocumentID   func(childComplexity int) int
+		Explanation  func(childComplexity int) int
 		HeadingPath  func(childComplexity int) int
 		ID           func(childComplexity int) int
 		Language     func(childComplexity int) int
@@ -3889,6 +3967,242 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentVisibility.Visible(childComplexity), true
 
+	case "ExplainedContribution.contribution":
+		if e.ComplexityRoot.ExplainedContribution.Contribution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedContribution.Contribution(childComplexity), true
+	case "ExplainedContribution.name":
+		if e.ComplexityRoot.ExplainedContribution.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedContribution.Name(childComplexity), true
+	case "ExplainedContribution.value":
+		if e.ComplexityRoot.ExplainedContribution.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedContribution.Value(childComplexity), true
+	case "ExplainedContribution.weight":
+		if e.ComplexityRoot.ExplainedContribution.Weight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedContribution.Weight(childComplexity), true
+
+	case "ExplainedEvidence.coverage":
+		if e.ComplexityRoot.ExplainedEvidence.Coverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Coverage(childComplexity), true
+	case "ExplainedEvidence.feedback":
+		if e.ComplexityRoot.ExplainedEvidence.Feedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Feedback(childComplexity), true
+	case "ExplainedEvidence.firstPassage":
+		if e.ComplexityRoot.ExplainedEvidence.FirstPassage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.FirstPassage(childComplexity), true
+	case "ExplainedEvidence.freshness":
+		if e.ComplexityRoot.ExplainedEvidence.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Freshness(childComplexity), true
+	case "ExplainedEvidence.heading":
+		if e.ComplexityRoot.ExplainedEvidence.Heading == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Heading(childComplexity), true
+	case "ExplainedEvidence.lexical":
+		if e.ComplexityRoot.ExplainedEvidence.Lexical == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Lexical(childComplexity), true
+	case "ExplainedEvidence.proximity":
+		if e.ComplexityRoot.ExplainedEvidence.Proximity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Proximity(childComplexity), true
+	case "ExplainedEvidence.relative":
+		if e.ComplexityRoot.ExplainedEvidence.Relative == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Relative(childComplexity), true
+	case "ExplainedEvidence.title":
+		if e.ComplexityRoot.ExplainedEvidence.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedEvidence.Title(childComplexity), true
+
+	case "ExplainedField.field":
+		if e.ComplexityRoot.ExplainedField.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedField.Field(childComplexity), true
+	case "ExplainedField.occurrences":
+		if e.ComplexityRoot.ExplainedField.Occurrences == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedField.Occurrences(childComplexity), true
+	case "ExplainedField.weight":
+		if e.ComplexityRoot.ExplainedField.Weight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedField.Weight(childComplexity), true
+
+	case "ExplainedSecondPass.gate":
+		if e.ComplexityRoot.ExplainedSecondPass.Gate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSecondPass.Gate(childComplexity), true
+	case "ExplainedSecondPass.terms":
+		if e.ComplexityRoot.ExplainedSecondPass.Terms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSecondPass.Terms(childComplexity), true
+
+	case "ExplainedSimilarity.backgroundDeviation":
+		if e.ComplexityRoot.ExplainedSimilarity.BackgroundDeviation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSimilarity.BackgroundDeviation(childComplexity), true
+	case "ExplainedSimilarity.backgroundMean":
+		if e.ComplexityRoot.ExplainedSimilarity.BackgroundMean == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSimilarity.BackgroundMean(childComplexity), true
+	case "ExplainedSimilarity.cosine":
+		if e.ComplexityRoot.ExplainedSimilarity.Cosine == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSimilarity.Cosine(childComplexity), true
+	case "ExplainedSimilarity.known":
+		if e.ComplexityRoot.ExplainedSimilarity.Known == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSimilarity.Known(childComplexity), true
+	case "ExplainedSimilarity.zScore":
+		if e.ComplexityRoot.ExplainedSimilarity.ZScore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSimilarity.ZScore(childComplexity), true
+
+	case "ExplainedSum.terms":
+		if e.ComplexityRoot.ExplainedSum.Terms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSum.Terms(childComplexity), true
+	case "ExplainedSum.total":
+		if e.ComplexityRoot.ExplainedSum.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedSum.Total(childComplexity), true
+
+	case "ExplainedTerm.idf":
+		if e.ComplexityRoot.ExplainedTerm.Idf == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedTerm.Idf(childComplexity), true
+	case "ExplainedTerm.matches":
+		if e.ComplexityRoot.ExplainedTerm.Matches == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedTerm.Matches(childComplexity), true
+	case "ExplainedTerm.score":
+		if e.ComplexityRoot.ExplainedTerm.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedTerm.Score(childComplexity), true
+	case "ExplainedTerm.term":
+		if e.ComplexityRoot.ExplainedTerm.Term == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedTerm.Term(childComplexity), true
+	case "ExplainedTerm.weight":
+		if e.ComplexityRoot.ExplainedTerm.Weight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedTerm.Weight(childComplexity), true
+
+	case "ExplainedWord.documentFrequency":
+		if e.ComplexityRoot.ExplainedWord.DocumentFrequency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.DocumentFrequency(childComplexity), true
+	case "ExplainedWord.fields":
+		if e.ComplexityRoot.ExplainedWord.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Fields(childComplexity), true
+	case "ExplainedWord.idf":
+		if e.ComplexityRoot.ExplainedWord.Idf == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Idf(childComplexity), true
+	case "ExplainedWord.queryFrequency":
+		if e.ComplexityRoot.ExplainedWord.QueryFrequency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.QueryFrequency(childComplexity), true
+	case "ExplainedWord.score":
+		if e.ComplexityRoot.ExplainedWord.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Score(childComplexity), true
+	case "ExplainedWord.terms":
+		if e.ComplexityRoot.ExplainedWord.Terms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Terms(childComplexity), true
+	case "ExplainedWord.text":
+		if e.ComplexityRoot.ExplainedWord.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Text(childComplexity), true
+	case "ExplainedWord.weight":
+		if e.ComplexityRoot.ExplainedWord.Weight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplainedWord.Weight(childComplexity), true
+
 	case "FoundAgentMemory.memory":
 		if e.ComplexityRoot.FoundAgentMemory.Memory == nil {
 			break
@@ -6263,6 +6577,79 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SearchExplanation.bm25f":
+		if e.ComplexityRoot.SearchExplanation.Bm25f == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Bm25f(childComplexity), true
+	case "SearchExplanation.change":
+		if e.ComplexityRoot.SearchExplanation.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Change(childComplexity), true
+	case "SearchExplanation.collectionId":
+		if e.ComplexityRoot.SearchExplanation.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.CollectionID(childComplexity), true
+	case "SearchExplanation.confidence":
+		if e.ComplexityRoot.SearchExplanation.Confidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Confidence(childComplexity), true
+	case "SearchExplanation.evidence":
+		if e.ComplexityRoot.SearchExplanation.Evidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Evidence(childComplexity), true
+	case "SearchExplanation.logOdds":
+		if e.ComplexityRoot.SearchExplanation.LogOdds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.LogOdds(childComplexity), true
+	case "SearchExplanation.order":
+		if e.ComplexityRoot.SearchExplanation.Order == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Order(childComplexity), true
+	case "SearchExplanation.rating":
+		if e.ComplexityRoot.SearchExplanation.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Rating(childComplexity), true
+	case "SearchExplanation.secondPass":
+		if e.ComplexityRoot.SearchExplanation.SecondPass == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.SecondPass(childComplexity), true
+	case "SearchExplanation.similarity":
+		if e.ComplexityRoot.SearchExplanation.Similarity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Similarity(childComplexity), true
+	case "SearchExplanation.tier":
+		if e.ComplexityRoot.SearchExplanation.Tier == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Tier(childComplexity), true
+	case "SearchExplanation.words":
+		if e.ComplexityRoot.SearchExplanation.Words == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchExplanation.Words(childComplexity), true
+
 	case "SearchFacet.distinct":
 		if e.ComplexityRoot.SearchFacet.Distinct == nil {
 			break
@@ -6361,6 +6748,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResult.DocumentID(childComplexity), true
+	case "SearchResult.explanation":
+		if e.ComplexityRoot.SearchResult.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Explanation(childComplexity), true
 	case "SearchResult.headingPath":
 		if e.ComplexityRoot.SearchResult.HeadingPath == nil {
 			break
@@ -8829,6 +9222,144 @@ extend type SyncJob {
   duration: Float
 }
 `, BuiltIn: false},
+	{Name: "../schema/explain.graphql", Input: `"How the score of a search result came about."
+type SearchExplanation {
+  tier: SearchTier!
+  collectionId: ID!
+  "Change number of the collection's snapshot that was searched."
+  change: Int64!
+  "The words of the query that the passage has."
+  words: [ExplainedWord!]!
+  "BM25F: the sum of the scores of the words."
+  bm25f: Float!
+  "Null if the passage or the query has no vector."
+  similarity: ExplainedSimilarity
+  secondPass: ExplainedSecondPass!
+  evidence: ExplainedEvidence!
+  "The sum by which passages are ordered."
+  order: ExplainedSum!
+  "The log-odds that the passage answers the query."
+  logOdds: ExplainedSum!
+  "0 to 1: the logistic function of the log-odds, made to fall along the order. It is the score unless there is a rating."
+  confidence: Float!
+  "The reranker's, which replaced the confidence; null without a reranker."
+  rating: Float
+}
+
+"Where a collection was searched."
+enum SearchTier {
+  "In memory."
+  RESIDENT
+  "In PostgreSQL."
+  STORED
+}
+
+"A word of the query in a passage."
+type ExplainedWord {
+  "As it was first written in the query."
+  text: String!
+  "The terms of the index that it matches."
+  terms: [String!]!
+  fields: [ExplainedField!]!
+  "Number of passages with any of its terms, in all collections that were searched."
+  documentFrequency: Int!
+  "Occurrences in the query."
+  queryFrequency: Float!
+  idf: Float!
+  "The query term weight: idf times occurrences in the query."
+  weight: Float!
+  "Its part of BM25F."
+  score: Float!
+}
+
+"The occurrences of a word in a field of a passage."
+type ExplainedField {
+  field: PassageField!
+  occurrences: Int!
+  "Weight of an occurrence in BM25F; in the body, it falls with the length of the body."
+  weight: Float!
+}
+
+enum PassageField {
+  "The title of the document."
+  TITLE
+  "The passage's own heading."
+  HEADING
+  "The headings above it."
+  PATH
+  BODY
+}
+
+"The similarity of a passage, compared with that of unrelated texts."
+type ExplainedSimilarity {
+  "Cosine with the vector of the query, which the second pass moved towards the best passages."
+  cosine: Float!
+  "Mean of the similarities of unrelated passages."
+  backgroundMean: Float!
+  "Their standard deviation."
+  backgroundDeviation: Float!
+  "Standard deviations above the mean."
+  zScore: Float!
+  "Share of the query that the embedding model knows, 0 to 1."
+  known: Float!
+}
+
+"The second pass: the query expanded by terms of the best passages."
+type ExplainedSecondPass {
+  "How far the gate was open, 0 to 1."
+  gate: Float!
+  "By falling weight; empty where the gate was closed."
+  terms: [ExplainedTerm!]!
+}
+
+"A term that the second pass added to the query."
+type ExplainedTerm {
+  term: String!
+  idf: Float!
+  "In the expanded query."
+  weight: Float!
+  "Whether the passage has it."
+  matches: Boolean!
+  "Its part of the BM25F score of the second pass."
+  score: Float!
+}
+
+"The evidence that the sums are computed from, each from 0 to 1."
+type ExplainedEvidence {
+  "BM25F divided by the sum of the query term weights."
+  lexical: Float!
+  "BM25F divided by that of the best passage."
+  relative: Float!
+  "BM25F of the second pass divided by that of the best passage."
+  feedback: Float!
+  "Share of the query term weights whose words the passage has."
+  coverage: Float!
+  "Share of the neighbouring words of the query that are neighbours in the passage."
+  proximity: Float!
+  "How closely the query and the title are the same words."
+  title: Float!
+  "How closely the query and the passage's heading are the same words."
+  heading: Float!
+  "Whether the passage is the first one of its document."
+  firstPassage: Boolean!
+  "1 for a document that was changed now, halved each year."
+  freshness: Float!
+}
+
+"A sum with its terms."
+type ExplainedSum {
+  total: Float!
+  terms: [ExplainedContribution!]!
+}
+
+type ExplainedContribution {
+  name: String!
+  value: Float!
+  weight: Float!
+  "Value times weight."
+  contribution: Float!
+}
+`, BuiltIn: false},
 	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
   """
   Starts a sync of these items of the ledger, or without ids of all failed items (the first 10,000). An open job is a
@@ -9321,6 +9852,8 @@ input SearchInput {
   prefix: Boolean = false
   "Count the documents of the results by their fields; they are not counted when omitted. Dashboard only."
   facets: FacetsInput
+  "Explain the score of each result. Dashboard only."
+  explain: Boolean = false
 }
 
 input SearchFacetsInput {
@@ -9473,6 +10006,8 @@ type SearchResult {
   headingPath: [String!]!
   updatedAt: Time
   metadata: Map!
+  "How the score came about; null unless the input asks for it."
+  explanation: SearchExplanation
 }
 `, BuiltIn: false},
 	{Name: "../schema/signon.graphql", Input: `extend type Query {
@@ -12396,6 +12931,130 @@ func (ec *executionContext) childFields_DocumentVisibility(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DocumentVisibility", field.Name)
 }
 
+func (ec *executionContext) childFields_ExplainedContribution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ExplainedContribution_name(ctx, field)
+	case "value":
+		return ec.fieldContext_ExplainedContribution_value(ctx, field)
+	case "weight":
+		return ec.fieldContext_ExplainedContribution_weight(ctx, field)
+	case "contribution":
+		return ec.fieldContext_ExplainedContribution_contribution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedContribution", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedEvidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lexical":
+		return ec.fieldContext_ExplainedEvidence_lexical(ctx, field)
+	case "relative":
+		return ec.fieldContext_ExplainedEvidence_relative(ctx, field)
+	case "feedback":
+		return ec.fieldContext_ExplainedEvidence_feedback(ctx, field)
+	case "coverage":
+		return ec.fieldContext_ExplainedEvidence_coverage(ctx, field)
+	case "proximity":
+		return ec.fieldContext_ExplainedEvidence_proximity(ctx, field)
+	case "title":
+		return ec.fieldContext_ExplainedEvidence_title(ctx, field)
+	case "heading":
+		return ec.fieldContext_ExplainedEvidence_heading(ctx, field)
+	case "firstPassage":
+		return ec.fieldContext_ExplainedEvidence_firstPassage(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ExplainedEvidence_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedEvidence", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_ExplainedField_field(ctx, field)
+	case "occurrences":
+		return ec.fieldContext_ExplainedField_occurrences(ctx, field)
+	case "weight":
+		return ec.fieldContext_ExplainedField_weight(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedField", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedSecondPass(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "gate":
+		return ec.fieldContext_ExplainedSecondPass_gate(ctx, field)
+	case "terms":
+		return ec.fieldContext_ExplainedSecondPass_terms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedSecondPass", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedSimilarity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cosine":
+		return ec.fieldContext_ExplainedSimilarity_cosine(ctx, field)
+	case "backgroundMean":
+		return ec.fieldContext_ExplainedSimilarity_backgroundMean(ctx, field)
+	case "backgroundDeviation":
+		return ec.fieldContext_ExplainedSimilarity_backgroundDeviation(ctx, field)
+	case "zScore":
+		return ec.fieldContext_ExplainedSimilarity_zScore(ctx, field)
+	case "known":
+		return ec.fieldContext_ExplainedSimilarity_known(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedSimilarity", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedSum(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_ExplainedSum_total(ctx, field)
+	case "terms":
+		return ec.fieldContext_ExplainedSum_terms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedSum", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedTerm(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "term":
+		return ec.fieldContext_ExplainedTerm_term(ctx, field)
+	case "idf":
+		return ec.fieldContext_ExplainedTerm_idf(ctx, field)
+	case "weight":
+		return ec.fieldContext_ExplainedTerm_weight(ctx, field)
+	case "matches":
+		return ec.fieldContext_ExplainedTerm_matches(ctx, field)
+	case "score":
+		return ec.fieldContext_ExplainedTerm_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplainedWord(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_ExplainedWord_text(ctx, field)
+	case "terms":
+		return ec.fieldContext_ExplainedWord_terms(ctx, field)
+	case "fields":
+		return ec.fieldContext_ExplainedWord_fields(ctx, field)
+	case "documentFrequency":
+		return ec.fieldContext_ExplainedWord_documentFrequency(ctx, field)
+	case "queryFrequency":
+		return ec.fieldContext_ExplainedWord_queryFrequency(ctx, field)
+	case "idf":
+		return ec.fieldContext_ExplainedWord_idf(ctx, field)
+	case "weight":
+		return ec.fieldContext_ExplainedWord_weight(ctx, field)
+	case "score":
+		return ec.fieldContext_ExplainedWord_score(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplainedWord", field.Name)
+}
+
 func (ec *executionContext) childFields_FoundAgentMemory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "memory":
@@ -12958,6 +13617,36 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchExplanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "tier":
+		return ec.fieldContext_SearchExplanation_tier(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_SearchExplanation_collectionId(ctx, field)
+	case "change":
+		return ec.fieldContext_SearchExplanation_change(ctx, field)
+	case "words":
+		return ec.fieldContext_SearchExplanation_words(ctx, field)
+	case "bm25f":
+		return ec.fieldContext_SearchExplanation_bm25f(ctx, field)
+	case "similarity":
+		return ec.fieldContext_SearchExplanation_similarity(ctx, field)
+	case "secondPass":
+		return ec.fieldContext_SearchExplanation_secondPass(ctx, field)
+	case "evidence":
+		return ec.fieldContext_SearchExplanation_evidence(ctx, field)
+	case "order":
+		return ec.fieldContext_SearchExplanation_order(ctx, field)
+	case "logOdds":
+		return ec.fieldContext_SearchExplanation_logOdds(ctx, field)
+	case "confidence":
+		return ec.fieldContext_SearchExplanation_confidence(ctx, field)
+	case "rating":
+		return ec.fieldContext_SearchExplanation_rating(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchExplanation", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -13030,6 +13719,8 @@ func (ec *executionContext) childFields_SearchResult(ctx context.Context, field 
 		return ec.fieldContext_SearchResult_updatedAt(ctx, field)
 	case "metadata":
 		return ec.fieldContext_SearchResult_metadata(ctx, field)
+	case "explanation":
+		return ec.fieldContext_SearchResult_explanation(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchResult", field.Name)
 }
@@ -26248,6 +26939,907 @@ func (ec *executionContext) _DocumentVisibility_groupsReadAt(ctx context.Context
 }
 func (ec *executionContext) fieldContext_DocumentVisibility_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedContribution_name(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedContribution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedContribution_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedContribution_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedContribution", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedContribution_value(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedContribution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedContribution_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedContribution_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedContribution", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedContribution_weight(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedContribution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedContribution_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedContribution_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedContribution", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedContribution_contribution(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedContribution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedContribution_contribution(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Contribution, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedContribution_contribution(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedContribution", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_lexical(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_lexical(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lexical, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_lexical(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_relative(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_relative(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Relative, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_relative(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_feedback(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_feedback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Feedback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_feedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_coverage(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_coverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Coverage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_coverage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_proximity(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_proximity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proximity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_proximity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_title(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_heading(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_heading(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Heading, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_heading(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_firstPassage(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_firstPassage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstPassage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_firstPassage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedEvidence_freshness(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedEvidence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedEvidence_freshness(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Freshness, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedEvidence_freshness(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedEvidence", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedField_field(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedField_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.PassageField) graphql.Marshaler {
+			return ec.marshalNPassageField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageField(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedField_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedField", field, false, false, errors.New("field of type PassageField does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedField_occurrences(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedField_occurrences(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Occurrences, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedField_occurrences(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedField", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedField_weight(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedField_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedField_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedField", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSecondPass_gate(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSecondPass) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSecondPass_gate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Gate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSecondPass_gate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSecondPass", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSecondPass_terms(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSecondPass) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSecondPass_terms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Terms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ExplainedTerm) graphql.Marshaler {
+			return ec.marshalNExplainedTerm2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedTermᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSecondPass_terms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ExplainedSecondPass",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedTerm(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ExplainedSimilarity_cosine(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSimilarity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSimilarity_cosine(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cosine, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSimilarity_cosine(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSimilarity", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSimilarity_backgroundMean(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSimilarity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSimilarity_backgroundMean(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BackgroundMean, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSimilarity_backgroundMean(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSimilarity", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSimilarity_backgroundDeviation(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSimilarity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSimilarity_backgroundDeviation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BackgroundDeviation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSimilarity_backgroundDeviation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSimilarity", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSimilarity_zScore(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSimilarity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSimilarity_zScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZScore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSimilarity_zScore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSimilarity", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSimilarity_known(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSimilarity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSimilarity_known(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Known, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSimilarity_known(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSimilarity", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSum_total(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSum) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSum_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSum_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedSum", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedSum_terms(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedSum) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedSum_terms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Terms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ExplainedContribution) graphql.Marshaler {
+			return ec.marshalNExplainedContribution2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedContributionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedSum_terms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ExplainedSum",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedContribution(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ExplainedTerm_term(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedTerm_term(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Term, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedTerm_term(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedTerm", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedTerm_idf(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedTerm_idf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Idf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedTerm_idf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedTerm", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedTerm_weight(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedTerm_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedTerm_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedTerm", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedTerm_matches(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedTerm_matches(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Matches, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedTerm_matches(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedTerm", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedTerm_score(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedTerm_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedTerm_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedTerm", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_text(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_terms(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_terms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Terms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_terms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_fields(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_fields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ExplainedField) graphql.Marshaler {
+			return ec.marshalNExplainedField2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedFieldᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ExplainedWord",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedField(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ExplainedWord_documentFrequency(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_documentFrequency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentFrequency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_documentFrequency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_queryFrequency(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_queryFrequency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QueryFrequency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_queryFrequency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_idf(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_idf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Idf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_idf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_weight(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExplainedWord_score(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedWord) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExplainedWord_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExplainedWord_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExplainedWord", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _FoundAgentMemory_memory(ctx context.Context, field graphql.CollectedField, obj *model.FoundAgentMemory) (ret graphql.Marshaler) {
@@ -39505,6 +41097,336 @@ func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Contex
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SearchExplanation_tier(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_tier(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tier, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SearchTier) graphql.Marshaler {
+			return ec.marshalNSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTier(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_tier(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type SearchTier does not have child fields"))
+}
+
+func (ec *executionContext) _SearchExplanation_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchExplanation_change(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SearchExplanation_words(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_words(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Words, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ExplainedWord) graphql.Marshaler {
+			return ec.marshalNExplainedWord2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedWordᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_words(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedWord(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_bm25f(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_bm25f(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Bm25f, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_bm25f(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchExplanation_similarity(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_similarity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Similarity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExplainedSimilarity) graphql.Marshaler {
+			return ec.marshalOExplainedSimilarity2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSimilarity(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_similarity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedSimilarity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_secondPass(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_secondPass(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SecondPass, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExplainedSecondPass) graphql.Marshaler {
+			return ec.marshalNExplainedSecondPass2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSecondPass(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_secondPass(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedSecondPass(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_evidence(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_evidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Evidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExplainedEvidence) graphql.Marshaler {
+			return ec.marshalNExplainedEvidence2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedEvidence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_evidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedEvidence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_order(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_order(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Order, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExplainedSum) graphql.Marshaler {
+			return ec.marshalNExplainedSum2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSum(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_order(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedSum(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_logOdds(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_logOdds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LogOdds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ExplainedSum) graphql.Marshaler {
+			return ec.marshalNExplainedSum2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSum(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_logOdds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchExplanation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExplainedSum(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchExplanation_confidence(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_confidence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Confidence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_confidence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchExplanation_rating(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchExplanation_rating(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rating, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchExplanation_rating(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchExplanation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _SearchFacet_name(ctx context.Context, field graphql.CollectedField, obj *model.SearchFacet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -40179,6 +42101,38 @@ func (ec *executionContext) _SearchResult_metadata(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_SearchResult_metadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchResult", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _SearchResult_explanation(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResult_explanation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Explanation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchExplanation) graphql.Marshaler {
+			return ec.marshalOSearchExplanation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchExplanation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResult_explanation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchExplanation(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SearchResults_results(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
@@ -47479,8 +49433,11 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 	if _, present := asMap["prefix"]; !present {
 		asMap["prefix"] = false
 	}
+	if _, present := asMap["explain"]; !present {
+		asMap["explain"] = false
+	}
 
-	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "facets"}
+	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "facets", "explain"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -47550,6 +49507,13 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Facets = data
+		case "explain":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("explain"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Explain = data
 		}
 	}
 	return it, nil
@@ -53954,6 +55918,460 @@ func (ec *executionContext) _DocumentVisibility(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var explainedContributionImplementors = []string{"ExplainedContribution"}
+
+func (ec *executionContext) _ExplainedContribution(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedContribution) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedContributionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedContribution")
+		case "name":
+			out.Values[i] = ec._ExplainedContribution_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._ExplainedContribution_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weight":
+			out.Values[i] = ec._ExplainedContribution_weight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "contribution":
+			out.Values[i] = ec._ExplainedContribution_contribution(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedEvidenceImplementors = []string{"ExplainedEvidence"}
+
+func (ec *executionContext) _ExplainedEvidence(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedEvidence) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedEvidenceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedEvidence")
+		case "lexical":
+			out.Values[i] = ec._ExplainedEvidence_lexical(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "relative":
+			out.Values[i] = ec._ExplainedEvidence_relative(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feedback":
+			out.Values[i] = ec._ExplainedEvidence_feedback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "coverage":
+			out.Values[i] = ec._ExplainedEvidence_coverage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "proximity":
+			out.Values[i] = ec._ExplainedEvidence_proximity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._ExplainedEvidence_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "heading":
+			out.Values[i] = ec._ExplainedEvidence_heading(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "firstPassage":
+			out.Values[i] = ec._ExplainedEvidence_firstPassage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "freshness":
+			out.Values[i] = ec._ExplainedEvidence_freshness(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedFieldImplementors = []string{"ExplainedField"}
+
+func (ec *executionContext) _ExplainedField(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedField) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedFieldImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedField")
+		case "field":
+			out.Values[i] = ec._ExplainedField_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "occurrences":
+			out.Values[i] = ec._ExplainedField_occurrences(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weight":
+			out.Values[i] = ec._ExplainedField_weight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedSecondPassImplementors = []string{"ExplainedSecondPass"}
+
+func (ec *executionContext) _ExplainedSecondPass(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedSecondPass) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedSecondPassImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedSecondPass")
+		case "gate":
+			out.Values[i] = ec._ExplainedSecondPass_gate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "terms":
+			out.Values[i] = ec._ExplainedSecondPass_terms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedSimilarityImplementors = []string{"ExplainedSimilarity"}
+
+func (ec *executionContext) _ExplainedSimilarity(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedSimilarity) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedSimilarityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedSimilarity")
+		case "cosine":
+			out.Values[i] = ec._ExplainedSimilarity_cosine(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "backgroundMean":
+			out.Values[i] = ec._ExplainedSimilarity_backgroundMean(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "backgroundDeviation":
+			out.Values[i] = ec._ExplainedSimilarity_backgroundDeviation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "zScore":
+			out.Values[i] = ec._ExplainedSimilarity_zScore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "known":
+			out.Values[i] = ec._ExplainedSimilarity_known(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedSumImplementors = []string{"ExplainedSum"}
+
+func (ec *executionContext) _ExplainedSum(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedSum) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedSumImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedSum")
+		case "total":
+			out.Values[i] = ec._ExplainedSum_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "terms":
+			out.Values[i] = ec._ExplainedSum_terms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedTermImplementors = []string{"ExplainedTerm"}
+
+func (ec *executionContext) _ExplainedTerm(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedTerm) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedTermImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedTerm")
+		case "term":
+			out.Values[i] = ec._ExplainedTerm_term(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "idf":
+			out.Values[i] = ec._ExplainedTerm_idf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weight":
+			out.Values[i] = ec._ExplainedTerm_weight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "matches":
+			out.Values[i] = ec._ExplainedTerm_matches(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._ExplainedTerm_score(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var explainedWordImplementors = []string{"ExplainedWord"}
+
+func (ec *executionContext) _ExplainedWord(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedWord) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, explainedWordImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExplainedWord")
+		case "text":
+			out.Values[i] = ec._ExplainedWord_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "terms":
+			out.Values[i] = ec._ExplainedWord_terms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fields":
+			out.Values[i] = ec._ExplainedWord_fields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentFrequency":
+			out.Values[i] = ec._ExplainedWord_documentFrequency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "queryFrequency":
+			out.Values[i] = ec._ExplainedWord_queryFrequency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "idf":
+			out.Values[i] = ec._ExplainedWord_idf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weight":
+			out.Values[i] = ec._ExplainedWord_weight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._ExplainedWord_score(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var foundAgentMemoryImplementors = []string{"FoundAgentMemory"}
 
 func (ec *executionContext) _FoundAgentMemory(ctx context.Context, sel ast.SelectionSet, obj *model.FoundAgentMemory) graphql.Marshaler {
@@ -58004,6 +60422,99 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var searchExplanationImplementors = []string{"SearchExplanation"}
+
+func (ec *executionContext) _SearchExplanation(ctx context.Context, sel ast.SelectionSet, obj *model.SearchExplanation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchExplanationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchExplanation")
+		case "tier":
+			out.Values[i] = ec._SearchExplanation_tier(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._SearchExplanation_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._SearchExplanation_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "words":
+			out.Values[i] = ec._SearchExplanation_words(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bm25f":
+			out.Values[i] = ec._SearchExplanation_bm25f(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "similarity":
+			out.Values[i] = ec._SearchExplanation_similarity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "secondPass":
+			out.Values[i] = ec._SearchExplanation_secondPass(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "evidence":
+			out.Values[i] = ec._SearchExplanation_evidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "order":
+			out.Values[i] = ec._SearchExplanation_order(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "logOdds":
+			out.Values[i] = ec._SearchExplanation_logOdds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "confidence":
+			out.Values[i] = ec._SearchExplanation_confidence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rating":
+			out.Values[i] = ec._SearchExplanation_rating(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchFacetImplementors = []string{"SearchFacet"}
 
 func (ec *executionContext) _SearchFacet(ctx context.Context, sel ast.SelectionSet, obj *model.SearchFacet) graphql.Marshaler {
@@ -58225,6 +60736,11 @@ func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.Selection
 		case "metadata":
 			out.Values[i] = ec._SearchResult_metadata(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "explanation":
+			out.Values[i] = ec._SearchResult_explanation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -61582,6 +64098,140 @@ func (ec *executionContext) marshalNEventType2githubᚗcomᚋmagpieᚑsearchᚋm
 	return v
 }
 
+func (ec *executionContext) marshalNExplainedContribution2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedContributionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ExplainedContribution) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNExplainedContribution2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedContribution(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNExplainedContribution2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedContribution(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedContribution) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedContribution(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedEvidence2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedEvidence(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedEvidence) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedEvidence(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedField2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ExplainedField) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNExplainedField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNExplainedField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedField(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedField(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedSecondPass2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSecondPass(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedSecondPass) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedSecondPass(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedSum2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSum(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedSum) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedSum(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedTerm2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedTermᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ExplainedTerm) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNExplainedTerm2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedTerm(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNExplainedTerm2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedTerm(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedTerm) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedTerm(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNExplainedWord2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedWordᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ExplainedWord) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNExplainedWord2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedWord(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNExplainedWord2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedWord(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedWord) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplainedWord(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNExportFormat2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExportFormat(ctx context.Context, v any) (model.ExportFormat, error) {
 	var res model.ExportFormat
 	err := res.UnmarshalGQL(v)
@@ -62129,6 +64779,16 @@ func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐ
 	return ec._PageInfo(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNPassageField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageField(ctx context.Context, v any) (model.PassageField, error) {
+	var res model.PassageField
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPassageField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageField(ctx context.Context, sel ast.SelectionSet, v model.PassageField) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx context.Context, v any) (planitem.Action, error) {
 	var res planitem.Action
 	err := res.UnmarshalGQL(v)
@@ -62433,6 +65093,16 @@ func (ec *executionContext) marshalNSearchSuggestion2ᚖgithubᚗcomᚋmagpieᚑ
 		return graphql.Null
 	}
 	return ec._SearchSuggestion(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTier(ctx context.Context, v any) (model.SearchTier, error) {
+	var res model.SearchTier
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTier(ctx context.Context, sel ast.SelectionSet, v model.SearchTier) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNSession2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
@@ -63846,6 +66516,13 @@ func (ec *executionContext) unmarshalOEventInput2ᚖgithubᚗcomᚋmagpieᚑsear
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalOExplainedSimilarity2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐExplainedSimilarity(ctx context.Context, sel ast.SelectionSet, v *model.ExplainedSimilarity) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ExplainedSimilarity(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx context.Context, v any) (*model.FacetsInput, error) {
 	if v == nil {
 		return nil, nil
@@ -64375,6 +67052,13 @@ func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmag
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOSearchExplanation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchExplanation(ctx context.Context, sel ast.SelectionSet, v *model.SearchExplanation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SearchExplanation(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {

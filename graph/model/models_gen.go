@@ -556,6 +556,102 @@ type EventInput struct {
 	EventID *string `json:"eventId,omitempty"`
 }
 
+type ExplainedContribution struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Weight float64 `json:"weight"`
+	// Value times weight.
+	Contribution float64 `json:"contribution"`
+}
+
+// The evidence that the sums are computed from, each from 0 to 1.
+type ExplainedEvidence struct {
+	// BM25F divided by the sum of the query term weights.
+	Lexical float64 `json:"lexical"`
+	// BM25F divided by that of the best passage.
+	Relative float64 `json:"relative"`
+	// BM25F of the second pass divided by that of the best passage.
+	Feedback float64 `json:"feedback"`
+	// Share of the query term weights whose words the passage has.
+	Coverage float64 `json:"coverage"`
+	// Share of the neighbouring words of the query that are neighbours in the passage.
+	Proximity float64 `json:"proximity"`
+	// How closely the query and the title are the same words.
+	Title float64 `json:"title"`
+	// How closely the query and the passage's heading are the same words.
+	Heading float64 `json:"heading"`
+	// Whether the passage is the first one of its document.
+	FirstPassage bool `json:"firstPassage"`
+	// 1 for a document that was changed now, halved each year.
+	Freshness float64 `json:"freshness"`
+}
+
+// The occurrences of a word in a field of a passage.
+type ExplainedField struct {
+	Field       PassageField `json:"field"`
+	Occurrences int          `json:"occurrences"`
+	// Weight of an occurrence in BM25F; in the body, it falls with the length of the body.
+	Weight float64 `json:"weight"`
+}
+
+// The second pass: the query expanded by terms of the best passages.
+type ExplainedSecondPass struct {
+	// How far the gate was open, 0 to 1.
+	Gate float64 `json:"gate"`
+	// By falling weight; empty where the gate was closed.
+	Terms []*ExplainedTerm `json:"terms"`
+}
+
+// The similarity of a passage, compared with that of unrelated texts.
+type ExplainedSimilarity struct {
+	// Cosine with the vector of the query, which the second pass moved towards the best passages.
+	Cosine float64 `json:"cosine"`
+	// Mean of the similarities of unrelated passages.
+	BackgroundMean float64 `json:"backgroundMean"`
+	// Their standard deviation.
+	BackgroundDeviation float64 `json:"backgroundDeviation"`
+	// Standard deviations above the mean.
+	ZScore float64 `json:"zScore"`
+	// Share of the query that the embedding model knows, 0 to 1.
+	Known float64 `json:"known"`
+}
+
+// A sum with its terms.
+type ExplainedSum struct {
+	Total float64                  `json:"total"`
+	Terms []*ExplainedContribution `json:"terms"`
+}
+
+// A term that the second pass added to the query.
+type ExplainedTerm struct {
+	Term string  `json:"term"`
+	Idf  float64 `json:"idf"`
+	// In the expanded query.
+	Weight float64 `json:"weight"`
+	// Whether the passage has it.
+	Matches bool `json:"matches"`
+	// Its part of the BM25F score of the second pass.
+	Score float64 `json:"score"`
+}
+
+// A word of the query in a passage.
+type ExplainedWord struct {
+	// As it was first written in the query.
+	Text string `json:"text"`
+	// The terms of the index that it matches.
+	Terms  []string          `json:"terms"`
+	Fields []*ExplainedField `json:"fields"`
+	// Number of passages with any of its terms, in all collections that were searched.
+	DocumentFrequency int `json:"documentFrequency"`
+	// Occurrences in the query.
+	QueryFrequency float64 `json:"queryFrequency"`
+	Idf            float64 `json:"idf"`
+	// The query term weight: idf times occurrences in the query.
+	Weight float64 `json:"weight"`
+	// Its part of BM25F.
+	Score float64 `json:"score"`
+}
+
 type FacetsInput struct {
 	// All when omitted.
 	Fields []SearchField `json:"fields,omitempty"`
@@ -752,6 +848,30 @@ type RunAgentInput struct {
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
+// How the score of a search result came about.
+type SearchExplanation struct {
+	Tier         SearchTier `json:"tier"`
+	CollectionID uuid.UUID  `json:"collectionId"`
+	// Change number of the collection's snapshot that was searched.
+	Change int64 `json:"change"`
+	// The words of the query that the passage has.
+	Words []*ExplainedWord `json:"words"`
+	// BM25F: the sum of the scores of the words.
+	Bm25f float64 `json:"bm25f"`
+	// Null if the passage or the query has no vector.
+	Similarity *ExplainedSimilarity `json:"similarity,omitempty"`
+	SecondPass *ExplainedSecondPass `json:"secondPass"`
+	Evidence   *ExplainedEvidence   `json:"evidence"`
+	// The sum by which passages are ordered.
+	Order *ExplainedSum `json:"order"`
+	// The log-odds that the passage answers the query.
+	LogOdds *ExplainedSum `json:"logOdds"`
+	// 0 to 1: the logistic function of the log-odds, made to fall along the order. It is the score unless there is a rating.
+	Confidence float64 `json:"confidence"`
+	// The reranker's, which replaced the confidence; null without a reranker.
+	Rating *float64 `json:"rating,omitempty"`
+}
+
 // The distribution of documents over one field. It ignores the filters of this field, so that the counts are those of
 // selecting another value.
 type SearchFacet struct {
@@ -847,6 +967,8 @@ type SearchInput struct {
 	Prefix *bool `json:"prefix,omitempty"`
 	// Count the documents of the results by their fields; they are not counted when omitted. Dashboard only.
 	Facets *FacetsInput `json:"facets,omitempty"`
+	// Explain the score of each result. Dashboard only.
+	Explain *bool `json:"explain,omitempty"`
 }
 
 type SearchResult struct {
@@ -871,6 +993,8 @@ type SearchResult struct {
 	HeadingPath []string       `json:"headingPath"`
 	UpdatedAt   *time.Time     `json:"updatedAt,omitempty"`
 	Metadata    map[string]any `json:"metadata"`
+	// How the score came about; null unless the input asks for it.
+	Explanation *SearchExplanation `json:"explanation,omitempty"`
 }
 
 type SearchResults struct {
@@ -1501,6 +1625,68 @@ func (e InvitationStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+type PassageField string
+
+const (
+	// The title of the document.
+	PassageFieldTitle PassageField = "TITLE"
+	// The passage's own heading.
+	PassageFieldHeading PassageField = "HEADING"
+	// The headings above it.
+	PassageFieldPath PassageField = "PATH"
+	PassageFieldBody PassageField = "BODY"
+)
+
+var AllPassageField = []PassageField{
+	PassageFieldTitle,
+	PassageFieldHeading,
+	PassageFieldPath,
+	PassageFieldBody,
+}
+
+func (e PassageField) IsValid() bool {
+	switch e {
+	case PassageFieldTitle, PassageFieldHeading, PassageFieldPath, PassageFieldBody:
+		return true
+	}
+	return false
+}
+
+func (e PassageField) String() string {
+	return string(e)
+}
+
+func (e *PassageField) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PassageField(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PassageField", str)
+	}
+	return nil
+}
+
+func (e PassageField) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PassageField) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PassageField) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type QueryKind string
 
 const (
@@ -1740,6 +1926,64 @@ func (e *SearchField) UnmarshalJSON(b []byte) error {
 }
 
 func (e SearchField) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a collection was searched.
+type SearchTier string
+
+const (
+	// In memory.
+	SearchTierResident SearchTier = "RESIDENT"
+	// In PostgreSQL.
+	SearchTierStored SearchTier = "STORED"
+)
+
+var AllSearchTier = []SearchTier{
+	SearchTierResident,
+	SearchTierStored,
+}
+
+func (e SearchTier) IsValid() bool {
+	switch e {
+	case SearchTierResident, SearchTierStored:
+		return true
+	}
+	return false
+}
+
+func (e SearchTier) String() string {
+	return string(e)
+}
+
+func (e *SearchTier) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SearchTier(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SearchTier", str)
+	}
+	return nil
+}
+
+func (e SearchTier) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SearchTier) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SearchTier) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -198,6 +198,7 @@ type Hit struct {
 	HeadingPath  []string       `json:"headingPath"`
 	UpdatedAt    *time.Time     `json:"updatedAt"`
 	Metadata     map[string]any `json:"metadata"`
+	Explanation  *Explanation   `json:"explanation,omitempty"`
 }
 
 // SearchResults is a page of search results.

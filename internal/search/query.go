@@ -39,6 +39,8 @@ type Query struct {
 	Filters   Filters
 	// AsYouType also matches words that begin with the last word.
 	AsYouType bool
+	// Explain asks for the explanations of the hits.
+	Explain bool
 	// Facets asks for counts over the results; nil for none.
 	Facets *FacetQuery
 	// Now is the reference time of freshness; zero for the current time.

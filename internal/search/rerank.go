@@ -48,7 +48,13 @@ func (s *searcher) rerank(ctx context.Context, q *Query, ranked []rank.Result, h
 		return ranked, true, nil
 	}
 	lowest := 1.0
+	if q.Explain {
+		s.ratings = make(map[uuid.UUID]float64, len(reranked))
+	}
 	for i := range reranked {
+		if q.Explain {
+			s.ratings[reranked[i].Passage] = scores[i]
+		}
 		reranked[i].Score = scores[i]
 		lowest = min(lowest, scores[i])
 	}

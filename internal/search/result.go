@@ -23,7 +23,8 @@ type Hit struct {
 	Score                         float64   // 0 to 1, a confidence; see internal/search/rank
 	UpdatedAt                     time.Time // when the source last changed the document; zero if unknown
 	Metadata                      map[string]any
-	Page                          int // 0 for formats without pages
+	Page                          int          // 0 for formats without pages
+	Explanation                   *Explanation // nil unless asked for
 
 	address  string            // of the document
 	sections []passage.Section // within the text

@@ -63,7 +63,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		return nil, false, err
 	}
 	defer s.close(ctx)
-	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q)})
+	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q), Explain: q.Explain})
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)
 	}
@@ -92,6 +92,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		}
 		h.Score = r.Score
 		h.excerpt(excerpter)
+		h.Explanation = s.explanation(&r)
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || opt.storedOnly) {

@@ -36,6 +36,7 @@ type searcher struct {
 	connections int64              // acquired from the engine
 	opt         openOptions
 	lexicalOnly bool
+	ratings     map[uuid.UUID]float64 // of the reranker, by passage
 }
 
 // openOptions say how to open collections.

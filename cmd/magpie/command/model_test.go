@@ -79,6 +79,9 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	if out := s.ok("search", "signing key", "--min-score", "0"); !strings.Contains(out, "Rotate the key") {
 		t.Errorf("%s", out)
 	}
+	if out := s.ok("search", "signing key", "--explain"); !strings.Contains(out, "word: signing (") || !strings.Contains(out, "log-odds: ") {
+		t.Errorf("an explanation: %s", out)
+	}
 	o := s.run("chat", "Who rotates the signing key?")
 	if o.code != 0 || !strings.Contains(o.out, "By hand, once a year [1].") || !strings.Contains(o.out, "Rotate the key") || !strings.Contains(o.err, "107 tokens") {
 		t.Errorf("%+v", o)

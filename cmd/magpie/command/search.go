@@ -21,12 +21,13 @@ type searchCommand struct {
 	Language   string   `help:"Only this language (code)."`
 	After      string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or later."`
 	Before     string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or earlier."`
+	Explain    bool     `help:"Explain the score of each result: matching words, similarity, second pass, order and confidence."`
 }
 
 // Run searches and prints what was found.
 func (c searchCommand) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
-		input := client.Variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true}
+		input := client.Variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true, "explain": c.Explain}
 		if c.MinScore != nil {
 			input["minScore"] = *c.MinScore
 		}
@@ -68,7 +69,11 @@ func printHits(c *console.Console, found client.SearchResults) {
 		if where := place(hit); where != "" {
 			c.Printf("    %s\n", c.Faint(where))
 		}
-		c.Printf("%s\n\n", c.Wrap(c.Snippet(hit.Snippet), "    "))
+		c.Printf("%s\n", c.Wrap(c.Snippet(hit.Snippet), "    "))
+		if hit.Explanation != nil {
+			printExplanation(c, hit.Explanation)
+		}
+		c.Printf("\n")
 	}
 	if found.Total == 0 {
 		c.Note("Nothing was found (%.1f ms); a lower --min-score finds more.", found.TookMs)

@@ -100,6 +100,15 @@ func facetsHold(t *testing.T, s *site) {
 	if a := s.dashboard(t, "GET", "/api/v1/search?query=zebra&"+in, ""); !strings.Contains(a.body, `"facets":null`) {
 		t.Errorf("not asked for: %s", a.body)
 	}
+	if a := s.dashboard(t, "GET", "/api/v1/search?query=zebra&"+in, ""); !strings.Contains(a.body, `"explanation":null`) {
+		t.Errorf("an explanation that was not asked for: %s", a.body)
+	}
+	if a := s.dashboard(t, "GET", "/api/v1/search?query=zebra&explain=true&"+in, ""); a.status != 200 || !strings.Contains(a.body, `"words":[{"text":"zebra"`) {
+		t.Errorf("an explanation: %d %s", a.status, a.body)
+	}
+	if a := s.get(t, "query=zebra&explain=true"); strings.Contains(a.body, "explanation") || !strings.Contains(a.body, `"total":1`) {
+		t.Errorf("the public surface explains: %s", a.body)
+	}
 	if a := s.dashboard(t, "GET", "/api/v1/search/suggestions?prefix=rotat&"+in, ""); a.status != 200 || !strings.Contains(a.body, `"text":"Rotate the signing key"`) {
 		t.Errorf("suggestions: %d %s", a.status, a.body)
 	}

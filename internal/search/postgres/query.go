@@ -15,3 +15,7 @@ func (s *Source) Query(ctx context.Context, read func(pgx.Rows) error, sql strin
 
 // Collection returns the collection of the source.
 func (s *Source) Collection() uuid.UUID { return s.collection }
+
+// Change returns the collection's change number in the transaction; 0 before the first
+// query.
+func (s *Source) Change() int64 { return s.state.change }

@@ -26,6 +26,11 @@ func Features(q *QueryEvidence, e *Evidence) [FeatureCount]float64 {
 	return f
 }
 
+// featureNames returns the names of Features in explanations.
+func featureNames() [FeatureCount]string {
+	return [FeatureCount]string{"constant", "lexical", "coverage", "proximity", "title", "heading", "exact_match", "z_score"}
+}
+
 // power returns x to the y for x from 0 to 1 and y above 0. It takes a third of
 // the time of math.Pow, which is exact for all numbers.
 func power(x, y float64) float64 { return math.Exp(y * math.Log(x)) }

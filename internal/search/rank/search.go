@@ -51,14 +51,17 @@ type Options struct {
 	Now int64
 	// Limit is the largest number of results returned; 0 returns all.
 	Limit int
+	// Explain asks for the explanations of the results, in the mode Hybrid.
+	Explain bool
 }
 
 // A Result is a candidate with its part and its score.
 type Result struct {
 	Candidate
-	Part     int
-	Score    float64 // 0 to 1
-	Evidence Evidence
+	Part        int
+	Score       float64 // 0 to 1
+	Evidence    Evidence
+	Explanation *Explanation // nil unless asked for
 }
 
 // A Ranking is the outcome of a search.
@@ -125,6 +128,11 @@ func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Opti
 		}
 	}
 	results, total := s.rank()
+	if opt.Explain && opt.Mode == Hybrid {
+		if err := s.explain(ctx, results); err != nil {
+			return nil, err
+		}
+	}
 	return &Ranking{Results: results, Total: total, Terms: s.terms, Query: s.query}, nil
 }
 
