@@ -78,6 +78,7 @@ type style struct {
 	turn                        turn
 	isBold, isMono, isPictorial bool
 	base                        float64 // height of the base line in text space
+	font                        uint64  // handle, 0 if unknown
 }
 
 // A span is text in one style on one base line.
@@ -128,7 +129,10 @@ func (f *file) extract(ctx context.Context, handle uint64, p *page) {
 	if count > 0 && objects > 0 {
 		drawn = f.rules(ctx, handle, objects)
 	}
-	reader := glyphReader{file: f, text: text, links: links, rules: drawn.uprights()}
+	reader := glyphReader{file: f, text: text, links: links, rules: drawn.uprights(), fonts: make(map[uint64]style)}
+	if f.isDamaged {
+		reader.widths = reader.learnWidths(ctx, count)
+	}
 	spans := reader.read(ctx, count)
 	if text != 0 {
 		f.call(ctx, "FPDFText_ClosePage", text)
@@ -145,6 +149,9 @@ type glyphReader struct {
 	text  uint64
 	links []link
 	rules []rule // the upright ones
+	// widths are the widths of the glyphs that differ from those of their boxes, in multiples of the font size; nil for
+	// none.
+	widths []float32
 
 	fonts     map[uint64]style
 	style     style
@@ -157,10 +164,10 @@ type glyphReader struct {
 	widest    float64
 	gap       float64 // between the last two glyphs of a word
 	lastX     float64 // left edge of the last glyph; the glyphs of a ligature have the same
+	hasWidth  bool    // the last glyph has one of widths
 }
 
 func (g *glyphReader) read(ctx context.Context, count int) []span {
-	g.fonts = make(map[uint64]style)
 	var high rune // a high surrogate
 	for k := range count {
 		index := uint64(k) //nolint:gosec // not negative
@@ -214,12 +221,15 @@ func (g *glyphReader) glyph(ctx context.Context, index uint64, r rune) {
 		x0, base = s.turn.apply(ox, oy)
 		x1 = x0 + s.size/2
 	}
-	if g.blanks == 1 && len(g.buffer) > 0 && math.Abs(x0-g.open.x1) < 0.04*s.size && g.open.turn == s.turn &&
+	if g.blanks == 1 && len(g.buffer) > 0 && (g.hasWidth || math.Abs(x0-g.open.x1) < 0.04*s.size) && g.open.turn == s.turn &&
 		g.number(ctx, "FPDFText_IsGenerated", g.text, g.lastBlank) == 1 {
 		g.blanks = 0 // pdfium generated a blank where there is no gap
 	}
 	if g.blanks == 0 && len(g.buffer) > 0 && g.isWord(x0-g.open.x1, r) {
 		g.blanks = 1
+	}
+	if g.hasWidth = index < uint64(len(g.widths)) && g.widths[index] > 0; g.hasWidth {
+		x1 = x0 + float64(g.widths[index])*s.size
 	}
 	spaced := g.blanks > 0
 	switch {
@@ -263,6 +273,9 @@ var itemMark = regexp.MustCompile(`^(?:\(?\w{1,2}[.)]|[•◦▪–-])$`)
 // or comes after the number or bullet of a list item.
 func (g *glyphReader) isWord(gap float64, r rune) bool {
 	size := g.style.size
+	if g.hasWidth && !g.open.rightToLeft {
+		return gap > 0.15*size
+	}
 	if gap > 0.12*size && itemMark.Match(g.buffer) {
 		return true
 	}
@@ -375,6 +388,7 @@ func (g *glyphReader) font(ctx context.Context, object uint64) style {
 				"cascadiacode", "inconsolata") && !has("monotype"),
 		isPictorial: flags&symbolic != 0 && has("wingding", "symbol", "dingbat", "webding", "awesome", "icon"),
 	}
+	s.font = handle
 	g.fonts[handle] = s
 	return s
 }

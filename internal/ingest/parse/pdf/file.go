@@ -36,6 +36,8 @@ type file struct {
 	document uint64
 	count    int // number of pages, at least 1
 	pageTime time.Duration
+	// isDamaged says that the end of the file or the list of its objects is missing, so that fonts may be missing.
+	isDamaged bool
 }
 
 // readPages reads a file without text recognition. It occupies a slot.
@@ -65,6 +67,7 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 	if err := f.failure(ctx); err != nil && !isDamaged(err) {
 		return nil, err
 	}
+	f.isDamaged = read.isTruncated || isListLost
 	read.pages = make([]page, count)
 	restarts, text, lines := 0, 0, 0
 	for number := 1; number <= count; number++ {
@@ -80,6 +83,7 @@ func (r *Reader) readPages(ctx context.Context, in document.Source) (*content, e
 			if err != nil {
 				return nil, err
 			}
+			reopened.isDamaged = f.isDamaged
 			f = reopened
 		}
 		if err := f.page(ctx, p); err != nil {

@@ -1,6 +1,7 @@
 package pdf_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +96,35 @@ func TestFileWithoutItsEndGivesThePagesItHas(t *testing.T) {
 	}
 	if text := strings.Join(dump(draft), "\n"); !strings.Contains(text, "Station of the 3th kilometre") {
 		t.Error("the third page is missing")
+	}
+}
+
+// The file lacks the font in which each of its glyphs was placed. pdfium takes Helvetica, which is narrower.
+func TestGlyphsOfAMissingFontAreJoinedByTheirDistance(t *testing.T) {
+	t.Parallel()
+	widths := map[rune]float64{
+		'a': .67, 'b': .7, 'c': .59, 'd': .7, 'e': .66, 'f': .42, 'g': .7, 'h': .71, 'i': .34, 'k': .67, 'l': .34, 'm': 1.06, 'n': .71, 'o': .69,
+		'p': .7, 'r': .5, 's': .59, 't': .46, 'u': .71, 'v': .65, 'w': .98, 'x': .67, 'y': .65, ' ': .34, 'C': .72, 'T': .68, '-': .48, '.': .36,
+	}
+	sentences := []string{
+		"The toolkit - for Content and text - reads various documents.", "Content that the toolkit finds is text without markup.",
+		"The text is read even when the end of the file is missing.",
+	}
+	w := &writer{}
+	s := w.page()
+	for i, sentence := range sentences {
+		x := 72.0
+		for _, r := range sentence {
+			if r != ' ' {
+				s.text("F9", 12, x, 700-60*float64(i), string(r))
+			}
+			x += 12 * widths[r]
+		}
+	}
+	content := w.bytes()
+	draft := read(t, content[:bytes.Index(content, []byte("xref"))])
+	if got := strings.Join(dump(draft), " "); !strings.Contains(got, sentences[0]) || !strings.Contains(got, sentences[1]) || !strings.Contains(got, sentences[2]) {
+		t.Errorf("got %q", got)
 	}
 }
 
