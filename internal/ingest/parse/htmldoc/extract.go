@@ -49,7 +49,7 @@ type mainContent struct {
 // element with nearly all content corresponds to the top candidate of Arc90's Readability. Boilerplate is removed only
 // before and after it, since a short text in the middle of content is more often an answer than a menu.
 //
-// If the result is too small a share of the unlinked text, less is removed.
+// If the result is too small a share of the unlinked text, less is removed. The only sentences of a short page are kept.
 func extract(ctx context.Context, page *pageSurvey) (*mainContent, error) {
 	x := &extractor{ctx: ctx, page: page, dropped: make(map[*html.Node]bool), spans: make(map[*html.Node]span)}
 	x.collectBlocks(page.body, nil)
@@ -84,6 +84,10 @@ func extract(ctx context.Context, page *pageSurvey) (*mainContent, error) {
 		main.before = []*html.Node{page.topHeading}
 	} else if root == page.body && page.topHeading != nil && inPageHeader(page.topHeading) && !main.keepChrome {
 		main.before = []*html.Node{page.topHeading}
+	}
+	x.keepSentences(main)
+	if x.err != nil {
+		return nil, x.err
 	}
 	return main, nil
 }

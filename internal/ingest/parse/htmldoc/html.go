@@ -66,8 +66,11 @@ func (w *walker) page(page *pageSurvey, keepAll bool) error {
 			return err
 		}
 		w.dropped, w.keepChrome = main.dropped, main.keepChrome
-		for _, node := range main.before {
+		for i, node := range main.before {
 			w.node(node, 0)
+			if i+1 == len(main.before) || main.before[i+1] != node.NextSibling {
+				w.flush()
+			}
 		}
 		w.readFlow(main.root)
 	} else {

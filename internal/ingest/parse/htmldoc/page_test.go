@@ -41,7 +41,13 @@ func TestPageWithoutItsFrame(t *testing.T) {
 func TestPageKeepsWhatMayBeContent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ source, with string }{
-		"an index of links":              {"<h1>Pages</h1><ul><li><a href=1>Kept one</a><li><a href=2>Kept two</a></ul>", "- [Kept one](1)"},
+		"an index of links": {"<h1>Pages</h1><ul><li><a href=1>Kept one</a><li><a href=2>Kept two</a></ul>", "- [Kept one](1)"},
+		"the slogan of a portal": {"<header><div class=slogan_home>Kept: we bring the mail to every island.</div><nav><a href=1>a</a></nav></header>" +
+			"<div id=content>" + strings.Repeat("<h3>News</h3><ul><li><a href=x>One of the news</a> today</ul>", 8) + "</div>", "Kept: we bring"},
+		"the slogan in a banner": {"<div class=banner><div class=slogan_home>Kept for those who sail.</div></div>" +
+			"<div>" + strings.Repeat("<p><a href=x>One of the ports</a></p>", 15) + "</div>", "Kept for those"},
+		"the slogan among links": {"<div class=slogan_home>Kept for all who sail the islands <a href=x>by night</a></div>" +
+			"<table><tr>" + strings.Repeat("<td><h3>Name</h3>Port of call number one for ships</td>", 10) + "</tr></table>", "Kept for all"},
 		"navigation alone":               {"<nav><a href=1>Kept</a></nav>", "Kept"},
 		"hidden text alone":              {"<body style='visibility:hidden'><p style='display:none'>Kept", "Kept"},
 		"further reading":                {"<div>" + prose + "</div><h2>See also</h2><ul><li><a href=1>Kept</a></ul>", "Kept"},
