@@ -33,7 +33,7 @@ type Entry struct {
 type EntryPassage struct {
 	ID      uuid.UUID
 	Ordinal int32
-	// Words are the lengths of the fields as BM25 counts them.
+	// Words are the lengths of the fields as BM25 counts them. IsStub reads the mark of stubs in them.
 	Words [FieldCount]int32
 	// Lexemes are the passage's terms with their positions.
 	Lexemes Lexemes

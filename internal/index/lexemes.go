@@ -81,8 +81,12 @@ func newTermBuilder(a *analysis.Analyzer, title, language string) *termBuilder {
 	return b
 }
 
+// IsStub reports whether the field lengths of a passage mark it as a stub ([passage.Passage.Stub]): that of the path is
+// negative. No score depends on the length of a path.
+func IsStub(words *[FieldCount]int32) bool { return words[FieldPath] < 0 }
+
 // build returns the terms of a passage under the given headings, outermost first.
-func (b *termBuilder) build(headings []string, body string) terms {
+func (b *termBuilder) build(headings []string, body string, stub bool) terms {
 	b.found = append(b.found[:0], b.title...)
 	out := terms{words: [FieldCount]int32{FieldTitle: b.titleWords}}
 	if n := len(headings); n > 0 {
@@ -90,6 +94,9 @@ func (b *termBuilder) build(headings []string, body string) terms {
 		b.add(FieldHeading, own)
 		out.words[FieldHeading] = b.contentWords(own)
 		out.words[FieldPath] = b.add(FieldPath, strings.Join(headings[:n-1], "\n"))
+	}
+	if stub {
+		out.words[FieldPath] = -1 - out.words[FieldPath]
 	}
 	out.words[FieldBody] = b.add(FieldBody, body)
 	out.vector = b.vector()

@@ -233,7 +233,7 @@ func (s *Store) prepare(r *Record) (*prepared, error) {
 		if p.sections[i], err = sectionsJSON(passage.Sections); err != nil {
 			return nil, fmt.Errorf("%w: sections: %w", ErrRecord, err)
 		}
-		p.terms[i] = builder.build(headings, p.bodies[i])
+		p.terms[i] = builder.build(headings, p.bodies[i], passage.Stub)
 		p.words += int64(p.terms[i].words[FieldBody])
 		p.vectors[i] = pgvector.NewHalfVector(r.Vectors[i])
 	}

@@ -172,7 +172,7 @@ func TestHeadingsFindTheirPassageFirst(t *testing.T) {
 	f := newFixture(t)
 	id := f.tenant()
 	f.addFolder(id, demo, "docs")
-	headings := f.strings(`select min(h) from (select headings[array_upper(headings, 1)] as h from passages) p where h is not null
+	headings := f.strings(`select min(h) from (select p.headings[array_upper(p.headings, 1)] as h from passages p join passage_index i on i.passage_id = p.id and i.path_words >= 0) p where h is not null
 		and h not in (select title from documents) group by lower(h) having count(*) = 1`)
 	right := 0
 	for _, heading := range headings {

@@ -110,3 +110,23 @@ func TestPhrasesAndExclusionsFilter(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesThatLeadElsewhereSinkBelowText(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "old.md", "# Rotating certificates\n\nRotating certificates has moved to [rotating certificates of a cluster](new.md).\n", nil)
+	f.add(id, "list.md", "# Security\n\n## See also\n\n- [Rotating certificates](new.md)\n- [Rotating certificates of clients](client.md)\n", nil)
+	f.add(id, "new.md", "# Certificates\n\nCertificates expire after a year. Rotating them needs no restart: put the new files beside the old ones and send a signal.\n", nil)
+	f.add(id, "other.md", "# Backups\n\nBackups are taken every night.\n", nil)
+	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
+	for name, engine := range map[string]*search.Engine{"resident": f.engine, "stored": stored} {
+		r, err := engine.Search(t.Context(), id.scope, search.Query{Text: "how does rotating certificates work", Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Hits) < 3 || r.Hits[0].Title != "Certificates" {
+			t.Errorf("%s: %d results, first %+v", name, len(r.Hits), r.Hits[0])
+		}
+	}
+}

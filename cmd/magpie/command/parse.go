@@ -107,6 +107,7 @@ type parsedPassage struct {
 	Start    int      `json:"start"`
 	End      int      `json:"end"`
 
+	Stub     bool              `json:"stub,omitempty"`
 	Sections []passage.Section `json:"sections,omitempty"`
 }
 

@@ -23,6 +23,8 @@ type Passage struct {
 	Page int
 	// Start and End are byte offsets in the document's Markdown. Passages are in order and do not overlap.
 	Start, End int
+	// Stub says that the text leads elsewhere: a list of links, a page that has moved.
+	Stub bool
 	// Sections are the sections that begin in Text, in order: their headings are lines of it. It is nil for a passage of
 	// one section.
 	Sections []Section
@@ -78,6 +80,9 @@ func SplitText(d *document.Document, text string, spans []document.Span, opt Opt
 	s.endGroup()
 	if len(s.passages) == 0 && strings.TrimSpace(text) != "" {
 		s.headingsOnly()
+	}
+	for i := range s.passages {
+		s.passages[i].Stub = isStub(s.passages[i].Text, len(s.passages) == 1)
 	}
 	return s.passages
 }

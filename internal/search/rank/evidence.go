@@ -17,9 +17,10 @@ type Evidence struct {
 	Known         float64 // share of the question that the model knows: 0 to 1
 	Proximity     float64 // share of neighbouring words of the question that are neighbours here: 0 to 1
 	Coverage      float64 // share of the query term weights whose words occur anywhere in the passage: 0 to 1
-	Title         float64 // how closely question and title are the same words: 0 to 1
-	Heading       float64 // how closely question and own heading are the same words: 0 to 1
+	Title         float64 // how closely question and title are the same words: 0 to 1; 0 for a stub
+	Heading       float64 // how closely question and own heading are the same words: 0 to 1; 0 for a stub
 	FirstPassage  bool    // the passage is the document's first
+	Stub          bool    // the passage only leads elsewhere
 	Semantic      float64 // z-score of a semantic model beyond semanticThreshold; 0 for the builtin model
 	Freshness     float64 // 1 for a document changed now, halved each year
 	Key           float64 // the sum by which passages are ordered
@@ -37,6 +38,11 @@ type QueryEvidence struct {
 // where the gate is open. It is not fitted: questions made from documentation have
 // one answer each, and feedback helps those that have several.
 const feedbackShare = 0.75
+
+// weightStub is the share that stubs lose of their key, so that lists of links and
+// pages that have moved sink below real text. It is set by hand: the questions of
+// fitting seldom have an answer in both.
+const weightStub = -0.6
 
 // weightFreshness separates versions of the same text.
 const weightFreshness = 0.01
@@ -71,6 +77,9 @@ func (e *Evidence) key() float64 {
 	x += weightSemantic*e.Semantic + weightExactMatch*e.ExactMatch()
 	if e.FirstPassage {
 		x += weightFirstPassage * e.Title
+	}
+	if e.Stub {
+		x += weightStub * max(x, 0)
 	}
 	return x
 }
@@ -174,8 +183,10 @@ func (s *search) lexicalEvidence(c *scored, counts []Counts) float64 {
 	}
 	if s.totalWeight > 0 {
 		e.Lexical, e.Coverage = sum/s.totalWeight, e.Coverage/s.totalWeight
-		e.Title = overlap(inTitle, titleWeight/s.totalWeight, c.FieldWords[index.FieldTitle])
-		e.Heading = overlap(inHeading, headingWeight/s.totalWeight, c.FieldWords[index.FieldHeading])
+		if e.Stub = index.IsStub(&c.FieldWords); !e.Stub {
+			e.Title = overlap(inTitle, titleWeight/s.totalWeight, c.FieldWords[index.FieldTitle])
+			e.Heading = overlap(inHeading, headingWeight/s.totalWeight, c.FieldWords[index.FieldHeading])
+		}
 		e.Proximity = s.proximity(c.Matches)
 	}
 	e.FirstPassage = c.Ordinal == 0

@@ -93,7 +93,16 @@ func (e *Evidence) orderTerms() []Contribution {
 	if e.FirstPassage {
 		first.Value = e.Title
 	}
-	return append(terms, first)
+	terms = append(terms, first)
+	if e.Stub {
+		stub := Contribution{Name: "stub", Weight: weightStub} // the value is the sum of the others
+		for i := range terms {
+			stub.Value += terms[i].Product()
+		}
+		stub.Value = max(stub.Value, 0)
+		terms = append(terms, stub)
+	}
+	return terms
 }
 
 // features returns the terms of logOdds.

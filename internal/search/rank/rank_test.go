@@ -209,3 +209,20 @@ func TestBM25FSaturatesAndNormalises(t *testing.T) {
 		t.Errorf("countMatches counts %+v", counts[0])
 	}
 }
+
+func TestTheTermsOfTheOrderAddUpToTheKey(t *testing.T) {
+	t.Parallel()
+	for _, e := range []Evidence{
+		{Interpolation: 0.7, Proximity: 0.5, Title: 1, FirstPassage: true, Known: 1, ZScore: 2},
+		{Interpolation: 0.7, Proximity: 0.5, Stub: true},
+		{Known: 1, ZScore: -9, Stub: true},
+	} {
+		sum := 0.0
+		for _, term := range e.orderTerms() {
+			sum += term.Product()
+		}
+		if math.Abs(sum-e.key()) > 1e-12 {
+			t.Errorf("the terms of %+v add up to %v, want %v", e, sum, e.key())
+		}
+	}
+}
