@@ -30,12 +30,13 @@ type Index struct {
 	change   *resident.Change
 	snapshot *resident.Snapshot
 	ids      map[uuid.UUID]string
+	texts    map[uuid.UUID]rank.Text // of passages
 	passages int
 }
 
 // NewIndex returns an empty Index. All documents must be added before the first search.
 func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
-	x := &Index{analyzer: a, embedder: e, ranker: rank.New(), ids: make(map[uuid.UUID]string)}
+	x := &Index{analyzer: a, embedder: e, ranker: rank.New(), ids: make(map[uuid.UUID]string), texts: make(map[uuid.UUID]rank.Text)}
 	x.change = resident.New(resident.Options{}).Change()
 	if err := x.change.Begin(index.Position{Generation: 1, Change: 1}, e.Model(), true); err != nil {
 		return nil, fmt.Errorf("create an index: %w", err)
@@ -73,6 +74,7 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	entry.Document = uuid.NewSHA1(uuid.Nil, []byte(id))
 	for i := range entry.Passages {
 		entry.Passages[i].ID = uuid.NewSHA1(entry.Document, []byte(strconv.Itoa(i)))
+		x.texts[entry.Passages[i].ID] = rank.Text{Text: d.Title + "\n" + passages[i].Text, Language: d.Language}
 	}
 	if err := x.change.Entry(entry); err != nil {
 		return fmt.Errorf("index %s: %w", id, err)
@@ -97,24 +99,41 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 			return nil, fmt.Errorf("finish the index: %w", err)
 		}
 	}
-	vectors, err := x.embedder.Embed(ctx, []string{text}, embed.Query)
-	if err != nil {
-		return nil, fmt.Errorf("embed the question: %w", err)
-	}
-	if len(vectors) != 1 {
-		return nil, errors.New("embed the question: no vector")
-	}
 	question := rank.NewQuestion(x.analyzer, text, language, false)
 	filter := &rank.Filter{}
 	if language != "" {
 		filter.Values[rank.FacetLanguage] = []string{language}
 	}
 	question.Restrict(filter)
-	part := rank.Part{Source: x.snapshot.View(filter), Vector: vectors[0]}
+	part := rank.Part{Source: x.snapshot.View(filter)}
+	speller := rank.Speller{Analyzer: x.analyzer, Texts: x.passageTexts}
 	if v, ok := x.embedder.(embed.Vocabulary); ok {
 		part.Knows = v.Knows
+		speller.Knows = func(word string) bool { return v.Knows(word) == 1 }
 	}
+	respelling, err := speller.Respell(ctx, []rank.Part{part}, question)
+	if err != nil {
+		return nil, fmt.Errorf("correct the spelling: %w", err)
+	}
+	question = respelling.Question
+	vectors, err := x.embedder.Embed(ctx, []string{question.Text()}, embed.Query)
+	if err != nil {
+		return nil, fmt.Errorf("embed the question: %w", err)
+	}
+	if len(vectors) != 1 {
+		return nil, errors.New("embed the question: no vector")
+	}
+	part.Vector = vectors[0]
 	return x.ranker.Search(ctx, []rank.Part{part}, question, rank.Options{Mode: mode, MinScore: minScore})
+}
+
+// passageTexts returns the texts of passages.
+func (x *Index) passageTexts(_ context.Context, _ int, passages []rank.Candidate) ([]rank.Text, error) {
+	out := make([]rank.Text, len(passages))
+	for i, c := range passages {
+		out[i] = x.texts[c.Passage]
+	}
+	return out, nil
 }
 
 // Document returns the id under which a result's document was added.

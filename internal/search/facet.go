@@ -205,7 +205,7 @@ func (q *Query) passes(a *analysis.Analyzer, question *rank.Question) []*facetPa
 		if question != nil {
 			p.question = question
 			if field == FieldLanguage { // the selected language must not decide how words are analyzed
-				p.question = rank.NewQuestion(a, q.Text, "", q.AsYouType)
+				p.question = question.In(a, "")
 			}
 			p.question.Restrict(p.filter)
 		}

@@ -19,7 +19,7 @@ const rerankDepth = 50
 // rerank replaces the scores of the best results by those of the reranker, and orders them
 // by these. The other results follow. If the reranker fails, the order stays and failed is
 // true.
-func (s *searcher) rerank(ctx context.Context, q *Query, ranked []rank.Result, hits map[uuid.UUID]*Hit) (_ []rank.Result, failed bool, err error) {
+func (s *searcher) rerank(ctx context.Context, q *Query, question string, ranked []rank.Result, hits map[uuid.UUID]*Hit) (_ []rank.Result, failed bool, err error) {
 	best := ranked[:min(len(ranked), rerankDepth)]
 	if err := s.read(ctx, best, hits); err != nil {
 		return nil, false, err
@@ -36,7 +36,7 @@ func (s *searcher) rerank(ctx context.Context, q *Query, ranked []rank.Result, h
 		return ranked, false, nil
 	}
 	reranker := s.engine.opt.Reranker
-	scores, err := reranker.Rerank(ctx, q.Text, texts)
+	scores, err := reranker.Rerank(ctx, question, texts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/ingest/passage"
+	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
 // A Hit is a passage that was found, with data of its document. Unknown texts are empty.
@@ -41,6 +42,10 @@ type Results struct {
 	LexicalOnly bool
 	// RerankFailed says that the reranker did not answer and the results kept their order.
 	RerankFailed bool
+	// Corrected are the words of the query that were replaced, because no passage has them;
+	// DidYouMean is the query with these words replaced, "" without corrections.
+	Corrected  []rank.Correction
+	DidYouMean string
 	// Facets are in the order of the query.
 	Facets []Facet
 	// Collection is the only collection in scope, or the one that DefaultToOldest chose;

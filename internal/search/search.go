@@ -63,15 +63,26 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		return nil, false, err
 	}
 	defer s.close(ctx)
+	respelling, err := s.respell(ctx, question)
+	if err != nil {
+		return nil, false, fmt.Errorf("correct the spelling: %w", err)
+	}
+	if respelling.Question != question {
+		question = respelling.Question
+		passes = q.passes(e.analyzer, question)
+	}
+	s.embed(ctx, question.Text())
 	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q), Explain: q.Explain})
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)
 	}
-	results := &Results{Total: ranking.Total, LexicalOnly: s.lexicalOnly}
+	results := &Results{
+		Total: ranking.Total, LexicalOnly: s.lexicalOnly, Corrected: respelling.Corrected, DidYouMean: respelling.Meant,
+	}
 	ranked := ranking.Results
 	hits := make(map[uuid.UUID]*Hit)
 	if e.opt.Reranker != nil && len(ranked) > 0 {
-		if ranked, results.RerankFailed, err = s.rerank(ctx, q, ranked, hits); err != nil {
+		if ranked, results.RerankFailed, err = s.rerank(ctx, q, question.Text(), ranked, hits); err != nil {
 			return nil, false, err
 		}
 		results.Total = len(ranked)

@@ -55,6 +55,15 @@ type openCollection struct {
 	readers  readers
 }
 
+// hides reports whether the collection has documents that the viewer, or a query that is
+// narrowed to principals, may not read.
+func (c *openCollection) hides(narrowed []string) bool {
+	if !c.state.Restricted && c.state.OpenConnectors == nil {
+		return false
+	}
+	return !c.readers.Everything() || narrowed != nil
+}
+
 // filtered returns the collection as a part with another filter.
 func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Part, error) {
 	part := c.part
@@ -70,8 +79,8 @@ func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Par
 	return part, nil
 }
 
-// open opens the collections with the given states. It changes the list of states. Without
-// a question the parts have no vectors.
+// open opens the collections with the given states. It changes the list of states. The
+// parts have no vectors before embed.
 func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *searcher, err error) {
 	s := &searcher{engine: e, opt: opt}
 	readers, err := readersOf(ctx)
@@ -85,10 +94,8 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 		states = slices.DeleteFunc(states, func(state index.State) bool { return !q.Filters.includes(state.Collection) })
 	}
 	filter := q.Filters.filter()
-	vectors := queryVectors{engine: e}
 	if question != nil {
 		question.Restrict(filter)
-		vectors.text = q.Text
 	}
 	defer func() {
 		if err != nil {
@@ -100,7 +107,7 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 		if opt.current {
 			state.Required = state.Change
 		}
-		c := openCollection{state: state, part: vectors.part(ctx, state.Model), readers: readers}
+		c := openCollection{state: state, readers: readers}
 		isResident := false
 		if !opt.storedOnly {
 			if isResident, err = e.openResident(ctx, scope, &c); err != nil {
@@ -114,7 +121,6 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 		c.part.Source = c.snapshot.View(readers.restrict(filter, &state, residentTier))
 		s.collections = append(s.collections, c)
 	}
-	s.lexicalOnly = vectors.missing
 	if err := s.openStored(ctx, stored, filter); err != nil {
 		return nil, err
 	}
@@ -129,11 +135,33 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 		}
 	})
 	for i := range s.collections {
-		if q.Filters.includes(s.collections[i].state.Collection) {
-			s.parts, s.states = append(s.parts, s.collections[i].part), append(s.states, s.collections[i].state)
+		c := &s.collections[i]
+		if c.hides(q.Filters.Readers) {
+			c.part.Readable = func(ctx context.Context) (rank.Source, error) {
+				part, err := c.filtered(ctx, &rank.Filter{Readers: q.Filters.Readers})
+				return part.Source, err
+			}
+		}
+		if q.Filters.includes(c.state.Collection) {
+			s.parts, s.states = append(s.parts, c.part), append(s.states, c.state)
 		}
 	}
 	return s, nil
+}
+
+// embed gives the parts the vectors of a question.
+func (s *searcher) embed(ctx context.Context, question string) {
+	vectors := queryVectors{engine: s.engine, text: question}
+	for i := range s.collections {
+		c := &s.collections[i]
+		p := vectors.part(ctx, c.state.Model)
+		p.Source, p.Readable = c.part.Source, c.part.Readable
+		c.part = p
+		if i < len(s.parts) {
+			s.parts[i] = p
+		}
+	}
+	s.lexicalOnly = vectors.missing
 }
 
 // openResident opens a collection in the resident tier. ok is false if the collection is too

@@ -49,6 +49,12 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 		return nil, err
 	}
 	defer s.close(ctx)
+	respelling, err := s.respell(ctx, question)
+	if err != nil {
+		return nil, fmt.Errorf("correct the spelling: %w", err)
+	}
+	question = respelling.Question
+	s.embed(ctx, question.Text())
 	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{Now: q.unixNow()})
 	if err != nil {
 		return nil, fmt.Errorf("rank: %w", err)
@@ -67,7 +73,7 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 	if err := s.read(ctx, best, hits); err != nil {
 		return nil, err
 	}
-	parsed := e.analyzer.Parse(q.Text, q.Filters.language())
+	parsed := e.analyzer.Parse(question.Text(), q.Filters.language())
 	out := []Suggestion{}
 	titles := make(map[string]bool)
 	for _, r := range best {

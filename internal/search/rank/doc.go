@@ -4,5 +4,5 @@
 // interface, which both tiers implement, so both tiers rank alike.
 //
 // The package may import internal/index, internal/analysis,
-// internal/search/quickselect and the standard library.
+// internal/search/quickselect, internal/search/spelling and the standard library.
 package rank

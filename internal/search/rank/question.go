@@ -21,8 +21,13 @@ const maxTypedWords = 20
 
 // A Question is the analyzed text of a query. It is immutable.
 type Question struct {
-	words []questionWord
-	terms []string // of all words, each once
+	text      string
+	language  string // of the documents, "" for any
+	asYouType bool
+	parsed    []analysis.QueryWord
+	joins     []join // applied to words
+	words     []questionWord
+	terms     []string // of all words, each once
 	// exact says that the question names an identifier or a quoted phrase. Feedback
 	// would only blur it.
 	exact    bool
@@ -42,6 +47,18 @@ type questionWord struct {
 // are no other words. Words that share a term are one word. With asYouType the last
 // word is also a prefix.
 func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Question {
+	return newQuestion(a, text, language, asYouType, nil)
+}
+
+// In returns the question put to documents in a language, "" for any.
+func (q *Question) In(a *analysis.Analyzer, language string) *Question {
+	return newQuestion(a, q.text, language, q.asYouType, q.joins)
+}
+
+// Text returns the text of the question.
+func (q *Question) Text() string { return q.text }
+
+func newQuestion(a *analysis.Analyzer, text, language string, asYouType bool, joins []join) *Question {
 	parsed := a.Parse(text, language)
 	typed := 0
 	for _, w := range parsed.Words {
@@ -50,7 +67,7 @@ func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Q
 		}
 	}
 	long := typed > maxTypedWords
-	q := &Question{}
+	q := &Question{text: text, language: language, asYouType: asYouType, parsed: parsed.Words, joins: joins}
 	if !long {
 		q.exact = len(parsed.Phrases) > 0
 		for _, p := range parsed.Phrases {
@@ -65,20 +82,61 @@ func NewQuestion(a *analysis.Analyzer, text, language string, asYouType bool) *Q
 	}
 	onlyStops := !slices.ContainsFunc(parsed.Words, func(w analysis.QueryWord) bool { return !w.Stop })
 	indexes := make(map[string]int) // of words, by term
-	for _, w := range parsed.Words {
-		if w.Stop && !onlyStops && (!w.Quoted || long) {
+	wholeEnd, owner := 0, -1        // end of the last compound, index of the part that stands for it
+	var whole []string              // its terms
+	for i, w := range parsed.Words {
+		part := w.End <= wholeEnd
+		if w.Stop && !onlyStops && !part && (!w.Quoted || long) {
 			continue
 		}
 		if !long && w.Exact && !w.Part && isIdentifier(w.Surface) {
 			q.exact = true
 		}
-		q.add(&w, indexes)
+		if isWhole(&w) {
+			if owner = mainPart(parsed.Words, i); owner > i {
+				whole, wholeEnd = w.Terms, w.End
+				continue
+			}
+		}
+		if part {
+			w.Part = false // it is written in the question
+		}
+		n := q.add(&w, indexes)
+		if part && i == owner {
+			q.addTerms(n, whole, indexes)
+		}
+	}
+	for _, j := range joins {
+		q.join(j, indexes)
 	}
 	return q
 }
 
-// add adds an occurrence of a word. indexes has the words so far by their terms.
-func (q *Question) add(w *analysis.QueryWord, indexes map[string]int) {
+// isWhole reports whether a word is words of letters with hyphens between them. It
+// counts as matched by its parts and as one: a part stands for the whole, too. Stop words
+// are words like others in it.
+func isWhole(w *analysis.QueryWord) bool {
+	return !w.Exact && !w.Quoted && strings.Contains(w.Surface, "-") && isCompound(w.Surface)
+}
+
+// mainPart returns the index of the part of a compound that stands for the whole: the
+// first one that is no stop word. Without parts it returns the index of the compound.
+func mainPart(words []analysis.QueryWord, whole int) int {
+	first := whole
+	for i := whole + 1; i < len(words) && words[i].Part && words[i].End <= words[whole].End; i++ {
+		if !words[i].Stop {
+			return i
+		}
+		if first == whole {
+			first = i
+		}
+	}
+	return first
+}
+
+// add adds an occurrence of a word and returns its index. indexes has the words so far
+// by their terms.
+func (q *Question) add(w *analysis.QueryWord, indexes map[string]int) int {
 	n := -1
 	for _, term := range w.Terms {
 		if i, ok := indexes[term]; ok {
@@ -92,10 +150,16 @@ func (q *Question) add(w *analysis.QueryWord, indexes map[string]int) {
 	} else if !w.Part {
 		q.words[n].count++
 	}
-	for _, term := range w.Terms {
+	q.addTerms(n, w.Terms, indexes)
+	return n
+}
+
+// addTerms adds terms to a word, except those of other words.
+func (q *Question) addTerms(word int, terms []string, indexes map[string]int) {
+	for _, term := range terms {
 		if _, ok := indexes[term]; !ok {
-			indexes[term] = n
-			q.words[n].terms = append(q.words[n].terms, term)
+			indexes[term] = word
+			q.words[word].terms = append(q.words[word].terms, term)
 			q.terms = append(q.terms, term)
 		}
 	}

@@ -1,12 +1,14 @@
 package rank
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/spelling"
 )
 
 // A Source is one collection as one tier sees it at one moment through one
@@ -23,6 +25,11 @@ type Source interface {
 	// document frequency, then by term. The prefix itself is one of them if it is
 	// a term.
 	Complete(ctx context.Context, prefix string, limit int) ([]string, error)
+	// Similar returns up to limit terms that the pattern finds in the passages that the
+	// filter selects, in the order of CompareSimilar.
+	Similar(ctx context.Context, p *spelling.Pattern, limit int) ([]SimilarTerm, error)
+	// Contains reports for each term whether a passage that the filter selects has it.
+	Contains(ctx context.Context, terms []string) ([]bool, error)
 	// Background returns the distribution of the vector's similarities to a sample
 	// of the collection's passages. The sample is the same for the same state of
 	// the collection. Its size is 0 if the collection has no vectors of this
@@ -39,6 +46,19 @@ type Source interface {
 	Vectors(ctx context.Context, passages []Candidate) ([][]float32, error)
 	// Facets counts documents by the values of their fields.
 	Facets(ctx context.Context, r *FacetRequest) (*FacetCounts, error)
+}
+
+// A SimilarTerm is a term that a misspelled word may have been meant for.
+type SimilarTerm struct {
+	Term      string
+	Distance  int // number of errors
+	Frequency int // number of selected passages that have it; a large collection estimates it
+}
+
+// CompareSimilar orders terms by rising distance, then by falling frequency, then by
+// their bytes.
+func CompareSimilar(a, b SimilarTerm) int {
+	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(a.Term, b.Term))
 }
 
 // Statistics are counts over a collection.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/search/spelling"
 )
 
 // vocabulary is a Source of terms without passages. It records the requests.
@@ -80,4 +81,12 @@ func TestEveryRequestedWordHasTermsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (v *vocabulary) Similar(context.Context, *spelling.Pattern, int) ([]rank.SimilarTerm, error) {
+	return nil, nil
+}
+
+func (v *vocabulary) Contains(_ context.Context, terms []string) ([]bool, error) {
+	return make([]bool, len(terms)), nil
 }

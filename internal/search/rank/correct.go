@@ -1,0 +1,374 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/search/spelling"
+)
+
+// Correction follows the noisy channel model (Kernighan, Church and Gale 1990). A guess
+// is likelier the more passages have it and the fewer errors it takes, and likelier if
+// one passage has it together with the other words of the question.
+const (
+	maxGuesses   = 10  // terms that are considered for a word
+	bestGuesses  = 4   // guesses for a word whose texts are read
+	guessTexts   = 3   // passages whose texts are read for a guess
+	guessPool    = 200 // passages in which guesses and other words are looked for together
+	contextWords = MaxWords - maxCorrections*maxGuesses
+
+	weightError   = 2.7 // the logarithm of 15: one error is so much likelier than two
+	weightContext = 3
+)
+
+// A guess is a term that a word of the question may have been meant for.
+type guess struct {
+	SimilarTerm
+	word     int     // of the unknown words
+	context  float64 // share of the question's other words in the best passage
+	passages []found // that have the term, the best first
+}
+
+// found is a passage of a part.
+type found struct {
+	part    int
+	passage Candidate
+	context float64
+}
+
+func (g *guess) likelihood() float64 {
+	return math.Log(1+float64(g.Frequency)) - weightError*float64(g.Distance) + weightContext*g.context
+}
+
+// correct returns the corrections of unknown words, and the edits that make them.
+func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
+	words, err := r.incompleteLast(ctx, r.unknownWords())
+	if err != nil || len(words) == 0 {
+		return nil, nil, err
+	}
+	guesses, err := r.guess(ctx, words)
+	if err != nil || len(guesses) == 0 {
+		return nil, nil, err
+	}
+	if err := r.findTogether(ctx, words, guesses); err != nil {
+		return nil, nil, err
+	}
+	best := make([][]*guess, len(words))
+	for i := range guesses {
+		g := &guesses[i]
+		best[g.word] = append(best[g.word], g)
+	}
+	texts := make(map[uuid.UUID]Text)
+	for i := range best {
+		best[i] = slices.DeleteFunc(best[i], func(g *guess) bool { return !r.isPlausible(&words[i], g) })
+		slices.SortStableFunc(best[i], func(a, b *guess) int { return cmp.Compare(b.likelihood(), a.likelihood()) })
+		best[i] = best[i][:min(bestGuesses, len(best[i]))]
+	}
+	if err := r.readTexts(ctx, slices.Concat(best...), texts); err != nil {
+		return nil, nil, err
+	}
+	var edits []edit
+	var corrections []Correction
+	for i, w := range words {
+		meant := ""
+		for _, g := range best[i] {
+			if meant = r.surfaceOf(&w, g, texts); meant != "" {
+				break
+			}
+		}
+		if meant == "" {
+			continue
+		}
+		typed := r.question.text[w.Start:w.End]
+		meant = inCaseOf(meant, typed)
+		corrections = append(corrections, Correction{From: typed, To: meant})
+		for _, o := range r.question.parsed {
+			if o.Surface == w.Surface && !o.Quoted {
+				edits = append(edits, edit{o.Start, o.End, meant})
+			}
+		}
+	}
+	return edits, corrections, nil
+}
+
+// isPlausible reports whether a guess may be right. Two errors are one too many in a name,
+// and in a word that no passage has together with another word of the question.
+func (r *respeller) isPlausible(w *analysis.QueryWord, g *guess) bool {
+	if g.Distance < 2 {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(r.question.text[w.Start:])
+	if unicode.IsUpper(first) && w.Position > 0 && strings.ToUpper(r.question.text) != r.question.text {
+		return false
+	}
+	return g.context > 0 || len(r.question.words) < 2
+}
+
+// incompleteLast leaves out the last word of a question that is being typed if it is the
+// beginning of a word.
+func (r *respeller) incompleteLast(ctx context.Context, words []analysis.QueryWord) ([]analysis.QueryWord, error) {
+	n := len(words) - 1
+	if n < 0 || !r.isPrefix(&words[n]) {
+		return words, nil
+	}
+	for _, p := range r.parts {
+		terms, err := p.Source.Complete(ctx, r.question.prefix, maxCompletions)
+		if err != nil {
+			return nil, err
+		}
+		visible, err := p.Source.Contains(ctx, terms)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(visible, true) {
+			return words[:n], nil
+		}
+	}
+	return words, nil
+}
+
+// isPrefix reports whether a word is the last one of a question that is being typed.
+func (r *respeller) isPrefix(w *analysis.QueryWord) bool {
+	return r.question.prefix != "" && w.End == len(r.question.text)
+}
+
+// guess returns terms that the words may have been meant for.
+func (r *respeller) guess(ctx context.Context, words []analysis.QueryWord) ([]guess, error) {
+	var out []guess
+	for i := range words {
+		pattern, ok := spelling.NewPattern(words[i].Surface, words[i].Terms, r.isPrefix(&words[i]))
+		if !ok {
+			continue
+		}
+		var all []guess
+		for _, p := range r.parts {
+			similar, err := p.Source.Similar(ctx, pattern, maxGuesses)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range similar {
+				if n := slices.IndexFunc(all, func(g guess) bool { return g.Term == t.Term }); n >= 0 {
+					all[n].Frequency += t.Frequency
+				} else {
+					all = append(all, guess{SimilarTerm: t, word: i})
+				}
+			}
+		}
+		slices.SortFunc(all, func(a, b guess) int {
+			return cmp.Or(cmp.Compare(b.likelihood(), a.likelihood()), CompareSimilar(a.SimilarTerm, b.SimilarTerm))
+		})
+		out = append(out, all[:min(maxGuesses, len(all))]...)
+	}
+	return out, nil
+}
+
+// findTogether finds passages that have the guesses, best with the other words of the
+// question.
+func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord, guesses []guess) error {
+	var request Request
+	owner := make(map[string]int)  // of terms: index of the request's word
+	guessed := make(map[int][]int) // guesses by index of the request's word
+	for i := range guesses {
+		n, ok := owner[guesses[i].Term]
+		if !ok {
+			n = len(request.Words)
+			owner[guesses[i].Term] = n
+			request.Words = append(request.Words, Word{Terms: []string{guesses[i].Term}})
+		}
+		guessed[n] = append(guessed[n], i)
+	}
+	first := len(request.Words) // of the other words
+	passages, bodyWords := 0, int64(0)
+	for _, p := range r.parts {
+		n, err := p.Source.Statistics(ctx)
+		if err != nil {
+			return err
+		}
+		passages, bodyWords = passages+n.Passages, bodyWords+n.BodyWords
+	}
+	if passages > 0 {
+		request.AverageBody = float64(bodyWords) / float64(passages)
+	}
+	total := 0.0
+	for _, w := range r.question.words {
+		var terms []string
+		for _, t := range w.terms {
+			if _, ok := owner[t]; !ok && r.frequencies[t] > 0 {
+				terms = append(terms, t)
+			}
+		}
+		if len(terms) > 0 && len(request.Words) < first+contextWords {
+			weight := idf(passages, r.sum(terms))
+			request.Words = append(request.Words, Word{Terms: terms, Weight: weight})
+			total += weight
+		}
+	}
+	for n, all := range guessed { // passages with a guess come before those without
+		request.Words[n].Weight = 2*total + idf(passages, guesses[all[0]].Frequency)
+	}
+	request.MatchWords, request.TopLexical = len(request.Words), guessPool
+	others := float64(len(words) - 1)
+	if total == 0 {
+		total = 1
+	}
+	for part, p := range r.parts {
+		candidates, err := p.Source.Candidates(ctx, &request)
+		if err != nil {
+			return err
+		}
+		for _, c := range candidates {
+			matched := make([]bool, len(request.Words))
+			for _, m := range c.Matches {
+				matched[m.Word] = true
+			}
+			known := 0.0
+			for n := first; n < len(matched); n++ {
+				if matched[n] {
+					known += request.Words[n].Weight / total
+				}
+			}
+			has := make([]bool, len(words)) // a guess at the word
+			for n := range first {
+				if matched[n] {
+					for _, i := range guessed[n] {
+						has[guesses[i].word] = true
+					}
+				}
+			}
+			count := 0.0
+			for _, ok := range has {
+				if ok {
+					count++
+				}
+			}
+			for n := range first {
+				if !matched[n] {
+					continue
+				}
+				for _, i := range guessed[n] {
+					context := (known + count - 1) / (1 + others)
+					c := c
+					c.Matches = nil
+					guesses[i].add(found{part: part, passage: c, context: context})
+				}
+			}
+		}
+	}
+	return r.findAlone(ctx, guesses, request.AverageBody)
+}
+
+// add adds a passage that has the guess.
+func (g *guess) add(f found) {
+	g.context = max(g.context, f.context)
+	g.passages = append(g.passages, f)
+	slices.SortStableFunc(g.passages, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.context, a.context), cmp.Compare(b.passage.Lexical, a.passage.Lexical), slices.Compare(a.passage.Passage[:], b.passage.Passage[:]))
+	})
+	g.passages = g.passages[:min(guessTexts, len(g.passages))]
+}
+
+// findAlone finds passages of likely guesses that have none yet, because other guesses
+// have many.
+func (r *respeller) findAlone(ctx context.Context, guesses []guess, averageBody float64) error {
+	rest := maxCorrections
+	for i := range guesses {
+		g := &guesses[i]
+		if len(g.passages) > 0 || rest == 0 {
+			continue
+		}
+		rest--
+		request := Request{Words: []Word{{Terms: []string{g.Term}, Weight: 1}}, AverageBody: averageBody, TopLexical: guessTexts}
+		for part, p := range r.parts {
+			candidates, err := p.Source.Candidates(ctx, &request)
+			if err != nil {
+				return err
+			}
+			for _, c := range candidates {
+				c.Matches = nil
+				g.add(found{part: part, passage: c})
+			}
+		}
+	}
+	return nil
+}
+
+// readTexts reads the texts of the passages of guesses.
+func (r *respeller) readTexts(ctx context.Context, guesses []*guess, texts map[uuid.UUID]Text) error {
+	wanted := make([][]Candidate, len(r.parts))
+	for _, g := range guesses {
+		for _, f := range g.passages {
+			if _, ok := texts[f.passage.Passage]; !ok {
+				texts[f.passage.Passage] = Text{}
+				wanted[f.part] = append(wanted[f.part], f.passage)
+			}
+		}
+	}
+	for part, passages := range wanted {
+		if len(passages) == 0 {
+			continue
+		}
+		read, err := r.Texts(ctx, part, passages)
+		if err != nil {
+			return err
+		}
+		for i := range passages {
+			texts[passages[i].Passage] = read[i]
+		}
+	}
+	return nil
+}
+
+// surfaceOf returns the word of the guess's passages that is nearest to a word; "" if
+// none is near.
+func (r *respeller) surfaceOf(w *analysis.QueryWord, g *guess, texts map[uuid.UUID]Text) string {
+	errors, _ := spelling.Errors(w.Surface)
+	word := spelling.Unmark(w.Surface)
+	known := r.Knows != nil && r.Knows(w.Surface)
+	best, least := "", errors+1
+	for _, f := range g.passages {
+		t := texts[f.passage.Passage]
+		for _, token := range r.Analyzer.Tokens(t.Text, t.Language) {
+			if token.Term != g.Term {
+				continue
+			}
+			surface := t.Text[token.Start:token.End]
+			if known && single(word) != single(spelling.Unmark(surface)) {
+				continue
+			}
+			if d := r.distance(word, surface, r.isPrefix(w)); d < least {
+				best, least = surface, d
+			}
+		}
+	}
+	return best
+}
+
+// single returns a word with one letter in place of each double one.
+func single(word string) string {
+	return string(slices.Compact([]rune(word)))
+}
+
+// distance returns the number of errors between a word and a word of a text, or the
+// nearest beginning of it.
+func (r *respeller) distance(word, surface string, prefix bool) int {
+	forms := r.Analyzer.Parse(surface).Words
+	if len(forms) == 0 {
+		return math.MaxInt
+	}
+	normal := []rune(spelling.Unmark(forms[0].Surface))
+	least := spelling.Distance(word, string(normal))
+	if prefix {
+		for n := range normal {
+			least = min(least, spelling.Distance(word, string(normal[:n])))
+		}
+	}
+	return least
+}
