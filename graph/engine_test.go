@@ -144,3 +144,19 @@ func TestAQuarantineIsShownAndDecided(t *testing.T) {
 		t.Errorf("after that: %s", got.body)
 	}
 }
+
+func TestSearchesCorrectMisspelledWords(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	h.ledgered(t, ada, ada.connector, "zoo", "INDEXED")
+	const query = `query($q: String!) { search(input: {query: $q, minScore: 0}) { total didYouMean corrected { from to } } }`
+	got := h.ask(t, ada.viewer, query, map[string]any{"q": "the pangolln"})
+	if got.at("search.didYouMean") != "the pangolin" || !strings.Contains(got.body, `"corrected":[{"from":"pangolln","to":"pangolin"}]`) {
+		t.Errorf("misspelled: %s", got.body)
+	}
+	got = h.ask(t, ada.viewer, query, map[string]any{"q": "the pangolin"})
+	if !strings.Contains(got.body, `"didYouMean":null,"corrected":[]`) {
+		t.Errorf("spelled right: %s", got.body)
+	}
+}

@@ -35,7 +35,11 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	out := &model.SearchResults{
 		Results: make([]*model.SearchResult, len(found.Hits)), Total: found.Total,
 		Limit: query.Limit, Offset: query.Offset, TookMs: float64(found.Took.Microseconds()) / 1000,
+		DidYouMean: nilIfZero(found.DidYouMean), Corrected: make([]*model.SearchCorrection, len(found.Corrected)),
 		Warnings: append([]string{}, found.Warnings()...),
+	}
+	for i, c := range found.Corrected {
+		out.Corrected[i] = &model.SearchCorrection{From: c.From, To: c.To}
 	}
 	for i, h := range found.Hits {
 		out.Results[i] = searchResult(h)

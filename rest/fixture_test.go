@@ -207,6 +207,9 @@ func (h *fixture) resolve(ctx context.Context, c call) (any, error) {
 	case "field":
 		return nil, apierr.Invalid("minScore", "does not fit")
 	}
+	if c.field == "search" {
+		return searchRow(input["query"]), nil
+	}
 	row, ok := rows()[c.field]
 	if talk, found := talkRows()[c.field]; found {
 		row, ok = talk, true

@@ -172,8 +172,14 @@ func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullab
 			d.fields(to, m.shape, "", nullable || !m.field.Type.NonNull)
 			continue
 		}
-		out := d.value(m.shape, m.field.Type)
-		if nullable && m.field.Type.NonNull {
+		fieldType := m.field.Type
+		if m.sparse() { // never null
+			notNull := *fieldType
+			notNull.NonNull = true
+			fieldType = &notNull
+		}
+		out := d.value(m.shape, fieldType)
+		if nullable && fieldType.NonNull && !m.sparse() {
 			out = openapi.Nullable(out)
 		}
 		if about := sentence(m.field.Description); about != "" {
@@ -182,7 +188,7 @@ func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullab
 			out = &described
 		}
 		to.Properties.Set(m.key, out)
-		if m.field.Directives.ForName(sparseDirective) == nil {
+		if !m.sparse() {
 			to.Required = append(to.Required, m.key) // all other fields are present or null
 		}
 	}

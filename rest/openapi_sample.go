@@ -22,6 +22,7 @@ func samples() openapi.Samples {
 		"config": map[string]any{"bucket": "docs", "region": "eu-central-1"}, "metadata": map[string]any{"author": "Ada Lovelace"},
 		"credentials": map[string]any{"accessKeyId": "AKIAEXAMPLE", "secretAccessKey": "example"},
 		"details":     map[string]any{"bucket": "docs"}, "sync_mode": "auto", "schedule_interval": "6h",
+		"did_you_mean": "how do I restore a backup?", "corrected": []any{map[string]any{"from": "bakup", "to": "backup"}},
 		"failure": nil, "error": nil, "lastError": nil, "warnings": []any{}, "next_cursor": nil,
 		"systemPrompt": "You help colleagues to restore backups.", "tools": []any{"search_documents"}, "startMessage": "Which backup is it?", "model": nil,
 		"collections": []any{"018f3c2a-5b7e-8a91-b0c4-2d6e8f0a1b3c"}, "allCollections": false, "importance": 0.5, "category": "operations", "q": "how are backups restored?",

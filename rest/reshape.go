@@ -58,7 +58,7 @@ func (r *route) verbatim(s *shape, data json.RawMessage) (body []byte, ok bool) 
 	if kept, ok := target.withoutEmpty(data[:len(data)-1]); ok {
 		return append(kept[:len(kept):len(kept)], "}}"...), true
 	}
-	return data, target.verbatim
+	return data, target.verbatim && target.sparse == 0
 }
 
 func (r *route) nextCursor(data json.RawMessage) ([]byte, error) {

@@ -33,7 +33,7 @@ type shape struct {
 	kind     shapeKind
 	of       *ast.Definition // the type
 	verbatim bool            // the JSON is copied unchanged
-	sparse   bool            // the last field is a list that is omitted when empty
+	sparse   int             // number of fields at the end that are omitted when null or empty
 	list     bool            // a list of the type
 	hidden   bool            // has hidden fields
 	abstract bool            // a union or interface, whose fields depend on __typename
@@ -48,6 +48,11 @@ type member struct {
 	on    []string // the types that have the field; nil means all
 }
 
+func (m *member) sparse() bool { return m.field.Directives.ForName(sparseDirective) != nil }
+
+// isEmpty reports whether a value is null or an empty list.
+func isEmpty(raw json.RawMessage) bool { return isNull(raw) || string(raw) == "[]" }
+
 // shapeOf returns the shape of a selection on a type.
 func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet) (*shape, error) {
 	s := &shape{kind: object, of: on, abstract: on.IsAbstractType()}
@@ -55,28 +60,34 @@ func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet)
 		return nil, err
 	}
 	s.verbatim = !s.abstract && !s.hidden && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.verbatim || m.key == inlineAlias })
-	for i, m := range s.members {
-		if m.field.Directives.ForName(sparseDirective) == nil {
-			continue
-		}
-		if i+1 < len(s.members) || !s.verbatim {
-			return nil, fmt.Errorf("the sparse field %s must be the last one of an object without conversions", m.key)
-		}
-		s.sparse = true
+	for i := len(s.members) - 1; i >= 0 && s.members[i].sparse(); i-- {
+		s.sparse++
 	}
 	return s, nil
 }
 
-// sparseDirective marks lists that are omitted when empty.
+// sparseDirective marks fields that are omitted when null or empty.
 const sparseDirective = "sparse"
 
-// withoutEmpty returns an object without its empty sparse list and without the
-// closing brace. It reports false when there is no such list.
+// withoutEmpty returns an object without the closing brace and without its last fields,
+// if all of these are sparse and empty. It reports false where they are not.
 func (s *shape) withoutEmpty(raw json.RawMessage) (kept []byte, ok bool) {
-	if !s.sparse {
+	if s.sparse == 0 || s.list || !s.verbatim {
 		return nil, false
 	}
-	return bytes.CutSuffix(raw, []byte(`,"`+s.members[len(s.members)-1].key+`":[]}`))
+	if kept, ok = bytes.CutSuffix(raw, []byte{'}'}); !ok {
+		return nil, false
+	}
+	for _, m := range slices.Backward(s.members[len(s.members)-s.sparse:]) {
+		empty := "null"
+		if m.shape.list && m.field.Type.NonNull {
+			empty = "[]"
+		}
+		if kept, ok = bytes.CutSuffix(kept, []byte(`,"`+m.key+`":`+empty)); !ok {
+			return nil, false
+		}
+	}
+	return kept, true
 }
 
 func (s *shape) collect(schema *ast.Schema, selection ast.SelectionSet, on []string) error {
@@ -175,6 +186,9 @@ func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
 		if kept, ok := s.withoutEmpty(raw); ok {
 			return append(append(to, kept...), '}'), nil
 		}
+		if s.sparse > 0 && !s.list && !isNull(raw) {
+			return s.writeOne(to, raw)
+		}
 		if len(raw) == 0 {
 			return append(to, "null"...), nil
 		}
@@ -228,6 +242,9 @@ func (s *shape) writeMembers(to []byte, fields jsonObject, first bool) ([]byte, 
 	name := fields.typename()
 	for _, m := range s.members {
 		if m.on != nil && !slices.Contains(m.on, name) {
+			continue
+		}
+		if m.sparse() && isEmpty(fields[m.key]) {
 			continue
 		}
 		var err error

@@ -1119,6 +1119,11 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SearchCorrection struct {
+		From func(childComplexity int) int
+		To   func(childComplexity int) int
+	}
+
 	SearchExplanation struct {
 		Bm25f        func(childComplexity int) int
 		Change       func(childComplexity int) int
@@ -1174,13 +1179,15 @@ type ComplexityRoot struct {
 	}
 
 	SearchResults struct {
-		Facets   func(childComplexity int) int
-		Limit    func(childComplexity int) int
-		Offset   func(childComplexity int) int
-		Results  func(childComplexity int) int
-		TookMs   func(childComplexity int) int
-		Total    func(childComplexity int) int
-		Warnings func(childComplexity int) int
+		Corrected  func(childComplexity int) int
+		DidYouMean func(childComplexity int) int
+		Facets     func(childComplexity int) int
+		Limit      func(childComplexity int) int
+		Offset     func(childComplexity int) int
+		Results    func(childComplexity int) int
+		TookMs     func(childComplexity int) int
+		Total      func(childComplexity int) int
+		Warnings   func(childComplexity int) int
 	}
 
 	SearchSuggestion struct {
@@ -6577,6 +6584,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SearchCorrection.from":
+		if e.ComplexityRoot.SearchCorrection.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchCorrection.From(childComplexity), true
+	case "SearchCorrection.to":
+		if e.ComplexityRoot.SearchCorrection.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchCorrection.To(childComplexity), true
+
 	case "SearchExplanation.bm25f":
 		if e.ComplexityRoot.SearchExplanation.Bm25f == nil {
 			break
@@ -6833,6 +6853,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SearchResult.Version(childComplexity), true
 
+	case "SearchResults.corrected":
+		if e.ComplexityRoot.SearchResults.Corrected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.Corrected(childComplexity), true
+	case "SearchResults.didYouMean":
+		if e.ComplexityRoot.SearchResults.DidYouMean == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.DidYouMean(childComplexity), true
 	case "SearchResults.facets":
 		if e.ComplexityRoot.SearchResults.Facets == nil {
 			break
@@ -8051,7 +8083,7 @@ directive @surface(on: [Surface!]!, anonymous: Boolean! = false) on FIELD_DEFINI
 "The least role that a signed-in person needs."
 directive @role(atLeast: Role!) on FIELD_DEFINITION
 
-"A list that REST leaves out while it is empty."
+"A field that REST leaves out while it is null or an empty list."
 directive @sparse on FIELD_DEFINITION
 
 "A file sent as multipart/form-data (GraphQL multipart request specification)."
@@ -9980,8 +10012,18 @@ type SearchResults {
   tookMs: Float!
   "In the requested order; null without facets."
   facets: [SearchFacet!]
+  "The query with its misspelled words corrected, whose results these are; null when nothing was corrected."
+  didYouMean: String @sparse
+  "The words that were corrected, because no passage has them; empty for none."
+  corrected: [SearchCorrection!]! @sparse
   "Parts of the search that failed, as text for people; empty for none. The results are usable."
   warnings: [String!]! @sparse
+}
+
+"A word of a query and the nearest word of the passages, which was searched for in its place."
+type SearchCorrection {
+  from: String!
+  to: String!
 }
 
 type SearchResult {
@@ -13617,6 +13659,16 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchCorrection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_SearchCorrection_from(ctx, field)
+	case "to":
+		return ec.fieldContext_SearchCorrection_to(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchCorrection", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchExplanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tier":
@@ -13739,6 +13791,10 @@ func (ec *executionContext) childFields_SearchResults(ctx context.Context, field
 		return ec.fieldContext_SearchResults_tookMs(ctx, field)
 	case "facets":
 		return ec.fieldContext_SearchResults_facets(ctx, field)
+	case "didYouMean":
+		return ec.fieldContext_SearchResults_didYouMean(ctx, field)
+	case "corrected":
+		return ec.fieldContext_SearchResults_corrected(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SearchResults_warnings(ctx, field)
 	}
@@ -41097,6 +41153,52 @@ func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Contex
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SearchCorrection_from(ctx context.Context, field graphql.CollectedField, obj *model.SearchCorrection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchCorrection_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchCorrection_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchCorrection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchCorrection_to(ctx context.Context, field graphql.CollectedField, obj *model.SearchCorrection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchCorrection_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchCorrection_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchCorrection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _SearchExplanation_tier(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -42286,6 +42388,61 @@ func (ec *executionContext) fieldContext_SearchResults_facets(_ context.Context,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchResults_didYouMean(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_didYouMean(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DidYouMean, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_didYouMean(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchResults", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchResults_corrected(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_corrected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Corrected, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchCorrection) graphql.Marshaler {
+			return ec.marshalNSearchCorrection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCorrectionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_corrected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResults",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchCorrection(ctx, field)
 		},
 	}
 	return fc, nil
@@ -60422,6 +60579,49 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var searchCorrectionImplementors = []string{"SearchCorrection"}
+
+func (ec *executionContext) _SearchCorrection(ctx context.Context, sel ast.SelectionSet, obj *model.SearchCorrection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchCorrectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchCorrection")
+		case "from":
+			out.Values[i] = ec._SearchCorrection_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._SearchCorrection_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchExplanationImplementors = []string{"SearchExplanation"}
 
 func (ec *executionContext) _SearchExplanation(ctx context.Context, sel ast.SelectionSet, obj *model.SearchExplanation) graphql.Marshaler {
@@ -60804,6 +61004,16 @@ func (ec *executionContext) _SearchResults(ctx context.Context, sel ast.Selectio
 		case "facets":
 			out.Values[i] = ec._SearchResults_facets(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "didYouMean":
+			out.Values[i] = ec._SearchResults_didYouMean(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "corrected":
+			out.Values[i] = ec._SearchResults_corrected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "warnings":
@@ -64959,6 +65169,32 @@ func (ec *executionContext) marshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpie
 func (ec *executionContext) unmarshalNRunAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRunAgentInput(ctx context.Context, v any) (model.RunAgentInput, error) {
 	res, err := ec.unmarshalInputRunAgentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchCorrection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCorrectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchCorrection) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchCorrection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCorrection(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchCorrection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCorrection(ctx context.Context, sel ast.SelectionSet, v *model.SearchCorrection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchCorrection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {

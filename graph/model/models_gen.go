@@ -848,6 +848,12 @@ type RunAgentInput struct {
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
+// A word of a query and the nearest word of the passages, which was searched for in its place.
+type SearchCorrection struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
 // How the score of a search result came about.
 type SearchExplanation struct {
 	Tier         SearchTier `json:"tier"`
@@ -1006,6 +1012,10 @@ type SearchResults struct {
 	TookMs float64 `json:"tookMs"`
 	// In the requested order; null without facets.
 	Facets []*SearchFacet `json:"facets,omitempty"`
+	// The query with its misspelled words corrected, whose results these are; null when nothing was corrected.
+	DidYouMean *string `json:"didYouMean,omitempty"`
+	// The words that were corrected, because no passage has them; empty for none.
+	Corrected []*SearchCorrection `json:"corrected"`
 	// Parts of the search that failed, as text for people; empty for none. The results are usable.
 	Warnings []string `json:"warnings"`
 }

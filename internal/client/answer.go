@@ -208,6 +208,16 @@ type SearchResults struct {
 	Offset  int     `json:"offset"`
 	TookMs  float64 `json:"tookMs"`
 	Results []Hit   `json:"results"`
+	// DidYouMean is the corrected query, whose results these are; nil if nothing was
+	// corrected.
+	DidYouMean *string      `json:"didYouMean,omitempty"`
+	Corrected  []Correction `json:"corrected,omitempty"`
+}
+
+// A Correction is a word of a query and the word that was searched for in its place.
+type Correction struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // A ChatSource is a document that an answer cites.

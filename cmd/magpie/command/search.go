@@ -64,6 +64,9 @@ func (c searchCommand) Run(r *runtime) error {
 
 // printHits prints results: title and score, where it stands, the snippet.
 func printHits(c *console.Console, found client.SearchResults) {
+	if found.DidYouMean != nil {
+		c.Printf("Did you mean: %s\n\n", c.Bold(*found.DidYouMean))
+	}
 	for i, hit := range found.Results {
 		c.Printf("%2d  %s  %s\n", found.Offset+i+1, c.Bold(hit.Title), c.Faint(fmt.Sprintf("%.2f", hit.Score)))
 		if where := place(hit); where != "" {
