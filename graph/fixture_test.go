@@ -34,6 +34,7 @@ import (
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/collection/document"
+	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/blob"
 	"github.com/magpie-search/magpie/internal/connector/credential"
@@ -169,6 +170,7 @@ func newFixture(t *testing.T) *fixture {
 			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Now: time.Now,
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
+		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),
 		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),

@@ -127,6 +127,8 @@ func (d *dossier) sights() map[string]sight {
 		"Query.quarantinedDocuments": {query: "query($i: ID!) { quarantinedDocuments(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
 		"Query.search": {query: `query($i: ID!) { search(input: {query: "quokka grass", collection: $i, minScore: 0, facets: {fields: [SECTION, TAGS]}}) {
 			results { title snippet url section tags metadata } total facets { values { value } } } }`, variables: id(d.collection)},
+		"Query.searchWhyNot": {query: `query($i: String!) { searchWhyNot(input: {query: "quokka grass", document: $i, minScore: 0}) { title reason explanation itemReason
+			bestPassage { words { text } secondPass { terms { term } } } } }`, variables: id(d.document)},
 		"Query.searchFacets":      {query: `{ searchFacets(input: {}) { documents values { value label } } }`},
 		"Query.searchSuggestions": {query: `{ searchSuggestions(prefix: "dos") { text } }`},
 		"Subscription.chat":       {query: `subscription { chat(input: {message: "Where does the quokka live?"}) { __typename ... on ChatContent { delta } ... on ChatSources { sources { title url } } } }`},

@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/chat/conversation"
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/collection/document"
+	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
@@ -42,6 +43,7 @@ type Resolver struct {
 	SignOn        *signon.SignOn
 	Collections   *collection.Collections
 	Documents     *document.Documents
+	WhyNot        *whynot.Explainer
 	Connectors    *connector.Connectors
 	Kinds         *connectors.Registry
 	Grants        *oauth.Grants

@@ -411,6 +411,12 @@ func rows() map[string]any {
 			"documentId": documentID, "user": "ada@example.com", "visible": true, "rule": "MEMBER", "explanation": "A member of Staff.",
 			"groups": []any{object{"id": "7", "name": "Staff"}}, "readersReadAt": early, "groupsReadAt": nil,
 		},
+		"searchWhyNot": object{
+			"documentId": documentID, "title": "Queues", "found": false, "reason": "BELOW_MIN_SCORE", "explanation": "Its best passage has the score 0.250.",
+			"change": "Ask for a lower minimum score.", "itemStatus": "INDEXED", "itemReason": nil, "itemHold": nil, "rank": nil, "place": 7,
+			"score": 0.25, "minScore": 0.5, "filters": []any{}, "missingPhrases": []any{}, "excludedPhrases": []any{}, "passagesCut": 0,
+			"visibility": nil, "bestPassage": explanation(),
+		},
 		"signInMethods":    object{"password": true, "oidc": object{"name": "Example ID", "issuer": "https://id.example.com"}},
 		"startOIDCSignIn":  object{"authorizationUrl": "https://id.example.com/authorize?state=s", "binding": "binding", "expiresAt": late},
 		"answerOIDCSignIn": object{"code": "code", "redirectUrl": nil}, "finishOIDCSignIn": tokens,

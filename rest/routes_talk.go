@@ -37,6 +37,9 @@ func talkRoutes() []*route {
 				{name: "collection", variable: "collection", kind: uid},
 			}},
 
+		{Route: Route{http.MethodGet, "/api/v1/search/why-not", "SearchWhyNot", dashboard, false, 200},
+			from: query, fields: whyNotFields(), input: true, scopeVariable: "input.collection"},
+
 		{Route: Route{http.MethodGet, "/api/v1/conversations", "ListConversations", dashboard, false, 200}, pages: "data", fields: []field{
 			{name: "q", variable: "matching", maxLength: maxMatching, description: "Only conversations whose title or messages contain this."}, agent, kinds,
 		}},
@@ -103,6 +106,20 @@ func dashboardSearch(paged bool) []field {
 		fields = append(fields, f)
 	}
 	return append(fields, field{name: "prefix", variable: "input.prefix", kind: boolean})
+}
+
+// whyNotFields returns the fields of a search of which a document is missing.
+func whyNotFields() []field {
+	fields := []field{
+		{name: "document", variable: "input.document", required: true, nonEmpty: true, description: "The document: its id, URL, path, id in the source, or title."},
+		{name: "as_user", variable: "input.asUser", description: "Email address of the person who searches; the caller when left out. Role admin."},
+	}
+	for _, f := range dashboardSearch(true) {
+		if f.name != "highlight" && f.name != "prefix" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 // explainField returns the field that asks for explanations of results.

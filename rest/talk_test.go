@@ -108,6 +108,12 @@ func talkExamples() map[string][]example {
 			{target: "/api/v1/search/facets?collection=x"},
 			{target: "/api/v1/search/facets", bare: true},
 		},
+		"GET /api/v1/search/why-not": {
+			{target: "/api/v1/search/why-not?query=queues&document=guides/queues.md&min_score=0.5&as_user=ada@example.com&filters[section]=a&collection=" + collectionID},
+			{target: "/api/v1/search/why-not?query=queues"},
+			{target: "/api/v1/search/why-not?document=" + documentID},
+			{target: "/api/v1/search/why-not?query=queues&document=" + documentID, bare: true},
+		},
 		"GET /api/v1/search/suggestions": {
 			{target: "/api/v1/search/suggestions?prefix=que&limit=3"},
 			{target: "/api/v1/search/suggestions"},

@@ -1058,6 +1058,7 @@ type ComplexityRoot struct {
 		SearchAgentMemories  func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
 		SearchFacets         func(childComplexity int, input model.SearchFacetsInput) int
 		SearchSuggestions    func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SearchWhyNot         func(childComplexity int, input model.SearchWhyNotInput) int
 		SignInMethods        func(childComplexity int) int
 		SignUpAllowed        func(childComplexity int) int
 		SourceFiles          func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
@@ -1194,6 +1195,28 @@ type ComplexityRoot struct {
 		CollectionID func(childComplexity int) int
 		DocumentID   func(childComplexity int) int
 		Text         func(childComplexity int) int
+	}
+
+	SearchWhyNot struct {
+		BestPassage     func(childComplexity int) int
+		Change          func(childComplexity int) int
+		DocumentID      func(childComplexity int) int
+		ExcludedPhrases func(childComplexity int) int
+		Explanation     func(childComplexity int) int
+		Filters         func(childComplexity int) int
+		Found           func(childComplexity int) int
+		ItemHold        func(childComplexity int) int
+		ItemReason      func(childComplexity int) int
+		ItemStatus      func(childComplexity int) int
+		MinScore        func(childComplexity int) int
+		MissingPhrases  func(childComplexity int) int
+		PassagesCut     func(childComplexity int) int
+		Place           func(childComplexity int) int
+		Rank            func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		Score           func(childComplexity int) int
+		Title           func(childComplexity int) int
+		Visibility      func(childComplexity int) int
 	}
 
 	Session struct {
@@ -1599,6 +1622,7 @@ type QueryResolver interface {
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
 	Usage(ctx context.Context) (*model.Usage, error)
+	SearchWhyNot(ctx context.Context, input model.SearchWhyNotInput) (*model.SearchWhyNot, error)
 }
 type SessionResolver interface {
 	Current(ctx context.Context, obj *ent.Session) (bool, error)
@@ -6264,6 +6288,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SearchSuggestions(childComplexity, args["prefix"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
+	case "Query.searchWhyNot":
+		if e.ComplexityRoot.Query.SearchWhyNot == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchWhyNot_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchWhyNot(childComplexity, args["input"].(model.SearchWhyNotInput)), true
 	case "Query.signInMethods":
 		if e.ComplexityRoot.Query.SignInMethods == nil {
 			break
@@ -6926,6 +6961,121 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchSuggestion.Text(childComplexity), true
+
+	case "SearchWhyNot.bestPassage":
+		if e.ComplexityRoot.SearchWhyNot.BestPassage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.BestPassage(childComplexity), true
+	case "SearchWhyNot.change":
+		if e.ComplexityRoot.SearchWhyNot.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Change(childComplexity), true
+	case "SearchWhyNot.documentId":
+		if e.ComplexityRoot.SearchWhyNot.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.DocumentID(childComplexity), true
+	case "SearchWhyNot.excludedPhrases":
+		if e.ComplexityRoot.SearchWhyNot.ExcludedPhrases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.ExcludedPhrases(childComplexity), true
+	case "SearchWhyNot.explanation":
+		if e.ComplexityRoot.SearchWhyNot.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Explanation(childComplexity), true
+	case "SearchWhyNot.filters":
+		if e.ComplexityRoot.SearchWhyNot.Filters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Filters(childComplexity), true
+	case "SearchWhyNot.found":
+		if e.ComplexityRoot.SearchWhyNot.Found == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Found(childComplexity), true
+	case "SearchWhyNot.itemHold":
+		if e.ComplexityRoot.SearchWhyNot.ItemHold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.ItemHold(childComplexity), true
+	case "SearchWhyNot.itemReason":
+		if e.ComplexityRoot.SearchWhyNot.ItemReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.ItemReason(childComplexity), true
+	case "SearchWhyNot.itemStatus":
+		if e.ComplexityRoot.SearchWhyNot.ItemStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.ItemStatus(childComplexity), true
+	case "SearchWhyNot.minScore":
+		if e.ComplexityRoot.SearchWhyNot.MinScore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.MinScore(childComplexity), true
+	case "SearchWhyNot.missingPhrases":
+		if e.ComplexityRoot.SearchWhyNot.MissingPhrases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.MissingPhrases(childComplexity), true
+	case "SearchWhyNot.passagesCut":
+		if e.ComplexityRoot.SearchWhyNot.PassagesCut == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.PassagesCut(childComplexity), true
+	case "SearchWhyNot.place":
+		if e.ComplexityRoot.SearchWhyNot.Place == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Place(childComplexity), true
+	case "SearchWhyNot.rank":
+		if e.ComplexityRoot.SearchWhyNot.Rank == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Rank(childComplexity), true
+	case "SearchWhyNot.reason":
+		if e.ComplexityRoot.SearchWhyNot.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Reason(childComplexity), true
+	case "SearchWhyNot.score":
+		if e.ComplexityRoot.SearchWhyNot.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Score(childComplexity), true
+	case "SearchWhyNot.title":
+		if e.ComplexityRoot.SearchWhyNot.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Title(childComplexity), true
+	case "SearchWhyNot.visibility":
+		if e.ComplexityRoot.SearchWhyNot.Visibility == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchWhyNot.Visibility(childComplexity), true
 
 	case "Session.address":
 		if e.ComplexityRoot.Session.Address == nil {
@@ -7944,6 +8094,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSearchFacetsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
+		ec.unmarshalInputSearchWhyNotInput,
 		ec.unmarshalInputSignInInput,
 		ec.unmarshalInputSignUpInput,
 		ec.unmarshalInputSourceFileOrder,
@@ -10194,6 +10345,105 @@ type Usage {
   limit: Int64
   "How many are left; null for no limit."
   remaining: Int64
+}
+`, BuiltIn: false},
+	{Name: "../schema/whynot.graphql", Input: `extend type Query {
+  """
+  Why a document is not among the results of a search, and what would have to change. It counts as no query. A document
+  that the caller may not read does not exist for them, unless they are administrators.
+  """
+  searchWhyNot(input: SearchWhyNotInput!): SearchWhyNot! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+input SearchWhyNotInput {
+  "Words or a question."
+  query: String!
+  "The document: its id, URL, path, id in the source, or title."
+  document: String!
+  "One collection; all in the scope of a session when omitted."
+  collection: ID
+  "1 to 100."
+  limit: Int = 10
+  "How many results are skipped."
+  offset: Int = 0
+  "0 to 1; results below it are omitted."
+  minScore: Float
+  filters: SearchFilters
+  "Email address of the person who searches; the caller when omitted. Role admin."
+  asUser: String
+}
+
+"Why a document is not among the results of a search."
+type SearchWhyNot {
+  "Null if there is none."
+  documentId: ID
+  "Null for a document that the caller may not read."
+  title: String
+  "Whether the document is on the page of results."
+  found: Boolean!
+  reason: WhyNotReason!
+  "The reason as a sentence."
+  explanation: String!
+  "What would have to change, as a sentence."
+  change: String!
+  "Status in the ledger of the connector; null without a ledger entry."
+  itemStatus: SyncItemStatus
+  "Why the item was skipped or failed, or a note."
+  itemReason: String
+  "Why the document is kept although its source lacks it."
+  itemHold: SyncItemHold
+  "Position of its first result, from 1; null without a result."
+  rank: Int
+  "Place of its best passage among all candidates, from 1; null if no passage is a candidate."
+  place: Int
+  "Of that passage."
+  score: Float
+  "Of the search."
+  minScore: Float!
+  "The filters that exclude the document."
+  filters: [String!]!
+  "The phrases that the document lacks, as terms of the index."
+  missingPhrases: [String!]!
+  "The excluded words and phrases that it has, as terms of the index."
+  excludedPhrases: [String!]!
+  "Its passages that reach the minimum score and are left out, because a document has at most 3 results."
+  passagesCut: Int!
+  "For administrators, with the reason NOT_READABLE: the rule that decides."
+  visibility: DocumentVisibility
+  "How the score of that passage came about; null if no passage is a candidate."
+  bestPassage: SearchExplanation
+}
+
+"The first reason that keeps a document out of the results."
+enum WhyNotReason {
+  "There is no such document that the caller may read."
+  NO_SUCH_DOCUMENT
+  DELETED
+  "It waits, was skipped or failed; itemReason may say why."
+  NOT_INDEXED
+  "It has no text."
+  NO_TEXT
+  "The search does not search its collection."
+  OUTSIDE_COLLECTIONS
+  "The person may not read it."
+  NOT_READABLE
+  "The person may read it, and the caller may not."
+  HIDDEN
+  "The filters exclude it."
+  FILTERED_OUT
+  "No passage has a phrase of the query."
+  PHRASE_MISSING
+  "Each passage has a word or phrase that the query excludes."
+  EXCLUDED
+  "It has no word of the query, and its similarity does not suffice."
+  NO_COMMON_WORD
+  BELOW_MIN_SCORE
+  "Other passages fill the pool of candidates."
+  NOT_A_CANDIDATE
+  "It is a result before offset or after limit."
+  BEYOND_PAGE
+  "It is on the page."
+  FOUND
 }
 `, BuiltIn: false},
 	{Name: "../../ent/ent.graphql", Input: `directive @goField(forceResolver: Boolean, name: String, omittable: Boolean) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION
@@ -13813,6 +14063,50 @@ func (ec *executionContext) childFields_SearchSuggestion(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type SearchSuggestion", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchWhyNot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_SearchWhyNot_documentId(ctx, field)
+	case "title":
+		return ec.fieldContext_SearchWhyNot_title(ctx, field)
+	case "found":
+		return ec.fieldContext_SearchWhyNot_found(ctx, field)
+	case "reason":
+		return ec.fieldContext_SearchWhyNot_reason(ctx, field)
+	case "explanation":
+		return ec.fieldContext_SearchWhyNot_explanation(ctx, field)
+	case "change":
+		return ec.fieldContext_SearchWhyNot_change(ctx, field)
+	case "itemStatus":
+		return ec.fieldContext_SearchWhyNot_itemStatus(ctx, field)
+	case "itemReason":
+		return ec.fieldContext_SearchWhyNot_itemReason(ctx, field)
+	case "itemHold":
+		return ec.fieldContext_SearchWhyNot_itemHold(ctx, field)
+	case "rank":
+		return ec.fieldContext_SearchWhyNot_rank(ctx, field)
+	case "place":
+		return ec.fieldContext_SearchWhyNot_place(ctx, field)
+	case "score":
+		return ec.fieldContext_SearchWhyNot_score(ctx, field)
+	case "minScore":
+		return ec.fieldContext_SearchWhyNot_minScore(ctx, field)
+	case "filters":
+		return ec.fieldContext_SearchWhyNot_filters(ctx, field)
+	case "missingPhrases":
+		return ec.fieldContext_SearchWhyNot_missingPhrases(ctx, field)
+	case "excludedPhrases":
+		return ec.fieldContext_SearchWhyNot_excludedPhrases(ctx, field)
+	case "passagesCut":
+		return ec.fieldContext_SearchWhyNot_passagesCut(ctx, field)
+	case "visibility":
+		return ec.fieldContext_SearchWhyNot_visibility(ctx, field)
+	case "bestPassage":
+		return ec.fieldContext_SearchWhyNot_bestPassage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchWhyNot", field.Name)
+}
+
 func (ec *executionContext) childFields_Session(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -17186,6 +17480,20 @@ func (ec *executionContext) field_Query_searchSuggestions_args(ctx context.Conte
 		return nil, err
 	}
 	args["collection"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchWhyNot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SearchWhyNotInput, error) {
+			return ec.unmarshalNSearchWhyNotInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchWhyNotInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -40170,6 +40478,73 @@ func (ec *executionContext) fieldContext_Query_usage(_ context.Context, field gr
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_searchWhyNot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchWhyNot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchWhyNot(ctx, fc.Args["input"].(model.SearchWhyNotInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SearchWhyNot
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SearchWhyNot
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SearchWhyNot
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchWhyNot) graphql.Marshaler {
+			return ec.marshalNSearchWhyNot2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchWhyNot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchWhyNot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchWhyNot(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchWhyNot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -42538,6 +42913,461 @@ func (ec *executionContext) _SearchSuggestion_collectionId(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_SearchSuggestion_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_title(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_found(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_found(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Found, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_found(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_reason(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.WhyNotReason) graphql.Marshaler {
+			return ec.marshalNWhyNotReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWhyNotReason(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type WhyNotReason does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_explanation(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_explanation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Explanation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_explanation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_change(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_itemStatus(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_itemStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ItemStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *syncitem.Status) graphql.Marshaler {
+			return ec.marshalOSyncItemStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_itemStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type SyncItemStatus does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_itemReason(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_itemReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ItemReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_itemReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_itemHold(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_itemHold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ItemHold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *syncitem.Hold) graphql.Marshaler {
+			return ec.marshalOSyncItemHold2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐHold(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_itemHold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type SyncItemHold does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_rank(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_rank(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rank, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_rank(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_place(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_place(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Place, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_score(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_minScore(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_minScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinScore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_minScore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_filters(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_filters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Filters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_filters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_missingPhrases(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_missingPhrases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissingPhrases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_missingPhrases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_excludedPhrases(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_excludedPhrases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExcludedPhrases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_excludedPhrases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_passagesCut(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_passagesCut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassagesCut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_passagesCut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchWhyNot", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchWhyNot_visibility(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_visibility(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visibility, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+			return ec.marshalODocumentVisibility2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_visibility(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchWhyNot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentVisibility(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SearchWhyNot_bestPassage(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchWhyNot_bestPassage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BestPassage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchExplanation) graphql.Marshaler {
+			return ec.marshalOSearchExplanation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchExplanation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchWhyNot_bestPassage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchWhyNot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchExplanation(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Session_id(ctx context.Context, field graphql.CollectedField, obj *ent.Session) (ret graphql.Marshaler) {
@@ -49671,6 +50501,92 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Explain = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSearchWhyNotInput(ctx context.Context, obj any) (model.SearchWhyNotInput, error) {
+	var it model.SearchWhyNotInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["limit"]; !present {
+		asMap["limit"] = 10
+	}
+	if _, present := asMap["offset"]; !present {
+		asMap["offset"] = 0
+	}
+
+	fieldsInOrder := [...]string{"query", "document", "collection", "limit", "offset", "minScore", "filters", "asUser"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "document":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("document"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Document = data
+		case "collection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collection = data
+		case "limit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limit"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Limit = data
+		case "offset":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("offset"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Offset = data
+		case "minScore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minScore"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinScore = data
+		case "filters":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filters"))
+			data, err := ec.unmarshalOSearchFilters2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Filters = data
+		case "asUser":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("asUser"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AsUser = data
 		}
 	}
 	return it, nil
@@ -60072,6 +60988,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchWhyNot":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchWhyNot(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -61067,6 +62005,134 @@ func (ec *executionContext) _SearchSuggestion(ctx context.Context, sel ast.Selec
 		case "collectionId":
 			out.Values[i] = ec._SearchSuggestion_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchWhyNotImplementors = []string{"SearchWhyNot"}
+
+func (ec *executionContext) _SearchWhyNot(ctx context.Context, sel ast.SelectionSet, obj *model.SearchWhyNot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchWhyNotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchWhyNot")
+		case "documentId":
+			out.Values[i] = ec._SearchWhyNot_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._SearchWhyNot_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "found":
+			out.Values[i] = ec._SearchWhyNot_found(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._SearchWhyNot_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "explanation":
+			out.Values[i] = ec._SearchWhyNot_explanation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._SearchWhyNot_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "itemStatus":
+			out.Values[i] = ec._SearchWhyNot_itemStatus(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "itemReason":
+			out.Values[i] = ec._SearchWhyNot_itemReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "itemHold":
+			out.Values[i] = ec._SearchWhyNot_itemHold(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rank":
+			out.Values[i] = ec._SearchWhyNot_rank(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "place":
+			out.Values[i] = ec._SearchWhyNot_place(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._SearchWhyNot_score(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "minScore":
+			out.Values[i] = ec._SearchWhyNot_minScore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "filters":
+			out.Values[i] = ec._SearchWhyNot_filters(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "missingPhrases":
+			out.Values[i] = ec._SearchWhyNot_missingPhrases(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "excludedPhrases":
+			out.Values[i] = ec._SearchWhyNot_excludedPhrases(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passagesCut":
+			out.Values[i] = ec._SearchWhyNot_passagesCut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "visibility":
+			out.Values[i] = ec._SearchWhyNot_visibility(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bestPassage":
+			out.Values[i] = ec._SearchWhyNot_bestPassage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -65341,6 +66407,21 @@ func (ec *executionContext) marshalNSearchTier2githubᚗcomᚋmagpieᚑsearchᚋ
 	return v
 }
 
+func (ec *executionContext) marshalNSearchWhyNot2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchWhyNot(ctx context.Context, sel ast.SelectionSet, v *model.SearchWhyNot) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchWhyNot(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSearchWhyNotInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchWhyNotInput(ctx context.Context, v any) (model.SearchWhyNotInput, error) {
+	res, err := ec.unmarshalInputSearchWhyNotInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNSession2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSessionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Session) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -65929,6 +67010,16 @@ func (ec *executionContext) unmarshalNVisibilityRule2githubᚗcomᚋmagpieᚑsea
 }
 
 func (ec *executionContext) marshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNWhyNotReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWhyNotReason(ctx context.Context, v any) (model.WhyNotReason, error) {
+	var res model.WhyNotReason
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWhyNotReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWhyNotReason(ctx context.Context, sel ast.SelectionSet, v model.WhyNotReason) graphql.Marshaler {
 	return v
 }
 
@@ -66725,6 +67816,13 @@ func (ec *executionContext) marshalODocumentStatusCounts2ᚖgithubᚗcomᚋmagpi
 		return graphql.Null
 	}
 	return ec._DocumentStatusCounts(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODocumentVisibility2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentVisibility(ctx context.Context, sel ast.SelectionSet, v *model.DocumentVisibility) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocumentVisibility(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOEventInput2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInputᚄ(ctx context.Context, v any) ([]*model.EventInput, error) {
@@ -67559,6 +68657,22 @@ func (ec *executionContext) marshalOSyncItemStatus2ᚕgithubᚗcomᚋmagpieᚑse
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalOSyncItemStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx context.Context, v any) (*syncitem.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(syncitem.Status)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSyncItemStatus2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋsyncitemᚐStatus(ctx context.Context, sel ast.SelectionSet, v *syncitem.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOSyncJob2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐSyncJob(ctx context.Context, sel ast.SelectionSet, v *ent.SyncJob) graphql.Marshaler {

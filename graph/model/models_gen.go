@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 )
 
@@ -1025,6 +1026,65 @@ type SearchSuggestion struct {
 	Text         string    `json:"text"`
 	DocumentID   uuid.UUID `json:"documentId"`
 	CollectionID uuid.UUID `json:"collectionId"`
+}
+
+// Why a document is not among the results of a search.
+type SearchWhyNot struct {
+	// Null if there is none.
+	DocumentID *uuid.UUID `json:"documentId,omitempty"`
+	// Null for a document that the caller may not read.
+	Title *string `json:"title,omitempty"`
+	// Whether the document is on the page of results.
+	Found  bool         `json:"found"`
+	Reason WhyNotReason `json:"reason"`
+	// The reason as a sentence.
+	Explanation string `json:"explanation"`
+	// What would have to change, as a sentence.
+	Change string `json:"change"`
+	// Status in the ledger of the connector; null without a ledger entry.
+	ItemStatus *syncitem.Status `json:"itemStatus,omitempty"`
+	// Why the item was skipped or failed, or a note.
+	ItemReason *string `json:"itemReason,omitempty"`
+	// Why the document is kept although its source lacks it.
+	ItemHold *syncitem.Hold `json:"itemHold,omitempty"`
+	// Position of its first result, from 1; null without a result.
+	Rank *int `json:"rank,omitempty"`
+	// Place of its best passage among all candidates, from 1; null if no passage is a candidate.
+	Place *int `json:"place,omitempty"`
+	// Of that passage.
+	Score *float64 `json:"score,omitempty"`
+	// Of the search.
+	MinScore float64 `json:"minScore"`
+	// The filters that exclude the document.
+	Filters []string `json:"filters"`
+	// The phrases that the document lacks, as terms of the index.
+	MissingPhrases []string `json:"missingPhrases"`
+	// The excluded words and phrases that it has, as terms of the index.
+	ExcludedPhrases []string `json:"excludedPhrases"`
+	// Its passages that reach the minimum score and are left out, because a document has at most 3 results.
+	PassagesCut int `json:"passagesCut"`
+	// For administrators, with the reason NOT_READABLE: the rule that decides.
+	Visibility *DocumentVisibility `json:"visibility,omitempty"`
+	// How the score of that passage came about; null if no passage is a candidate.
+	BestPassage *SearchExplanation `json:"bestPassage,omitempty"`
+}
+
+type SearchWhyNotInput struct {
+	// Words or a question.
+	Query string `json:"query"`
+	// The document: its id, URL, path, id in the source, or title.
+	Document string `json:"document"`
+	// One collection; all in the scope of a session when omitted.
+	Collection *uuid.UUID `json:"collection,omitempty"`
+	// 1 to 100.
+	Limit *int `json:"limit,omitempty"`
+	// How many results are skipped.
+	Offset *int `json:"offset,omitempty"`
+	// 0 to 1; results below it are omitted.
+	MinScore *float64       `json:"minScore,omitempty"`
+	Filters  *SearchFilters `json:"filters,omitempty"`
+	// Email address of the person who searches; the caller when omitted. Role admin.
+	AsUser *string `json:"asUser,omitempty"`
 }
 
 type SessionToken struct {
@@ -2131,6 +2191,101 @@ func (e *VisibilityRule) UnmarshalJSON(b []byte) error {
 }
 
 func (e VisibilityRule) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// The first reason that keeps a document out of the results.
+type WhyNotReason string
+
+const (
+	// There is no such document that the caller may read.
+	WhyNotReasonNoSuchDocument WhyNotReason = "NO_SUCH_DOCUMENT"
+	WhyNotReasonDeleted        WhyNotReason = "DELETED"
+	// It waits, was skipped or failed; itemReason may say why.
+	WhyNotReasonNotIndexed WhyNotReason = "NOT_INDEXED"
+	// It has no text.
+	WhyNotReasonNoText WhyNotReason = "NO_TEXT"
+	// The search does not search its collection.
+	WhyNotReasonOutsideCollections WhyNotReason = "OUTSIDE_COLLECTIONS"
+	// The person may not read it.
+	WhyNotReasonNotReadable WhyNotReason = "NOT_READABLE"
+	// The person may read it, and the caller may not.
+	WhyNotReasonHidden WhyNotReason = "HIDDEN"
+	// The filters exclude it.
+	WhyNotReasonFilteredOut WhyNotReason = "FILTERED_OUT"
+	// No passage has a phrase of the query.
+	WhyNotReasonPhraseMissing WhyNotReason = "PHRASE_MISSING"
+	// Each passage has a word or phrase that the query excludes.
+	WhyNotReasonExcluded WhyNotReason = "EXCLUDED"
+	// It has no word of the query, and its similarity does not suffice.
+	WhyNotReasonNoCommonWord  WhyNotReason = "NO_COMMON_WORD"
+	WhyNotReasonBelowMinScore WhyNotReason = "BELOW_MIN_SCORE"
+	// Other passages fill the pool of candidates.
+	WhyNotReasonNotACandidate WhyNotReason = "NOT_A_CANDIDATE"
+	// It is a result before offset or after limit.
+	WhyNotReasonBeyondPage WhyNotReason = "BEYOND_PAGE"
+	// It is on the page.
+	WhyNotReasonFound WhyNotReason = "FOUND"
+)
+
+var AllWhyNotReason = []WhyNotReason{
+	WhyNotReasonNoSuchDocument,
+	WhyNotReasonDeleted,
+	WhyNotReasonNotIndexed,
+	WhyNotReasonNoText,
+	WhyNotReasonOutsideCollections,
+	WhyNotReasonNotReadable,
+	WhyNotReasonHidden,
+	WhyNotReasonFilteredOut,
+	WhyNotReasonPhraseMissing,
+	WhyNotReasonExcluded,
+	WhyNotReasonNoCommonWord,
+	WhyNotReasonBelowMinScore,
+	WhyNotReasonNotACandidate,
+	WhyNotReasonBeyondPage,
+	WhyNotReasonFound,
+}
+
+func (e WhyNotReason) IsValid() bool {
+	switch e {
+	case WhyNotReasonNoSuchDocument, WhyNotReasonDeleted, WhyNotReasonNotIndexed, WhyNotReasonNoText, WhyNotReasonOutsideCollections, WhyNotReasonNotReadable, WhyNotReasonHidden, WhyNotReasonFilteredOut, WhyNotReasonPhraseMissing, WhyNotReasonExcluded, WhyNotReasonNoCommonWord, WhyNotReasonBelowMinScore, WhyNotReasonNotACandidate, WhyNotReasonBeyondPage, WhyNotReasonFound:
+		return true
+	}
+	return false
+}
+
+func (e WhyNotReason) String() string {
+	return string(e)
+}
+
+func (e *WhyNotReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WhyNotReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WhyNotReason", str)
+	}
+	return nil
+}
+
+func (e WhyNotReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WhyNotReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WhyNotReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -43,6 +43,7 @@ func flow() map[string][]string {
 		"internal/chat/conversation":    with("ent", "internal/usage/analytics", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection":           with("ent", "internal/connector", "internal/index", "internal/model/embed", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection/document":  with("ent", "internal/audit", "internal/identity/authn", "internal/identity/principal", "internal/index", "internal/store/lookup", "internal/store/transaction"),
+		"internal/collection/whynot":    with("ent", "internal/identity/authn", "internal/identity/principal", "internal/search", "internal/store/transaction"),
 		"internal/connector":            with("ent", "connectors", "internal/audit", "internal/connector", "internal/store/lookup", "internal/store/transaction", "internal/syncjob"),
 		"internal/store/lookup":         {"ent", "internal/apierr"},
 		"internal/config":               {"internal/apierr", "internal/config/namedfile"},

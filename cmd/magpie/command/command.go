@@ -50,6 +50,7 @@ type grammar struct {
 	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
 	Why         whyCommand         `cmd:"" group:"operate" help:"Why somebody finds a document, or does not."`
+	WhyNot      whyNotCommand      `cmd:"" group:"operate" help:"Why a search does not find a document, and what would have to change."`
 	Audit       auditCommand       `cmd:"" group:"operate" help:"Who changed what, and when."`
 	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Eval        evalCommand        `cmd:"" group:"operate" help:"Measure search quality on judged sets."`

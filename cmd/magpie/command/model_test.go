@@ -82,6 +82,16 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	if out := s.ok("search", "signing key", "--explain"); !strings.Contains(out, "word: signing (") || !strings.Contains(out, "log-odds: ") {
 		t.Errorf("an explanation: %s", out)
 	}
+	for query, want := range map[string]string{
+		"signing key": "found\n", "walrus breeding": "no word in common", `"keys by robots"`: "Leave out the quotation marks", "annually -hand": "word that the query excludes",
+	} {
+		if out := s.ok("why-not", query, "keys.md"); !strings.Contains(out, want) {
+			t.Errorf("why not %s: %s", query, out)
+		}
+	}
+	if out := s.ok("why-not", "signing key", "other.md"); !strings.Contains(out, "no such document") {
+		t.Errorf("why not a document that does not exist: %s", out)
+	}
 	o := s.run("chat", "Who rotates the signing key?")
 	if o.code != 0 || !strings.Contains(o.out, "By hand, once a year [1].") || !strings.Contains(o.out, "Rotate the key") || !strings.Contains(o.err, "107 tokens") {
 		t.Errorf("%+v", o)

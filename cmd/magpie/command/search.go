@@ -9,7 +9,13 @@ import (
 )
 
 type searchCommand struct {
-	Query      []string `arg:"" help:"What to look for."`
+	Query []string `arg:"" help:"What to look for."`
+	searchFlags
+	Explain bool `help:"Explain the score of each result: matching words, similarity, second pass, order and confidence."`
+}
+
+// searchFlags are the flags of a search.
+type searchFlags struct {
 	Collection string   `help:"Only this collection (id or name)."`
 	Limit      int      `default:"10" help:"Number of results, 1 to 100."`
 	Offset     int      `help:"Results to leave out at the beginning."`
@@ -21,37 +27,46 @@ type searchCommand struct {
 	Language   string   `help:"Only this language (code)."`
 	After      string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or later."`
 	Before     string   `placeholder:"YYYY-MM-DD" help:"Changed on this day or earlier."`
-	Explain    bool     `help:"Explain the score of each result: matching words, similarity, second pass, order and confidence."`
+}
+
+// input returns the input of a search for a query.
+func (c *searchFlags) input(r *runtime, api *client.Client, query string) (client.Variables, error) {
+	input := client.Variables{"query": query, "limit": c.Limit, "offset": c.Offset}
+	if c.MinScore != nil {
+		input["minScore"] = *c.MinScore
+	}
+	if c.Collection != "" {
+		id, err := collectionID(r, api, c.Collection)
+		if err != nil {
+			return nil, err
+		}
+		input["collection"] = id
+	}
+	filters := client.Variables{}
+	for name, value := range map[string]string{
+		"section": c.Section, "version": c.DocVersion, "language": c.Language, "dateAfter": c.After, "dateBefore": c.Before,
+	} {
+		optional(filters, name, value)
+	}
+	for name, values := range map[string][]string{"tags": c.Tag, "docTypes": c.DocType} {
+		if len(values) > 0 {
+			filters[name] = values
+		}
+	}
+	if len(filters) > 0 {
+		input["filters"] = filters
+	}
+	return input, nil
 }
 
 // Run searches and prints what was found.
 func (c searchCommand) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
-		input := client.Variables{"query": strings.Join(c.Query, " "), "limit": c.Limit, "offset": c.Offset, "highlight": true, "explain": c.Explain}
-		if c.MinScore != nil {
-			input["minScore"] = *c.MinScore
+		input, err := c.input(r, api, strings.Join(c.Query, " "))
+		if err != nil {
+			return err
 		}
-		if c.Collection != "" {
-			id, err := collectionID(r, api, c.Collection)
-			if err != nil {
-				return err
-			}
-			input["collection"] = id
-		}
-		filters := client.Variables{}
-		for name, value := range map[string]string{
-			"section": c.Section, "version": c.DocVersion, "language": c.Language, "dateAfter": c.After, "dateBefore": c.Before,
-		} {
-			optional(filters, name, value)
-		}
-		for name, values := range map[string][]string{"tags": c.Tag, "docTypes": c.DocType} {
-			if len(values) > 0 {
-				filters[name] = values
-			}
-		}
-		if len(filters) > 0 {
-			input["filters"] = filters
-		}
+		input["highlight"], input["explain"] = true, c.Explain
 		var answer struct {
 			Search client.SearchResults `json:"search"`
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/collection/document"
+	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/attached"
@@ -201,6 +202,7 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
+		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
 		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),

@@ -62,6 +62,7 @@ func (s *search) rank() (results []Result, total int) {
 	if s.opt.Mode == Hybrid {
 		s.setConfidences(all, order)
 	}
+	s.trace(all, order)
 	if s.opt.MinScore > 0 {
 		order = s.confident(all, order)
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	Limit int
 	// Explain asks for the explanations of the results, in the mode Hybrid.
 	Explain bool
+	// Trace is a document whose candidates Ranking.Traced lists, with explanations;
+	// uuid.Nil for none. It needs the mode Hybrid.
+	Trace uuid.UUID
 }
 
 // A Result is a candidate with its part and its score.
@@ -77,6 +80,8 @@ type Ranking struct {
 	Terms []string
 	// Query is the evidence of the search as a whole.
 	Query QueryEvidence
+	// Traced are the candidates of Options.Trace, best first.
+	Traced []Traced
 }
 
 // A Ranker ranks passages. It is safe for concurrent use and keeps only scratch
@@ -136,7 +141,12 @@ func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Opti
 			return nil, err
 		}
 	}
-	return &Ranking{Results: results, Total: total, Terms: s.terms, Query: s.query}, nil
+	if len(s.traced) > 0 {
+		if err := s.explainTraced(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &Ranking{Results: results, Total: total, Terms: s.terms, Query: s.query, Traced: s.traced}, nil
 }
 
 // search is the state of one search.
@@ -157,6 +167,7 @@ type search struct {
 	pools       [][]Candidate // by part
 	feedback    feedback
 	query       QueryEvidence
+	traced      []Traced
 }
 
 // weightWords completes the last word and weights the words by their idf over all
