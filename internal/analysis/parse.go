@@ -87,6 +87,7 @@ type Phrase [][]string
 //
 // It reads a text of n bytes in O(n), whatever is in it.
 func (a *Analyzer) Parse(text string, languages ...string) Query {
+	text = withoutFrame(text)
 	p := parser{analyzer: a, languages: audienceOf(languages...), text: text}
 	p.scanner.text = text
 	p.scanner.emit = func(x piece) { p.pieces = append(p.pieces, x) }

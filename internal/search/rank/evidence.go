@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/internal/index"
 )
 
@@ -21,6 +23,7 @@ type Evidence struct {
 	Heading       float64 // how closely question and own heading are the same words: 0 to 1; 0 for a stub
 	FirstPassage  bool    // the passage is the document's first
 	Stub          bool    // the passage only leads elsewhere
+	Introduction  float64 // how far Key is raised because the page begins here and the question asks for its title
 	Semantic      float64 // z-score of a semantic model beyond semanticThreshold; 0 for the builtin model
 	Freshness     float64 // 1 for a document changed now, halved each year
 	Key           float64 // the sum by which passages are ordered
@@ -81,7 +84,7 @@ func (e *Evidence) key() float64 {
 	if e.Stub {
 		x += weightStub * max(x, 0)
 	}
-	return x
+	return x + e.Introduction
 }
 
 // freshnessHalfLife is the age in seconds at which freshness has halved: a year.
@@ -113,6 +116,34 @@ func (s *search) scoreEvidence(all []scored) {
 		e.Interpolation = (1-share)*e.Relative + share*e.Feedback
 		e.Key = e.key()
 		all[i].key = e.Key
+	}
+	raiseIntroductions(all)
+}
+
+// raiseIntroductions gives the first passage of a page the key of the page's best
+// passage, and a little more, if question and title are the same words: "what is a
+// queue" is answered where the page about queues begins, even if other sections say
+// the word more often.
+func raiseIntroductions(all []scored) {
+	const more = 1e-3
+	var best map[uuid.UUID]float64
+	for i := range all {
+		if all[i].evidence.Title == 1 {
+			if best == nil {
+				best = make(map[uuid.UUID]float64)
+			}
+			if key, ok := best[all[i].Document]; !ok || all[i].key > key {
+				best[all[i].Document] = all[i].key
+			}
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		if e := &c.evidence; e.FirstPassage && e.Title == 1 && best[c.Document] > c.key {
+			e.Introduction = best[c.Document] - c.key + more
+			e.Key = e.key()
+			c.key = e.Key
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (e *Evidence) orderTerms() []Contribution {
 		stub.Value = max(stub.Value, 0)
 		terms = append(terms, stub)
 	}
-	return terms
+	return append(terms, Contribution{"introduction", e.Introduction, 1})
 }
 
 // features returns the terms of logOdds.

@@ -213,7 +213,7 @@ func TestBM25FSaturatesAndNormalises(t *testing.T) {
 func TestTheTermsOfTheOrderAddUpToTheKey(t *testing.T) {
 	t.Parallel()
 	for _, e := range []Evidence{
-		{Interpolation: 0.7, Proximity: 0.5, Title: 1, FirstPassage: true, Known: 1, ZScore: 2},
+		{Interpolation: 0.7, Proximity: 0.5, Title: 1, FirstPassage: true, Known: 1, ZScore: 2, Introduction: 0.3},
 		{Interpolation: 0.7, Proximity: 0.5, Stub: true},
 		{Known: 1, ZScore: -9, Stub: true},
 	} {
