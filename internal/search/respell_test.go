@@ -190,3 +190,78 @@ func TestWordsOfEveryAlphabetAreCorrected(t *testing.T) {
 		}
 	}
 }
+
+func TestAQuestionWithoutTonesFindsWordsWithTones(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	for path, text := range map[string]string{
+		"hanoi.md":  "# Hà Nội\n\nHà Nội là thủ đô của Việt Nam. Dân số của thành phố hơn tám triệu người.",
+		"autumn.md": "# Mùa\n\nThu trời mát, do gió từ phía bắc. Lá vàng rơi đầy sân.",
+		"rice.md":   "# Lúa\n\nNông dân trồng lúa trên đồng bằng. Mỗi năm có hai vụ.",
+	} {
+		f.add(id, path, text, func(r *index.Record) { r.Language = "vi" })
+	}
+	for tier, engine := range f.engines() {
+		for typed, want := range map[string]struct {
+			meant, title string
+			corrected    []rank.Correction
+		}{
+			"thu do ha noi": {"thủ đô hà nội", "Hà Nội", []rank.Correction{{From: "thu do ha noi", To: "thủ đô hà nội"}}},
+			"dan so ha noi": {"dân số hà nội", "Hà Nội", []rank.Correction{{From: "dan so ha noi", To: "dân số hà nội"}}},
+			"trong lua":     {"trồng lúa", "Lúa", []rank.Correction{{From: "trong lua", To: "trồng lúa"}}},
+			"thủ đô hà nội": {"", "Hà Nội", nil},
+			"Hà Nội là gì":  {"", "Hà Nội", nil},
+			"lá vàng":       {"", "Mùa", nil},
+		} {
+			r, err := engine.Search(t.Context(), id.scope, search.Query{Text: typed, Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.DidYouMean != want.meant || !slices.Equal(r.Corrected, want.corrected) || len(r.Hits) == 0 || r.Hits[0].Title != want.title {
+				t.Errorf("%s: Search(%q) means %q, %+v, finds %+v", tier, typed, r.DidYouMean, r.Corrected, r.Hits)
+			}
+		}
+	}
+}
+
+func TestSuggestionsCorrectWhatNothingCompletes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.automation(id)
+	for tier, engine := range f.engines() {
+		for typed, want := range map[string]string{
+			"playbo": "Playbooks", "plybo": "Playbooks", "dynamic invetor": "Dynamic inventory", "dynamc inven": "Dynamic inventory", "zzgg": "",
+		} {
+			found, err := engine.Suggest(t.Context(), id.scope, search.Query{Text: typed, Limit: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(found) > 0 {
+				got = found[0].Title
+			}
+			if got != want {
+				t.Errorf("%s: Suggest(%q) = %q, want %q", tier, typed, got, want)
+			}
+		}
+	}
+}
+
+func TestAHostileQuestionCorrectsFewWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.automation(id)
+	text := ""
+	for _, w := range []string{"playbok", "inventry", "dynamc", "comand", "chnges", "cloud", "grops", "taks", "hndlers", "projcts", "betwen", "configuraton"} {
+		text += w + " "
+	}
+	for tier, engine := range f.engines() {
+		r, err := engine.Search(t.Context(), id.scope, search.Query{Text: text, Limit: 10})
+		if err != nil || len(r.Corrected) > 8 || len(r.Corrected) < 5 {
+			t.Errorf("%s: corrected %d words: %+v, %v", tier, len(r.Corrected), r, err)
+		}
+	}
+}

@@ -50,6 +50,12 @@ func (g *guess) likelihood() float64 {
 
 // correct returns the corrections of unknown words, and the edits that make them.
 func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
+	if toneless, err := r.isToneless(ctx); toneless || err != nil {
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.restoreTones(ctx)
+	}
 	words, err := r.incompleteLast(ctx, r.unknownWords())
 	if err != nil || len(words) == 0 {
 		return nil, nil, err
@@ -186,17 +192,11 @@ func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord
 		guessed[n] = append(guessed[n], i)
 	}
 	first := len(request.Words) // of the other words
-	passages, bodyWords := 0, int64(0)
-	for _, p := range r.parts {
-		n, err := p.Source.Statistics(ctx)
-		if err != nil {
-			return err
-		}
-		passages, bodyWords = passages+n.Passages, bodyWords+n.BodyWords
+	passages, averageBody, err := r.size(ctx)
+	if err != nil {
+		return err
 	}
-	if passages > 0 {
-		request.AverageBody = float64(bodyWords) / float64(passages)
-	}
+	request.AverageBody = averageBody
 	total := 0.0
 	for _, w := range r.question.words {
 		var terms []string
@@ -263,6 +263,22 @@ func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord
 		}
 	}
 	return r.findAlone(ctx, guesses, request.AverageBody)
+}
+
+// size returns the number of passages, and the mean length of their bodies in words.
+func (r *respeller) size(ctx context.Context) (passages int, averageBody float64, err error) {
+	bodyWords := int64(0)
+	for _, p := range r.parts {
+		n, err := p.Source.Statistics(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		passages, bodyWords = passages+n.Passages, bodyWords+n.BodyWords
+	}
+	if passages > 0 {
+		averageBody = float64(bodyWords) / float64(passages)
+	}
+	return passages, averageBody, nil
 }
 
 // add adds a passage that has the guess.

@@ -101,7 +101,8 @@ type respeller struct {
 	frequencies map[string]int // document frequencies of terms
 }
 
-// look looks up the document frequencies of the question's terms and of its compounds.
+// look looks up the document frequencies of the question's terms, of its stop words and
+// of its compounds.
 func (r *respeller) look(ctx context.Context) error {
 	r.compounds = r.question.compounds(r.Analyzer)
 	var terms []string
@@ -113,6 +114,11 @@ func (r *respeller) look(ctx context.Context) error {
 	}
 	for _, t := range r.question.terms {
 		add(t)
+	}
+	for _, w := range r.question.parsed {
+		if w.Stop {
+			add(w.Surface)
+		}
 	}
 	for i := range r.compounds {
 		c := &r.compounds[i]

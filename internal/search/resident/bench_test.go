@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/search/spelling"
 )
 
 const benchmarkPassages = 100_000
@@ -155,6 +156,44 @@ func BenchmarkComplete(b *testing.B) {
 	s := largeIndex(b, 384).Snapshot()
 	measure(b, func(i int) {
 		if _, err := s.View(nil).Complete(b.Context(), []string{"c", "in", "clu", "ba", "s"}[i%5], 30); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkSimilar compares misspelled words with a dictionary of 500,000 terms.
+func BenchmarkSimilar(b *testing.B) {
+	random := newWorld(3, 10, 1)
+	letters := []rune("eeeeaaaaiiiioooouuttttnnnnssssrrrrllddccmmppgghhbbffvvkkwwyyxzjq")
+	var entries []*index.Entry
+	terms := map[string]bool{}
+	for len(terms) < 500_000 {
+		e := random.entry(random.id())
+		e.Passages = e.Passages[:1]
+		var list []occurrence
+		for p := range 200 {
+			var word []rune
+			for range 4 + random.IntN(9) {
+				word = append(word, letters[random.IntN(len(letters))])
+			}
+			terms[string(word)] = true
+			list = append(list, occurrence{string(word), uint16(1024 + p)})
+		}
+		e.Passages[0].Lexemes = lexemesOf(list)
+		entries = append(entries, e)
+	}
+	x := resident.New(resident.Options{})
+	if err := x.Apply(index.Position{Change: 1}, entries); err != nil {
+		b.Fatal(err)
+	}
+	var patterns []*spelling.Pattern
+	for _, w := range []string{"playbok", "inventry", "dynamc", "configuraton", "sevrer", "authentcation", "teh", "tranport"} {
+		if p, ok := spelling.NewPattern(w, []string{w}, false); ok {
+			patterns = append(patterns, p)
+		}
+	}
+	measure(b, func(i int) {
+		if _, err := x.Snapshot().View(nil).Similar(b.Context(), patterns[i%len(patterns)], 10); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -1,0 +1,47 @@
+package search_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magpie-search/magpie/internal/search"
+)
+
+// BenchmarkSpelling measures searches of 100,000 resident passages: questions whose words
+// are all known, questions with one and with many misspelled words.
+func BenchmarkSpelling(b *testing.B) {
+	files := corpusFiles(b)
+	f := newFixture(b)
+	id := f.tenant()
+	questions := f.fill(id, files, 100_000)
+	f.exec("vacuum analyze passage_index")
+	for f.engine.Resident().Passages == 0 { // stored until the collection is loaded
+		f.search(id, search.Query{Text: "warm"})
+	}
+	known := slices.DeleteFunc(slices.Clone(questions), func(q string) bool {
+		return f.search(id, search.Query{Text: q}).DidYouMean != ""
+	})
+	for name, list := range map[string][]string{
+		"known": known,
+		"one":   {"kuberntes cluster", "restore a bakup", "replicaton factor", "confguration of the gateway", "cluser membership"},
+		"many":  {strings.Repeat("kuberntes bakup replicaton confguration cluser membrship trasaction isolaton databse certifcate ", 6)},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			corrected := 0
+			for i := 0; b.Loop(); i++ {
+				start := time.Now()
+				r := f.search(id, search.Query{Text: list[i%len(list)], Limit: 10, MinScore: 0.5})
+				took = append(took, time.Since(start))
+				corrected += len(r.Corrected)
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+			b.ReportMetric(float64(corrected)/float64(len(took)), "corrected")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
