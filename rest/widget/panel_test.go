@@ -111,6 +111,37 @@ func TestMoreResultsAreLoaded(t *testing.T) {
 	b.is(`$$("[role=tab], .ask").length`, "0") // the page enables search only
 }
 
+func TestACorrectedQueryIsDisplayed(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Query string }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			return
+		}
+		data := map[string]any{"results": []map[string]any{}, "total": 0}
+		if strings.HasSuffix(asked.Query, "bok") {
+			data["did_you_mean"], data["corrected"] = "<b>playbook", []map[string]any{{"from": "playbok", "to": "playbook"}}
+		}
+		if strings.HasPrefix(asked.Query, "play") {
+			data["results"], data["total"] = []map[string]any{{"id": "1", "title": "Playbooks", "url": "https://docs.example.com/", "snippet": "s"}}, 1
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+	}, nil)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "search")}))
+	b.until("window.MagpieWidget")
+	b.eval(`MagpieWidget.open({query: "playbok"})`, nil)
+	b.until(`$$("a.row").length === 1`)
+	b.is(`text(".corrected") + text("[role=status]")`, "Showing results for “<b>playbook”Showing results for “<b>playbook”. 1 result")
+	b.screenshot("corrected")
+	b.eval(`MagpieWidget.open({query: "playbook"})`, nil)
+	b.until(`text("[role=status]") === "1 result"`)
+	b.is(`$(".corrected").hidden`, "true")
+	b.eval(`MagpieWidget.open({query: "xbok"})`, nil)
+	b.until(`text(".message").startsWith("Nothing was found for “<b>playbook”.")`)
+	b.is(`$(".corrected").hidden`, "true")
+}
+
 func TestAPageMayHandleResults(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)

@@ -82,6 +82,9 @@ export interface SearchResults {
   limit: number;
   offset: number;
   took_ms: number;
+  /** The corrected query, whose results these are; only if a word was misspelled. */
+  did_you_mean?: string;
+  corrected?: { from: string; to: string }[];
 }
 
 export interface ChatParams {

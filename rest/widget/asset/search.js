@@ -10,7 +10,7 @@ function searchPanel(ui) {
   const { client, options, labels, say } = ui;
   const kept = new Map();
   let timer = 0, controller = null;
-  let found = null; // the displayed {query, results, total}
+  let found = null; // the displayed {query, meant, results, total}
   let active = -1, browsing = false; // browsing: the arrow keys are in use
   let answered = 0;
 
@@ -27,7 +27,8 @@ function searchPanel(ui) {
   } }, icon("close"));
   const list = h("div", { class: "results", id: "results", role: "listbox", "aria-label": labels.results, hidden: true });
   const message = h("div", { class: "message" });
-  const body = h("div", { class: "body" }, message, list);
+  const corrected = h("p", { class: "corrected", dir: "auto", hidden: true });
+  const body = h("div", { class: "body" }, message, corrected, list);
   const hint = (key, label) => h("span", null, h("kbd", null, key), label);
   const count = h("span", { class: "count", dir: "auto" });
   const foot = h("div", { class: "foot", "aria-hidden": "true" }, count,
@@ -75,7 +76,7 @@ function searchPanel(ui) {
       if (mine !== controller) return; // another request was started
       controller = null;
       busy(false);
-      const all = { results: offset ? found.results.concat(answer.results) : answer.results, total: answer.total };
+      const all = { results: offset ? found.results.concat(answer.results) : answer.results, total: answer.total, meant: typeof answer.did_you_mean === "string" ? answer.did_you_mean : "" };
       keep(query, all);
       show(query, all, offset);
     } catch (error) {
@@ -95,7 +96,7 @@ function searchPanel(ui) {
   function blank() {
     found = null;
     list.replaceChildren();
-    list.hidden = true;
+    list.hidden = corrected.hidden = true;
     count.textContent = "";
     input.setAttribute("aria-expanded", "false");
     select(-1);
@@ -121,7 +122,7 @@ function searchPanel(ui) {
 
   function show(query, answer, from = 0) {
     found = { query, ...answer };
-    const { results, total } = answer;
+    const { results, total, meant } = answer;
     answered++;
     const options = results.map((result, i) => resultRow(result, `option-${answered}-${i}`));
     const asking = ui.ask && h("div", { class: "row ask", role: "option", id: `option-${answered}-ask`, "aria-selected": "false", click: () => ui.ask(query) },
@@ -131,15 +132,17 @@ function searchPanel(ui) {
     }, labels.more);
     list.replaceChildren(...[asking, ...options, more].filter(Boolean));
     list.hidden = list.children.length === 0;
+    corrected.hidden = !meant || !results.length;
+    corrected.textContent = meant ? fill(labels.corrected, { query: meant }) : "";
     input.setAttribute("aria-expanded", String(!list.hidden));
     message.replaceChildren(...(results.length ? [] : [
-      h("p", { dir: "auto" }, fill(labels.noResults, { query })), h("p", { class: "faint" }, labels.noResultsHint),
+      h("p", { dir: "auto" }, fill(labels.noResults, { query: meant || query })), h("p", { class: "faint" }, labels.noResultsHint),
     ]));
-    const said = results.length === 0 ? fill(labels.noResults, { query })
+    const said = results.length === 0 ? fill(labels.noResults, { query: meant || query })
       : results.length < total ? fill(labels.someResults, { n: results.length, total })
         : total === 1 ? labels.oneResult : fill(labels.manyResults, { n: total });
     count.textContent = results.length ? said : "";
-    say(said);
+    say(corrected.hidden ? said : `${corrected.textContent}. ${said}`);
     if (!from) body.scrollTop = 0;
     // Enter opens the first result, or the first new one after loading more, and
     // not the question.
