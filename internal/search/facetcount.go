@@ -62,13 +62,12 @@ func (e *Engine) countResults(ctx context.Context, scope viewer.Scope, q *Query)
 	defer s.close(ctx)
 	respelling, err := s.respell(ctx, question)
 	if err != nil {
-		return nil, fmt.Errorf("correct the spelling: %w", err)
+		return nil, err
 	}
 	if respelling.Question != question {
 		question = respelling.Question
 		passes = q.passes(e.analyzer, question)
 	}
-	s.embed(ctx, question.Text())
 	var ranked []rank.Result
 	if len(passes) > 0 && passes[0].filter == nil {
 		ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow()})

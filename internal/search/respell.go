@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -9,10 +10,15 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// respell returns the question as it is searched for.
+// respell returns the question as it is searched for, and gives the parts its vectors.
 func (s *searcher) respell(ctx context.Context, question *rank.Question) (*rank.Respelling, error) {
 	speller := rank.Speller{Analyzer: s.engine.analyzer, Texts: s.texts, Knows: s.engine.knowsWord}
-	return speller.Respell(ctx, s.parts, question)
+	out, err := speller.Respell(ctx, s.parts, question)
+	if err != nil {
+		return nil, fmt.Errorf("correct the spelling: %w", err)
+	}
+	s.embed(ctx, out.Question.Text())
+	return out, nil
 }
 
 // knowsWord reports whether the builtin embedding model has learned a word: it is a word

@@ -65,13 +65,12 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	defer s.close(ctx)
 	respelling, err := s.respell(ctx, question)
 	if err != nil {
-		return nil, false, fmt.Errorf("correct the spelling: %w", err)
+		return nil, false, err
 	}
 	if respelling.Question != question {
 		question = respelling.Question
 		passes = q.passes(e.analyzer, question)
 	}
-	s.embed(ctx, question.Text())
 	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q), Explain: q.Explain})
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)

@@ -80,7 +80,7 @@ func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Par
 }
 
 // open opens the collections with the given states. It changes the list of states. The
-// parts have no vectors before embed.
+// parts have no vectors before respell.
 func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *searcher, err error) {
 	s := &searcher{engine: e, opt: opt}
 	readers, err := readersOf(ctx)

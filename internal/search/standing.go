@@ -124,10 +124,9 @@ func (s *searcher) standing(ctx context.Context, out *Standing, q *Query, questi
 func (s *searcher) rankDocument(ctx context.Context, out *Standing, q *Query, question *rank.Question, document uuid.UUID, part int) error {
 	respelling, err := s.respell(ctx, question)
 	if err != nil {
-		return fmt.Errorf("correct the spelling: %w", err)
+		return err
 	}
 	question = respelling.Question
-	s.embed(ctx, question.Text())
 	opt := rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Trace: document}
 	ranking, err := s.engine.ranker.Search(ctx, s.parts, question, opt)
 	if err != nil {

@@ -51,10 +51,9 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 	defer s.close(ctx)
 	respelling, err := s.respell(ctx, question)
 	if err != nil {
-		return nil, fmt.Errorf("correct the spelling: %w", err)
+		return nil, err
 	}
 	question = respelling.Question
-	s.embed(ctx, question.Text())
 	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{Now: q.unixNow()})
 	if err != nil {
 		return nil, fmt.Errorf("rank: %w", err)

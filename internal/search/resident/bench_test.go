@@ -1,6 +1,8 @@
 package resident_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -156,6 +158,28 @@ func BenchmarkComplete(b *testing.B) {
 	s := largeIndex(b, 384).Snapshot()
 	measure(b, func(i int) {
 		if _, err := s.View(nil).Complete(b.Context(), []string{"c", "in", "clu", "ba", "s"}[i%5], 30); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkRespell measures what corrections cost questions whose words are all known, to
+// 100,000 passages.
+func BenchmarkRespell(b *testing.B) {
+	view := largeIndex(b, 384).Snapshot().View(nil)
+	a := analysis.New()
+	speller := rank.Speller{Analyzer: a, Texts: func(context.Context, int, []rank.Candidate) ([]rank.Text, error) {
+		return nil, errors.New("a word is unknown")
+	}}
+	var questions []*rank.Question
+	for _, text := range []string{
+		"how do I restore a backup", "kubernetes cluster configuration", "what happens when a node fails during a write",
+		"change the replication factor of a table", "install a chart with custom values", "leader election timeout",
+	} {
+		questions = append(questions, rank.NewQuestion(a, text, "", false))
+	}
+	measure(b, func(i int) {
+		if _, err := speller.Respell(b.Context(), []rank.Part{{Source: view}}, questions[i%len(questions)]); err != nil {
 			b.Fatal(err)
 		}
 	})
