@@ -5,30 +5,35 @@ import (
 	"unicode"
 )
 
-// withoutFrame returns the subject of a question such as 什么是X and Xとは何ですか. Scripts without spaces are indexed in pairs
+// withoutFrame returns a question such as 什么是X and Xとは何ですか with blanks in place of all but its subject. Scripts without spaces are indexed in pairs
 // of characters, and the pairs of "what is" and of its border with X are no stop words. Other texts, and a frame without a
 // subject, are returned as they are.
 func withoutFrame(text string) string {
+	if at := strings.Index(text, "est-ce "); at > 0 {
+		// The hyphen of "qu'est-ce que" and "est-ce que" makes no compound.
+		text = text[:at+3] + " " + text[at+4:]
+	}
 	if isASCII(text) {
 		return text
 	}
-	subject := strings.TrimRightFunc(text, isEndOfQuestion)
+	to := len(strings.TrimRightFunc(text, isEndOfQuestion))
 	for _, ending := range frameEndings() {
-		if rest, ok := strings.CutSuffix(subject, ending); ok {
-			subject = strings.TrimRightFunc(rest, isEndOfQuestion)
+		if strings.HasSuffix(text[:to], ending) {
+			to -= len(ending)
 			break
 		}
 	}
+	from := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 	for _, beginning := range frameBeginnings() {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(subject), beginning); ok {
-			subject = rest
+		if from < to && strings.HasPrefix(text[from:to], beginning) {
+			from += len(beginning)
 			break
 		}
 	}
-	if strings.IndexFunc(subject, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+	if from >= to || strings.IndexFunc(text[from:to], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
 		return text
 	}
-	return subject
+	return strings.Repeat(" ", from) + text[from:to] + strings.Repeat(" ", len(text)-to)
 }
 
 func isEndOfQuestion(r rune) bool { return unicode.IsSpace(r) || r == '?' || r == '？' || r == '。' }

@@ -140,3 +140,45 @@ func TestCompletionsKnowThatWordsAreStoredStemmed(t *testing.T) {
 		}
 	}
 }
+
+func TestSnippetsBeginAndEndWithSentences(t *testing.T) {
+	t.Parallel()
+	fill := func(sentence string, n int) string { return strings.Repeat(sentence, n) }
+	a := analysis.New()
+	for name, c := range map[string]struct{ language, text, query, want string }{
+		"English": {
+			"en", fill("Nothing is said of it here. ", 9) + "It was measured by Dr. A. Smith, e.g. in the harbour. The tide was high. " + fill("Nothing is said of it here. ", 9),
+			"harbour tide", "It was measured by Dr. A. Smith, e.g. in the harbour. The tide was high. Nothing is said of it here.",
+		},
+		"German": {
+			"de", fill("Davon steht hier nichts. ", 9) + "Er kam am 3. Oktober in den Hafen. Die Flut war hoch. " + fill("Davon steht hier nichts. ", 9),
+			"Hafen", "Er kam am 3. Oktober in den Hafen. Die Flut war hoch. Davon steht hier nichts. Davon steht hier nichts.",
+		},
+		"Chinese": {
+			"zh", fill("这里什么也没有说。", 12) + "海港的潮水很高。" + fill("这里什么也没有说。", 14), "潮水",
+			"海港的潮水很高。" + fill("这里什么也没有说。", 11),
+		},
+		"a list": {
+			"en", fill("Nothing is said of it here.\n", 7) + "\n- the harbour, which\n  is deep\n- the tide\n- the wind, and the sea\n\n" + fill("Nothing is said of it here. ", 9), "tide",
+			"- the tide\n- the wind, and the sea\n\nNothing is said of it here. Nothing is said of it here.",
+		},
+		"a table": {
+			"en", "Port · Depth\n" + fill("north · 12 fathoms\n", 9) + "harbour · 5 fathoms\n" + fill("south · 7 fathoms\n", 9), "harbour",
+			"harbour · 5 fathoms\nsouth · 7 fathoms\nsouth · 7 fathoms\nsouth · 7 fathoms\nsouth · 7 fathoms",
+		},
+		"code": {
+			"en", fill("run --nothing here\n", 9) + "run --harbour now\n" + fill("run --nothing here\n", 9), "harbour",
+			"run --harbour now\nrun --nothing here\nrun --nothing here\nrun --nothing here\nrun --nothing here",
+		},
+		"the end": {"en", fill("Nothing is said of it here. ", 9) + "The harbour is deep.", "harbour", "Nothing is said of it here. Nothing is said of it here. Nothing is said of it here. The harbour is deep."},
+		"a long sentence": {
+			"en", fill("nothing is said of it here and ", 9) + "the harbour is deep and " + fill("nothing is said of it here and ", 9), "harbour",
+			"…is said of it here and the harbour is deep and nothing is said of it here and nothing is said of it…",
+		},
+	} {
+		q := a.Parse(c.query, c.language)
+		if got := a.SnippetMarks(c.text, q.Marks(), c.language, 110); got != c.want {
+			t.Errorf("%s: got\n%q, want\n%q", name, got, c.want)
+		}
+	}
+}

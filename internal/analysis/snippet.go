@@ -11,9 +11,10 @@ import (
 const ellipsis = "…"
 
 // Snippet returns the part of text, at most maxRunes runes, that shows most of the query's terms: the window with the
-// most different terms, then the most matches, then the earliest. It is cut between words (inside one only when a single
-// word is longer than the window), with an ellipsis at each cut. It is plain source text: pass it to Highlight. A text
-// that fits is returned as it is; one without a match is cut at its end.
+// most different terms, then the most matches, then the earliest. It begins and
+// ends with sentences, list items, rows of tables or lines where their ends are near; else it is cut between words (inside
+// one only when a single word is longer than the window), with an ellipsis at the cut. It is plain source text: pass it to
+// Highlight. A text that fits is returned as it is; one without a match is cut at its end.
 func Snippet(text string, queryTerms []string, language string, maxRunes int) string {
 	return new(Analyzer).Snippet(text, queryTerms, language, maxRunes)
 }
@@ -29,7 +30,7 @@ func (a *Analyzer) SnippetMarks(text string, m Marks, language string, maxRunes 
 		return snippet
 	}
 	matches, phrases := a.matches(text, m, language)
-	return window(text, matches, phrases, maxRunes).text(text)
+	return window(text, language, matches, phrases, maxRunes).text(text)
 }
 
 // Excerpter makes excerpts of texts, all with the same marks. It is used by one goroutine at a time.
@@ -63,7 +64,7 @@ func (e *Excerpter) Excerpt(text, language string) string {
 	matches, phrases := e.matches(text, language)
 	w := part{to: len(text)}
 	if !whole {
-		w = window(text, matches, phrases, e.maxRunes)
+		w = window(text, language, matches, phrases, e.maxRunes)
 	}
 	var marked []span
 	if e.before != "" || e.after != "" {
@@ -144,7 +145,7 @@ func uncut(text string, maxRunes int) (snippet string, ok bool) {
 	}
 }
 
-// part is text[from:to] and whether anything is left out before and after it.
+// part is text[from:to] and whether it is cut there within a sentence.
 type part struct {
 	from, to            int
 	cutBefore, cutAfter bool
@@ -162,7 +163,7 @@ func (p part) text(text string) string {
 }
 
 // window finds the part of a text, which does not fit as it is, that shows most of what is wanted.
-func window(text string, matches []match, phrases []occurrence, maxRunes int) part {
+func window(text, language string, matches []match, phrases []occurrence, maxRunes int) part {
 	room := maxRunes - 2 // for an ellipsis at each end
 	wanted, kinds := matches, 0
 	for _, m := range matches {
@@ -180,13 +181,41 @@ func window(text string, matches []match, phrases []occurrence, maxRunes int) pa
 		slices.SortStableFunc(wanted, func(x, y match) int { return x.start - y.start })
 	}
 	first, runes := bestWindow(text, wanted, kinds, room)
-	spare := room - runes
-	from, _ := backward(text, first, spare/3) // what follows a match explains more than what precedes it
-	to, short := forward(text, from, room)
-	from, _ = backward(text, from, short)
 	last, _ := forward(text, first, runes)
-	return clip(text, from, to, first, last)
+	cuts := cutter{text, language}
+	spare := room - runes
+	earliest, _ := backward(text, first, spare)
+	from, wholeStart := cuts.start(earliest, first)
+	if !wholeStart {
+		from, _ = backward(text, first, spare/3) // what follows a match explains more than what precedes it
+	}
+	to, short := forward(text, from, room)
+	if short > 0 {
+		earlier, _ := backward(text, from, short)
+		if at, ok := cuts.firstStart(earlier, from); ok {
+			from, wholeStart = at, true
+		} else if !wholeStart {
+			from = earlier
+		}
+	}
+	wholeEnd := false
+	if to < len(text) {
+		var end int
+		if end, wholeEnd = cuts.end(max(last, from+(to-from)*minFilled/100), to); wholeEnd {
+			to = end
+		}
+	}
+	keepFrom := first
+	if wholeStart {
+		keepFrom = from
+	}
+	p := clip(text, from, to, keepFrom, last)
+	p.cutBefore, p.cutAfter = p.cutBefore && !wholeStart, p.cutAfter && !wholeEnd
+	return p
 }
+
+// minFilled is the least share of its room, in percent, that a snippet fills to end with a sentence.
+const minFilled = 60
 
 // forward goes a number of runes on from at, and returns the number of those that the text is short of.
 func forward(text string, at, runes int) (to, short int) {

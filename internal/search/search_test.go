@@ -190,7 +190,7 @@ func TestSnippetsAreEscapedAndMarked(t *testing.T) {
 	}
 	f.add(id, "b.md", strings.Repeat("Words before it. ", 40)+"Here stands the walrus. "+strings.Repeat("Words after it. ", 10), nil)
 	s := f.search(id, search.Query{Text: "walrus", Highlight: true, MinScore: 0.5}).Hits[0].Snippet
-	if !strings.Contains(s, "<mark>walrus</mark>") || len(s) > 400 || !strings.HasPrefix(s, "…") {
+	if !strings.Contains(s, "<mark>walrus</mark>") || len(s) > 400 || !strings.HasPrefix(s, "Words before it. ") || !strings.HasSuffix(s, "after it.") {
 		t.Errorf("Snippet of a long text = %s", s)
 	}
 }

@@ -4,7 +4,7 @@ const french = `
 le la les l un une des du de d au aux
 je j me m moi mon ma mes tu te t toi ton ta tes il elle on se s soi son sa ses nous notre nos vous votre vos ils elles leur leurs lui eux y en même mêmes
 ce c cet cette ces ceci cela ça celui celle ceux celles chaque tout toute tous toutes quelque quelques aucun aucune autre autres
-qui que qu quoi qu'est-ce est-ce dont où quel quelle quels quelles lequel laquelle lesquels lesquelles quand comment pourquoi combien
+qui que qu quoi dont où quel quelle quels quelles lequel laquelle lesquels lesquelles quand comment pourquoi combien
 et ou mais donc or ni car si comme lorsque puisque quoique parce afin ainsi
 à dans par pour sur sous avec sans entre vers chez contre depuis pendant avant après dès jusque selon
 suis es est sommes êtes sont était étaient été être sera seront serait soit ai as a avons avez ont avait avaient eu avoir aura auront
