@@ -61,7 +61,7 @@ func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
 		return nil, nil, err
 	}
 	guesses, err := r.guess(ctx, words)
-	if err != nil || len(guesses) == 0 {
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.findTogether(ctx, words, guesses); err != nil {
@@ -83,11 +83,18 @@ func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
 	}
 	var edits []edit
 	var corrections []Correction
+	splits := 0
 	for i, w := range words {
 		meant := ""
 		for _, g := range best[i] {
 			if meant = r.surfaceOf(&w, g, texts); meant != "" {
 				break
+			}
+		}
+		if meant == "" && splits < maxSplitWords {
+			splits++
+			if meant, err = r.split(ctx, &w); err != nil {
+				return nil, nil, err
 			}
 		}
 		if meant == "" {
@@ -179,6 +186,9 @@ func (r *respeller) guess(ctx context.Context, words []analysis.QueryWord) ([]gu
 // findTogether finds passages that have the guesses, best with the other words of the
 // question.
 func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord, guesses []guess) error {
+	if len(guesses) == 0 {
+		return nil
+	}
 	var request Request
 	owner := make(map[string]int)  // of terms: index of the request's word
 	guessed := make(map[int][]int) // guesses by index of the request's word

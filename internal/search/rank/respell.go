@@ -105,26 +105,26 @@ type respeller struct {
 // of its compounds.
 func (r *respeller) look(ctx context.Context) error {
 	r.compounds = r.question.compounds(r.Analyzer)
-	var terms []string
-	add := func(term string) {
-		if _, ok := r.frequencies[term]; !ok {
-			r.frequencies[term] = 0
-			terms = append(terms, term)
-		}
-	}
-	for _, t := range r.question.terms {
-		add(t)
-	}
+	terms := slices.Clone(r.question.terms)
 	for _, w := range r.question.parsed {
 		if w.Stop {
-			add(w.Surface)
+			terms = append(terms, w.Surface)
 		}
 	}
 	for i := range r.compounds {
 		c := &r.compounds[i]
-		add(c.hyphen())
-		for _, t := range c.whole {
-			add(t)
+		terms = append(append(terms, c.hyphen()), c.whole...)
+	}
+	return r.lookUp(ctx, terms)
+}
+
+// lookUp looks up the document frequencies of terms.
+func (r *respeller) lookUp(ctx context.Context, all []string) error {
+	var terms []string
+	for _, t := range all {
+		if _, ok := r.frequencies[t]; !ok {
+			r.frequencies[t] = 0
+			terms = append(terms, t)
 		}
 	}
 	if len(terms) == 0 {
