@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -105,7 +106,7 @@ func (q *Question) compounds(a *analysis.Analyzer) []compound {
 				c.written = hyphenated
 			}
 			if c.written == hyphenated || strings.TrimSpace(between) == "" {
-				c.whole = formsOf(a, c.first+c.second, q.language)
+				c.whole = wholeOf(a, c.first+c.second, q.language)
 				if last.Stop {
 					c.stop++
 					c.owner = w.Surface
@@ -120,6 +121,19 @@ func (q *Question) compounds(a *analysis.Analyzer) []compound {
 			out = appendSplits(out, w)
 		}
 		last = w
+	}
+	return out
+}
+
+// wholeOf returns the terms of a compound as one word: the word itself, and its stem in
+// the language, or in the likeliest one of its script. To stem it in all languages would
+// take longer than everything else that a question costs here.
+func wholeOf(a *analysis.Analyzer, word, language string) []string {
+	out := []string{word}
+	for _, token := range a.Tokens(word, language) {
+		if !slices.Contains(out, token.Term) {
+			out = append(out, token.Term)
+		}
 	}
 	return out
 }

@@ -171,11 +171,22 @@ func BenchmarkRespell(b *testing.B) {
 	speller := rank.Speller{Analyzer: a, Texts: func(context.Context, int, []rank.Candidate) ([]rank.Text, error) {
 		return nil, errors.New("a word is unknown")
 	}}
+	// Questions of words that are common, in new combinations.
+	var words []string
+	for letter := 'a'; letter <= 'z'; letter++ {
+		terms, err := view.Complete(b.Context(), string(letter), 100)
+		if err != nil {
+			b.Fatal(err)
+		}
+		words = append(words, terms...)
+	}
+	random := newWorld(1, 1, 1)
 	var questions []*rank.Question
-	for _, text := range []string{
-		"how do I restore a backup", "kubernetes cluster configuration", "what happens when a node fails during a write",
-		"change the replication factor of a table", "install a chart with custom values", "leader election timeout",
-	} {
+	for range 5000 {
+		text := ""
+		for range 5 {
+			text += random.choose(words...) + " "
+		}
 		questions = append(questions, rank.NewQuestion(a, text, "", false))
 	}
 	measure(b, func(i int) {
