@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search"
 )
 
 // BenchmarkSpelling measures searches of 100,000 resident passages: questions whose words
-// are all known, questions with one and with many misspelled words.
+// are all known, questions with one and with many misspelled words; and the stored tier.
 func BenchmarkSpelling(b *testing.B) {
 	files := corpusFiles(b)
 	f := newFixture(b)
@@ -23,12 +25,25 @@ func BenchmarkSpelling(b *testing.B) {
 	known := slices.DeleteFunc(slices.Clone(questions), func(q string) bool {
 		return f.search(id, search.Query{Text: q}).DidYouMean != ""
 	})
-	for name, list := range map[string][]string{
-		"known": known,
-		"one":   {"kuberntes cluster", "restore a bakup", "replicaton factor", "confguration of the gateway", "cluser membership"},
-		"many":  {strings.Repeat("kuberntes bakup replicaton confguration cluser membrship trasaction isolaton databse certifcate ", 6)},
+	if err := index.BuildIndexes(b.Context(), f.owner, id.collection); err != nil {
+		b.Fatal(err)
+	}
+	resident := f.engine
+	stored := newEngine(b, f.db, analysis.New(), f.models, search.Options{Memory: -1})
+	for _, c := range []struct {
+		name   string
+		engine *search.Engine
+		list   []string
+	}{
+		{"resident/known", resident, known},
+		{"resident/one", resident, []string{"kuberntes cluster", "restore a bakup", "replicaton factor", "confguration of the gateway", "cluser membership"}},
+		{"resident/many", resident, []string{strings.Repeat("kuberntes bakup replicaton confguration cluser membrship trasaction isolaton databse certifcate ", 6)}},
+		{"stored/known", stored, []string{"kubernetes cluster", "restore a backup", "replication factor", "configuration of the gateway", "cluster membership"}},
+		{"stored/one", stored, []string{"kuberntes cluster", "restore a bakup", "replicaton factor", "confguration of the gateway", "cluser membership"}},
 	} {
-		b.Run(name, func(b *testing.B) {
+		f.engine = c.engine
+		list := c.list
+		b.Run(c.name, func(b *testing.B) {
 			var took []time.Duration
 			corrected := 0
 			for i := 0; b.Loop(); i++ {

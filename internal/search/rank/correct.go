@@ -25,7 +25,7 @@ const (
 	guessPool    = 200 // passages in which guesses and other words are looked for together
 	contextWords = MaxWords - maxCorrections*maxGuesses
 
-	weightError   = 2.7 // the logarithm of 15: one error is so much likelier than two
+	weightError   = 4 // the logarithm of 55: one error is so much likelier than two
 	weightContext = 3
 )
 
@@ -189,25 +189,48 @@ func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord
 	if len(guesses) == 0 {
 		return nil
 	}
-	var request Request
-	owner := make(map[string]int)  // of terms: index of the request's word
-	guessed := make(map[int][]int) // guesses by index of the request's word
-	for i := range guesses {
-		n, ok := owner[guesses[i].Term]
-		if !ok {
-			n = len(request.Words)
-			owner[guesses[i].Term] = n
-			request.Words = append(request.Words, Word{Terms: []string{guesses[i].Term}})
-		}
-		guessed[n] = append(guessed[n], i)
-	}
-	first := len(request.Words) // of the other words
-	passages, averageBody, err := r.size(ctx)
+	l, err := r.togetherLookup(ctx, words, guesses)
 	if err != nil {
 		return err
 	}
-	request.AverageBody = averageBody
-	total := 0.0
+	for part, p := range r.parts {
+		candidates, err := p.Source.Candidates(ctx, &l.request)
+		if err != nil {
+			return err
+		}
+		for _, c := range candidates {
+			l.add(part, c, guesses)
+		}
+	}
+	return r.findAlone(ctx, guesses, l.request.AverageBody)
+}
+
+// A togetherLookup looks for passages with guesses. The first words of its request are
+// the terms of guesses, the others are the known words of the question.
+type togetherLookup struct {
+	request Request
+	guesses [][]int // indexes of the guesses at a term, by word of the request
+	unknown int     // number of unknown words of the question
+	total   float64 // weight of the known words
+}
+
+func (r *respeller) togetherLookup(ctx context.Context, words []analysis.QueryWord, guesses []guess) (*togetherLookup, error) {
+	passages, averageBody, err := r.size(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &togetherLookup{unknown: len(words)}
+	owner := make(map[string]int) // of terms: index of the request's word
+	for i := range guesses {
+		n, ok := owner[guesses[i].Term]
+		if !ok {
+			n = len(l.request.Words)
+			owner[guesses[i].Term] = n
+			l.request.Words = append(l.request.Words, Word{Terms: []string{guesses[i].Term}})
+			l.guesses = append(l.guesses, nil)
+		}
+		l.guesses[n] = append(l.guesses[n], i)
+	}
 	for _, w := range r.question.words {
 		var terms []string
 		for _, t := range w.terms {
@@ -215,64 +238,52 @@ func (r *respeller) findTogether(ctx context.Context, words []analysis.QueryWord
 				terms = append(terms, t)
 			}
 		}
-		if len(terms) > 0 && len(request.Words) < first+contextWords {
+		if len(terms) > 0 && len(l.request.Words) < len(l.guesses)+contextWords {
 			weight := idf(passages, r.sum(terms))
-			request.Words = append(request.Words, Word{Terms: terms, Weight: weight})
-			total += weight
+			l.request.Words = append(l.request.Words, Word{Terms: terms, Weight: weight})
+			l.total += weight
 		}
 	}
-	for n, all := range guessed { // passages with a guess come before those without
-		request.Words[n].Weight = 2*total + idf(passages, guesses[all[0]].Frequency)
+	for n, all := range l.guesses { // passages with a guess come before those without
+		l.request.Words[n].Weight = 2*l.total + idf(passages, guesses[all[0]].Frequency)
 	}
-	request.MatchWords, request.TopLexical = len(request.Words), guessPool
-	others := float64(len(words) - 1)
-	if total == 0 {
-		total = 1
+	l.request.AverageBody, l.request.MatchWords, l.request.TopLexical = averageBody, len(l.request.Words), guessPool
+	return l, nil
+}
+
+// add adds a passage to the guesses that it has.
+func (l *togetherLookup) add(part int, c Candidate, guesses []guess) {
+	matched := make([]bool, len(l.request.Words))
+	for _, m := range c.Matches {
+		matched[m.Word] = true
 	}
-	for part, p := range r.parts {
-		candidates, err := p.Source.Candidates(ctx, &request)
-		if err != nil {
-			return err
+	c.Matches = nil // they are valid until the next request
+	known := 0.0
+	for n := len(l.guesses); n < len(matched); n++ {
+		if matched[n] {
+			known += l.request.Words[n].Weight / l.total
 		}
-		for _, c := range candidates {
-			matched := make([]bool, len(request.Words))
-			for _, m := range c.Matches {
-				matched[m.Word] = true
-			}
-			known := 0.0
-			for n := first; n < len(matched); n++ {
-				if matched[n] {
-					known += request.Words[n].Weight / total
-				}
-			}
-			has := make([]bool, len(words)) // a guess at the word
-			for n := range first {
-				if matched[n] {
-					for _, i := range guessed[n] {
-						has[guesses[i].word] = true
-					}
-				}
-			}
-			count := 0.0
-			for _, ok := range has {
-				if ok {
-					count++
-				}
-			}
-			for n := range first {
-				if !matched[n] {
-					continue
-				}
-				for _, i := range guessed[n] {
-					context := (known + count - 1) / (1 + others)
-					c := c
-					c.Matches = nil
-					guesses[i].add(found{part: part, passage: c, context: context})
-				}
+	}
+	guessed := make(map[int]bool) // unknown words with a guess in the passage
+	for n, all := range l.guesses {
+		for _, i := range all {
+			guessed[guesses[i].word] = guessed[guesses[i].word] || matched[n]
+		}
+	}
+	others := 0.0
+	for _, ok := range guessed {
+		if ok {
+			others++
+		}
+	}
+	context := (known + others - 1) / float64(l.unknown)
+	for n, all := range l.guesses {
+		if matched[n] {
+			for _, i := range all {
+				guesses[i].add(found{part: part, passage: c, context: context})
 			}
 		}
 	}
-	return r.findAlone(ctx, guesses, request.AverageBody)
 }
 
 // size returns the number of passages, and the mean length of their bodies in words.
