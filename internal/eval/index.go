@@ -105,7 +105,7 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 		filter.Values[rank.FacetLanguage] = []string{language}
 	}
 	question.Restrict(filter)
-	part := rank.Part{Source: x.snapshot.View(filter)}
+	part := rank.Part{Source: x.snapshot.View(filter), Languages: x.snapshot.Languages()}
 	speller := rank.Speller{Analyzer: x.analyzer, Texts: x.passageTexts}
 	if v, ok := x.embedder.(embed.Vocabulary); ok {
 		part.Knows = v.Knows

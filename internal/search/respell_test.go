@@ -97,6 +97,23 @@ func TestMisspelledWordsFindWhatTheRightSpellingFinds(t *testing.T) {
 	}
 }
 
+// A question in an unknown language is stemmed in all languages. In one of them,
+// certifcate has the stem that certificate has in English.
+func TestAStemInAnotherLanguageDoesNotMakeAWordKnown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	f.add(id, "a.md", "# Certificates\n\nEach host has a certificate.", func(r *index.Record) { r.Language = "en" })
+	if r := f.search(id, search.Query{Text: "certifcate", Limit: 10}); r.DidYouMean != "certificate" || len(r.Hits) != 1 {
+		t.Errorf("Search(certifcate) means %q", r.DidYouMean)
+	}
+	german := f.tenant()
+	f.add(german, "a.md", "# Sicherung\n\nDie Sicherung läuft.", func(r *index.Record) { r.Language = "de" })
+	if r := f.search(german, search.Query{Text: "Sicherungen", Limit: 10}); r.DidYouMean != "" || len(r.Hits) != 1 {
+		t.Errorf("Search(Sicherungen) means %q", r.DidYouMean)
+	}
+}
+
 func TestCompoundsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -74,7 +74,6 @@ func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
 	}
 	texts := make(map[uuid.UUID]Text)
 	for i := range best {
-		best[i] = slices.DeleteFunc(best[i], func(g *guess) bool { return !r.isPlausible(&words[i], g) })
 		slices.SortStableFunc(best[i], func(a, b *guess) int { return cmp.Compare(b.likelihood(), a.likelihood()) })
 		best[i] = best[i][:min(bestGuesses, len(best[i]))]
 	}
@@ -85,12 +84,7 @@ func (r *respeller) correct(ctx context.Context) ([]edit, []Correction, error) {
 	var corrections []Correction
 	splits := 0
 	for i, w := range words {
-		meant := ""
-		for _, g := range best[i] {
-			if meant = r.surfaceOf(&w, g, texts); meant != "" {
-				break
-			}
-		}
+		meant := r.meant(&w, best[i], texts)
 		if meant == "" && splits < maxSplitWords {
 			splits++
 			if meant, err = r.split(ctx, &w); err != nil {
@@ -363,13 +357,30 @@ func (r *respeller) readTexts(ctx context.Context, guesses []*guess, texts map[u
 	return nil
 }
 
-// surfaceOf returns the word of the guess's passages that is nearest to a word; "" if
-// none is near.
-func (r *respeller) surfaceOf(w *analysis.QueryWord, g *guess, texts map[uuid.UUID]Text) string {
-	errors, _ := spelling.Errors(w.Surface)
+// meant returns the word of a text that is likeliest meant by a word; "" if none is near.
+func (r *respeller) meant(w *analysis.QueryWord, guesses []*guess, texts map[uuid.UUID]Text) string {
+	best, most := "", math.Inf(-1)
+	for _, g := range guesses {
+		surface, errors, ok := r.surfaceOf(w, g, texts)
+		if !ok {
+			continue
+		}
+		exact := *g
+		exact.Distance = errors
+		if l := exact.likelihood(); l > most && r.isPlausible(w, &exact) {
+			best, most = surface, l
+		}
+	}
+	return best
+}
+
+// surfaceOf returns the word of the guess's passages that is nearest to a word, and the
+// number of errors between them. ok is false if none is near.
+func (r *respeller) surfaceOf(w *analysis.QueryWord, g *guess, texts map[uuid.UUID]Text) (best string, errors int, ok bool) {
+	most, _ := spelling.Errors(w.Surface)
 	word := spelling.Unmark(w.Surface)
 	known := r.Knows != nil && r.Knows(w.Surface)
-	best, least := "", errors+1
+	errors = most + 1
 	for _, f := range g.passages {
 		t := texts[f.passage.Passage]
 		for _, token := range r.Analyzer.Tokens(t.Text, t.Language) {
@@ -380,12 +391,12 @@ func (r *respeller) surfaceOf(w *analysis.QueryWord, g *guess, texts map[uuid.UU
 			if known && single(word) != single(spelling.Unmark(surface)) {
 				continue
 			}
-			if d := r.distance(word, surface, r.isPrefix(w)); d < least {
-				best, least = surface, d
+			if d := r.distance(word, surface, r.isPrefix(w)); d < errors {
+				best, errors = surface, d
 			}
 		}
 	}
-	return best
+	return best, errors, errors <= most
 }
 
 // single returns a word with one letter in place of each double one.

@@ -298,13 +298,34 @@ func (r *respeller) unknownWords() []analysis.QueryWord {
 		case r.isCompoundWord(&w), slices.ContainsFunc(out, func(o analysis.QueryWord) bool { return o.Surface == w.Surface }):
 			continue
 		}
-		if _, ok := spelling.Errors(w.Surface); ok && r.sum(w.Terms) == 0 {
+		if _, ok := spelling.Errors(w.Surface); ok && !r.isKnown(&w) {
 			if out = append(out, w); len(out) == maxCorrections {
 				break
 			}
 		}
 	}
 	return out
+}
+
+// isKnown reports whether any passage has a word. Of a question in an unknown language,
+// the word stands for its stems in all languages. A misspelled word may have the stem of
+// another word in a language that the collections do not have; it is not known then.
+func (r *respeller) isKnown(w *analysis.QueryWord) bool {
+	if r.frequencies[w.Surface] > 0 || r.frequencies[w.Terms[0]] > 0 {
+		return true
+	}
+	if r.sum(w.Terms) == 0 {
+		return false
+	}
+	var languages []string
+	for _, p := range r.parts {
+		if len(p.Languages) == 0 {
+			return true
+		}
+		languages = append(languages, p.Languages...)
+	}
+	words := r.Analyzer.Parse(r.question.text[w.Start:w.End], languages...).Words
+	return len(words) != 1 || r.sum(words[0].Terms) > 0
 }
 
 // isMixedCase reports whether a word has a capital after its first letter.

@@ -39,6 +39,9 @@ type Part struct {
 	// Knows returns the share of a word, from 0 to 1, that the model's vector of a
 	// text depends on. It is nil for a model that knows every word.
 	Knows func(word string) float64
+	// Languages are those of the documents, "" among them for documents of unknown
+	// language; nil if they are not known.
+	Languages []string
 	// Readable returns the collection through a filter that selects what the viewer may
 	// read. It is nil if the viewer may read everything.
 	Readable func(context.Context) (Source, error)

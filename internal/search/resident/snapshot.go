@@ -43,6 +43,20 @@ type part struct {
 // Model returns the embedding model of the vectors.
 func (s *Snapshot) Model() string { return s.model }
 
+// Languages returns the languages of the documents, "" among them for documents of
+// unknown language. They may include languages of documents that are gone.
+func (s *Snapshot) Languages() []string {
+	var out []string
+	for i := range s.parts {
+		for _, language := range s.parts[i].segment.documents.names[rank.FacetLanguage] {
+			if !slices.Contains(out, language) {
+				out = append(out, language)
+			}
+		}
+	}
+	return out
+}
+
 // Statistics counts live documents and passages.
 func (s *Snapshot) Statistics() rank.Statistics { return s.statistics }
 
