@@ -92,7 +92,9 @@ func sourceCalls() map[string]maker {
 		"Query.whyVisible": func(_ *testing.T, _ *fixture, n *tenant, _ viewer.Viewer) call {
 			return call{query: "query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { rule } }", variables: map[string]any{"i": n.document}}
 		},
-		"Query.auditLog": fixed("{ auditLog { edges { node { action } } } }", nil),
+		"Query.searchQuality":           on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
+		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { judged } }", aCollection),
+		"Query.auditLog":                fixed("{ auditLog { edges { node { action } } } }", nil),
 
 		"Mutation.createCollection":       fixed(`mutation { createCollection(input: {name: "New"}) { id } }`, nil),
 		"Mutation.updateCollection":       on(`mutation($i: ID!) { updateCollection(id: $i, input: {name: "Other"}) { id } }`, aCollection),

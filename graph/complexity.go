@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/search"
@@ -19,6 +20,9 @@ import (
 
 // summaryCost is the complexity of a summary. It allows 99 summaries in an operation.
 const summaryCost = 50
+
+// qualityQuestions is the number of questions of a measurement that its complexity counts.
+const qualityQuestions = 20
 
 // passwordCost is the complexity of hashing a password. It allows 9 in an operation.
 const passwordCost = 500
@@ -104,6 +108,10 @@ func setComplexity(c *generated.ComplexityRoot) {
 		n := min(max(orDefault(in.Limit, search.DefaultLimit), 1), search.MaxLimit)
 		return multiplySaturating(n, child) + 1
 	}
+	c.Query.SearchQuality = func(child int, _ uuid.UUID, first *int) int {
+		return multiplySaturating(min(max(orDefault(first, 10), 1), traffic.MaxRuns), child) + 1
+	}
+	c.SearchQualityRun.Questions = func(child int) int { return multiplySaturating(qualityQuestions, child) + 1 }
 	c.Query.SearchFacets = func(child int, _ model.SearchFacetsInput) int {
 		return multiplySaturating(len(model.AllSearchField), child) + 1
 	}

@@ -41,6 +41,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -175,7 +176,8 @@ func newFixture(t *testing.T) *fixture {
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
-		News: news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
+		Quality: traffic.New(traffic.Options{Pool: db.Pool, Search: engine, Analytics: events, MinScore: 0.5, Now: time.Now}),
+		News:    news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
 	}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)

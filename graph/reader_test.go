@@ -145,7 +145,8 @@ func withoutDocuments() map[string]string {
 	out := map[string]string{
 		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
 		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.queryAnalytics": "shows what was asked",
-		"Query.syncJob": job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
+		"Query.searchQuality": "shows what was asked",
+		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
 		"Subscription.documentStatus": "has a test of its own, since it does not end",
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",

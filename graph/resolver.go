@@ -19,6 +19,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/principal"
@@ -62,6 +63,7 @@ type Resolver struct {
 	Principals    *principal.Store // nil: people find only documents that everybody may read
 	Quota         *quota.Quota
 	Analytics     *analytics.Store
+	Quality       *traffic.Meter
 	Queries       QueryLog // nil logs nothing
 	Log           *slog.Logger
 	// MinScore is the default min_score of searches.

@@ -64,7 +64,9 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.run":                {"query($i: ID!) { run(id: $i) { answer message events { data } } }", id("i", ada.run), "not_found"},
 		"Query.queryAnalytics": {"query($i: ID!) { queryAnalytics(collectionId: $i) { totals { searches } topQueries { query } } }",
 			id("i", ada.collection), "not_found"},
-		"Query.whyVisible": {"query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { visible rule } }", id("i", ada.document), "not_found"},
+		"Query.searchQuality":           {"query($i: ID!) { searchQuality(collection: $i) { questionCount questions { query } } }", id("i", ada.collection), "not_found"},
+		"Mutation.measureSearchQuality": {"mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { questionCount questions { query } } }", id("i", ada.collection), "not_found"},
+		"Query.whyVisible":              {"query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { visible rule } }", id("i", ada.document), "not_found"},
 		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
 			id("i", ada.collection), ""},
 

@@ -67,6 +67,11 @@ func talkRoutes() []*route {
 			{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), description: "The maximum length of each list; default 10."},
 		}},
 
+		{Route: Route{http.MethodGet, "/api/v1/collections/{id}/search-quality", "GetSearchQuality", dashboard, false, 200},
+			from: query, fields: []field{{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), description: "The maximum number of runs; default 10."}}},
+		{Route: Route{http.MethodPost, "/api/v1/collections/{id}/search-quality", "MeasureSearchQuality", dashboard, false, 200},
+			from: body, fields: []field{{name: "days", variable: "days", kind: integer, bounds: between(1, 366), description: "Days of traffic up to now; default 30."}}},
+
 		{Route: Route{http.MethodGet, "/api/v1/api-keys", "ListAPIKeys", dashboard, false, 200}, pages: "data"},
 		{Route: Route{http.MethodPost, "/api/v1/api-keys", "CreateAPIKey", dashboard, false, 201}, from: body, input: true, fields: keyFields(true)},
 		{Route: Route{http.MethodGet, "/api/v1/api-keys/{id}", "GetAPIKey", dashboard, false, 200}},

@@ -42,7 +42,8 @@ func talkRows() map[string]any {
 	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
-		"search":       object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
+		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
+		"searchQuality": []any{quality()}, "measureSearchQuality": quality(),
 		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
 		"conversations": page("end+of/conversations", conversation), "conversation": conversation, "renameConversation": conversation,
 		"deleteConversation": conversationID, "deleteConversations": 3, "setFeedback": opinion, "removeFeedback": messageID,
@@ -56,6 +57,20 @@ func talkRows() map[string]any {
 			"topQueries": asked, "zeroResultQueries": asked, "lowScoreQueries": []any{}, "unclickedQueries": []any{},
 		},
 		"apiKeys": page("end+of/keys", key), "apiKey": key, "createAPIKey": pair, "updateAPIKey": key, "rotateAPIKey": pair, "revokeAPIKey": key,
+	}
+}
+
+// quality returns a measurement of search quality.
+func quality() object {
+	return object{
+		"id": jobID, "collectionId": collectionID, "measuredAt": late, "days": 30, "questionCount": 2, "judged": 1, "ndcg10": 0.75, "mrr10": 1.0,
+		"zeroResultRate": 0.5, "lowScoreRate": 0.0, "note": "Only 1 questions are judged.",
+		"questions": []any{
+			object{"query": "queues", "asked": 5, "clicks": 3, "relevant": 2, "ndcg10": 0.75, "mrr10": 1.0, "results": 7, "topScore": 0.9, "change": "BETTER",
+				"previousNdcg10": 0.5, "previousTopScore": 0.8},
+			object{"query": "topics", "asked": 3, "clicks": 0, "relevant": 0, "ndcg10": nil, "mrr10": nil, "results": 0, "topScore": nil, "change": "NEW",
+				"previousNdcg10": nil, "previousTopScore": nil},
+		},
 	}
 }
 
@@ -107,6 +122,15 @@ func talkExamples() map[string][]example {
 			{target: "/api/v1/search/facets?query=+"},
 			{target: "/api/v1/search/facets?collection=x"},
 			{target: "/api/v1/search/facets", bare: true},
+		},
+		"GET /api/v1/collections/{id}/search-quality": {
+			{target: "/api/v1/collections/" + collectionID + "/search-quality?first=1"},
+			{target: "/api/v1/collections/" + collectionID + "/search-quality?first=101"},
+			{target: "/api/v1/collections/" + collectionID + "/search-quality", bare: true},
+		},
+		"POST /api/v1/collections/{id}/search-quality": {
+			{target: "/api/v1/collections/" + collectionID + "/search-quality", body: `{"days":90}`},
+			{target: "/api/v1/collections/" + collectionID + "/search-quality", body: `{"days":0}`},
 		},
 		"GET /api/v1/search/why-not": {
 			{target: "/api/v1/search/why-not?query=queues&document=guides/queues.md&min_score=0.5&as_user=ada@example.com&filters[section]=a&collection=" + collectionID},

@@ -856,6 +856,7 @@ type ComplexityRoot struct {
 		FinishOIDCSignIn        func(childComplexity int, code string, binding string) int
 		InviteMember            func(childComplexity int, input model.InviteMemberInput) int
 		LeaveWorkspace          func(childComplexity int) int
+		MeasureSearchQuality    func(childComplexity int, input model.MeasureSearchQualityInput) int
 		PauseConnector          func(childComplexity int, id uuid.UUID) int
 		PlanSync                func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
@@ -1057,6 +1058,7 @@ type ComplexityRoot struct {
 		Search               func(childComplexity int, input model.SearchInput) int
 		SearchAgentMemories  func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
 		SearchFacets         func(childComplexity int, input model.SearchFacetsInput) int
+		SearchQuality        func(childComplexity int, collection uuid.UUID, first *int) int
 		SearchSuggestions    func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
 		SearchWhyNot         func(childComplexity int, input model.SearchWhyNotInput) int
 		SignInMethods        func(childComplexity int) int
@@ -1156,6 +1158,35 @@ type ComplexityRoot struct {
 		Selected func(childComplexity int) int
 		Until    func(childComplexity int) int
 		Value    func(childComplexity int) int
+	}
+
+	SearchQualityQuestion struct {
+		Asked            func(childComplexity int) int
+		Change           func(childComplexity int) int
+		Clicks           func(childComplexity int) int
+		Mrr10            func(childComplexity int) int
+		Ndcg10           func(childComplexity int) int
+		PreviousNdcg10   func(childComplexity int) int
+		PreviousTopScore func(childComplexity int) int
+		Query            func(childComplexity int) int
+		Relevant         func(childComplexity int) int
+		Results          func(childComplexity int) int
+		TopScore         func(childComplexity int) int
+	}
+
+	SearchQualityRun struct {
+		CollectionID   func(childComplexity int) int
+		Days           func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Judged         func(childComplexity int) int
+		LowScoreRate   func(childComplexity int) int
+		MeasuredAt     func(childComplexity int) int
+		Mrr10          func(childComplexity int) int
+		Ndcg10         func(childComplexity int) int
+		Note           func(childComplexity int) int
+		QuestionCount  func(childComplexity int) int
+		Questions      func(childComplexity int) int
+		ZeroResultRate func(childComplexity int) int
 	}
 
 	SearchResult struct {
@@ -1564,6 +1595,7 @@ type MutationResolver interface {
 	StartOAuth(ctx context.Context, input model.StartOAuthInput) (*model.OAuthStart, error)
 	FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error)
 	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	MeasureSearchQuality(ctx context.Context, input model.MeasureSearchQualityInput) (*model.SearchQualityRun, error)
 	CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error)
 	StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error)
 	AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error)
@@ -1612,6 +1644,7 @@ type QueryResolver interface {
 	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
 	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
 	WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error)
+	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
@@ -5004,6 +5037,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LeaveWorkspace(childComplexity), true
+	case "Mutation.measureSearchQuality":
+		if e.ComplexityRoot.Mutation.MeasureSearchQuality == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_measureSearchQuality_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MeasureSearchQuality(childComplexity, args["input"].(model.MeasureSearchQualityInput)), true
 	case "Mutation.pauseConnector":
 		if e.ComplexityRoot.Mutation.PauseConnector == nil {
 			break
@@ -6277,6 +6321,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SearchFacets(childComplexity, args["input"].(model.SearchFacetsInput)), true
+	case "Query.searchQuality":
+		if e.ComplexityRoot.Query.SearchQuality == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchQuality_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchQuality(childComplexity, args["collection"].(uuid.UUID), args["first"].(*int)), true
 	case "Query.searchSuggestions":
 		if e.ComplexityRoot.Query.SearchSuggestions == nil {
 			break
@@ -6778,6 +6833,146 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchFacetValue.Value(childComplexity), true
+
+	case "SearchQualityQuestion.asked":
+		if e.ComplexityRoot.SearchQualityQuestion.Asked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Asked(childComplexity), true
+	case "SearchQualityQuestion.change":
+		if e.ComplexityRoot.SearchQualityQuestion.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Change(childComplexity), true
+	case "SearchQualityQuestion.clicks":
+		if e.ComplexityRoot.SearchQualityQuestion.Clicks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Clicks(childComplexity), true
+	case "SearchQualityQuestion.mrr10":
+		if e.ComplexityRoot.SearchQualityQuestion.Mrr10 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Mrr10(childComplexity), true
+	case "SearchQualityQuestion.ndcg10":
+		if e.ComplexityRoot.SearchQualityQuestion.Ndcg10 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Ndcg10(childComplexity), true
+	case "SearchQualityQuestion.previousNdcg10":
+		if e.ComplexityRoot.SearchQualityQuestion.PreviousNdcg10 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.PreviousNdcg10(childComplexity), true
+	case "SearchQualityQuestion.previousTopScore":
+		if e.ComplexityRoot.SearchQualityQuestion.PreviousTopScore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.PreviousTopScore(childComplexity), true
+	case "SearchQualityQuestion.query":
+		if e.ComplexityRoot.SearchQualityQuestion.Query == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Query(childComplexity), true
+	case "SearchQualityQuestion.relevant":
+		if e.ComplexityRoot.SearchQualityQuestion.Relevant == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Relevant(childComplexity), true
+	case "SearchQualityQuestion.results":
+		if e.ComplexityRoot.SearchQualityQuestion.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Results(childComplexity), true
+	case "SearchQualityQuestion.topScore":
+		if e.ComplexityRoot.SearchQualityQuestion.TopScore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.TopScore(childComplexity), true
+
+	case "SearchQualityRun.collectionId":
+		if e.ComplexityRoot.SearchQualityRun.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.CollectionID(childComplexity), true
+	case "SearchQualityRun.days":
+		if e.ComplexityRoot.SearchQualityRun.Days == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Days(childComplexity), true
+	case "SearchQualityRun.id":
+		if e.ComplexityRoot.SearchQualityRun.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.ID(childComplexity), true
+	case "SearchQualityRun.judged":
+		if e.ComplexityRoot.SearchQualityRun.Judged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Judged(childComplexity), true
+	case "SearchQualityRun.lowScoreRate":
+		if e.ComplexityRoot.SearchQualityRun.LowScoreRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.LowScoreRate(childComplexity), true
+	case "SearchQualityRun.measuredAt":
+		if e.ComplexityRoot.SearchQualityRun.MeasuredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.MeasuredAt(childComplexity), true
+	case "SearchQualityRun.mrr10":
+		if e.ComplexityRoot.SearchQualityRun.Mrr10 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Mrr10(childComplexity), true
+	case "SearchQualityRun.ndcg10":
+		if e.ComplexityRoot.SearchQualityRun.Ndcg10 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Ndcg10(childComplexity), true
+	case "SearchQualityRun.note":
+		if e.ComplexityRoot.SearchQualityRun.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Note(childComplexity), true
+	case "SearchQualityRun.questionCount":
+		if e.ComplexityRoot.SearchQualityRun.QuestionCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.QuestionCount(childComplexity), true
+	case "SearchQualityRun.questions":
+		if e.ComplexityRoot.SearchQualityRun.Questions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.Questions(childComplexity), true
+	case "SearchQualityRun.zeroResultRate":
+		if e.ComplexityRoot.SearchQualityRun.ZeroResultRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityRun.ZeroResultRate(childComplexity), true
 
 	case "SearchResult.collection":
 		if e.ComplexityRoot.SearchResult.Collection == nil {
@@ -8083,6 +8278,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputFinishOAuthInput,
 		ec.unmarshalInputInvitationOrder,
 		ec.unmarshalInputInviteMemberInput,
+		ec.unmarshalInputMeasureSearchQualityInput,
 		ec.unmarshalInputMemberOrder,
 		ec.unmarshalInputMessageOrder,
 		ec.unmarshalInputOAuthGrantOrder,
@@ -9893,6 +10089,89 @@ enum VisibilityRule {
   UNKNOWN
   "A group of the person may see it, but the groups were read too long ago."
   STALE
+}
+`, BuiltIn: false},
+	{Name: "../schema/quality.graphql", Input: `extend type Query {
+  "Measurements of search quality in a collection by the questions that people asked, the newest first."
+  searchQuality(
+    collection: ID!
+    "1 to 100."
+    first: Int = 10
+  ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  """
+  Measures today's ranking of a collection on the questions that people asked at least 3 times and the documents that
+  they clicked or rated.
+  """
+  measureSearchQuality(input: MeasureSearchQualityInput!): SearchQualityRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+input MeasureSearchQualityInput {
+  collection: ID!
+  "Days of traffic up to now, 1 to 366."
+  days: Int = 30
+}
+
+"A measurement of search quality by traffic."
+type SearchQualityRun {
+  "Null with too little traffic: then there is no question, and nothing is stored."
+  id: ID
+  collectionId: ID!
+  measuredAt: Time!
+  "Days of traffic."
+  days: Int!
+  "Questions that were asked at least 3 times without filters; at most the 200 most frequent."
+  questionCount: Int!
+  "Questions with a document that people chose. The figures ndcg10 and mrr10 are means over them."
+  judged: Int!
+  "0 to 1; null without a judged question."
+  ndcg10: Float
+  "0 to 1; null without a judged question."
+  mrr10: Float
+  "Share of questions without a result."
+  zeroResultRate: Float!
+  "Share of questions whose best result has a score below 0.6."
+  lowScoreRate: Float!
+  "What to bear in mind, for people; null for nothing."
+  note: String
+  "Questions whose text is still kept, the most frequent first."
+  questions: [SearchQualityQuestion!]!
+}
+
+"The measurement of one question."
+type SearchQualityQuestion {
+  "Without personal data."
+  query: String!
+  "How often it was asked."
+  asked: Int!
+  "Requests with a click on a document."
+  clicks: Int!
+  "Documents that people chose."
+  relevant: Int!
+  "Null without a relevant document."
+  ndcg10: Float
+  "Null without a relevant document."
+  mrr10: Float
+  "Number of results."
+  results: Int!
+  "Null without a result."
+  topScore: Float
+  change: SearchQualityChange!
+  "In the run before."
+  previousNdcg10: Float
+  "In the run before."
+  previousTopScore: Float
+}
+
+"A question compared with the run before: by its nDCG, or without one by whether it has results."
+enum SearchQualityChange {
+  "It was not in the run before."
+  NEW
+  BETTER
+  WORSE
+  SAME
 }
 `, BuiltIn: false},
 	{Name: "../schema/run.graphql", Input: `extend type Query {
@@ -13985,6 +14264,64 @@ func (ec *executionContext) childFields_SearchFacetValue(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type SearchFacetValue", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchQualityQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "query":
+		return ec.fieldContext_SearchQualityQuestion_query(ctx, field)
+	case "asked":
+		return ec.fieldContext_SearchQualityQuestion_asked(ctx, field)
+	case "clicks":
+		return ec.fieldContext_SearchQualityQuestion_clicks(ctx, field)
+	case "relevant":
+		return ec.fieldContext_SearchQualityQuestion_relevant(ctx, field)
+	case "ndcg10":
+		return ec.fieldContext_SearchQualityQuestion_ndcg10(ctx, field)
+	case "mrr10":
+		return ec.fieldContext_SearchQualityQuestion_mrr10(ctx, field)
+	case "results":
+		return ec.fieldContext_SearchQualityQuestion_results(ctx, field)
+	case "topScore":
+		return ec.fieldContext_SearchQualityQuestion_topScore(ctx, field)
+	case "change":
+		return ec.fieldContext_SearchQualityQuestion_change(ctx, field)
+	case "previousNdcg10":
+		return ec.fieldContext_SearchQualityQuestion_previousNdcg10(ctx, field)
+	case "previousTopScore":
+		return ec.fieldContext_SearchQualityQuestion_previousTopScore(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchQualityQuestion", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchQualityRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SearchQualityRun_id(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_SearchQualityRun_collectionId(ctx, field)
+	case "measuredAt":
+		return ec.fieldContext_SearchQualityRun_measuredAt(ctx, field)
+	case "days":
+		return ec.fieldContext_SearchQualityRun_days(ctx, field)
+	case "questionCount":
+		return ec.fieldContext_SearchQualityRun_questionCount(ctx, field)
+	case "judged":
+		return ec.fieldContext_SearchQualityRun_judged(ctx, field)
+	case "ndcg10":
+		return ec.fieldContext_SearchQualityRun_ndcg10(ctx, field)
+	case "mrr10":
+		return ec.fieldContext_SearchQualityRun_mrr10(ctx, field)
+	case "zeroResultRate":
+		return ec.fieldContext_SearchQualityRun_zeroResultRate(ctx, field)
+	case "lowScoreRate":
+		return ec.fieldContext_SearchQualityRun_lowScoreRate(ctx, field)
+	case "note":
+		return ec.fieldContext_SearchQualityRun_note(ctx, field)
+	case "questions":
+		return ec.fieldContext_SearchQualityRun_questions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchQualityRun", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -15523,6 +15860,20 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.InviteMemberInput, error) {
 			return ec.unmarshalNInviteMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInviteMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_measureSearchQuality_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.MeasureSearchQualityInput, error) {
+			return ec.unmarshalNMeasureSearchQualityInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMeasureSearchQualityInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17450,6 +17801,28 @@ func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, r
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchQuality_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
 	return args, nil
 }
 
@@ -34990,6 +35363,85 @@ func (ec *executionContext) fieldContext_Mutation_revokeOAuthGrant(ctx context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_measureSearchQuality(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_measureSearchQuality(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MeasureSearchQuality(ctx, fc.Args["input"].(model.MeasureSearchQualityInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SearchQualityRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SearchQualityRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SearchQualityRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.SearchQualityRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.SearchQualityRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchQualityRun) graphql.Marshaler {
+			return ec.marshalNSearchQualityRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_measureSearchQuality(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchQualityRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_measureSearchQuality_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39820,6 +40272,85 @@ func (ec *executionContext) fieldContext_Query_whyVisible(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_searchQuality(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchQuality(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchQuality(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchQualityRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchQualityRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchQualityRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal []*model.SearchQualityRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*model.SearchQualityRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchQualityRun) graphql.Marshaler {
+			return ec.marshalNSearchQualityRun2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityRunᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchQuality(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchQualityRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchQuality_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_runs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -42187,6 +42718,544 @@ func (ec *executionContext) _SearchFacetValue_until(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_SearchFacetValue_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_query(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_query(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Query, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_asked(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_asked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Asked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_asked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_clicks(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_clicks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Clicks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_clicks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_relevant(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_relevant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Relevant, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_relevant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_ndcg10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_ndcg10(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ndcg10, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_ndcg10(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_mrr10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_mrr10(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mrr10, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_mrr10(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_results(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Results, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_results(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_topScore(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_topScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TopScore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_topScore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_change(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SearchQualityChange) graphql.Marshaler {
+			return ec.marshalNSearchQualityChange2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type SearchQualityChange does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_previousNdcg10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_previousNdcg10(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PreviousNdcg10, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_previousNdcg10(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_previousTopScore(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_previousTopScore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PreviousTopScore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_previousTopScore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_id(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_measuredAt(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_measuredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MeasuredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_measuredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_days(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_days(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Days, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_days(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_questionCount(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_questionCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QuestionCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_questionCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_judged(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_judged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Judged, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_judged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_ndcg10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_ndcg10(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ndcg10, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_ndcg10(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_mrr10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_mrr10(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mrr10, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_mrr10(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_zeroResultRate(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_zeroResultRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ZeroResultRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_zeroResultRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_lowScoreRate(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_lowScoreRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LowScoreRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_lowScoreRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_note(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityRun_questions(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityRun_questions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Questions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchQualityQuestion) graphql.Marshaler {
+			return ec.marshalNSearchQualityQuestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityQuestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityRun_questions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchQualityRun",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchQualityQuestion(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SearchResult_id(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
@@ -49855,6 +50924,47 @@ func (ec *executionContext) unmarshalInputInviteMemberInput(ctx context.Context,
 				return it, err
 			}
 			it.Role = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputMeasureSearchQualityInput(ctx context.Context, obj any) (model.MeasureSearchQualityInput, error) {
+	var it model.MeasureSearchQualityInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["days"]; !present {
+		asMap["days"] = 30
+	}
+
+	fieldsInOrder := [...]string{"collection", "days"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "collection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collection = data
+		case "days":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Days = data
 		}
 	}
 	return it, nil
@@ -58894,6 +60004,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "measureSearchQuality":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_measureSearchQuality(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "cancelRun":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelRun(ctx, field)
@@ -60768,6 +61885,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchQuality":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchQuality(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "runs":
 			field := field
 
@@ -61756,6 +62895,187 @@ func (ec *executionContext) _SearchFacetValue(ctx context.Context, sel ast.Selec
 		case "until":
 			out.Values[i] = ec._SearchFacetValue_until(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchQualityQuestionImplementors = []string{"SearchQualityQuestion"}
+
+func (ec *executionContext) _SearchQualityQuestion(ctx context.Context, sel ast.SelectionSet, obj *model.SearchQualityQuestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchQualityQuestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchQualityQuestion")
+		case "query":
+			out.Values[i] = ec._SearchQualityQuestion_query(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "asked":
+			out.Values[i] = ec._SearchQualityQuestion_asked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clicks":
+			out.Values[i] = ec._SearchQualityQuestion_clicks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "relevant":
+			out.Values[i] = ec._SearchQualityQuestion_relevant(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ndcg10":
+			out.Values[i] = ec._SearchQualityQuestion_ndcg10(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "mrr10":
+			out.Values[i] = ec._SearchQualityQuestion_mrr10(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "results":
+			out.Values[i] = ec._SearchQualityQuestion_results(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "topScore":
+			out.Values[i] = ec._SearchQualityQuestion_topScore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._SearchQualityQuestion_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "previousNdcg10":
+			out.Values[i] = ec._SearchQualityQuestion_previousNdcg10(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "previousTopScore":
+			out.Values[i] = ec._SearchQualityQuestion_previousTopScore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchQualityRunImplementors = []string{"SearchQualityRun"}
+
+func (ec *executionContext) _SearchQualityRun(ctx context.Context, sel ast.SelectionSet, obj *model.SearchQualityRun) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchQualityRunImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchQualityRun")
+		case "id":
+			out.Values[i] = ec._SearchQualityRun_id(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._SearchQualityRun_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "measuredAt":
+			out.Values[i] = ec._SearchQualityRun_measuredAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "days":
+			out.Values[i] = ec._SearchQualityRun_days(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "questionCount":
+			out.Values[i] = ec._SearchQualityRun_questionCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "judged":
+			out.Values[i] = ec._SearchQualityRun_judged(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ndcg10":
+			out.Values[i] = ec._SearchQualityRun_ndcg10(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "mrr10":
+			out.Values[i] = ec._SearchQualityRun_mrr10(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "zeroResultRate":
+			out.Values[i] = ec._SearchQualityRun_zeroResultRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lowScoreRate":
+			out.Values[i] = ec._SearchQualityRun_lowScoreRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "note":
+			out.Values[i] = ec._SearchQualityRun_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "questions":
+			out.Values[i] = ec._SearchQualityRun_questions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -65765,6 +67085,11 @@ func (ec *executionContext) marshalNMe2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpi
 	return ec._Me(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNMeasureSearchQualityInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMeasureSearchQualityInput(ctx context.Context, v any) (model.MeasureSearchQualityInput, error) {
+	res, err := ec.unmarshalInputMeasureSearchQualityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNMember2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐMembership(ctx context.Context, sel ast.SelectionSet, v *ent.Membership) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -66333,6 +67658,68 @@ func (ec *executionContext) marshalNSearchField2githubᚗcomᚋmagpieᚑsearch�
 func (ec *executionContext) unmarshalNSearchInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchInput(ctx context.Context, v any) (model.SearchInput, error) {
 	res, err := ec.unmarshalInputSearchInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSearchQualityChange2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityChange(ctx context.Context, v any) (model.SearchQualityChange, error) {
+	var res model.SearchQualityChange
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSearchQualityChange2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityChange(ctx context.Context, sel ast.SelectionSet, v model.SearchQualityChange) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNSearchQualityQuestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityQuestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchQualityQuestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchQualityQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityQuestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchQualityQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityQuestion(ctx context.Context, sel ast.SelectionSet, v *model.SearchQualityQuestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchQualityQuestion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSearchQualityRun2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityRunᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchQualityRun) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchQualityRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityRun(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchQualityRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityRun(ctx context.Context, sel ast.SelectionSet, v *model.SearchQualityRun) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchQualityRun(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSearchResult2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchResult) graphql.Marshaler {

@@ -728,6 +728,12 @@ type Me struct {
 	HasPassword bool `json:"hasPassword"`
 }
 
+type MeasureSearchQualityInput struct {
+	Collection uuid.UUID `json:"collection"`
+	// Days of traffic up to now, 1 to 366.
+	Days *int `json:"days,omitempty"`
+}
+
 type MessageFeedback struct {
 	Rating    Rating          `json:"rating"`
 	Reason    *FeedbackReason `json:"reason,omitempty"`
@@ -976,6 +982,57 @@ type SearchInput struct {
 	Facets *FacetsInput `json:"facets,omitempty"`
 	// Explain the score of each result. Dashboard only.
 	Explain *bool `json:"explain,omitempty"`
+}
+
+// The measurement of one question.
+type SearchQualityQuestion struct {
+	// Without personal data.
+	Query string `json:"query"`
+	// How often it was asked.
+	Asked int `json:"asked"`
+	// Requests with a click on a document.
+	Clicks int `json:"clicks"`
+	// Documents that people chose.
+	Relevant int `json:"relevant"`
+	// Null without a relevant document.
+	Ndcg10 *float64 `json:"ndcg10,omitempty"`
+	// Null without a relevant document.
+	Mrr10 *float64 `json:"mrr10,omitempty"`
+	// Number of results.
+	Results int `json:"results"`
+	// Null without a result.
+	TopScore *float64            `json:"topScore,omitempty"`
+	Change   SearchQualityChange `json:"change"`
+	// In the run before.
+	PreviousNdcg10 *float64 `json:"previousNdcg10,omitempty"`
+	// In the run before.
+	PreviousTopScore *float64 `json:"previousTopScore,omitempty"`
+}
+
+// A measurement of search quality by traffic.
+type SearchQualityRun struct {
+	// Null with too little traffic: then there is no question, and nothing is stored.
+	ID           *uuid.UUID `json:"id,omitempty"`
+	CollectionID uuid.UUID  `json:"collectionId"`
+	MeasuredAt   time.Time  `json:"measuredAt"`
+	// Days of traffic.
+	Days int `json:"days"`
+	// Questions that were asked at least 3 times without filters; at most the 200 most frequent.
+	QuestionCount int `json:"questionCount"`
+	// Questions with a document that people chose. The figures ndcg10 and mrr10 are means over them.
+	Judged int `json:"judged"`
+	// 0 to 1; null without a judged question.
+	Ndcg10 *float64 `json:"ndcg10,omitempty"`
+	// 0 to 1; null without a judged question.
+	Mrr10 *float64 `json:"mrr10,omitempty"`
+	// Share of questions without a result.
+	ZeroResultRate float64 `json:"zeroResultRate"`
+	// Share of questions whose best result has a score below 0.6.
+	LowScoreRate float64 `json:"lowScoreRate"`
+	// What to bear in mind, for people; null for nothing.
+	Note *string `json:"note,omitempty"`
+	// Questions whose text is still kept, the most frequent first.
+	Questions []*SearchQualityQuestion `json:"questions"`
 }
 
 type SearchResult struct {
@@ -1996,6 +2053,67 @@ func (e *SearchField) UnmarshalJSON(b []byte) error {
 }
 
 func (e SearchField) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// A question compared with the run before: by its nDCG, or without one by whether it has results.
+type SearchQualityChange string
+
+const (
+	// It was not in the run before.
+	SearchQualityChangeNew    SearchQualityChange = "NEW"
+	SearchQualityChangeBetter SearchQualityChange = "BETTER"
+	SearchQualityChangeWorse  SearchQualityChange = "WORSE"
+	SearchQualityChangeSame   SearchQualityChange = "SAME"
+)
+
+var AllSearchQualityChange = []SearchQualityChange{
+	SearchQualityChangeNew,
+	SearchQualityChangeBetter,
+	SearchQualityChangeWorse,
+	SearchQualityChangeSame,
+}
+
+func (e SearchQualityChange) IsValid() bool {
+	switch e {
+	case SearchQualityChangeNew, SearchQualityChangeBetter, SearchQualityChangeWorse, SearchQualityChangeSame:
+		return true
+	}
+	return false
+}
+
+func (e SearchQualityChange) String() string {
+	return string(e)
+}
+
+func (e *SearchQualityChange) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SearchQualityChange(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SearchQualityChange", str)
+	}
+	return nil
+}
+
+func (e SearchQualityChange) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SearchQualityChange) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SearchQualityChange) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

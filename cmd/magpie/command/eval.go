@@ -16,11 +16,15 @@ import (
 )
 
 type evalCommand struct {
-	Sets   []string `name:"set" required:"" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
+	Sets   []string `name:"set" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
 	Modes  []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
 	File   string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
 	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing; how many documents are relevant by tenths of the score; and, in each language of a set, what becomes of questions about one half of the articles that are put to the other half."`
 	Model  string   `help:"The embedding model; the installation's default when left out."`
+
+	FromTraffic bool   `help:"Instead of a set, use the questions that people asked at least 3 times, and the documents that they clicked or rated; needs the database."`
+	Collection  string `help:"With --from-traffic, only this collection (id or name)."`
+	Days        int    `default:"30" help:"With --from-traffic, days of traffic up to now, 1 to 366."`
 }
 
 // evaluated is a line of the result.
@@ -34,8 +38,17 @@ type evaluated struct {
 	Questions int     `json:"questions"`
 }
 
-// Run measures search quality on judged sets, in memory: no server is needed.
+// Run measures search quality on judged sets, in memory: no server is needed. With
+// --from-traffic it measures the collections of the installation.
 func (c *evalCommand) Run(r *runtime) error {
+	switch {
+	case c.FromTraffic && len(c.Sets) > 0:
+		return errors.New("give --set or --from-traffic, not both")
+	case c.FromTraffic:
+		return c.fromTraffic(r)
+	case len(c.Sets) == 0:
+		return errors.New("give --set DIR, a judged set, or --from-traffic")
+	}
 	var modes []eval.Mode
 	for _, m := range eval.Modes() {
 		if len(c.Modes) == 0 || slices.Contains(c.Modes, m.Name) {

@@ -92,6 +92,10 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	if out := s.ok("why-not", "signing key", "other.md"); !strings.Contains(out, "no such document") {
 		t.Errorf("why not a document that does not exist: %s", out)
 	}
+	if out := s.ok("eval", "--from-traffic", "--collection", "Docs"); !strings.Contains(out, "Docs: Too little traffic") {
+		t.Errorf("quality without traffic: %s", out)
+	}
+	s.fails("--from-traffic", "eval")
 	o := s.run("chat", "Who rotates the signing key?")
 	if o.code != 0 || !strings.Contains(o.out, "By hand, once a year [1].") || !strings.Contains(o.out, "Rotate the key") || !strings.Contains(o.err, "107 tokens") {
 		t.Errorf("%+v", o)

@@ -41,6 +41,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/connector/throttle"
+	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -207,7 +208,8 @@ func (a *App) open(ctx context.Context) error {
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Runs: a.Runs,
-		News: news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
+		Quality: traffic.New(traffic.Options{Pool: a.DB.Pool, Search: a.Search, Analytics: a.analytics, MinScore: a.Config.DefaultMinScore, Now: a.now}),
+		News:    news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
 		Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
 	}
 	a.schema = graph.NewSchema(a.resolver)

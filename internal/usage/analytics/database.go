@@ -25,6 +25,10 @@ var (
 	daysSQL string
 	//go:embed sql/lists.sql
 	listsSQL string
+	//go:embed sql/asked.sql
+	askedSQL string
+	//go:embed sql/judgements.sql
+	judgementsSQL string
 )
 
 // maxAttempts is how often a statement is tried that conflicts with another transaction,

@@ -164,7 +164,7 @@ func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []E
 	ratings, reasons, comments, at := make([]*string, n), make([]*string, n), make([]*string, n), make([]time.Time, n)
 	for i := range events {
 		e := &events[i]
-		ids[i], requests[i], types[i], at[i] = newID(now), e.Request, e.Type, e.OccurredAt
+		ids[i], requests[i], types[i], at[i] = NewID(now), e.Request, e.Type, e.OccurredAt
 		passages[i], documents[i] = orNull(e.Result), orNull(e.Document)
 		ratings[i], reasons[i] = textOrNull(e.Rating), textOrNull(e.Reason)
 		if e.ID != "" { // it may contain personal data; the hash is enough to find duplicates

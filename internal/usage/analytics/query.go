@@ -71,7 +71,7 @@ type row struct {
 // rowOf returns the row of a query, with a scrubbed text, or without a text if mode is not
 // Full.
 func rowOf(q Query, mode Mode) row {
-	r := row{Query: q, id: newID(q.At), bucket: bucketOf(q.Took)}
+	r := row{Query: q, id: NewID(q.At), bucket: bucketOf(q.Took)}
 	r.Text = ""
 	if mode == Full {
 		if r.Text = Scrub(q.Text, maxText); r.Text != "" {
@@ -85,8 +85,8 @@ func rowOf(q Query, mode Mode) row {
 	return r
 }
 
-// newID returns a version 7 UUID of a time, so that rows are ordered by age.
-func newID(at time.Time) uuid.UUID {
+// NewID returns a version 7 UUID of a time, so that rows are ordered by age.
+func NewID(at time.Time) uuid.UUID {
 	id := uuid.New()
 	stamp(&id, at)
 	return id

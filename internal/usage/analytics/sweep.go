@@ -32,6 +32,8 @@ func expired(keep time.Time) []statement {
 			where t.workspace_id = s.workspace_id and t.id = s.text_id
 		)
 		select from gone`, day},
+		{`delete from quality_runs where id in (
+			select id from quality_runs where id < $1 order by id limit $2 for update skip locked)`, id},
 		{`delete from query_stats where ctid = any (array(
 			select ctid from query_stats where day < $1 order by day limit $2 for update skip locked))`, day},
 		// last_day of a text is updated when it is asked again.

@@ -1,0 +1,85 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/eval/traffic"
+	"github.com/magpie-search/magpie/internal/usage/analytics"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+func (r *Resolver) searchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error) {
+	scope, err := r.collectionScope(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := r.Quality.Runs(ctx, scope, collection, orDefault(first, 10))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*model.SearchQualityRun, len(runs))
+	for i := range runs {
+		out[i] = qualityRun(&runs[i])
+	}
+	return out, nil
+}
+
+func (r *Resolver) measureSearchQuality(ctx context.Context, in model.MeasureSearchQualityInput) (*model.SearchQualityRun, error) {
+	scope, err := r.collectionScope(ctx, in.Collection)
+	if err != nil {
+		return nil, err
+	}
+	run, err := r.Quality.Measure(ctx, scope, in.Collection, orDefault(in.Days, traffic.DefaultDays))
+	if err != nil {
+		return nil, err
+	}
+	return qualityRun(run), nil
+}
+
+// collectionScope returns the scope of the viewer, narrowed to a collection that exists.
+func (r *Resolver) collectionScope(ctx context.Context, collection uuid.UUID) (viewer.Scope, error) {
+	if err := r.Collections.Exists(ctx, collection); err != nil {
+		return viewer.Scope{}, err
+	}
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return viewer.Scope{}, err
+	}
+	return scope.Narrow(collection)
+}
+
+func qualityRun(r *traffic.Run) *model.SearchQualityRun {
+	out := &model.SearchQualityRun{
+		ID: nilIfZero(r.ID), CollectionID: r.Collection, MeasuredAt: r.MeasuredAt, Days: r.Days, QuestionCount: r.QuestionCount, Judged: r.Judged,
+		ZeroResultRate: float64(r.ZeroResults) / float64(max(r.QuestionCount, 1)), LowScoreRate: float64(r.LowScores) / float64(max(r.QuestionCount, 1)),
+		Questions: make([]*model.SearchQualityQuestion, len(r.Questions)),
+	}
+	switch {
+	case r.QuestionCount == 0:
+		out.Note = nilIfZero(fmt.Sprintf("Too little traffic: no question to this collection was asked %d times in %d days. "+
+			"Only questions without filters count, and only while the query log keeps texts.", analytics.MinAsked, r.Days))
+	case r.Judged == 0:
+		out.Note = nilIfZero("Nobody clicked or rated a document of these questions, so that there is no nDCG.")
+	case r.Judged < traffic.FewJudged:
+		out.Note = nilIfZero(fmt.Sprintf("Only %d questions are judged: a difference between two runs may be chance.", r.Judged))
+	}
+	if r.Judged > 0 {
+		out.Ndcg10, out.Mrr10 = &r.NDCG10, &r.MRR10
+	}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		m := &model.SearchQualityQuestion{
+			Query: q.Text, Asked: q.Asked, Clicks: q.Clicks, Relevant: q.Relevant, Ndcg10: q.NDCG10, Mrr10: q.MRR10,
+			Results: q.Results, TopScore: q.TopScore, Change: model.SearchQualityChange(q.Change()),
+		}
+		if p := q.Previous; p != nil {
+			m.PreviousNdcg10, m.PreviousTopScore = p.NDCG10, p.TopScore
+		}
+		out.Questions[i] = m
+	}
+	return out
+}
