@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -86,18 +87,17 @@ func (a *answer) produce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.findPassages(ctx, standalone, a.chat.opt.MinScore*secondaryScoreShare)
+	if model == nil {
+		return a.answerFromQuotes(ctx, standalone)
+	}
+	found, err := a.findPassages(ctx, standalone, a.chat.opt.MinScore*secondaryScoreShare)
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(hits) == 0 || hits[0].Score < a.chat.opt.MinScore:
-		return a.answerNothingFound(ctx, standalone, hits)
-	case model == nil:
-		return a.answerFromQuotes(ctx, standalone, hits)
-	default:
+	if hits := found.Hits; len(hits) > 0 && hits[0].Score >= a.chat.opt.MinScore {
 		return a.answerFromModel(ctx, model, standalone, hits, recap)
 	}
+	return a.answerNothingFound(ctx, found.Hits)
 }
 
 // secondaryScoreShare is the part of MinScore that passages beside the best one
@@ -120,16 +120,16 @@ func (a *answer) chatModel(ctx context.Context) llm.ChatModel {
 }
 
 // findPassages searches for passages to answer from.
-func (a *answer) findPassages(ctx context.Context, text string, minScore float64) ([]search.Hit, error) {
+func (a *answer) findPassages(ctx context.Context, text string, minScore float64) (*search.Results, error) {
 	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
 }
 
-func (a *answer) search(ctx context.Context, q search.Query) ([]search.Hit, error) {
+func (a *answer) search(ctx context.Context, q search.Query) (*search.Results, error) {
 	results, err := a.chat.search.Search(ctx, a.scope, q)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	return results.Hits, nil
+	return results, nil
 }
 
 // tokenBudgets returns how many tokens the prompt and the answer may have with
@@ -207,26 +207,36 @@ const maxBytesPerToken = 32
 const answerTemperature = 0.2
 
 // answerFromQuotes answers with sentences of the documents.
-func (a *answer) answerFromQuotes(ctx context.Context, standalone string, hits []search.Hit) error {
-	a.citations = newCitationRewriter(hits)
-	quotes := selectQuotes(a.chat.opt.Analyzer, a.question, standalone, hits)
-	if len(quotes) == 0 {
-		return a.answerNothingFound(ctx, standalone, hits)
+func (a *answer) answerFromQuotes(ctx context.Context, standalone string) error {
+	found, err := a.findPassages(ctx, standalone, quote.MinScore)
+	if err != nil {
+		return err
 	}
+	hits := found.Hits
+	question := quote.Question{Text: a.question, Standalone: standalone, Words: found.Words, Passages: found.Passages}
+	if found.DidYouMean != "" && standalone == a.question {
+		question.Text, question.Standalone = found.DidYouMean, found.DidYouMean
+	}
+	quotes := quote.Select(a.chat.opt.Analyzer, question, hits)
+	if len(quotes) == 0 {
+		return a.answerNothingFound(ctx, hits)
+	}
+	a.citations = newCitationRewriter(hits)
 	l := languageFor(a.question, hits)
 	if err := a.sendText(ctx, l.quotesIntro()); err != nil {
 		return err
 	}
-	for i, q := range quotes {
+	for _, q := range quotes {
 		separator := "\n\n"
-		if i > 0 && !q.isBlock && !quotes[i-1].isBlock && quotes[i-1].hitIndex == q.hitIndex && quotes[i-1].blockIndex == q.blockIndex && quotes[i-1].order+1 == q.order {
-			separator = " " // adjacent sentences stay one paragraph
+		if q.Continues {
+			separator = " "
 		}
 		citationSeparator := " "
-		if q.isBlock {
+		if q.Block {
 			citationSeparator = "\n\n" // on the last line it would become part of the table or the fence
 		}
-		if err := a.sendText(ctx, separator+q.text+citationSeparator+"["+strconv.Itoa(a.citations.sourceNumber(q.hitIndex))+"]"); err != nil {
+		text := escapeCitations(q.Text)
+		if err := a.sendText(ctx, separator+text+citationSeparator+"["+strconv.Itoa(a.citations.sourceNumber(q.HitIndex))+"]"); err != nil {
 			return err
 		}
 	}
@@ -234,32 +244,18 @@ func (a *answer) answerFromQuotes(ctx context.Context, standalone string, hits [
 	return nil
 }
 
-// answerNothingFound says that nothing was found. It offers follow-ups about
-// the nearest passages, whatever their score.
-func (a *answer) answerNothingFound(ctx context.Context, standalone string, near []search.Hit) error {
-	if len(near) == 0 {
-		var err error
-		if near, err = a.findPassages(ctx, standalone, 0); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			a.log(ctx, slog.LevelWarn, "follow-ups not searched", err)
-		}
-	}
-	a.citations = newCitationRewriter(nil)
-	l := languageFor(a.question, near)
-	if err := a.sendText(ctx, l.nothingFoundText()); err != nil {
-		return err
-	}
-	a.chooseFollowUps(ctx, l, near, a.citations)
-	return nil
+// answerNothingFound says that nothing was found. It offers no follow-ups: they would be
+// about other subjects.
+func (a *answer) answerNothingFound(ctx context.Context, near []search.Hit) error {
+	a.citations, a.followUps = newCitationRewriter(nil), []string{}
+	return a.sendText(ctx, languageFor(a.question, near).nothingFoundText())
 }
 
 // chooseFollowUps keeps the candidates that the searched documents answer.
 func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.Hit, citations *citationRewriter) {
 	used := make(map[int]bool)
 	for i, hit := range hits {
-		if citations.isCited(hit) {
+		if citations.isCited(hit) || hit.Score < a.chat.opt.MinScore*secondaryScoreShare {
 			used[i] = true
 		}
 	}
@@ -272,7 +268,7 @@ func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.
 			}
 			return
 		}
-		if len(found) > 0 {
+		if len(found.Hits) > 0 {
 			a.followUps = append(a.followUps, question)
 		}
 		if len(a.followUps) == maxFollowUps {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/search"
 )
 
@@ -82,8 +83,8 @@ type Excerpt struct {
 // answer without a model. It returns none if nothing fits.
 func Excerpts(a *analysis.Analyzer, question string, hits []search.Hit) []Excerpt {
 	var out []Excerpt
-	for _, q := range selectQuotes(a, question, question, hits) {
-		out = append(out, Excerpt{Text: q.text, HitIndex: q.hitIndex, Block: q.isBlock})
+	for _, q := range quote.Select(a, quote.Question{Text: question}, hits) {
+		out = append(out, Excerpt{Text: escapeCitations(q.Text), HitIndex: q.HitIndex, Block: q.Block})
 	}
 	return out
 }

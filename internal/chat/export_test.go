@@ -6,15 +6,6 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// Units returns the texts of a passage's units.
-func Units(markdown string) []string {
-	var texts []string
-	for _, u := range splitUnits(markdown, "") {
-		texts = append(texts, u.text)
-	}
-	return texts
-}
-
 // RewriteCitations passes an answer in pieces through a citationRewriter.
 func RewriteCitations(hits []search.Hit, pieces ...string) (string, []Source) {
 	c := newCitationRewriter(hits)

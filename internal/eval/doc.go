@@ -2,6 +2,6 @@
 // and judgements in the format of the BEIR benchmark (Thakur et al., 2021). It indexes a
 // set in memory with the code of the service, so that it needs no database.
 //
-// The package may import internal/analysis, internal/config/namedfile, internal/model/embed,
+// The package may import internal/chat/quote, internal/analysis, internal/config/namedfile, internal/model/embed,
 // internal/index, internal/ingest, internal/safetext and internal/search.
 package eval

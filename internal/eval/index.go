@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/safetext"
+	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
 )
@@ -30,13 +31,12 @@ type Index struct {
 	change   *resident.Change
 	snapshot *resident.Snapshot
 	ids      map[uuid.UUID]string
-	texts    map[uuid.UUID]rank.Text // of passages
-	passages int
+	passages map[uuid.UUID]search.Hit
 }
 
 // NewIndex returns an empty Index. All documents must be added before the first search.
 func NewIndex(a *analysis.Analyzer, e embed.Embedder) (*Index, error) {
-	x := &Index{analyzer: a, embedder: e, ranker: rank.New(), ids: make(map[uuid.UUID]string), texts: make(map[uuid.UUID]rank.Text)}
+	x := &Index{analyzer: a, embedder: e, ranker: rank.New(), ids: make(map[uuid.UUID]string), passages: make(map[uuid.UUID]search.Hit)}
 	x.change = resident.New(resident.Options{}).Change()
 	if err := x.change.Begin(index.Position{Generation: 1, Change: 1}, e.Model(), true); err != nil {
 		return nil, fmt.Errorf("create an index: %w", err)
@@ -73,14 +73,17 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 	// give a set the same figures each time.
 	entry.Document = uuid.NewSHA1(uuid.Nil, []byte(id))
 	for i := range entry.Passages {
-		entry.Passages[i].ID = uuid.NewSHA1(entry.Document, []byte(strconv.Itoa(i)))
-		x.texts[entry.Passages[i].ID] = rank.Text{Text: d.Title + "\n" + passages[i].Text, Language: d.Language}
+		id := uuid.NewSHA1(entry.Document, []byte(strconv.Itoa(i)))
+		entry.Passages[i].ID = id
+		x.passages[id] = search.Hit{
+			Passage: id, Document: entry.Document, Title: d.Title, Headings: passages[i].Headings, Text: passages[i].Text,
+			Section: d.Section, Version: d.Version, Language: d.Language, DocType: d.DocType, Tags: d.Tags, Page: passages[i].Page,
+		}
 	}
 	if err := x.change.Entry(entry); err != nil {
 		return fmt.Errorf("index %s: %w", id, err)
 	}
 	x.ids[entry.Document] = id
-	x.passages += len(passages)
 	return nil
 }
 
@@ -88,15 +91,21 @@ func (x *Index) Add(ctx context.Context, id string, d *document.Document) error 
 const maxID = 1000
 
 // Passages returns the number of passages.
-func (x *Index) Passages() int { return x.passages }
+func (x *Index) Passages() int { return len(x.passages) }
 
 // Search ranks the passages for a question. The language narrows to documents in it; ""
 // does not.
 func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language string, minScore float64) (*rank.Ranking, error) {
+	ranking, _, err := x.respellAndSearch(ctx, mode, text, language, minScore)
+	return ranking, err
+}
+
+// respellAndSearch is Search that also returns the question as it was searched for.
+func (x *Index) respellAndSearch(ctx context.Context, mode rank.Mode, text, language string, minScore float64) (*rank.Ranking, *rank.Respelling, error) {
 	if x.snapshot == nil {
 		var err error
 		if x.snapshot, err = x.change.Commit(); err != nil {
-			return nil, fmt.Errorf("finish the index: %w", err)
+			return nil, nil, fmt.Errorf("finish the index: %w", err)
 		}
 	}
 	question := rank.NewQuestion(x.analyzer, text, language, false)
@@ -113,31 +122,43 @@ func (x *Index) Search(ctx context.Context, mode rank.Mode, text, language strin
 	}
 	respelling, err := speller.Respell(ctx, []rank.Part{part}, question)
 	if err != nil {
-		return nil, fmt.Errorf("correct the spelling: %w", err)
+		return nil, nil, fmt.Errorf("correct the spelling: %w", err)
 	}
 	question = respelling.Question
 	vectors, err := x.embedder.Embed(ctx, []string{question.Text()}, embed.Query)
 	if err != nil {
-		return nil, fmt.Errorf("embed the question: %w", err)
+		return nil, nil, fmt.Errorf("embed the question: %w", err)
 	}
 	if len(vectors) != 1 {
-		return nil, errors.New("embed the question: no vector")
+		return nil, nil, errors.New("embed the question: no vector")
 	}
 	part.Vector = vectors[0]
-	return x.ranker.Search(ctx, []rank.Part{part}, question, rank.Options{Mode: mode, MinScore: minScore})
+	ranking, err := x.ranker.Search(ctx, []rank.Part{part}, question, rank.Options{Mode: mode, MinScore: minScore})
+	return ranking, respelling, err
 }
 
 // passageTexts returns the texts of passages.
 func (x *Index) passageTexts(_ context.Context, _ int, passages []rank.Candidate) ([]rank.Text, error) {
 	out := make([]rank.Text, len(passages))
 	for i, c := range passages {
-		out[i] = x.texts[c.Passage]
+		hit := x.passages[c.Passage]
+		out[i] = rank.Text{Text: hit.Title + "\n" + hit.Text, Language: hit.Language}
 	}
 	return out, nil
 }
 
 // Document returns the id under which a result's document was added.
 func (x *Index) Document(r *rank.Result) string { return x.ids[r.Document] }
+
+// Hits returns the first results with their texts.
+func (x *Index) Hits(r *rank.Ranking, limit int) []search.Hit {
+	hits := make([]search.Hit, min(limit, len(r.Results)))
+	for i := range hits {
+		hits[i] = x.passages[r.Results[i].Passage]
+		hits[i].Score = r.Results[i].Score
+	}
+	return hits
+}
 
 // plainText returns a document with a title and a text whose paragraphs are separated by
 // empty lines.

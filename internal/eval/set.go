@@ -36,6 +36,7 @@ type Question struct {
 	ID       string         `json:"_id"`
 	Text     string         `json:"text"`
 	Metadata map[string]any `json:"metadata"`
+	Answers  []string       `json:"answers"` // texts that answer it; nil if unknown
 }
 
 // Load reads a set. An error names the file and the line.

@@ -46,6 +46,10 @@ type Results struct {
 	// DidYouMean is the query with these words replaced, "" without corrections.
 	Corrected  []rank.Correction
 	DidYouMean string
+	// Words are the words of the question that were searched for, with their weights, and
+	// Passages is the number of passages in scope. Filters do not affect them.
+	Words    []rank.Word
+	Passages int
 	// Facets are in the order of the query.
 	Facets []Facet
 	// Collection is the only collection in scope, or the one that DefaultToOldest chose;

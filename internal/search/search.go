@@ -77,6 +77,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	}
 	results := &Results{
 		Total: ranking.Total, LexicalOnly: s.lexicalOnly, Corrected: respelling.Corrected, DidYouMean: respelling.Meant,
+		Words: ranking.Words, Passages: ranking.Query.Passages,
 	}
 	ranked := ranking.Results
 	hits := make(map[uuid.UUID]*Hit)

@@ -20,6 +20,7 @@ type evalCommand struct {
 	Modes  []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
 	File   string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
 	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing; how many documents are relevant by tenths of the score; and, in each language of a set, what becomes of questions about one half of the articles that are put to the other half."`
+	Answers bool     `help:"Also answer the questions that have known answers, as the chat does without a model: how many answers have the known text, from the documents in the question's language and from all; and how many questions about one half of the articles find nothing in the other half."`
 	Model  string   `help:"The embedding model; the installation's default when left out."`
 
 	FromTraffic bool   `help:"Instead of a set, use the questions that people asked at least 3 times, and the documents that they clicked or rated; needs the database."`
@@ -88,6 +89,11 @@ func (c *evalCommand) Run(r *runtime) error {
 			return err
 		}
 	}
+	if c.Answers {
+		if err := c.answers(r, embedder); err != nil {
+			return err
+		}
+	}
 	if r.JSON {
 		out := json.NewEncoder(r.streams.Out)
 		out.SetIndent("", "  ")
@@ -141,6 +147,37 @@ func (c *evalCommand) evaluate(r *runtime, folder string, modes []eval.Mode, wri
 		}
 	}
 	return lines, nil
+}
+
+// answers shows how well the answerer without a model does on each set.
+func (c *evalCommand) answers(r *runtime, e embed.Embedder) error {
+	for _, folder := range c.Sets {
+		set, err := eval.Load(folder)
+		if err != nil {
+			return err
+		}
+		languages, err := eval.MeasureAnswers(r, set, analysis.New(), e)
+		if err != nil {
+			return fmt.Errorf("%s: %w", set.Name, err)
+		}
+		if len(languages) == 0 {
+			_, _ = fmt.Fprintf(r.streams.Err, "%s answers: no question has a known answer\n", set.Name)
+		}
+		for i := range languages {
+			a := &languages[i]
+			name := set.Name + " answers"
+			if a.Language != "" {
+				name += " in " + a.Language
+			}
+			_, _ = fmt.Fprintf(r.streams.Err, "%s: %d questions, %.1f %% answered, %.1f %% with the known answer, %.1f %% with all languages together; %.1f sentences, %.0f characters\n",
+				name, a.Questions, 100*a.Found, 100*a.Right, 100*a.Mixed, a.Sentences, a.Characters)
+			if a.Unanswerable > 0 {
+				_, _ = fmt.Fprintf(r.streams.Err, "%s, halves: %.1f %% of the questions about a half are answered, %.1f %% of %d about the other half find nothing\n",
+					name, 100*a.Kept, 100*a.Silent, a.Unanswerable)
+			}
+		}
+	}
+	return nil
 }
 
 // confidences shows what least scores do to each set.

@@ -211,6 +211,12 @@ func idf(passages, frequency int) float64 {
 	return math.Log(1 + (n-m+0.5)/(m+0.5))
 }
 
+// DocumentFrequency returns the number of passages with a word, of so many, from its idf.
+func DocumentFrequency(passages int, idf float64) float64 {
+	n := float64(passages + extraPassages)
+	return max(0, (n+1)/math.Exp(idf)-0.5)
+}
+
 // isContentTerm reports whether a term can describe a text. Numbers and single
 // letters cannot.
 func isContentTerm(term string) bool {

@@ -81,6 +81,8 @@ type Ranking struct {
 	Total int
 	// Terms are the question's terms and the completions of its last word.
 	Terms []string
+	// Words are the question's words with their weights.
+	Words []Word
 	// Query is the evidence of the search as a whole.
 	Query QueryEvidence
 	// Traced are the candidates of Options.Trace, best first.
@@ -149,7 +151,7 @@ func (r *Ranker) Search(ctx context.Context, parts []Part, q *Question, opt Opti
 			return nil, err
 		}
 	}
-	return &Ranking{Results: results, Total: total, Terms: s.terms, Query: s.query, Traced: s.traced}, nil
+	return &Ranking{Results: results, Total: total, Terms: s.terms, Words: s.words, Query: s.query, Traced: s.traced}, nil
 }
 
 // search is the state of one search.
