@@ -187,6 +187,16 @@ func window(text, language string, matches []match, phrases []occurrence, maxRun
 	earliest, _ := backward(text, first, spare)
 	from, wholeStart := cuts.start(earliest, first)
 	if !wholeStart {
+		// Earlier, if the text from there shows as many different terms: the last matches may be repetitions.
+		low, _ := backward(text, first, room)
+		if at, ok := cuts.start(low, first); ok {
+			high, _ := forward(text, at, room)
+			if end, all := covered(wanted, span{at, high}, span{first, last}); all {
+				from, last, wholeStart = at, end, true
+			}
+		}
+	}
+	if !wholeStart {
 		from, _ = backward(text, first, spare/3) // what follows a match explains more than what precedes it
 	}
 	to, short := forward(text, from, room)
@@ -212,6 +222,23 @@ func window(text, language string, matches []match, phrases []occurrence, maxRun
 	p := clip(text, from, to, keepFrom, last)
 	p.cutBefore, p.cutAfter = p.cutBefore && !wholeStart, p.cutAfter && !wholeEnd
 	return p
+}
+
+// covered reports whether a window has all terms that another one has, and where the last of them ends that it has
+// first.
+func covered(matches []match, window, other span) (end int, all bool) {
+	var wanted, found []int
+	for _, m := range matches {
+		if m.start >= other.start && m.end <= other.end && !slices.Contains(wanted, m.term) {
+			wanted = append(wanted, m.term)
+		}
+	}
+	for _, m := range matches {
+		if m.start >= window.start && m.end <= window.end && slices.Contains(wanted, m.term) && !slices.Contains(found, m.term) {
+			found, end = append(found, m.term), max(end, m.end)
+		}
+	}
+	return end, len(found) == len(wanted)
 }
 
 // minFilled is the least share of its room, in percent, that a snippet fills to end with a sentence.
