@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -67,6 +68,7 @@ func dashboardCases() map[string]check {
 		"design further dashboard REST: search and facets":        facetsHold,
 		"design further dashboard REST: conversations":            conversationsHold,
 		"design further dashboard REST: API keys, usage, queries": keysHold,
+		"design further dashboard REST: search quality":           qualityHolds,
 	}
 }
 
@@ -120,6 +122,34 @@ func facetsHold(t *testing.T, s *site) {
 		denied(t, path, s.dashboard(t, "GET", path, ""), 400, "invalid_request")
 	}
 	denied(t, "a key", s.do(t, call{"GET", "/api/v1/search/facets", "", s.keyed(nil)}), 401, "unauthorized")
+}
+
+func qualityHolds(t *testing.T, s *site) {
+	const asked = "which zebra stands nearest"
+	for range 3 {
+		a := s.get(t, "query="+url.QueryEscape(asked)+"&min_score=0&collection="+s.docs.id)
+		hits := read[struct{ Results []struct{ ID, Title string } }](t, "a search", a, 200).Results
+		if len(hits) == 0 {
+			t.Fatalf("nothing was found: %s", a.body)
+		}
+		body := `{"events":[{"type":"click","position":0,"request_id":"` + a.header.Get("X-Request-Id") + `","result_id":"` + hits[0].ID + `"}]}`
+		if a := s.do(t, call{"POST", eventsPath, body, s.keyed(nil)}); a.status != 202 {
+			t.Fatalf("a click: %d %s", a.status, a.body)
+		}
+	}
+	path := "/api/v1/collections/" + s.docs.id + "/search-quality"
+	want := `{"query":"` + asked + `","asked":3,"clicks":3,"relevant":1,`
+	measured := eventually(t, func() (answer, bool) {
+		a := s.dashboard(t, "POST", path, `{"days":2}`)
+		return a, strings.Contains(a.body, want)
+	})
+	if measured.status != 200 {
+		t.Errorf("%d %s", measured.status, measured.body)
+	}
+	if a := s.dashboard(t, "GET", path+"?first=1", ""); a.status != 200 || !strings.Contains(a.body, want) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	denied(t, "no days", s.dashboard(t, "POST", path, `{"days":0}`), 400, "invalid_request")
 }
 
 func conversationsHold(t *testing.T, s *site) {
