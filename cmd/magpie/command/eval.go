@@ -16,12 +16,12 @@ import (
 )
 
 type evalCommand struct {
-	Sets   []string `name:"set" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
-	Modes  []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
-	File   string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
-	Scores bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing; how many documents are relevant by tenths of the score; and, in each language of a set, what becomes of questions about one half of the articles that are put to the other half."`
+	Sets    []string `name:"set" placeholder:"DIR" help:"A judged set: a folder of corpus.jsonl, queries.jsonl and qrels.tsv; may be given several times."`
+	Modes   []string `name:"mode" placeholder:"MODE" enum:"lexical,dense,hybrid" help:"Only this way to rank (lexical, dense, hybrid); may be given several times."`
+	File    string   `name:"run" type:"path" placeholder:"FILE" help:"Write the ranking, of hybrid or the only --mode, as a TREC run; - is the standard output."`
+	Scores  bool     `help:"Also show what min_score 0.3, 0.5 and 0.7 do: how many questions keep an answer, and, with several sets, how many questions of the others, which have none, find nothing; how many documents are relevant by tenths of the score; and, in each language of a set, what becomes of questions about one half of the articles that are put to the other half."`
 	Answers bool     `help:"Also answer the questions that have known answers, as the chat does without a model: how many answers have the known text, from the documents in the question's language and from all; and how many questions about one half of the articles find nothing in the other half."`
-	Model  string   `help:"The embedding model; the installation's default when left out."`
+	Model   string   `help:"The embedding model; the installation's default when left out."`
 
 	FromTraffic bool   `help:"Instead of a set, use the questions that people asked at least 3 times, and the documents that they clicked or rated; needs the database."`
 	Collection  string `help:"With --from-traffic, only this collection (id or name)."`

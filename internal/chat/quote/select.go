@@ -52,7 +52,6 @@ const (
 const (
 	minRelativeScore    = 0.45 // of the best score, for further quotes
 	minRelativeCoverage = 0.5  // of the best quote's words with their context, for further quotes
-	minForeignCoverage  = 0.6  // the same for quotes of another passage
 	maxSimilarity       = 0.6  // share of common terms, above which two quotes say the same
 )
 
@@ -116,19 +115,16 @@ func (s *selection) pick() []int {
 }
 
 // belongsTo reports whether a unit has, with its context, enough of the question's words
-// to stand beside the best one. In another passage it needs more of them, and the same
-// names.
+// to stand beside the best one. In another passage it also needs the same names.
 func (s *selection) belongsTo(best, i int) bool {
-	share := minRelativeCoverage
 	if s.units[i].hitIndex != s.units[best].hitIndex {
-		share = minForeignCoverage
 		for j := range s.words {
 			if w := &s.words[j]; w.isName && s.credit(w, i) == 0 && s.credit(w, best) > 0 {
 				return false
 			}
 		}
 	}
-	return s.units[i].coverage >= share*s.units[best].coverage
+	return s.units[i].coverage >= minRelativeCoverage*s.units[best].coverage
 }
 
 // similarity returns the share of terms that two quotes have in common.

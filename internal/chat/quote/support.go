@@ -5,7 +5,7 @@ import "math"
 // Least support of an answer. Four in five questions that have no answer do not reach it.
 // Of two or three words each says much, so that more of them must occur together.
 const (
-	minSupport           = 0.1
+	minSupport           = 0.09
 	minSupportThreeWords = 0.15
 	minSupportTwoWords   = 0.3
 )
@@ -34,9 +34,10 @@ const (
 	maxLogOdds  = 2.0
 )
 
-// syllableDependence is the factor of the variance in Vietnamese, which writes the
-// syllables of a word apart: they occur together more often than by chance.
-const syllableDependence = 1.25
+// partDependence is the factor of the variance in Vietnamese, which writes the syllables
+// of a word apart, and in Thai, whose dictionary has the parts of compounds: the parts of
+// a word occur together more often than by chance.
+const partDependence = 1.25
 
 // support returns how far the words of the best unit exceed those that the best of all
 // passages would have by chance, as a share of a unit with all words.
@@ -67,8 +68,8 @@ func (s *selection) support() float64 {
 		mean += w.weight * w.frequency
 		variance += w.weight * w.weight * w.frequency * (1 - w.frequency)
 	}
-	if s.language == "vi" {
-		variance *= syllableDependence
+	if s.language == "vi" || s.language == "th" {
+		variance *= partDependence
 	}
 	n := float64(max(s.question.Passages, 2))
 	support := (s.units[best].coverage*s.total - mean - math.Sqrt(2*math.Log(n)*variance)) / (total - mean)

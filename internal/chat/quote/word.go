@@ -61,16 +61,20 @@ func (s *selection) readWords(a *analysis.Analyzer) {
 	}
 }
 
-// names returns the terms of the names and numbers in the question. A language that
-// writes all nouns with a capital does not show its names.
+// names returns the terms of the names, identifiers and numbers in the question. A
+// language that writes all nouns with a capital does not show its names.
 func (s *selection) names(a *analysis.Analyzer) map[string]bool {
 	names := make(map[string]bool)
-	if s.language == "de" || s.language == "lb" {
-		return names
-	}
+	hasCapitals := s.language != "de" && s.language != "lb"
 	for i, field := range strings.Fields(s.question.Text) {
-		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, "\"'“„«(¿"))
-		if i > 0 && unicode.IsUpper(first) || unicode.IsDigit(first) {
+		field = strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+		first, _ := utf8.DecodeRuneInString(field)
+		switch {
+		case strings.ContainsAny(field, identifierMarks):
+			if words := a.Words(field, ""); len(words) > 0 {
+				names[words[0].Terms[0]] = true // the whole, not its parts
+			}
+		case hasCapitals && (i > 0 && unicode.IsUpper(first) || unicode.IsDigit(first)):
 			for _, w := range a.Words(field, "") {
 				names[w.Terms[0]] = true
 			}
@@ -147,11 +151,14 @@ const (
 	sharedStart = 0.7 // share of the shorter word that two forms begin with
 )
 
+// identifierMarks are inside identifiers and in no ordinary word.
+const identifierMarks = "._/:@"
+
 // isRelated reports whether two terms are probably forms of one word, or one is the last
-// part of the other, as in German compounds.
+// part of the other, as in German compounds. An identifier has no other forms.
 func isRelated(x, y string) bool {
 	nx, ny := utf8.RuneCountInString(x), utf8.RuneCountInString(y)
-	if nx < minRelated || ny < minRelated {
+	if nx < minRelated || ny < minRelated || strings.ContainsAny(x+y, identifierMarks) {
 		return false
 	}
 	n := 0
