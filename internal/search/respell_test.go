@@ -257,6 +257,7 @@ func TestAQuestionWithoutTonesFindsWordsWithTones(t *testing.T) {
 			"trong lua":     {"trồng lúa", "Lúa", []rank.Correction{{From: "trong lua", To: "trồng lúa"}}},
 			"thủ đô hà nội": {"", "Hà Nội", nil},
 			"Hà Nội là gì":  {"", "Hà Nội", nil},
+			"Hà Nôị, lã":    {"", "Hà Nội", nil}, // other tones are other words
 			"lá vàng":       {"", "Mùa", nil},
 		} {
 			r, err := engine.Search(t.Context(), id.scope, search.Query{Text: typed, Limit: 10})

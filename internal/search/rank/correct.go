@@ -151,6 +151,9 @@ func (r *respeller) isPrefix(w *analysis.QueryWord) bool {
 func (r *respeller) guess(ctx context.Context, words []analysis.QueryWord) ([]guess, error) {
 	var out []guess
 	for i := range words {
+		if errors, _ := spelling.Errors(words[i].Surface); errors == 0 {
+			continue
+		}
 		pattern, ok := spelling.NewPattern(words[i].Surface, words[i].Terms, r.isPrefix(&words[i]))
 		if !ok {
 			continue
@@ -162,6 +165,9 @@ func (r *respeller) guess(ctx context.Context, words []analysis.QueryWord) ([]gu
 				return nil, err
 			}
 			for _, t := range similar {
+				if spelling.Unmark(t.Term) != t.Term {
+					continue // with other tones it is another word
+				}
 				if n := slices.IndexFunc(all, func(g guess) bool { return g.Term == t.Term }); n >= 0 {
 					all[n].Frequency += t.Frequency
 				} else {

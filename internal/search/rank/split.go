@@ -19,6 +19,9 @@ const (
 // split returns the two words that an unknown word is if a space is put in: words that
 // stand side by side in a passage. It returns "" if there are none.
 func (r *respeller) split(ctx context.Context, w *analysis.QueryWord) (string, error) {
+	if r.Knows != nil && r.Knows(w.Surface) {
+		return "", nil
+	}
 	type pair struct {
 		words     [2]Word
 		text      string
@@ -28,7 +31,7 @@ func (r *respeller) split(ctx context.Context, w *analysis.QueryWord) (string, e
 	var terms []string
 	for i := range r.compounds {
 		c := &r.compounds[i]
-		if c.written == solid && c.owner == w.Surface && max(utf8.RuneCountInString(c.first), utf8.RuneCountInString(c.second)) > minPart {
+		if c.written == solid && c.owner == w.Surface && min(utf8.RuneCountInString(c.first), utf8.RuneCountInString(c.second)) > minPart {
 			p := pair{text: c.first + " " + c.second}
 			for n, word := range [2]string{c.first, c.second} {
 				p.words[n] = Word{Terms: formsOf(r.Analyzer, word, r.question.language), Weight: 1}

@@ -73,7 +73,7 @@ func scriptOfLetter(r rune) script {
 func (s script) lengths() (one, two int) {
 	switch s {
 	case arabic, hebrew:
-		return 5, 9
+		return 6, 12
 	case devanagari:
 		return 5, 10
 	case noScript, latin, cyrillic, greek:
