@@ -50,10 +50,11 @@ func (s *Store) ModelChanges(ctx context.Context) ([]ModelChange, error) {
 }
 
 // RetireModel makes next the next model of every collection, of any workspace,
-// that has the old one and is not changing already, and returns how many.
+// that has the old one and is not changing, or that is changing to the old one,
+// and returns how many.
 func (s *Store) RetireModel(ctx context.Context, old, next string) (int, error) {
 	tag, err := s.pool.Exec(ctx, `update collections set next_model = $2, updated_at = now()
-		where embedding_model = $1 and next_model is null and $1 <> $2`, old, next)
+		where $1 <> $2 and (embedding_model = $1 and next_model is null or next_model = $1)`, old, next)
 	if err != nil {
 		return 0, fmt.Errorf("retire a model: %w", readable(err))
 	}

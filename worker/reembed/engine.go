@@ -50,7 +50,7 @@ func (o Options) withDefaults() Options {
 		o.SliceTime = time.Minute
 	}
 	if o.Retired == nil {
-		o.Retired = map[string]string{"builtin-hash-384": embed.BuiltinModel}
+		o.Retired = map[string]string{"builtin-hash-384": embed.BuiltinModel, "builtin-static-256": embed.BuiltinModel}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -321,28 +321,50 @@ func TestOnlyConfiguredModelsArePending(t *testing.T) {
 
 func TestARetiredModelIsReplaced(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.newCollection("builtin-hash-384")
-	retired := &model{name: "builtin-hash-384", dimensions: 5}
-	f.put(retired, "a", 3)
-	builtin := &model{name: embed.BuiltinModel, dimensions: 6}
-	there := reembed.New(f.index, f.models(builtin, retired), reembed.Options{})
-	if pending, err := there.Pending(t.Context()); err != nil || len(pending) != 0 {
-		t.Errorf("with the old model configured Pending = %v, %v", pending, err)
+	for _, name := range []string{"builtin-hash-384", "builtin-static-256"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.newCollection(name)
+			retired := &model{name: name, dimensions: 5}
+			f.put(retired, "a", 3)
+			builtin := &model{name: embed.BuiltinModel, dimensions: 6}
+			there := reembed.New(f.index, f.models(builtin, retired), reembed.Options{})
+			if pending, err := there.Pending(t.Context()); err != nil || len(pending) != 0 {
+				t.Errorf("with the old model configured Pending = %v, %v", pending, err)
+			}
+			f.workWith(builtin)
+			f.settledAs(builtin)
+		})
 	}
-	e := reembed.New(f.index, f.models(builtin), reembed.Options{Log: f.log})
+}
+
+// An upgrade may come while a collection still changes to the model that it retires.
+func TestAChangeToARetiredModelGoesOnToItsReplacement(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 3)
+	f.setNext("builtin-static-256")
+	builtin := &model{name: embed.BuiltinModel, dimensions: 6}
+	f.workWith(builtin)
+	f.settledAs(builtin)
+}
+
+// workWith works with one configured model until there is nothing to do.
+func (f *fixture) workWith(m *model) {
+	f.Helper()
+	e := reembed.New(f.index, f.models(m), reembed.Options{Log: f.log})
 	for range 2 {
-		pending, err := e.Pending(t.Context())
+		pending, err := e.Pending(f.Context())
 		if err != nil {
-			t.Fatal(err)
+			f.Fatal(err)
 		}
 		for _, task := range pending {
-			if err := e.Reembed(t.Context(), task); err != nil {
-				t.Fatal(err)
+			if err := e.Reembed(f.Context(), task); err != nil {
+				f.Fatal(err)
 			}
 		}
 	}
-	f.settledAs(builtin)
 }
 
 func (f *fixture) settledAs(m *model) {
