@@ -40,7 +40,7 @@ func readCatalog(content []byte) []pair {
 		}
 		source, target = cleanMessage(source), cleanMessage(target)
 		if len(source) >= 3 && len(target) >= 3 && source != target {
-			pairs = append(pairs, pair{kindMessage, source, target})
+			pairs = append(pairs, pair{kind: kindMessage, left: source, right: target})
 		}
 	}
 	return pairs

@@ -7,7 +7,7 @@ import (
 )
 
 // contexts is the number of context terms, which are the most frequent ones.
-const contexts = 24_000
+const contexts = 32_000
 
 // Neighbours within window terms are counted; nearer ones have a higher weight. Terms with a share above frequent are
 // subsampled (Mikolov et al., 2013).
@@ -68,8 +68,8 @@ func (c *counts) grow() {
 // coOccurrences counts terms near context terms, in texts and across the two texts of a pair.
 func coOccurrences(c *corpus, workers int) *sparse {
 	keep := make([]float32, len(c.Terms))
-	for i, count := range c.Counts {
-		keep[i] = float32(min(1, math.Sqrt(frequent*float64(c.Total)/float64(count))))
+	for i, share := range c.Shares {
+		keep[i] = float32(min(1, math.Sqrt(frequent/float64(share))))
 	}
 	shards := make([]counts, workers)
 	var group sync.WaitGroup

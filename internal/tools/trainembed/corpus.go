@@ -10,18 +10,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/magpie-search/magpie/internal/analysis"
-	"github.com/magpie-search/magpie/internal/model/embed/static"
 )
 
 // A corpus is all training texts as numbers of terms.
 type corpus struct {
-	// Terms are the trained terms, the most frequent first. Counts has their frequencies in texts.
-	Terms  []string
-	Counts []int
-	// Total is the number of terms in texts, including omitted ones.
-	Total int
+	// Terms are the trained terms, the most frequent first.
+	Terms []string
+	// Shares has the share of each term in the texts of its languages.
+	Shares []float32
+	// Known has, for each language, how many terms of held-out texts the table has, and how many these texts have.
+	Known [][2]int
 	// Texts are passages.
 	Texts [][]uint32
 	// Pairs are texts that belong together.
@@ -34,13 +32,14 @@ type example struct {
 	Held        bool // held out for evaluation
 	Foreign     bool // of a collection that is held out completely
 	Collection  uint16
+	Language    uint8 // the number in languageNames of the language of Right
 	Left, Right []uint32
 }
 
 const (
 	maxCollection = 14 << 20 // bytes of text of one collection
 	minCount      = 4
-	maxTerms      = 170_000
+	maxTerms      = 280_000
 	heldEvery     = 40 // one of so many documents or entries is held out
 )
 
@@ -77,7 +76,7 @@ func readCorpus(folders, foreign []string, workers int) (*corpus, error) {
 		}
 	}
 	for _, p := range pairs {
-		drafts = append(drafts, draft{kind: p.kind, isPair: true, left: p.left, right: p.right, held: isHeld(p.left)})
+		drafts = append(drafts, draft{kind: p.kind, isPair: true, left: p.left, right: p.right, held: isHeld(p.left), from: p.from, to: p.to})
 	}
 	report(sizes, pairs)
 	return number(drafts, workers), nil
@@ -115,6 +114,7 @@ func parallelPairs(readings []reading) []pair {
 	}
 	for i := range readings {
 		for _, p := range readings[i].pairs {
+			p.from, p.to = cmp.Or(p.from, "en"), cmp.Or(p.to, "en")
 			add(p)
 		}
 		for j := range readings[i].documents {
@@ -134,7 +134,7 @@ func parallelPairs(readings []reading) []pair {
 			}
 			for k, b := range d.blocks {
 				if from := original.blocks[k].text; from != b.text && len(from) > 3 && len(b.text) > 3 {
-					add(pair{kindMessage, from, b.text})
+					add(pair{kind: kindMessage, left: from, right: b.text, from: "en", to: d.language})
 				}
 			}
 		}
@@ -181,6 +181,7 @@ type draft struct {
 	foreign     bool
 	collection  uint16
 	left, right string
+	from, to    string // the languages of left and right
 }
 
 // drafts appends the passages of a document and their pairs.
@@ -189,22 +190,22 @@ func (d *document) drafts(drafts []draft, collection uint16, foreign bool) []dra
 	previous := ""
 	d.passages(func(headings []string, text string) {
 		if !held {
-			drafts = append(drafts, draft{left: text})
+			drafts = append(drafts, draft{left: text, from: d.language})
 		}
 		if len(headings) > 0 {
 			left := headings[len(headings)-1]
 			if len(headings) > 1 {
 				left = headings[0] + ": " + left
 			}
-			drafts = append(drafts, draft{kind: kindHeading, isPair: true, held: held, foreign: foreign, collection: collection, left: left, right: text})
+			drafts = append(drafts, draft{kind: kindHeading, isPair: true, held: held, foreign: foreign, collection: collection, from: d.language, to: d.language, left: left, right: text})
 		}
 		if found := sentences(text); len(found) >= 2 {
 			chosen := int(hashOf(text) % uint64(len(found))) //nolint:gosec // below the number of sentences
 			rest := strings.Join(slices.Delete(slices.Clone(found), chosen, chosen+1), " ")
-			drafts = append(drafts, draft{kind: kindCloze, isPair: true, held: held, foreign: foreign, collection: collection, left: found[chosen], right: rest})
+			drafts = append(drafts, draft{kind: kindCloze, isPair: true, held: held, foreign: foreign, collection: collection, from: d.language, to: d.language, left: found[chosen], right: rest})
 		}
 		if previous != "" {
-			drafts = append(drafts, draft{kind: kindNext, isPair: true, held: held, foreign: foreign, collection: collection, left: previous, right: text})
+			drafts = append(drafts, draft{kind: kindNext, isPair: true, held: held, foreign: foreign, collection: collection, from: d.language, to: d.language, left: previous, right: text})
 		}
 		previous = text
 	})
@@ -218,93 +219,6 @@ func hashOf(text string) uint64 {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, text)
 	return hash.Sum64()
-}
-
-// number assigns numbers to terms. Each worker first has its own numbers.
-func number(drafts []draft, workers int) *corpus {
-	type local struct {
-		numbers map[string]uint32
-		terms   []string
-		counts  []int
-		reader  *static.Reader
-	}
-	analyzer := analysis.New()
-	locals := make([]local, workers)
-	for i := range locals {
-		locals[i] = local{numbers: make(map[string]uint32), reader: static.NewReader(analyzer)}
-	}
-	examples := make([]example, len(drafts))
-	owner := make([]uint8, len(drafts))
-	read := func(l *local, text string, weight int) []uint32 {
-		features := l.reader.Features(text)
-		ids := make([]uint32, 0, len(features))
-		for _, feature := range features {
-			id, found := l.numbers[feature.Term]
-			if !found {
-				id = uint32(len(l.terms)) //nolint:gosec // a few million terms
-				term := strings.Clone(feature.Term)
-				l.numbers[term] = id
-				l.terms, l.counts = append(l.terms, term), append(l.counts, 0)
-			}
-			l.counts[id] += weight
-			ids = append(ids, id)
-		}
-		return ids
-	}
-	inParallel(workers, len(drafts), func(worker, i int) {
-		d, l := drafts[i], &locals[worker]
-		owner[i] = uint8(worker) //nolint:gosec // a few workers
-		// Terms of dictionary pairs count as terms of texts. Pairs of passages are already counted.
-		weight := 0
-		if !d.isPair || d.kind <= kindMessage {
-			weight = 1
-		}
-		examples[i] = example{Kind: d.kind, Held: d.held, Foreign: d.foreign, Collection: d.collection, Left: read(l, d.left, weight)}
-		if d.isPair {
-			examples[i].Right = read(l, d.right, weight)
-		}
-	})
-	totals := make(map[string]int)
-	c := &corpus{}
-	for _, l := range locals {
-		for id, term := range l.terms {
-			totals[term] += l.counts[id]
-			c.Total += l.counts[id]
-		}
-	}
-	for term, count := range totals {
-		if count >= minCount {
-			c.Terms = append(c.Terms, term)
-		}
-	}
-	slices.SortFunc(c.Terms, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
-	c.Terms = c.Terms[:min(len(c.Terms), maxTerms)]
-	numbers := make(map[string]uint32, len(c.Terms))
-	for i, term := range c.Terms {
-		numbers[term] = uint32(i)
-		c.Counts = append(c.Counts, totals[term])
-	}
-	renumber := make([][]int64, workers)
-	for w, l := range locals {
-		renumber[w] = make([]int64, len(l.terms))
-		for id, term := range l.terms {
-			renumber[w][id] = -1
-			if n, found := numbers[term]; found {
-				renumber[w][id] = int64(n)
-			}
-		}
-	}
-	for i := range examples {
-		e := &examples[i]
-		e.Left, e.Right = translate(e.Left, renumber[owner[i]]), translate(e.Right, renumber[owner[i]])
-		switch {
-		case !drafts[i].isPair:
-			c.Texts = append(c.Texts, e.Left)
-		case len(e.Left) > 0 && len(e.Right) > 0:
-			c.Pairs = append(c.Pairs, *e)
-		}
-	}
-	return c
 }
 
 func translate(ids []uint32, to []int64) []uint32 {

@@ -21,6 +21,7 @@ func readDictionary(index, name string) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	from, to := dictionaryLanguages(name)
 	bilingual := strings.Contains(name, "freedict") || strings.Contains(name, "dict-de-en")
 	var pairs []pair
 	for line := range strings.Lines(string(entries)) {
@@ -35,6 +36,9 @@ func readDictionary(index, name string) ([]pair, error) {
 		entry := string(text[start : start+size])
 		if bilingual {
 			pairs = appendTranslations(pairs, fields[0], entry)
+			for i := len(pairs) - 1; i >= 0 && pairs[i].from == ""; i-- {
+				pairs[i].from, pairs[i].to = from, to
+			}
 			continue
 		}
 		definition := squeeze(strings.NewReplacer("{", "", "}", "", "\\", "").Replace(entry))
@@ -43,7 +47,7 @@ func readDictionary(index, name string) ([]pair, error) {
 		}
 		definition = strings.ToValidUTF8(definition, "")
 		if len(definition) > 20 && len(fields[0]) > 1 {
-			pairs = append(pairs, pair{kindGloss, fields[0], definition})
+			pairs = append(pairs, pair{kind: kindGloss, left: fields[0], right: definition})
 		}
 	}
 	return pairs, nil
@@ -73,7 +77,7 @@ func appendTranslations(pairs []pair, headword, entry string) []pair {
 			if part == "" || len(part) > 60 || found >= 6 || strings.EqualFold(part, headword) {
 				continue
 			}
-			pairs = append(pairs, pair{kindTranslation, headword, part})
+			pairs = append(pairs, pair{kind: kindTranslation, left: headword, right: part})
 			found++
 		}
 	}
@@ -127,12 +131,12 @@ func readWordNet(content string) []pair {
 			words[i] = strings.ReplaceAll(word, "_", " ")
 		}
 		gloss = strings.TrimSpace(gloss)
-		pairs = append(pairs, pair{kindGloss, strings.Join(words, ", "), gloss})
+		pairs = append(pairs, pair{kind: kindGloss, left: strings.Join(words, ", "), right: gloss})
 		for i := 1; i < len(words); i++ {
-			pairs = append(pairs, pair{kindSynonym, words[i-1], words[i]})
+			pairs = append(pairs, pair{kind: kindSynonym, left: words[i-1], right: words[i]})
 		}
 		if count > 2 {
-			pairs = append(pairs, pair{kindSynonym, words[0], words[count-1]})
+			pairs = append(pairs, pair{kind: kindSynonym, left: words[0], right: words[count-1]})
 		}
 	}
 	return pairs
@@ -151,7 +155,7 @@ func readThesaurus(content string) []pair {
 		for i, word := range fields[1:] {
 			word, _, _ = strings.Cut(word, "(")
 			if word = strings.TrimSpace(word); i < 4 && word != "" && word != headword && headword != "" {
-				pairs = append(pairs, pair{kindSynonym, headword, word})
+				pairs = append(pairs, pair{kind: kindSynonym, left: headword, right: word})
 			}
 		}
 	}
@@ -168,7 +172,7 @@ func readUnihan(content string) []pair {
 			continue
 		}
 		if _, err := fmt.Sscanf(fields[0], "U+%X", &r); err == nil {
-			pairs = append(pairs, pair{kindTranslation, string(r), fields[2]})
+			pairs = append(pairs, pair{kind: kindTranslation, left: string(r), right: fields[2], from: "zh"})
 		}
 	}
 	return pairs

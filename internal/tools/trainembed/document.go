@@ -26,6 +26,8 @@ type document struct {
 type pair struct {
 	kind        kind
 	left, right string
+	// from and to are the languages of left and right; "" is that of the file, and English for the left of a message.
+	from, to string
 }
 
 type kind uint8

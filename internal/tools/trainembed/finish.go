@@ -28,8 +28,7 @@ func finish(c *corpus, table, grams *matrix, workers int) {
 				axpy(row, factor*spellingLength/float32(len(found)), spelling.row(int(gram)))
 			}
 		}
-		share := float64(c.Counts[i]) / float64(c.Total)
-		scaleBy(row, float32(finalSmoothing/(finalSmoothing+share)))
+		scaleBy(row, finalSmoothing/(finalSmoothing+c.Shares[i]))
 	})
 }
 

@@ -39,7 +39,7 @@ func readHTML(content []byte) []block {
 					hidden--
 				}
 			}
-			if isInline(tag) {
+			if isInline(tag) && !isDocBookBlock(string(name)) {
 				continue
 			}
 			flush()

@@ -4,20 +4,24 @@
 //
 // # What it reads
 //
-// Each folder has collections of text, one folder each. The table in the repository was trained on two: the free
-// documentation in this project's test corpora, and the Debian 12 packages in packages.txt, each unpacked to its own
-// folder:
+// Each folder has collections of text, one folder each. The table in the repository was trained on three: the free
+// documentation in this project's test corpora; the Debian 12 packages in packages.txt, each unpacked to its own folder; and
+// the descriptions of all packages of Debian 12 in every language that it translates them to:
 //
-//	mkdir deb unpacked
+//	mkdir -p deb unpacked descriptions/lists/partial
 //	(cd deb && apt-get download $(cat ../internal/tools/trainembed/packages.txt))
 //	for file in deb/*.deb; do
 //		dpkg -x "$file" "unpacked/$(basename "${file%%_*}")"
 //	done
+//	apt-get update -o Dir::State::Lists=$PWD/descriptions/lists -o Acquire::Languages=\
+//	en,de,fr,es,it,pt,pt_BR,nl,pl,ru,ja,zh,zh_CN,ar,bg,ca,cs,da,el,fa,fi,he,hi,hr,hu,id,ko,nb,no,ro,sk,sr,sv,th,tr,uk,vi
+//	GOEXPERIMENT=simd go run ./internal/tools/trainembed CORPORA unpacked descriptions
 //
-// That is a download of 1.3 GB, and 6 GB unpacked. The command reads HTML and Mallard pages, manual pages, reStructuredText,
-// Markdown and plain text; message catalogs of programs (.mo), which pair English with a translation; dictionaries in the
-// dictd format; WordNet, MyThes and Unihan. It omits languages that are not in the variable languages. Documents that are
-// translations of each other, with the same path except for the language and the same blocks, are paired by block.
+// That is a download of 4 GB, and 12 GB unpacked. The command reads HTML, DocBook and Mallard pages, manual pages,
+// reStructuredText, Markdown and plain text; message catalogs of programs (.mo), which pair English with a translation;
+// dictionaries in the dictd format; WordNet, MyThes and Unihan; names and the keywords of emoji in CLDR; and apt's Translation
+// and Components files. It omits languages that are not in the variable languages. Documents that are translations of each
+// other, with the same path except for the language and the same blocks, are paired by block.
 //
 // Judged retrieval sets must not be training data, because they would no longer measure anything.
 //
@@ -25,13 +29,14 @@
 //
 // It counts co-occurrences of terms in texts, glosses and translations. A randomized singular value decomposition of the
 // positive pointwise mutual information gives each term a vector. A random vector of the same length is added, so that
-// different words remain different. These are the initial values of contrastive training on pairs: heading and passage,
+// different words remain different. The share of a word is that in the texts of its languages, and the words of languages
+// with little text are preferred, so that each language has rows. These are the initial values of contrastive training on pairs: heading and passage,
 // sentence and its passage, neighbouring passages, word and gloss, synonyms, and translations of messages and words. One
 // pair in forty is held out for evaluation. The lengths of vectors are trained, too: they are the weights of words. Vectors
 // of n-grams are fitted to those of words, for unknown words. finish.go then adapts the vectors to other kinds of text.
 //
 // It writes one file, by default internal/model/embed/data/static.bin, and prints mean reciprocal ranks of held-out pairs. It
-// needs about 10 GB of memory and five minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
+// needs about 12 GB of memory and MINUTES minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
 // times faster on amd64. The same files, processor features and -workers give the same bits. A new table is a new model,
 // which needs another name in internal/model/embed.
 package main
@@ -70,7 +75,7 @@ const (
 	identityLength = 0.5 // length of the random part of the vector of a word, relative to the trained part
 	spellingLength = 2.0 // length of the part of its n-grams, before their mean
 	unknownScale   = 1.6 // factor of the vectors of unknown words, which are short because they are means
-	words          = 110_000
+	words          = 180_000
 	gramRows       = 24_000
 	// sign is the weight of the signs of unknown words. Rows of rare words have a length of about 1.8; this gives 1.6.
 	sign = 0.1
@@ -101,6 +106,7 @@ func run(opt options) error {
 		return err
 	}
 	tell("%d terms, %d passages, %d pairs", len(c.Terms), len(c.Texts), len(c.Pairs))
+	tell("known terms of held-out texts: %s", c.coverage())
 	near := coOccurrences(c, opt.workers)
 	tell("%d terms stand near others", len(near.values))
 	table := factor(near, static.Dimensions, opt.workers, newRandom())
@@ -155,7 +161,7 @@ func corpusOf(opt options) (*corpus, error) {
 
 // startRows scales the vectors of terms to their initial lengths: frequent terms are short (Arora, Liang and Ma, 2017).
 func startRows(c *corpus, table *matrix, random *rand.Rand) {
-	for i, count := range c.Counts {
+	for i, share := range c.Shares {
 		row := table.row(i)
 		if l := length(row); l > 0 {
 			scaleBy(row, 1/l)
@@ -163,7 +169,6 @@ func startRows(c *corpus, table *matrix, random *rand.Rand) {
 		for d := range row {
 			row[d] += float32(noise * random.NormFloat64() / 16)
 		}
-		share := float64(count) / float64(c.Total)
-		scaleBy(row, float32(initialSmoothing/(initialSmoothing+share))/length(row))
+		scaleBy(row, initialSmoothing/(initialSmoothing+share)/length(row))
 	}
 }

@@ -70,3 +70,14 @@ func reciprocalRank(chosen []*example, table *matrix, workers int) float64 {
 	}
 	return sum / float64(max(1, len(ranks)))
 }
+
+// coverage returns the percentage of the terms of held-out texts that the table has, by language.
+func (c *corpus) coverage() string {
+	var text strings.Builder
+	for i, known := range c.Known {
+		if known[1] > 0 {
+			fmt.Fprintf(&text, " %s %.1f", languageNames[i], 100*float64(known[0])/float64(known[1]))
+		}
+	}
+	return text.String()
+}

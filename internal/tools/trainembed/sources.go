@@ -1,15 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"compress/bzip2"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
+
+// thesaurusMark matches the language in the name of a MyThes thesaurus.
+var thesaurusMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/mythes/th_([a-z]{2})_`) })
 
 // A source is an input file.
 type source struct {
@@ -46,6 +52,9 @@ func findSources(folder string) ([]source, error) {
 		}
 		_, inside, _ := strings.Cut(path, "/")
 		language, rest, known := languageOf(inside)
+		if thesaurus := thesaurusMark().FindStringSubmatch(inside); thesaurus != nil {
+			language, known = languageOfLocale(thesaurus[1])
+		}
 		if !known || info.Size() > maxFile && strings.Contains(path, ".html") {
 			return nil
 		}
@@ -65,6 +74,22 @@ func readerOf(path string) func(*source, string) (reading, error) {
 	switch {
 	case strings.Contains(path, "/copyright") || strings.Contains(strings.ToLower(path), "changelog") || strings.Contains(path, "/lintian/"):
 		return nil
+	case strings.Contains(path, "_i18n_Translation-"):
+		return readDescriptions
+	case strings.Contains(path, "_dep11_Components-"):
+		return readComponents
+	case strings.Contains(path, "/cldr/common/") && strings.HasSuffix(path, ".xml"):
+		return readLocaleData
+	case strings.HasSuffix(path, ".docbook"):
+		return func(s *source, full string) (reading, error) {
+			content, err := readFile(full)
+			return s.document(readDocBook(content)), err
+		}
+	case strings.Contains(path, "/endless-sky/data/") && strings.HasSuffix(path, ".txt"):
+		return func(s *source, full string) (reading, error) {
+			content, err := readFile(full)
+			return s.document(readStory(string(content))), err
+		}
 	case strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".htm") || strings.HasSuffix(name, ".page"):
 		return func(s *source, full string) (reading, error) {
 			content, err := readFile(full)
@@ -110,7 +135,17 @@ func pairsOf(read func(content []byte, path string) []pair) func(*source, string
 		if err != nil {
 			return reading{}, err
 		}
-		return reading{pairs: read(content, s.path)}, nil
+		pairs := read(content, s.path)
+		for i := range pairs {
+			p := &pairs[i]
+			if p.kind != kindMessage {
+				p.from = cmp.Or(p.from, s.language)
+			}
+			if p.kind != kindTranslation {
+				p.to = cmp.Or(p.to, s.language)
+			}
+		}
+		return reading{pairs: pairs}, nil
 	}
 }
 

@@ -41,7 +41,7 @@ func fitGrams(terms []string, table *matrix, rows int, random *rand.Rand) *matri
 // isSpelt reports whether n-grams are fitted to a word.
 func isSpelt(term string) bool {
 	for _, r := range term {
-		if !unicode.IsLetter(r) || r > 0x0E00 {
+		if !unicode.IsLetter(r) && !unicode.IsMark(r) || r >= 0x2E80 {
 			return false
 		}
 	}

@@ -43,12 +43,16 @@ func TestReadersFindPairs(t *testing.T) {
 		want  string
 	}{
 		"WordNet": {readWordNet("02958343 06 n 02 car 0 auto 0 001 @ 03791235 n 0000 | a motor vehicle\n"),
-			"[{0 car, auto a motor vehicle} {1 car auto}]"},
-		"MyThes":     {readThesaurus("UTF-8\ncar|1\n(noun)|auto|motorcar (generic term)\n"), "[{1 car auto} {1 car motorcar}]"},
-		"Unihan":     {readUnihan("U+8ECA\tkDefinition\tcart, vehicle\nU+8ECA\tkMandarin\tche\n"), "[{2 車 cart, vehicle}]"},
-		"dictionary": {appendTranslations(nil, "car", "car /kɑː/\n1. Auto <neut>, Wagen\n  \"by car\"  - mit dem Auto\n"), "[{2 car Auto} {2 car Wagen}]"},
+			"gloss: car, auto = a motor vehicle\nsynonym: car = auto"},
+		"MyThes":     {readThesaurus("UTF-8\ncar|1\n(noun)|auto|motorcar (generic term)\n"), "synonym: car = auto\nsynonym: car = motorcar"},
+		"Unihan":     {readUnihan("U+8ECA\tkDefinition\tcart, vehicle\nU+8ECA\tkMandarin\tche\n"), "translation: 車 = cart, vehicle"},
+		"dictionary": {appendTranslations(nil, "car", "car /kɑː/\n1. Auto <neut>, Wagen\n  \"by car\"  - mit dem Auto\n"), "translation: car = Auto\ntranslation: car = Wagen"},
 	} {
-		if got := fmt.Sprint(c.pairs); got != c.want {
+		var found []string
+		for _, p := range c.pairs {
+			found = append(found, fmt.Sprint(p.kind, ": ", p.left, " = ", p.right))
+		}
+		if got := strings.Join(found, "\n"); got != c.want {
 			t.Errorf("%s gives %s, want %s", name, got, c.want)
 		}
 	}
@@ -61,7 +65,9 @@ func TestPathsContainLanguages(t *testing.T) {
 		"usr/share/doc/x/html/zh-CN/a.html":      "zh usr/share/doc/x/html/*/a.html true",
 		"usr/share/locale/pt_BR/LC_MESSAGES/a":   "pt usr/share/locale/*/LC_MESSAGES/a true",
 		"usr/share/doc/x/faq.fr.html":            "fr usr/share/doc/x/faq.*.html true",
-		"usr/share/help/tr/x.page":               "tr usr/share/help/*/x.page false",
+		"usr/share/help/tr/x.page":               "tr usr/share/help/*/x.page true",
+		"usr/share/locale/nb/LC_MESSAGES/a":      "no usr/share/locale/*/LC_MESSAGES/a true",
+		"usr/share/help/ka/x.page":               "ka usr/share/help/*/x.page false",
 		"usr/share/doc/python3/using/doing.html": "en usr/share/doc/python3/using/doing.html true",
 	} {
 		language, rest, known := languageOf(path)
@@ -76,9 +82,9 @@ func TestTrainingBringsCounterpartsTogether(t *testing.T) {
 	t.Parallel()
 	const topics, side = 60, 5
 	random := rand.New(rand.NewPCG(1, 1))
-	c := &corpus{Total: 40_000}
+	c := &corpus{}
 	for i := range 2 * topics * side {
-		c.Terms, c.Counts = append(c.Terms, fmt.Sprint("term", i)), append(c.Counts, 60)
+		c.Terms, c.Shares = append(c.Terms, fmt.Sprint("term", i)), append(c.Shares, 0.0015)
 	}
 	draw := func(topic, of int) []uint32 {
 		ids := make([]uint32, 4)
