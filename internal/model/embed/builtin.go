@@ -11,7 +11,7 @@ import (
 )
 
 // BuiltinModel is the model name of the builtin embedder.
-const BuiltinModel = "builtin-static-256"
+const BuiltinModel = "builtin-static-256-2"
 
 //go:embed data/static.bin
 var builtinTable string

@@ -36,7 +36,7 @@
 // of n-grams are fitted to those of words, for unknown words. finish.go then adapts the vectors to other kinds of text.
 //
 // It writes one file, by default internal/model/embed/data/static.bin, and prints mean reciprocal ranks of held-out pairs. It
-// needs about 12 GB of memory and MINUTES minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
+// needs about 16 GB of memory and fifteen minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
 // times faster on amd64. The same files, processor features and -workers give the same bits. A new table is a new model,
 // which needs another name in internal/model/embed.
 package main
@@ -68,13 +68,13 @@ const (
 	seed = 1
 	// A term with this share of all text has half the weight of a rare term, initially and after training.
 	initialSmoothing = 3e-4
-	finalSmoothing   = 1e-4
+	finalSmoothing   = 2e-4
 
-	noise          = 1.0 // length of the random part of an initial vector, relative to the other part
-	rate           = 0.8 // learning rate
-	identityLength = 0.5 // length of the random part of the vector of a word, relative to the trained part
-	spellingLength = 2.0 // length of the part of its n-grams, before their mean
-	unknownScale   = 1.6 // factor of the vectors of unknown words, which are short because they are means
+	noise          = 1.0  // length of the random part of an initial vector, relative to the other part
+	rate           = 0.8  // learning rate
+	identityLength = 0.25 // length of the random part of the vector of a word, relative to the trained part
+	spellingLength = 2.0  // length of the part of its n-grams, before their mean
+	unknownScale   = 1.6  // factor of the vectors of unknown words, which are short because they are means
 	words          = 180_000
 	gramRows       = 24_000
 	// sign is the weight of the signs of unknown words. Rows of rare words have a length of about 1.8; this gives 1.6.
@@ -87,7 +87,7 @@ func main() {
 	flag.StringVar(&opt.out, "out", "internal/model/embed/data/static.bin", "the `file` to write")
 	flag.StringVar(&opt.cache, "cache", "", "a `file` that keeps what was read, for the next run")
 	flag.StringVar(&opt.foreign, "hold", "", "`collections`, by commas, to keep from training and measure with")
-	flag.IntVar(&opt.batches, "batches", 6000, "how many batches of 256 pairs to train with")
+	flag.IntVar(&opt.batches, "batches", 20_000, "how many batches of 256 pairs to train with")
 	flag.IntVar(&opt.workers, "workers", 2, "how many processors to use")
 	flag.Parse()
 	opt.folders = flag.Args()

@@ -40,13 +40,10 @@ func (r *Reader) Features(text string) []Feature {
 	return r.features
 }
 
-// isWide reports whether a term is two or more characters of a script without spaces.
+// isWide reports whether a term is two or more Chinese, Japanese or Korean characters.
 func isWide(term string) bool {
 	r, size := utf8.DecodeRuneInString(term)
-	if len(term) == size || r < 0x0E00 {
-		return false
-	}
-	return r >= 0x2E80 || utf8.RuneCountInString(term) == 2
+	return len(term) > size && r >= 0x2E80
 }
 
 // addWide adds the pairs of characters of a term, and its characters: the table was
