@@ -20,7 +20,7 @@ import (
 const (
 	searchTimeout   = 15 * time.Second
 	defaultPassages = 6     // results if the model gives no limit
-	minScore        = 0.125 // passages below share a word by chance only
+	minScore        = 0.001 // passages below share words by chance only
 	maxPassage      = 1500
 )
 

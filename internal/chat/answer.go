@@ -90,7 +90,7 @@ func (a *answer) produce(ctx context.Context) error {
 	if model == nil {
 		return a.answerFromQuotes(ctx, standalone)
 	}
-	found, err := a.findPassages(ctx, standalone, a.chat.opt.MinScore*secondaryScoreShare)
+	found, err := a.findPassages(ctx, standalone, min(a.chat.opt.MinScore, secondaryMinScore))
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (a *answer) produce(ctx context.Context) error {
 	return a.answerNothingFound(ctx, found.Hits)
 }
 
-// secondaryScoreShare is the part of MinScore that passages beside the best one
-// need.
-const secondaryScoreShare = 0.5
+// secondaryMinScore is the score that passages beside the best one need. Most of
+// them answer only a part of the question, or say more about its subject.
+const secondaryMinScore = 0.001
 
 // chatModel returns the model that the viewer's key names, or the default, or
 // nil if none is configured.
@@ -255,13 +255,13 @@ func (a *answer) answerNothingFound(ctx context.Context, near []search.Hit) erro
 func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.Hit, citations *citationRewriter) {
 	used := make(map[int]bool)
 	for i, hit := range hits {
-		if citations.isCited(hit) || hit.Score < a.chat.opt.MinScore*secondaryScoreShare {
+		if citations.isCited(hit) || hit.Score < min(a.chat.opt.MinScore, secondaryMinScore) {
 			used[i] = true
 		}
 	}
 	a.followUps = []string{}
-	for _, question := range followUps(a.chat.opt.Analyzer, l, a.question, a.conversation.history, hits, used) {
-		found, err := a.search(ctx, search.Query{Text: question, Limit: 1, MinScore: a.chat.opt.MinScore})
+	for _, f := range followUps(a.chat.opt.Analyzer, l, a.question, a.conversation.history, hits, used) {
+		found, err := a.search(ctx, search.Query{Text: f.topic, Limit: 1, MinScore: a.chat.opt.MinScore})
 		if err != nil {
 			if ctx.Err() == nil {
 				a.log(ctx, slog.LevelWarn, "follow-ups not searched", err)
@@ -269,7 +269,7 @@ func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.
 			return
 		}
 		if len(found.Hits) > 0 {
-			a.followUps = append(a.followUps, question)
+			a.followUps = append(a.followUps, f.question)
 		}
 		if len(a.followUps) == maxFollowUps {
 			return

@@ -50,8 +50,8 @@ type Options struct {
 	// Passages is the maximum number of passages of an answer; 0 means 8.
 	Passages int
 	// MinScore is the search score, 0 to 1, that the best passage needs for an
-	// answer by a model, and a follow-up question. The other passages need half
-	// of it. 0 means 0.25.
+	// answer by a model, and a follow-up question. 0 means
+	// 0.25.
 	MinScore float64
 	// PromptTokens bounds a prompt; 0 means 12,000. Models with a small window
 	// get less.

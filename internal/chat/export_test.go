@@ -60,7 +60,11 @@ func FollowUps(question string, hits []search.Hit, used ...int) []string {
 	for _, i := range used {
 		set[i] = true
 	}
-	return followUps(analysis.New(), languageFor(question, hits), question, nil, hits, set)
+	questions := []string{}
+	for _, f := range followUps(analysis.New(), languageFor(question, hits), question, nil, hits, set) {
+		questions = append(questions, f.question)
+	}
+	return questions
 }
 
 // LanguageOf guesses a question's language.

@@ -115,7 +115,7 @@ func (l *logBuffer) String() string {
 type fakeSearcher struct {
 	hits []search.Hit
 	err  error
-	// unanswered are texts that find nothing as follow-ups; other follow-ups
+	// unanswered are subjects that find nothing as follow-ups; other follow-ups
 	// find the hits with score 0.9.
 	unanswered []string
 

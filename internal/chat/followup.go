@@ -21,11 +21,14 @@ const (
 	maxTopic = 80
 )
 
+// A followUp is a follow-up question and the heading that it is about.
+type followUp struct{ question, topic string }
+
 // followUps makes candidates from the headings of passages that were found but
 // not used, the most likely first. It leaves out headings that the question or
 // the answer covers. The caller checks by a search whether the documents answer
 // them.
-func followUps(a *analysis.Analyzer, l language, question string, history []turn, hits []search.Hit, used map[int]bool) []string {
+func followUps(a *analysis.Analyzer, l language, question string, history []turn, hits []search.Hit, used map[int]bool) []followUp {
 	askedBefore := make(map[string]bool)
 	for _, t := range history {
 		if t.fromUser {
@@ -37,7 +40,7 @@ func followUps(a *analysis.Analyzer, l language, question string, history []turn
 	for i := range used {
 		usedTopics[fold(topicOf(hits[i]))] = true
 	}
-	questions := []string{}
+	var questions []followUp
 	for i, hit := range hits {
 		if len(questions) == maxCandidates {
 			break
@@ -50,7 +53,7 @@ func followUps(a *analysis.Analyzer, l language, question string, history []turn
 		}
 		usedTopics[key] = true
 		if q := l.phraseQuestion(topic); !askedBefore[fold(q)] {
-			questions = append(questions, q)
+			questions = append(questions, followUp{q, topic})
 		}
 	}
 	return questions

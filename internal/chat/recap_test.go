@@ -215,7 +215,7 @@ func TestOnlyAnsweredFollowUpsAreOffered(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	p := newProvider(t, textReply("Eight times [1]."))
-	lib := &fakeSearcher{hits: retryPassages(), unanswered: []string{"How do I create a queue?"}}
+	lib := &fakeSearcher{hits: retryPassages(), unanswered: []string{"Create a queue"}}
 	l := ask(t, w.chat(t, lib, models(t, p, "small"), chat.Options{}), w.key(), chat.Request{Message: "How often is a job tried?"})
 	want := []string{"What do the documents say about “Dead letters”?", "What do the documents say about “Payload size”?"}
 	if !slices.Equal(l.questions, want) {

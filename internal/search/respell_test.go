@@ -148,7 +148,7 @@ func TestCompoundsAreFoundWhicheverFormDocumentsHave(t *testing.T) {
 		f.add(id, "b.md", "# Other\n\nOf dry land, and of a long run.", func(r *index.Record) { r.Language = "en" })
 		for tier, engine := range f.engines() {
 			for _, typed := range []string{"dry-run", "dry run", "dryrun", "dry-run changes", "dryrun changes"} {
-				r, err := engine.Search(t.Context(), id.scope, search.Query{Text: typed, Limit: 10, MinScore: 0.3})
+				r, err := engine.Search(t.Context(), id.scope, search.Query{Text: typed, Limit: 10, MinScore: 0})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -242,7 +242,7 @@ func TestAQuestionWithoutTonesFindsWordsWithTones(t *testing.T) {
 	id := f.tenant()
 	for path, text := range map[string]string{
 		"hanoi.md":  "# Hà Nội\n\nHà Nội là thủ đô của Việt Nam. Dân số của thành phố hơn tám triệu người.",
-		"autumn.md": "# Mùa\n\nThu trời mát, do gió từ phía bắc. Lá vàng rơi đầy sân.",
+		"autumn.md": "# Mùa\n\nThu trời mát, gió từ phía bắc. Lá vàng rơi đầy sân.",
 		"rice.md":   "# Lúa\n\nNông dân trồng lúa trên đồng bằng. Mỗi năm có hai vụ.",
 	} {
 		f.add(id, path, text, func(r *index.Record) { r.Language = "vi" })

@@ -22,7 +22,7 @@ func TestADocumentsStandingIsThatOfTheSearch(t *testing.T) {
 	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
 	for name, e := range map[string]*search.Engine{"resident": f.engine, "stored": stored} {
 		for _, q := range demoQuestions(t)[:10] {
-			query := search.Query{Text: q.Query, Limit: 100, MinScore: 0.3}
+			query := search.Query{Text: q.Query, Limit: 100, MinScore: 0.01}
 			results, err := e.Search(t.Context(), id.scope, query)
 			if err != nil {
 				t.Fatal(err)

@@ -5,7 +5,7 @@ import "math"
 // Least support of an answer. Four in five questions that have no answer do not reach it.
 // Of two or three words each says much, so that more of them must occur together.
 const (
-	minSupport           = 0.09
+	minSupport           = 0.085
 	minSupportThreeWords = 0.15
 	minSupportTwoWords   = 0.3
 )

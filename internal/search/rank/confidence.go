@@ -9,35 +9,41 @@ import "math"
 // changes.
 
 // FeatureCount is the number of Features.
-const FeatureCount = 8
+const FeatureCount = 11
 
 // Features returns the inputs of the logistic model: evidence of the passage and
 // of the search as a whole. The first is the constant 1.
 func Features(q *QueryEvidence, e *Evidence) [FeatureCount]float64 {
-	f := [FeatureCount]float64{0: 1, 3: e.Proximity, 4: e.Title, 5: e.Heading, 7: e.ZScore - maxBackgroundZScore(q.Passages)}
-	if q.Words > 0 {
-		// A long question has words that no answer repeats: half of it in one
-		// passage is no accident.
-		exponent := 1 / math.Sqrt(float64(q.Words))
-		f[1] = power(min(e.Lexical/fullMatch, 1), exponent)
-		f[2] = power(e.Coverage, exponent)
+	chance := min(q.ChanceCoverage, maxChance)
+	return [FeatureCount]float64{
+		1,
+		max((e.Coverage-chance)/(1-chance), minAboveChance),
+		(e.Coverage - chance) * q.Information,
+		min(q.Information, maxInformation),
+		q.Absent,
+		e.Proximity,
+		e.Title,
+		e.Heading,
+		e.Known,
+		e.ZScore - e.Known*maxBackgroundZScore(q.Passages),
+		e.KeyGap,
 	}
-	f[6] = e.ExactMatch()
-	return f
 }
 
 // featureNames returns the names of Features in explanations.
 func featureNames() [FeatureCount]string {
-	return [FeatureCount]string{"constant", "lexical", "coverage", "proximity", "title", "heading", "exact_match", "z_score"}
+	return [FeatureCount]string{
+		"constant", "coverage_above_chance", "information_above_chance", "information", "absent", "proximity", "title", "heading",
+		"known", "z_score_above_chance", "key_gap",
+	}
 }
 
-// power returns x to the y for x from 0 to 1 and y above 0. It takes a third of
-// the time of math.Pow, which is exact for all numbers.
-func power(x, y float64) float64 { return math.Exp(y * math.Log(x)) }
-
-// fullMatch is the lexical score of a passage that has each word twice in a body
-// of mean length. A higher score adds no confidence.
-const fullMatch = 2 / (K1 + 2)
+// Bounds of Features.
+const (
+	maxChance      = 0.98 // a passage with all words has them by more than chance
+	minAboveChance = -0.5
+	maxInformation = 4
+)
 
 // maxBackgroundZScore returns the expected highest z-score among so many unrelated
 // passages, were similarities normally distributed.

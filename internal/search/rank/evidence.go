@@ -18,7 +18,7 @@ type Evidence struct {
 	ZScore        float64 // similarity in standard deviations above the background's mean, as far as the model knows the question; 0 when unknown
 	Known         float64 // share of the question that the model knows: 0 to 1
 	Proximity     float64 // share of neighbouring words of the question that are neighbours here: 0 to 1
-	Coverage      float64 // share of the query term weights whose words occur anywhere in the passage: 0 to 1
+	Coverage      float64 // share of the words, by their idf in the collection, that occur anywhere in the passage: 0 to 1
 	Title         float64 // how closely question and title are the same words: 0 to 1; 0 for a stub
 	Heading       float64 // how closely question and own heading are the same words: 0 to 1; 0 for a stub
 	FirstPassage  bool    // the passage is the document's first
@@ -27,14 +27,21 @@ type Evidence struct {
 	Semantic      float64 // z-score of a semantic model beyond semanticThreshold; 0 for the builtin model
 	Freshness     float64 // 1 for a document changed now, halved each year
 	Key           float64 // the sum by which passages are ordered
+	KeyGap        float64 // how far Key is below that of the first passage, as far as they can be compared
 }
 
 // QueryEvidence is evidence of the search as a whole that there is an answer.
 type QueryEvidence struct {
-	Passages int      // searched
-	Words    int      // in the question
-	Gate     float64  // how far the gate of the second pass was open
-	Top      Evidence // of the first result
+	Passages int     // searched
+	Words    int     // in the question
+	Gate     float64 // how far the gate of the second pass was open
+	// Information is the idf of all words together, in units of the information that
+	// tells one of the passages from the others.
+	Information float64
+	// ChanceCoverage is the Coverage that the best of the passages has by chance.
+	ChanceCoverage float64
+	// Absent is the share of the words, by their idf, that no passage has.
+	Absent float64
 }
 
 // feedbackShare is the share of the lexical score that comes from the second pass
@@ -75,9 +82,8 @@ func (e *Evidence) ExactMatch() float64 {
 
 // key returns the sum by which the passages of one search are ordered.
 func (e *Evidence) key() float64 {
-	x := e.Interpolation + weightZScore*e.Known*e.ZScore + weightProximity*e.Proximity +
-		weightTitle*e.Title + weightHeading*e.Heading + weightFreshness*e.Freshness
-	x += weightSemantic*e.Semantic + weightExactMatch*e.ExactMatch()
+	x := e.Interpolation + e.similarityTerm() + weightProximity*e.Proximity +
+		weightTitle*e.Title + weightHeading*e.Heading + weightFreshness*e.Freshness + weightExactMatch*e.ExactMatch()
 	if e.FirstPassage {
 		x += weightFirstPassage * e.Title
 	}
@@ -85,6 +91,11 @@ func (e *Evidence) key() float64 {
 		x += weightStub * max(x, 0)
 	}
 	return x + e.Introduction
+}
+
+// similarityTerm returns what the similarity adds to the key.
+func (e *Evidence) similarityTerm() float64 {
+	return weightZScore*e.Known*e.ZScore + weightSemantic*e.Semantic
 }
 
 // freshnessHalfLife is the age in seconds at which freshness has halved: a year.
@@ -178,11 +189,14 @@ func (s *search) setConfidences(all []scored, order []sortKey) {
 	if len(order) == 0 {
 		return
 	}
-	s.query.Words, s.query.Gate, s.query.Top = len(s.words), s.feedback.gate, all[order[0].index].evidence
+	s.query.Words, s.query.Gate = len(s.words), s.feedback.gate
+	first := &all[order[0].index]
 	logOdds := slices.Grow(s.scratch.logOdds[:0], len(order))[:len(order)]
 	s.scratch.logOdds = logOdds
 	for i, o := range order {
-		logOdds[i] = s.query.logOdds(&all[o.index].evidence)
+		c := &all[o.index]
+		c.evidence.KeyGap = s.keyGap(first, c)
+		logOdds[i] = s.query.logOdds(&c.evidence)
 	}
 	antitonic(logOdds)
 	for i, o := range order {
@@ -190,19 +204,30 @@ func (s *search) setConfidences(all []scored, order []sortKey) {
 	}
 }
 
+// keyGap returns how far the key of a candidate is below that of the first. The
+// similarities of different models are not compared.
+func (s *search) keyGap(first, c *scored) float64 {
+	a, b := &first.evidence, &c.evidence
+	gap := a.Key - b.Key
+	if s.parts[first.part].Semantic != s.parts[c.part].Semantic || (a.Known > 0) != (b.Known > 0) {
+		gap -= a.similarityTerm() - b.similarityTerm()
+	}
+	return max(gap, 0)
+}
+
 // lexicalEvidence sets the evidence of a candidate's words and returns its lexical
 // score.
 func (s *search) lexicalEvidence(c *scored, counts []Counts) float64 {
 	norm := LengthNorm(c.FieldWords[index.FieldBody], s.averageBody)
 	e := &c.evidence
-	var sum, inTitle, inHeading, titleWeight, headingWeight float64
+	var sum, covered, inTitle, inHeading, titleWeight, headingWeight float64
 	for i, n := range counts {
 		if n == (Counts{}) {
 			continue
 		}
 		w := s.words[i].Weight
 		sum += w * Saturation(n, norm)
-		e.Coverage += w
+		covered += s.chance.words[i].idf
 		if n.Title {
 			inTitle++
 			titleWeight += w
@@ -213,7 +238,7 @@ func (s *search) lexicalEvidence(c *scored, counts []Counts) float64 {
 		}
 	}
 	if s.totalWeight > 0 {
-		e.Lexical, e.Coverage = sum/s.totalWeight, e.Coverage/s.totalWeight
+		e.Lexical, e.Coverage = sum/s.totalWeight, covered/s.chance.total
 		if e.Stub = index.IsStub(&c.FieldWords); !e.Stub {
 			e.Title = overlap(inTitle, titleWeight/s.totalWeight, c.FieldWords[index.FieldTitle])
 			e.Heading = overlap(inHeading, headingWeight/s.totalWeight, c.FieldWords[index.FieldHeading])

@@ -275,7 +275,7 @@ func (s *search) setFeedbackIDF(ctx context.Context) error {
 	}
 	for i, n := range indexes {
 		f := &s.feedback.terms[n]
-		f.idf = idf(s.query.Passages, frequencies[i])
+		f.idf = idf(s.query.Passages+extraPassages, frequencies[i])
 		f.common = f.idf < minFeedbackIDF && frequencies[i] > maxRareFrequency
 	}
 	return nil

@@ -6,13 +6,13 @@ package rank
 const (
 	weightZScore       = 0.090
 	weightProximity    = 0.200
-	weightTitle        = 0.200
-	weightHeading      = 0.100
+	weightTitle        = 0.186
+	weightHeading      = 0.150
 	weightExactMatch   = 0.500
 	weightFirstPassage = 0.050
 )
 
 // confidenceWeights returns the weights of Features in the log-odds.
 func confidenceWeights() [FeatureCount]float64 {
-	return [FeatureCount]float64{-6.421, 0.971, 9.640, 3.904, 5.001, 1.191, 1.789, 0.327}
+	return [FeatureCount]float64{0.981, 2.001, 0.961, 0.135, -2.551, 4.745, 5.446, 0.555, 0.114, 0.446, -4.920}
 }

@@ -199,15 +199,15 @@ func (q *Question) Restrict(f *Filter) {
 // Terms returns the terms that the question's words may be indexed as.
 func (q *Question) Terms() []string { return q.terms }
 
-// extraPassages is the number of passages without any word of the question that idf
-// adds to every collection. It keeps the words of a tiny collection from all being
-// common.
+// extraPassages is the number of passages without any word of the question that are
+// added to every collection for the weights of words. It keeps the words of a tiny
+// collection from all being common.
 const extraPassages = 1000
 
 // idf returns BM25's inverse document frequency of a word that occurs in so many of
 // the passages.
 func idf(passages, frequency int) float64 {
-	n, m := float64(passages+extraPassages), float64(min(frequency, passages))
+	n, m := float64(passages), float64(min(frequency, passages))
 	return math.Log(1 + (n-m+0.5)/(m+0.5))
 }
 

@@ -143,6 +143,7 @@ func TestQuestionsAreBoundedAndNeverEmpty(t *testing.T) {
 	var s search
 	for i := range 3 * maxQuestionWords {
 		s.words, s.surfaces = append(s.words, Word{Weight: float64(i % 7)}), append(s.surfaces, strconv.Itoa(i))
+		s.chance.add(chanceWord{1, 1})
 	}
 	s.limitWords()
 	if len(s.words) != maxQuestionWords || len(s.surfaces) != maxQuestionWords {

@@ -166,6 +166,7 @@ type search struct {
 	known       []float64 // by part, the share of the question that its model knows
 	terms       []string
 	totalWeight float64 // of the words
+	chance      chanceModel
 	length      float64 // of the question: the sum of the words' counts
 	averageBody float64 // mean length of bodies in words
 	backgrounds []Background
@@ -191,7 +192,7 @@ func (s *search) weightWords(ctx context.Context) error {
 	if passages > 0 {
 		s.averageBody = float64(bodyWords) / float64(passages)
 	}
-	s.query.Passages = passages
+	s.query.Passages, s.chance.passages = passages, max(passages, minChancePassages)
 	words := make([][]string, len(s.question.words))
 	for i, w := range s.question.words {
 		words[i] = w.terms
@@ -231,7 +232,8 @@ func (s *search) weightWords(ctx context.Context) error {
 			continue // earlier words have all of its terms
 		}
 		w := &s.question.words[i]
-		s.words = append(s.words, Word{Terms: unseen, Weight: idf(passages, frequency) * w.count})
+		s.words = append(s.words, Word{Terms: unseen, Weight: idf(passages+extraPassages, frequency) * w.count})
+		s.chance.add(chanceWord{idf(s.chance.passages, frequency) * w.count, min(frequency, passages)})
 		s.length += w.count
 		s.surfaces = append(s.surfaces, w.surface)
 	}
@@ -239,6 +241,7 @@ func (s *search) weightWords(ctx context.Context) error {
 	for _, w := range s.words {
 		s.totalWeight += w.Weight
 	}
+	s.query.Information, s.query.ChanceCoverage, s.query.Absent = s.chance.information(), s.chance.coverage(), s.chance.absent()
 	return nil
 }
 
@@ -254,12 +257,14 @@ func (s *search) limitWords() {
 	slices.SortFunc(weights, descending)
 	least := weights[maxQuestionWords-1]
 	words, surfaces := s.words[:0], s.surfaces[:0]
+	chance := chanceModel{passages: s.chance.passages}
 	for i, w := range s.words {
 		if w.Weight >= least && len(words) < maxQuestionWords {
 			words, surfaces = append(words, w), append(surfaces, s.surfaces[i])
+			chance.add(s.chance.words[i])
 		}
 	}
-	s.words, s.surfaces = words, surfaces
+	s.words, s.surfaces, s.chance = words, surfaces, chance
 }
 
 // knownShare returns the share of the question that a part's model knows, from 0 to

@@ -13,33 +13,48 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
+// A group is the questions of one kind in one language, of documentation or of paragraphs.
+// Those with an answer and those without are two groups.
+type group struct {
+	kind       kind
+	language   string
+	paragraphs bool
+	answerable bool
+}
+
 // A rankedQuestion is a question with its ranking.
 type rankedQuestion struct {
-	kind       kind
-	answerable bool
-	query      rank.QueryEvidence
-	passages   []rankedPassage
+	group
+	query    rank.QueryEvidence
+	passages []rankedPassage
 }
 
 type rankedPassage struct {
 	relevant bool
+	place    int // of its document, from 0
 	evidence rank.Evidence
 }
 
 // depth is the number of passages of a ranking that the order is fitted on.
 const depth = 100
 
-func rankQuestions(ctx context.Context, x *eval.Index, k kind, questions []question, answerable bool) ([]rankedQuestion, error) {
+func rankQuestions(ctx context.Context, x *eval.Index, g group, questions []question) ([]rankedQuestion, error) {
 	var out []rankedQuestion
 	for _, q := range questions {
 		ranking, err := x.Search(ctx, rank.Hybrid, q.text, "", 0)
 		if err != nil {
 			return nil, err
 		}
-		ranked := rankedQuestion{kind: k, answerable: answerable, query: ranking.Query}
+		ranked := rankedQuestion{group: g, query: ranking.Query}
+		places := make(map[string]int)
 		for i := range ranking.Results[:min(len(ranking.Results), depth)] {
+			document := x.Document(&ranking.Results[i])
+			if _, ok := places[document]; !ok {
+				places[document] = len(places)
+			}
 			ranked.passages = append(ranked.passages, rankedPassage{
-				relevant: answerable && x.Document(&ranking.Results[i]) == q.document,
+				relevant: g.answerable && document == q.document,
+				place:    places[document],
 				evidence: ranking.Results[i].Evidence,
 			})
 		}
@@ -67,7 +82,7 @@ var weightNames = []string{"ZScore", "Proximity", "Title", "Heading", "ExactMatc
 // say first what matters. It needs vectors less than people's questions, which use other
 // words. And a question that is a title asks for that page.
 var (
-	minWeights = []float64{0.09, 0, 0, 0.1, 0.5, 0}
+	minWeights = []float64{0.09, 0, 0, 0.15, 0.5, 0}
 	maxWeights = []float64{0.15, 0.2, 0.2, 0.2, 0.5, 0.05}
 )
 
@@ -173,78 +188,43 @@ func softmax(passages []rankedPassage, w []float64, scale float64, grad []float6
 	return math.Log(total / relevant)
 }
 
-// fitConfidence fits by logistic regression whether the first passage in the fitted order is
-// of a document that answers. Questions with and without an answer have the same total
-// weight.
-func fitConfidence(cases []rankedQuestion, order []float64) []float64 {
-	type sample struct {
-		x        []float64
-		relevant bool
-		weight   float64
-	}
-	var samples []sample
-	var answerable, unanswerable float64
-	for _, c := range cases {
-		if c.answerable {
-			answerable++
-		} else {
-			unanswerable++
-		}
-	}
-	for _, c := range cases {
-		best := &c.passages[0]
-		for i := range c.passages {
-			if dot(order, keyTerms(&c.passages[i].evidence)) > dot(order, keyTerms(&best.evidence)) {
-				best = &c.passages[i]
-			}
-		}
-		features := rank.Features(&c.query, &best.evidence)
-		s := sample{x: features[:], relevant: c.answerable, weight: 1 / unanswerable}
-		hasAllWords := best.evidence.Coverage > 0.999
-		if c.kind == keyword && hasAllWords && !c.answerable {
-			continue // a passage with the keywords answers them
-		}
-		if c.answerable {
-			if !best.relevant && (c.kind != keyword || !hasAllWords) {
-				continue // the other document may answer as well
-			}
-			s.weight = 1 / answerable
-		}
-		samples = append(samples, s)
-	}
-	w := make([]float64, len(samples[0].x))
-	momentum := make([]float64, len(w))
-	for range 30000 {
-		grad := make([]float64, len(w))
-		for _, s := range samples {
-			p := 1 / (1 + math.Exp(-dot(w, s.x)))
-			if s.relevant {
-				p--
-			}
-			for j, v := range s.x {
-				grad[j] += s.weight * p * v
-			}
-		}
-		for j := range w {
-			momentum[j] = 0.9*momentum[j] + grad[j] + 1e-4*w[j]
-			w[j] -= 0.05 * momentum[j]
-		}
-	}
+// A sample is a passage that answers its question or not.
+type sample struct {
+	features [rank.FeatureCount]float64
+	relevant bool
+	weight   float64
+}
+
+// keyGap is the place of the last of rank.Features, Evidence.KeyGap.
+const keyGap = rank.FeatureCount - 1
+
+// answerDepth is the number of first documents that a document that answers must be among.
+const answerDepth = 3
+
+// fitConfidence fits the weights of rank.Features in three steps: all but that of KeyGap by
+// whether the question has an answer, that of KeyGap by which passages answer, and the
+// constant by keptShare.
+func fitConfidence(cases []rankedQuestion) []float64 {
+	samples := answerability(cases)
+	w := logistic(samples, make([]float64, rank.FeatureCount), func(i int) bool { return i != keyGap })
+	gap := logistic(candidates(cases), w, func(i int) bool { return i == 0 || i == keyGap })
+	w[keyGap] = gap[keyGap]
+
 	// Move a confidence of 0.5 to where keptShare of the answered questions keep their
 	// passage. The other weights stay.
 	var answered []float64
-	for _, s := range samples {
-		if s.relevant {
-			answered = append(answered, dot(w, s.x))
+	for i := range samples {
+		if samples[i].relevant {
+			answered = append(answered, samples[i].logOdds(w))
 		}
 	}
 	slices.Sort(answered)
 	w[0] -= answered[int(float64(len(answered))*(1-keptShare))]
 	silent, n := 0, 0
-	for _, s := range samples {
-		if !s.relevant {
+	for i := range samples {
+		if !samples[i].relevant {
 			n++
-			if dot(w, s.x) < 0 {
+			if samples[i].logOdds(w) < 0 {
 				silent++
 			}
 		}
@@ -254,8 +234,108 @@ func fitConfidence(cases []rankedQuestion, order []float64) []float64 {
 	return w
 }
 
-// keptShare is the share of questions whose relevant first passage scores over 0.5.
-const keptShare = 0.9905
+// keptShare is the share of questions whose relevant passage scores over 0.5. It is set by
+// hand.
+const keptShare = 0.91
+
+func (s *sample) logOdds(w []float64) float64 {
+	x := 0.0
+	for i, f := range s.features {
+		x += w[i] * f
+	}
+	return x
+}
+
+// answerability returns the first relevant passage of each question with an answer, and the
+// first passage of each without. All groups have the same total weight.
+func answerability(cases []rankedQuestion) []sample {
+	counts := make(map[group]float64)
+	var samples []sample
+	var groups []group
+	for i := range cases {
+		c := &cases[i]
+		first := 0
+		if c.answerable {
+			if first = slices.IndexFunc(c.passages, func(p rankedPassage) bool { return p.relevant }); first < 0 || c.passages[first].place >= answerDepth {
+				continue
+			}
+		}
+		e := &c.passages[first].evidence
+		if c.kind == keyword && !c.answerable && e.Coverage > 0.999 {
+			continue // a passage with the keywords answers them
+		}
+		features := rank.Features(&c.query, e)
+		features[keyGap] = 0
+		samples = append(samples, sample{features: features, relevant: c.answerable})
+		groups = append(groups, c.group)
+		counts[c.group]++
+	}
+	for i, g := range groups {
+		samples[i].weight = 1 / counts[g] / float64(len(counts))
+	}
+	return samples
+}
+
+// candidates returns the first passages of the first documents of each question with an
+// answer.
+func candidates(cases []rankedQuestion) []sample {
+	const depth = 5
+	var samples []sample
+	for i := range cases {
+		c := &cases[i]
+		if !c.answerable {
+			continue
+		}
+		place := -1
+		for j := range c.passages {
+			p := &c.passages[j]
+			if p.place >= depth {
+				break
+			}
+			if p.place > place { // the first of its document
+				place = p.place
+				samples = append(samples, sample{features: rank.Features(&c.query, &p.evidence), relevant: p.relevant})
+			}
+		}
+	}
+	for i := range samples {
+		samples[i].weight = 1 / float64(len(samples))
+	}
+	return samples
+}
+
+// logistic fits weights by logistic regression, from a start. Only those of free features
+// change.
+func logistic(samples []sample, start []float64, free func(feature int) bool) []float64 {
+	w := slices.Clone(start)
+	momentum, grad := make([]float64, len(w)), make([]float64, len(w))
+	for range steps {
+		clear(grad)
+		for i := range samples {
+			s := &samples[i]
+			p := 1 / (1 + math.Exp(-s.logOdds(w)))
+			if s.relevant {
+				p--
+			}
+			for j, f := range s.features {
+				grad[j] += s.weight * p * f
+			}
+		}
+		for j := range w {
+			if free(j) {
+				momentum[j] = 0.9*momentum[j] + grad[j] + ridge*w[j]
+				w[j] -= 0.1 * momentum[j]
+			}
+		}
+	}
+	return w
+}
+
+// The descent of logistic.
+const (
+	steps = 6000
+	ridge = 1e-4
+)
 
 // write writes the source file with the fitted weights; "-" prints it.
 func write(path string, order, confidence []float64) error {

@@ -11,9 +11,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/analysis/sentence"
 	"github.com/magpie-search/magpie/internal/eval"
 	"github.com/magpie-search/magpie/internal/ingest/document"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
@@ -24,14 +26,15 @@ import (
 type kind string
 
 const (
-	sentence    kind = "sentence"    // a sentence that is removed from its passage
+	removed     kind = "removed"     // a sentence that is removed from its passage
 	half        kind = "half"        // half of the words of such a sentence
 	description kind = "description" // the description of a page
 	heading     kind = "heading"     // a heading, in an index without headings
+	quote       kind = "quote"       // half of the words of a sentence that stays in its passage
 	keyword     kind = "keyword"     // one to three words of a sentence, each of more than four letters
 )
 
-func kinds() []kind { return []kind{sentence, half, description, heading, keyword} }
+func kinds() []kind { return []kind{removed, half, description, heading, quote, keyword} }
 
 // A question with the document that answers it.
 type question struct {
@@ -40,17 +43,18 @@ type question struct {
 
 // A product is the documentation of one product in one version and language.
 type product struct {
-	name      string
-	folder    string
-	language  string
-	documents []*document.Document
-	paths     []string
-	without   []*document.Document // the documents without the sentences that became questions
-	questions map[kind][]question
+	name       string
+	folder     string
+	language   string
+	paragraphs bool // of a judged set
+	documents  []*document.Document
+	paths      []string
+	without    []*document.Document // the documents without the sentences that became questions
+	questions  map[kind][]question
 }
 
-// other returns the next documentation of another product in the same language, nil if
-// there is none.
+// other returns the next documentation of another product in the same language, or nil
+// if there is none.
 func (p *product) other(later, all []*product) *product {
 	for _, o := range slices.Concat(later, all) {
 		if o.folder != p.folder && o.language == p.language {
@@ -112,9 +116,41 @@ func readProduct(ctx context.Context, folder, version, language string) (*produc
 	return p, nil
 }
 
+// readParagraphs returns the texts of a judged set as two products for each language, each
+// with half of the articles.
+func readParagraphs(folder string, limit int) ([]*product, error) {
+	set, err := eval.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]*product)
+	var all []*product
+	articles := make(map[string]int) // by title, numbered in the order of their first paragraphs
+	for _, d := range set.Documents {
+		language, _ := d.Metadata["language"].(string)
+		if _, ok := articles[d.Title]; !ok {
+			articles[d.Title] = len(articles)
+		}
+		name := fmt.Sprintf("%s %s %d", set.Name, language, articles[d.Title]%2)
+		p := byName[name]
+		if p == nil {
+			p = &product{name: name, folder: name, language: language, paragraphs: true, questions: make(map[kind][]question)}
+			byName[name] = p
+			all = append(all, p)
+		}
+		p.paths = append(p.paths, d.ID)
+		p.documents = append(p.documents, &document.Document{
+			Title: d.Title, Language: language, Format: "text", DocType: "text", Blocks: []document.Block{{Kind: document.Paragraph, Text: d.Text}},
+		})
+	}
+	for _, p := range all {
+		p.generate(limit)
+	}
+	return all, nil
+}
+
 var (
-	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
-	markup      = regexp.MustCompile("[`*_]|\\]\\([^)]*\\)|\\[|\\{[^}]*\\}|<[^>]*>")
+	markup = regexp.MustCompile("[`*_]|\\]\\([^)]*\\)|\\[|\\{[^}]*\\}|<[^>]*>")
 )
 
 // generate generates the questions, at most limit of each kind. Random choices depend on
@@ -152,22 +188,25 @@ func (p *product) addSentences(i int, d *document.Document, random *rand.Rand) {
 	without.Blocks = slices.Clone(d.Blocks)
 	var paragraphs []int
 	for n, b := range d.Blocks {
-		if b.Kind == document.Paragraph && len(sentences(b.Text)) >= 3 {
+		if b.Kind == document.Paragraph && len(sentence.Split(b.Text, p.language)) >= 3 {
 			paragraphs = append(paragraphs, n)
 		}
 	}
 	random.Shuffle(len(paragraphs), func(i, j int) { paragraphs[i], paragraphs[j] = paragraphs[j], paragraphs[i] })
 	for _, n := range paragraphs[:min(len(paragraphs), 3)] {
-		all := sentences(d.Blocks[n].Text)
-		removed := all[random.IntN(len(all))]
-		text := clean(removed)
+		all := sentence.Split(d.Blocks[n].Text, p.language)
+		taken := all[random.IntN(len(all))]
+		text := clean(taken)
 		if length := words(text); length < 6 || length > 40 {
 			continue
 		}
-		without.Blocks[n].Text = strings.Replace(d.Blocks[n].Text, removed, "", 1)
-		p.add(sentence, text, i)
+		without.Blocks[n].Text = strings.Replace(d.Blocks[n].Text, taken, "", 1)
+		p.add(removed, text, i)
 		if part := halfOfWords(text, random); words(part) >= 5 {
 			p.add(half, part, i)
+		}
+		if part := halfOfWords(text, random); words(part) >= 4 {
+			p.add(quote, part, i)
 		}
 		if part := keywords(text, random); part != "" {
 			p.add(keyword, part, i)
@@ -176,32 +215,23 @@ func (p *product) addSentences(i int, d *document.Document, random *rand.Rand) {
 	p.without = append(p.without, &without)
 }
 
-func sentences(text string) []string {
-	var out []string
-	from := 0
-	for _, at := range sentenceEnd.FindAllStringIndex(text, -1) {
-		out = append(out, text[from:at[1]])
-		from = at[1]
-	}
-	if from < len(text) {
-		out = append(out, text[from:])
-	}
-	return out
-}
-
 func clean(text string) string {
 	return strings.Join(strings.Fields(markup.ReplaceAllString(text, " ")), " ")
 }
 
-// words counts words. Two characters of a script without spaces are one word.
+// words counts words. Two characters of East Asian scripts, or four of Thai, are taken
+// for one word.
 func words(text string) int {
-	wide := 0
+	quarters := 0
 	for _, r := range text {
-		if r >= 0x2E80 {
-			wide++
+		switch {
+		case r >= 0x2E80:
+			quarters += 2
+		case unicode.Is(unicode.Thai, r):
+			quarters++
 		}
 	}
-	return len(strings.Fields(text)) + wide/2
+	return len(strings.Fields(text)) + quarters/4
 }
 
 // halfOfWords returns about half of the words.
@@ -242,7 +272,7 @@ func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embed
 	}
 	documents := p.documents
 	switch k {
-	case sentence, half:
+	case removed, half:
 		documents = p.without
 	case heading:
 		documents = make([]*document.Document, len(p.documents))
@@ -251,7 +281,7 @@ func (p *product) index(ctx context.Context, a *analysis.Analyzer, e embed.Embed
 			bare.Blocks = slices.DeleteFunc(slices.Clone(d.Blocks), func(b document.Block) bool { return b.Kind == document.Heading })
 			documents[i] = &bare
 		}
-	case description, keyword:
+	case description, quote, keyword:
 	}
 	for i, d := range documents {
 		if err := x.Add(ctx, p.paths[i], d); err != nil {
