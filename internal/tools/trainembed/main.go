@@ -36,8 +36,7 @@
 // of n-grams are fitted to those of words, for unknown words. finish.go then adapts the vectors to other kinds of text.
 //
 // It writes one file, by default internal/model/embed/data/static.bin, and prints mean reciprocal ranks of held-out pairs. It
-// needs about 16 GB of memory and fifteen minutes on two cores with GOEXPERIMENT=simd, which makes the inner loops several
-// times faster on amd64. The same files, processor features and -workers give the same bits. A new table is a new model,
+// needs 17 GB of memory. GOEXPERIMENT=simd makes the inner loops several times faster on amd64. The same files, processor features and -workers give the same bits. A new table is a new model,
 // which needs another name in internal/model/embed.
 package main
 
