@@ -9711,7 +9711,7 @@ type ExplainedEvidence {
   relative: Float!
   "BM25F of the second pass divided by that of the best passage."
   feedback: Float!
-  "Share of the query term weights whose words the passage has."
+  "Share of the words of the query, by their idf in the collections, that the passage has."
   coverage: Float!
   "Share of the neighbouring words of the query that are neighbours in the passage."
   proximity: Float!

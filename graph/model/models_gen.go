@@ -573,7 +573,7 @@ type ExplainedEvidence struct {
 	Relative float64 `json:"relative"`
 	// BM25F of the second pass divided by that of the best passage.
 	Feedback float64 `json:"feedback"`
-	// Share of the query term weights whose words the passage has.
+	// Share of the words of the query, by their idf in the collections, that the passage has.
 	Coverage float64 `json:"coverage"`
 	// Share of the neighbouring words of the query that are neighbours in the passage.
 	Proximity float64 `json:"proximity"`
