@@ -89,8 +89,13 @@ func talkIntrusions(ada belongings) map[string]intrusion {
 	conversation := conversations + "/" + ada.conversation
 	feedback := conversation + "/messages/" + ada.message + "/feedback"
 	return map[string]intrusion{
-		"GET /api/v1/search/facets":             {"/api/v1/search/facets?query=" + canary + "&collection=" + ada.collection, nil, 404},
-		"GET /api/v1/search/suggestions":        {"/api/v1/search/suggestions?prefix=canary&collection=" + ada.collection, nil, 404},
+		"GET /api/v1/search/facets":      {"/api/v1/search/facets?query=" + canary + "&collection=" + ada.collection, nil, 404},
+		"GET /api/v1/search/suggestions": {"/api/v1/search/suggestions?prefix=canary&collection=" + ada.collection, nil, 404},
+		"GET /api/v1/search/why-not":     {"/api/v1/search/why-not?query=" + canary + "&document=" + ada.document + "&collection=" + ada.collection, nil, 200},
+
+		"GET /api/v1/collections/{id}/search-quality":  {"/api/v1/collections/" + ada.collection + "/search-quality", nil, 404},
+		"POST /api/v1/collections/{id}/search-quality": {"/api/v1/collections/" + ada.collection + "/search-quality", map[string]any{"days": 30}, 404},
+
 		"GET /api/v1/conversations":             {conversations + "?agent=" + ada.agent, nil, 200},
 		"DELETE /api/v1/conversations":          {conversations + "?agent=" + ada.agent, nil, 204},
 		"GET /api/v1/conversations/{id}":        {conversation, nil, 404},

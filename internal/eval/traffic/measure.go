@@ -102,6 +102,9 @@ const leastChange = 0.005
 // today's ranking on it and stores the run. The collection must exist in the scope. With
 // too little traffic the run has no question and no id, and is not stored.
 func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid.UUID, days int) (*Run, error) {
+	if v, ok := viewer.From(ctx); !ok || !v.Role.AtLeast(viewer.RoleEditor) {
+		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
+	}
 	if days < 1 || days > MaxDays {
 		return nil, apierr.Invalid("days", fmt.Sprintf("must be between 1 and %d", MaxDays))
 	}

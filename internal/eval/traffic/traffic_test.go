@@ -125,9 +125,27 @@ func (f *fixture) ask(text string, times int, clicked *uuid.UUID, position int) 
 	}
 }
 
+// editor returns a context in which an editor calls.
+func editor(ctx context.Context) context.Context {
+	return viewer.With(ctx, viewer.Viewer{Kind: viewer.KindSession, Role: viewer.RoleEditor})
+}
+
+func TestMeasuringNeedsTheRoleEditor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for name, ctx := range map[string]context.Context{
+		"nobody": t.Context(),
+		"viewer": viewer.With(t.Context(), viewer.Viewer{Kind: viewer.KindSession, Role: viewer.RoleViewer}),
+	} {
+		if _, err := f.meter.Measure(ctx, f.scope, f.collection, 30); err == nil {
+			t.Errorf("%s may measure", name)
+		}
+	}
+}
+
 func (f *fixture) measure() *traffic.Run {
 	f.Helper()
-	run, err := f.meter.Measure(f.Context(), f.scope, f.collection, 30)
+	run, err := f.meter.Measure(editor(f.Context()), f.scope, f.collection, 30)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -213,7 +231,7 @@ func TestDaysAndRunsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, days := range []int{0, traffic.MaxDays + 1} {
-		if _, err := f.meter.Measure(t.Context(), f.scope, f.collection, days); err == nil {
+		if _, err := f.meter.Measure(editor(t.Context()), f.scope, f.collection, days); err == nil {
 			t.Errorf("%d days are accepted", days)
 		}
 	}

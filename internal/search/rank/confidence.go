@@ -90,6 +90,10 @@ func antitonic(values []float64) {
 	}
 }
 
+// rounded returns log-odds without the digits that depend on the order in which
+// passages were read.
+func rounded(logOdds float64) float64 { return math.Round(logOdds*1e9) / 1e9 }
+
 // confidence returns the score of the passage at a place of the order. Places with
 // equal log-odds differ by far less than a score means, so that scores fall
 // strictly.

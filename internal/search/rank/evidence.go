@@ -200,7 +200,7 @@ func (s *search) setConfidences(all []scored, order []sortKey) {
 	}
 	antitonic(logOdds)
 	for i, o := range order {
-		all[o.index].key = confidence(logOdds[i], i)
+		all[o.index].key = confidence(rounded(logOdds[i]), i)
 	}
 }
 
