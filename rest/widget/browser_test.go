@@ -158,11 +158,15 @@ func (b *tab) clean() {
 
 func (b *tab) do(actions ...chromedp.Action) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Run(ctx, actions...); err != nil {
+	if err := b.run(actions...); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+func (b *tab) run(actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, actions...)
 }
 
 // prelude defines functions for the shadow root of the widget: $ finds an element, $$
@@ -178,8 +182,18 @@ const active = () => { const id = $("[role=combobox]").getAttribute("aria-active
 func (b *tab) eval(expression string, into any) {
 	b.t.Helper()
 	var raw []byte
-	b.do(chromedp.Evaluate("(async () => { "+prelude+"return JSON.stringify(await ("+expression+") ?? null); })()", &raw,
-		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	b.do(evaluation(expression, &raw))
+	b.decode(expression, raw, into)
+}
+
+// evaluation evaluates and awaits an expression, and stores its JSON in raw.
+func evaluation(expression string, raw *[]byte) chromedp.Action {
+	return chromedp.Evaluate("(async () => { "+prelude+"return JSON.stringify(await ("+expression+") ?? null); })()", raw,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
+}
+
+func (b *tab) decode(expression string, raw []byte, into any) {
+	b.t.Helper()
 	var answer string
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
@@ -205,8 +219,15 @@ func (b *tab) until(expression string) {
 	deadline := time.Now().Add(patience)
 	for {
 		var holds bool
-		b.eval("new Promise((done) => { let n = 0; const look = () => { const holds = Boolean("+expression+
-			"); holds || ++n > 40 ? done(holds) : setTimeout(look, 25); }; look(); })", &holds)
+		var raw []byte
+		look := "new Promise((done) => { let n = 0; const look = () => { const holds = Boolean(" + expression +
+			"); holds || ++n > 40 ? done(holds) : setTimeout(look, 25); }; look(); })"
+		switch err := b.run(evaluation(look, &raw)); {
+		case err == nil:
+			b.decode(look, raw, &holds)
+		case !strings.Contains(err.Error(), "navigated"): // a new page ends the old one's promise
+			b.t.Fatal(err)
+		}
 		if holds {
 			return
 		}
