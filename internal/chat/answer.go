@@ -255,7 +255,7 @@ func (a *answer) answerNothingFound(ctx context.Context, near []search.Hit) erro
 func (a *answer) chooseFollowUps(ctx context.Context, l language, hits []search.Hit, citations *citationRewriter) {
 	used := make(map[int]bool)
 	for i, hit := range hits {
-		if citations.isCited(hit) || hit.Score < min(a.chat.opt.MinScore, secondaryMinScore) {
+		if citations.isCited(hit) {
 			used[i] = true
 		}
 	}

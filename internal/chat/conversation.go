@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -154,22 +155,5 @@ func (c *Chat) insertAnswer(ctx context.Context, v viewer.Viewer, id uuid.UUID, 
 
 // titleOf returns a title for a conversation from its first question.
 func titleOf(question string) string {
-	return truncateAtWord(strings.Join(strings.Fields(question), " "), 80)
-}
-
-// truncateAtWord cuts text to at most limit characters including an ellipsis,
-// at a blank if one is near.
-func truncateAtWord(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	cut := limit - 1
-	for i := cut; i > cut*2/3; i-- {
-		if runes[i] == ' ' || runes[i] == '\n' {
-			cut = i
-			break
-		}
-	}
-	return strings.TrimRight(string(runes[:cut]), " \n") + "…"
+	return quote.TruncateAtWord(strings.Join(strings.Fields(question), " "), 80)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
@@ -216,7 +217,7 @@ func passageAttributes(hit search.Hit) string {
 	attribute := func(name, value string) {
 		value = strings.Join(strings.Fields(value), " ")
 		if value != "" {
-			value = strings.NewReplacer(`"`, "'", "<", "‹", ">", "›").Replace(truncateAtWord(value, 160))
+			value = strings.NewReplacer(`"`, "'", "<", "‹", ">", "›").Replace(quote.TruncateAtWord(value, 160))
 			label += " " + name + `="` + value + `"`
 		}
 	}
@@ -245,11 +246,11 @@ func (b *promptBuilder) truncate(text string, budget int) string {
 	for size > budget && runes > 1 {
 		runes = min(runes*budget/size, runes-1-runes/64) // in proportion to the excess, and always less
 		if runes > 1 {
-			size = b.size(truncateAtWord(text, runes))
+			size = b.size(quote.TruncateAtWord(text, runes))
 		}
 	}
 	if runes < 2 {
 		return ""
 	}
-	return truncateAtWord(text, runes)
+	return quote.TruncateAtWord(text, runes)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
@@ -152,7 +153,7 @@ func (l *recap) summarize(ctx context.Context, model llm.ChatModel, n int) error
 	if summary == "" {
 		return errors.New("summarize the conversation: the model wrote nothing")
 	}
-	l.summary, l.history = truncateAtWord(summary, maxSummary), a.conversation.history[n:]
+	l.summary, l.history = quote.TruncateAtWord(summary, maxSummary), a.conversation.history[n:]
 	storeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.chat.opt.StoreTimeout)
 	defer cancel()
 	return a.chat.storeSummary(storeCtx, a.conversation.id, l.summary, a.conversation.skipped+n)
@@ -172,7 +173,7 @@ func summaryInput(summary string, turns []turn, budget int, tokens *llm.TokenCou
 		if t.fromUser {
 			speaker = "Visitor"
 		}
-		text := builder.truncate(truncateAtWord(strings.Join(strings.Fields(t.promptText()), " "), maxSummaryTurn), budget/len(turns))
+		text := builder.truncate(quote.TruncateAtWord(strings.Join(strings.Fields(t.promptText()), " "), maxSummaryTurn), budget/len(turns))
 		b.WriteString(speaker + ": " + text + "\n")
 	}
 	return b.String()

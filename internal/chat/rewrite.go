@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 )
@@ -87,7 +88,7 @@ func rewriteInput(history []turn, question string) string {
 		if !t.fromUser {
 			speaker, text = "Answer", stripCitations(text)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", speaker, truncateAtWord(strings.Join(strings.Fields(text), " "), rewriteTurnSize))
+		fmt.Fprintf(&b, "%s: %s\n", speaker, quote.TruncateAtWord(strings.Join(strings.Fields(text), " "), rewriteTurnSize))
 	}
 	b.WriteString("\nThe last question: " + question)
 	return b.String()
@@ -98,7 +99,7 @@ func parseQuestion(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'“”„«»*`, r) })
 		if line != "" {
-			return truncateAtWord(safetext.Storable(line), maxStandalone)
+			return quote.TruncateAtWord(safetext.Storable(line), maxStandalone)
 		}
 	}
 	return ""
@@ -127,7 +128,7 @@ func carryOver(a *analysis.Analyzer, history []turn, question string) string {
 		} else {
 			carried = t.text + " " + contentWords(a, carried)
 		}
-		carried = truncateAtWord(carried, maxStandalone)
+		carried = quote.TruncateAtWord(carried, maxStandalone)
 	}
 	if carried == "" || !dependsOnContext(a, question) {
 		return question

@@ -161,9 +161,9 @@ func (s *selection) addContext(chosen []int) []int {
 	return chosen
 }
 
-// truncateAtWord returns the beginning of a text, at most limit characters, cut between
-// words.
-func truncateAtWord(text string, limit int) string {
+// TruncateAtWord returns a text of at most limit characters, which must be positive. A
+// longer text is cut at a blank or line break near its end and gets an ellipsis.
+func TruncateAtWord(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

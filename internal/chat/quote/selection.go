@@ -89,7 +89,7 @@ func (s *selection) readPassages(a *analysis.Analyzer) {
 			seen[key] = true
 			c := candidate{unit: u, hitIndex: h, terms: termSet(a, u.text, hit.Language)}
 			if !u.isBlock {
-				c.text = truncateAtWord(u.text, maxQuoteRunes)
+				c.text = TruncateAtWord(u.text, maxQuoteRunes)
 			}
 			s.units = append(s.units, c)
 		}

@@ -32,9 +32,7 @@ type Evidence struct {
 
 // QueryEvidence is evidence of the search as a whole that there is an answer.
 type QueryEvidence struct {
-	Passages int     // searched
-	Words    int     // in the question
-	Gate     float64 // how far the gate of the second pass was open
+	Passages int // searched
 	// Information is the idf of all words together, in units of the information that
 	// tells one of the passages from the others.
 	Information float64
@@ -189,7 +187,6 @@ func (s *search) setConfidences(all []scored, order []sortKey) {
 	if len(order) == 0 {
 		return
 	}
-	s.query.Words, s.query.Gate = len(s.words), s.feedback.gate
 	first := &all[order[0].index]
 	logOdds := slices.Grow(s.scratch.logOdds[:0], len(order))[:len(order)]
 	s.scratch.logOdds = logOdds
