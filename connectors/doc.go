@@ -5,7 +5,8 @@
 // credentials) and a constructor that returns a [Source]. A Source lists its
 // items page by page from a cursor, with a stable id and a version for each
 // item, and opens the content of one item. Abilities beyond that are optional
-// interfaces: [Resolver], [PermissionLister], [GroupLister] and [Subscriber].
+// interfaces: [Feeder], [Resolver], [PermissionLister], [GroupLister] and
+// [Subscriber].
 //
 // A Source knows no workspaces, collections, jobs or databases. It never sleeps
 // and never retries. Its errors say whether a later call can succeed

@@ -21,6 +21,10 @@ type Kind struct {
 	// Enumerates says that a complete walk lists every item, so that an item
 	// which is missing from it was deleted at the source.
 	Enumerates bool
+	// ConfirmDeletions says that a walk may miss items, as a search index does. The
+	// sources are a [Resolver]: an item that is missing from a walk is resolved by its
+	// id, and deleted only if the source does not find it.
+	ConfirmDeletions bool
 	// ReportsBytes says that the sources count the content that they read, with
 	// Settings.ReportBytes, because the walk reads content that becomes no item. For
 	// other kinds the caller counts the content of the items.

@@ -17,7 +17,8 @@ type Readers struct {
 	// Principals is ignored then.
 	Everyone bool
 	// Principals are people and groups: "user:ada@example.com" with a lower-case
-	// address, and "group:" with the source's id of the group.
+	// address, "group:" with the source's id of the group, and "domain:example.com"
+	// for everybody with a verified address in a lower-case domain.
 	Principals []string
 }
 

@@ -34,6 +34,10 @@ type Item struct {
 	// Title, URL, MediaType and Author are hints from the source, empty if
 	// unknown. Citations link to URL.
 	Title, URL, MediaType, Author string
+	// Container is the part of the source that the item belongs to, such as a drive,
+	// a site or a project: a stable id of at most MaxIDBytes bytes, empty for a source
+	// without parts.
+	Container string
 	// Size is the length of the content in bytes, or -1 if unknown.
 	Size int64
 	// CreatedAt and ModifiedAt are in UTC, zero if unknown.
@@ -55,6 +59,10 @@ type Page struct {
 	Done bool
 	// Pause is how long the source asks to wait before the next page.
 	Pause time.Duration
+	// Incomplete lists containers that the walk cannot list completely, such as a
+	// locked site. Items of these containers that are missing from the walk are not
+	// taken for deleted. "" stands for the whole source. A warning says why.
+	Incomplete []string
 	// Warnings are messages about the walk for the people who may edit the
 	// connector. Equal warnings are shown once a sync.
 	Warnings []string

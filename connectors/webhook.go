@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -31,6 +32,10 @@ type Webhook struct {
 	// The secrets of the newest connectors of the kind are tried then. It is called
 	// with small bodies only. It may be nil.
 	IsChallenge func(body []byte) bool
+	// Challenge reports whether a POST request only tests the address, and returns the
+	// text that the platform expects. It is asked before the request is routed and
+	// verified. The response is sent as plain text. It may be nil.
+	Challenge func(query url.Values, header http.Header, body []byte) (response string, ok bool)
 	// ProbesAddress says that the platform sends a GET request to the address before
 	// its first delivery.
 	ProbesAddress bool
