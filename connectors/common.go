@@ -1,5 +1,10 @@
 package connectors
 
+import (
+	"errors"
+	"time"
+)
+
 // permissionsGroup is the heading of the options for permissions.
 const permissionsGroup = "Permissions"
 
@@ -10,7 +15,11 @@ const (
 	// SubscriptionField is the config field that asks for a webhook subscription.
 	SubscriptionField = "webhook_subscription"
 	thresholdField    = "deletion_threshold"
+	fullScanField     = "full_scan_interval"
 )
+
+// defaultFullScan is the value of an absent full_scan_interval.
+const defaultFullScan = "7d"
 
 // MaxDeletionThreshold is the largest share of a connector's documents, in
 // percent, that a sync may delete without approval.
@@ -78,7 +87,19 @@ func CommonOptions() []Option {
 				"waits until it is approved or dismissed.",
 			Example: "20",
 		},
+		{
+			Name: fullScanField, Title: "Full scan interval", Type: TypeString, Format: FormatDuration, Default: defaultFullScan,
+			Group: "Changes", Advanced: true, Check: CheckString(checkDuration), Example: "7d",
+			Help: "Syncs read what changed. After this time, in hours, days or weeks (12h, 7d, 2w), a sync looks at the whole source again.",
+		},
 	}
+}
+
+func checkDuration(text string) error {
+	if _, reason := parseDuration(text); reason != "" {
+		return errors.New(reason)
+	}
+	return nil
 }
 
 // AllOptions returns the kind's options and those of [CommonOptions] that have an
@@ -89,6 +110,7 @@ func (k Kind) AllOptions() []Option {
 		switch {
 		case option.Name == filtersField && k.AttachesDatabase():
 		case option.Name == thresholdField && !k.Enumerates:
+		case option.Name == fullScanField && !k.Feeds:
 		case option.Group == permissionsGroup && !k.Permissions:
 		case option.Name == SubscriptionField && !k.Subscribes():
 		default:
@@ -115,4 +137,14 @@ func (s Settings) DeletionThreshold() int {
 		return int(share)
 	}
 	return MaxDeletionThreshold
+}
+
+// FullScanInterval returns the time after which a sync walks the whole source of a
+// kind with a feed again.
+func (s Settings) FullScanInterval() time.Duration {
+	if interval, reason := parseDuration(s.Config[fullScanField]); interval > 0 && reason == "" {
+		return interval
+	}
+	interval, _ := parseDuration(defaultFullScan)
+	return interval
 }

@@ -25,6 +25,8 @@ type Kind struct {
 	// sources are a [Resolver]: an item that is missing from a walk is resolved by its
 	// id, and deleted only if the source does not find it.
 	ConfirmDeletions bool
+	// Feeds says that the sources implement [Feeder].
+	Feeds bool
 	// ReportsBytes says that the sources count the content that they read, with
 	// Settings.ReportBytes, because the walk reads content that becomes no item. For
 	// other kinds the caller counts the content of the items.

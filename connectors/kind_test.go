@@ -82,7 +82,7 @@ func TestValidateNamesTheWrongField(t *testing.T) {
 		{`{"address": {"a": 1}}`, token, "config.address", "not an object"},
 		{`{"address": "a\u0000b"}`, token, "config.address", "control character"},
 		{`{"address": "` + strings.Repeat("a", 8193) + `"}`, token, "config.address", "longer than"},
-		{`{"adress": "a"}`, token, "config.adress", "address, archived, deletion_threshold, depth, filters, include_permissions"},
+		{`{"adress": "a"}`, token, "config.adress", "address, archived, deletion_threshold, depth, filters, full_scan_interval, include_permissions"},
 		{`{"address": "a", "` + strings.Repeat("x", 500) + `": 1}`, token, "config." + strings.Repeat("x", 64) + "…", "unknown"},
 		{`{"address": "a", "depth": 0}`, token, "config.depth", "from 1 to 10"},
 		{`{"address": "a", "depth": 11}`, token, "config.depth", "from 1 to 10"},

@@ -10,8 +10,8 @@ import (
 // A Resolver is a [Source] that finds items by name, without a walk.
 type Resolver interface {
 	// Resolve returns the items with these names, each item once, and the names
-	// without an item. A name is an [Item].Path or, for a kind with a Webhook, an
-	// [Item].ID. The items equal those of a walk.
+	// without an item. A name is an [Item].Path or, for a kind with a Webhook, Feeds or
+	// ConfirmDeletions, an [Item].ID. The items equal those of a walk.
 	Resolve(ctx context.Context, names []string) (found []Item, missing []string, err error)
 }
 

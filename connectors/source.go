@@ -59,6 +59,9 @@ type Page struct {
 	Done bool
 	// Pause is how long the source asks to wait before the next page.
 	Pause time.Duration
+	// Total is the number of items of the whole walk, as the platform tells it,
+	// possibly an estimate. It is 0 if the platform does not tell it.
+	Total int
 	// Incomplete lists containers that the walk cannot list completely, such as a
 	// locked site. Items of these containers that are missing from the walk are not
 	// taken for deleted. "" stands for the whole source. A warning says why.

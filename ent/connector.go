@@ -73,6 +73,12 @@ type Connector struct {
 	GroupsDueAt *time.Time `json:"groups_due_at,omitempty"`
 	// why the newest import failed
 	GroupsFailure *string `json:"groups_failure,omitempty"`
+	// from which the next sync reads changes; empty for none
+	FeedToken string `json:"feed_token,omitempty"`
+	// hash of the settings of the last complete walk
+	FeedSettings string `json:"feed_settings,omitempty"`
+	// when the last complete walk of a source with a feed began
+	WalkedAt *time.Time `json:"walked_at,omitempty"`
 	// when its deletion began
 	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -190,9 +196,9 @@ func (*Connector) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case connector.FieldPermissionsRevision, connector.FieldReadersPending, connector.FieldReadersRevision, connector.FieldGroupsAttempt, connector.FieldGroupsGeneration:
 			values[i] = new(sql.NullInt64)
-		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError, connector.FieldGroupsFailure:
+		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError, connector.FieldGroupsFailure, connector.FieldFeedToken, connector.FieldFeedSettings:
 			values[i] = new(sql.NullString)
-		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldReadersAt, connector.FieldGroupsAt, connector.FieldGroupsDueAt, connector.FieldDeletingAt:
+		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldReadersAt, connector.FieldGroupsAt, connector.FieldGroupsDueAt, connector.FieldWalkedAt, connector.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case connector.FieldID, connector.FieldWorkspaceID, connector.FieldCollectionID:
 			values[i] = new(uuid.UUID)
@@ -383,6 +389,25 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 				_m.GroupsFailure = new(string)
 				*_m.GroupsFailure = value.String
 			}
+		case connector.FieldFeedToken:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field feed_token", values[i])
+			} else if value.Valid {
+				_m.FeedToken = value.String
+			}
+		case connector.FieldFeedSettings:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field feed_settings", values[i])
+			} else if value.Valid {
+				_m.FeedSettings = value.String
+			}
+		case connector.FieldWalkedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field walked_at", values[i])
+			} else if value.Valid {
+				_m.WalkedAt = new(time.Time)
+				*_m.WalkedAt = value.Time
+			}
 		case connector.FieldDeletingAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field deleting_at", values[i])
@@ -552,6 +577,17 @@ func (_m *Connector) String() string {
 	if v := _m.GroupsFailure; v != nil {
 		builder.WriteString("groups_failure=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("feed_token=")
+	builder.WriteString(_m.FeedToken)
+	builder.WriteString(", ")
+	builder.WriteString("feed_settings=")
+	builder.WriteString(_m.FeedSettings)
+	builder.WriteString(", ")
+	if v := _m.WalkedAt; v != nil {
+		builder.WriteString("walked_at=")
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
 	if v := _m.DeletingAt; v != nil {

@@ -344,6 +344,48 @@ func (_c *ConnectorCreate) SetNillableGroupsFailure(v *string) *ConnectorCreate 
 	return _c
 }
 
+// SetFeedToken sets the "feed_token" field.
+func (_c *ConnectorCreate) SetFeedToken(v string) *ConnectorCreate {
+	_c.mutation.SetFeedToken(v)
+	return _c
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableFeedToken(v *string) *ConnectorCreate {
+	if v != nil {
+		_c.SetFeedToken(*v)
+	}
+	return _c
+}
+
+// SetFeedSettings sets the "feed_settings" field.
+func (_c *ConnectorCreate) SetFeedSettings(v string) *ConnectorCreate {
+	_c.mutation.SetFeedSettings(v)
+	return _c
+}
+
+// SetNillableFeedSettings sets the "feed_settings" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableFeedSettings(v *string) *ConnectorCreate {
+	if v != nil {
+		_c.SetFeedSettings(*v)
+	}
+	return _c
+}
+
+// SetWalkedAt sets the "walked_at" field.
+func (_c *ConnectorCreate) SetWalkedAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetWalkedAt(v)
+	return _c
+}
+
+// SetNillableWalkedAt sets the "walked_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableWalkedAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetWalkedAt(*v)
+	}
+	return _c
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_c *ConnectorCreate) SetDeletingAt(v time.Time) *ConnectorCreate {
 	_c.mutation.SetDeletingAt(v)
@@ -552,6 +594,14 @@ func (_c *ConnectorCreate) defaults() error {
 		v := connector.DefaultGroupsGeneration
 		_c.mutation.SetGroupsGeneration(v)
 	}
+	if _, ok := _c.mutation.FeedToken(); !ok {
+		v := connector.DefaultFeedToken
+		_c.mutation.SetFeedToken(v)
+	}
+	if _, ok := _c.mutation.FeedSettings(); !ok {
+		v := connector.DefaultFeedSettings
+		_c.mutation.SetFeedSettings(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if connector.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized connector.DefaultID (forgotten import ent/runtime?)")
@@ -648,6 +698,17 @@ func (_c *ConnectorCreate) check() error {
 	if v, ok := _c.mutation.GroupsFailure(); ok {
 		if err := connector.GroupsFailureValidator(v); err != nil {
 			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.FeedToken(); !ok {
+		return &ValidationError{Name: "feed_token", err: errors.New(`ent: missing required field "Connector.feed_token"`)}
+	}
+	if _, ok := _c.mutation.FeedSettings(); !ok {
+		return &ValidationError{Name: "feed_settings", err: errors.New(`ent: missing required field "Connector.feed_settings"`)}
+	}
+	if v, ok := _c.mutation.FeedSettings(); ok {
+		if err := connector.FeedSettingsValidator(v); err != nil {
+			return &ValidationError{Name: "feed_settings", err: fmt.Errorf(`ent: validator failed for field "Connector.feed_settings": %w`, err)}
 		}
 	}
 	if len(_c.mutation.CollectionIDs()) == 0 {
@@ -783,6 +844,18 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GroupsFailure(); ok {
 		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)
 		_node.GroupsFailure = &value
+	}
+	if value, ok := _c.mutation.FeedToken(); ok {
+		_spec.SetField(connector.FieldFeedToken, field.TypeString, value)
+		_node.FeedToken = value
+	}
+	if value, ok := _c.mutation.FeedSettings(); ok {
+		_spec.SetField(connector.FieldFeedSettings, field.TypeString, value)
+		_node.FeedSettings = value
+	}
+	if value, ok := _c.mutation.WalkedAt(); ok {
+		_spec.SetField(connector.FieldWalkedAt, field.TypeTime, value)
+		_node.WalkedAt = &value
 	}
 	if value, ok := _c.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)

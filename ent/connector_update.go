@@ -408,6 +408,54 @@ func (_u *ConnectorUpdate) ClearGroupsFailure() *ConnectorUpdate {
 	return _u
 }
 
+// SetFeedToken sets the "feed_token" field.
+func (_u *ConnectorUpdate) SetFeedToken(v string) *ConnectorUpdate {
+	_u.mutation.SetFeedToken(v)
+	return _u
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableFeedToken(v *string) *ConnectorUpdate {
+	if v != nil {
+		_u.SetFeedToken(*v)
+	}
+	return _u
+}
+
+// SetFeedSettings sets the "feed_settings" field.
+func (_u *ConnectorUpdate) SetFeedSettings(v string) *ConnectorUpdate {
+	_u.mutation.SetFeedSettings(v)
+	return _u
+}
+
+// SetNillableFeedSettings sets the "feed_settings" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableFeedSettings(v *string) *ConnectorUpdate {
+	if v != nil {
+		_u.SetFeedSettings(*v)
+	}
+	return _u
+}
+
+// SetWalkedAt sets the "walked_at" field.
+func (_u *ConnectorUpdate) SetWalkedAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetWalkedAt(v)
+	return _u
+}
+
+// SetNillableWalkedAt sets the "walked_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableWalkedAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetWalkedAt(*v)
+	}
+	return _u
+}
+
+// ClearWalkedAt clears the value of the "walked_at" field.
+func (_u *ConnectorUpdate) ClearWalkedAt() *ConnectorUpdate {
+	_u.mutation.ClearWalkedAt()
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *ConnectorUpdate) SetDeletingAt(v time.Time) *ConnectorUpdate {
 	_u.mutation.SetDeletingAt(v)
@@ -698,6 +746,11 @@ func (_u *ConnectorUpdate) check() error {
 			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.FeedSettings(); ok {
+		if err := connector.FeedSettingsValidator(v); err != nil {
+			return &ValidationError{Name: "feed_settings", err: fmt.Errorf(`ent: validator failed for field "Connector.feed_settings": %w`, err)}
+		}
+	}
 	if _u.mutation.CollectionCleared() && len(_u.mutation.CollectionIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Connector.collection"`)
 	}
@@ -817,6 +870,18 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.GroupsFailureCleared() {
 		_spec.ClearField(connector.FieldGroupsFailure, field.TypeString)
+	}
+	if value, ok := _u.mutation.FeedToken(); ok {
+		_spec.SetField(connector.FieldFeedToken, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.FeedSettings(); ok {
+		_spec.SetField(connector.FieldFeedSettings, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.WalkedAt(); ok {
+		_spec.SetField(connector.FieldWalkedAt, field.TypeTime, value)
+	}
+	if _u.mutation.WalkedAtCleared() {
+		_spec.ClearField(connector.FieldWalkedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)
@@ -1471,6 +1536,54 @@ func (_u *ConnectorUpdateOne) ClearGroupsFailure() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetFeedToken sets the "feed_token" field.
+func (_u *ConnectorUpdateOne) SetFeedToken(v string) *ConnectorUpdateOne {
+	_u.mutation.SetFeedToken(v)
+	return _u
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableFeedToken(v *string) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetFeedToken(*v)
+	}
+	return _u
+}
+
+// SetFeedSettings sets the "feed_settings" field.
+func (_u *ConnectorUpdateOne) SetFeedSettings(v string) *ConnectorUpdateOne {
+	_u.mutation.SetFeedSettings(v)
+	return _u
+}
+
+// SetNillableFeedSettings sets the "feed_settings" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableFeedSettings(v *string) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetFeedSettings(*v)
+	}
+	return _u
+}
+
+// SetWalkedAt sets the "walked_at" field.
+func (_u *ConnectorUpdateOne) SetWalkedAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetWalkedAt(v)
+	return _u
+}
+
+// SetNillableWalkedAt sets the "walked_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableWalkedAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetWalkedAt(*v)
+	}
+	return _u
+}
+
+// ClearWalkedAt clears the value of the "walked_at" field.
+func (_u *ConnectorUpdateOne) ClearWalkedAt() *ConnectorUpdateOne {
+	_u.mutation.ClearWalkedAt()
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *ConnectorUpdateOne) SetDeletingAt(v time.Time) *ConnectorUpdateOne {
 	_u.mutation.SetDeletingAt(v)
@@ -1774,6 +1887,11 @@ func (_u *ConnectorUpdateOne) check() error {
 			return &ValidationError{Name: "groups_failure", err: fmt.Errorf(`ent: validator failed for field "Connector.groups_failure": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.FeedSettings(); ok {
+		if err := connector.FeedSettingsValidator(v); err != nil {
+			return &ValidationError{Name: "feed_settings", err: fmt.Errorf(`ent: validator failed for field "Connector.feed_settings": %w`, err)}
+		}
+	}
 	if _u.mutation.CollectionCleared() && len(_u.mutation.CollectionIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Connector.collection"`)
 	}
@@ -1910,6 +2028,18 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 	}
 	if _u.mutation.GroupsFailureCleared() {
 		_spec.ClearField(connector.FieldGroupsFailure, field.TypeString)
+	}
+	if value, ok := _u.mutation.FeedToken(); ok {
+		_spec.SetField(connector.FieldFeedToken, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.FeedSettings(); ok {
+		_spec.SetField(connector.FieldFeedSettings, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.WalkedAt(); ok {
+		_spec.SetField(connector.FieldWalkedAt, field.TypeTime, value)
+	}
+	if _u.mutation.WalkedAtCleared() {
+		_spec.ClearField(connector.FieldWalkedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(connector.FieldDeletingAt, field.TypeTime, value)

@@ -8708,6 +8708,9 @@ type ConnectorMutation struct {
 	groups_at               *time.Time
 	groups_due_at           *time.Time
 	groups_failure          *string
+	feed_token              *string
+	feed_settings           *string
+	walked_at               *time.Time
 	deleting_at             *time.Time
 	clearedFields           map[string]struct{}
 	collection              *uuid.UUID
@@ -9991,6 +9994,127 @@ func (m *ConnectorMutation) ResetGroupsFailure() {
 	delete(m.clearedFields, connector.FieldGroupsFailure)
 }
 
+// SetFeedToken sets the "feed_token" field.
+func (m *ConnectorMutation) SetFeedToken(s string) {
+	m.feed_token = &s
+}
+
+// FeedToken returns the value of the "feed_token" field in the mutation.
+func (m *ConnectorMutation) FeedToken() (r string, exists bool) {
+	v := m.feed_token
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFeedToken returns the old "feed_token" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldFeedToken(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFeedToken is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFeedToken requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFeedToken: %w", err)
+	}
+	return oldValue.FeedToken, nil
+}
+
+// ResetFeedToken resets all changes to the "feed_token" field.
+func (m *ConnectorMutation) ResetFeedToken() {
+	m.feed_token = nil
+}
+
+// SetFeedSettings sets the "feed_settings" field.
+func (m *ConnectorMutation) SetFeedSettings(s string) {
+	m.feed_settings = &s
+}
+
+// FeedSettings returns the value of the "feed_settings" field in the mutation.
+func (m *ConnectorMutation) FeedSettings() (r string, exists bool) {
+	v := m.feed_settings
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFeedSettings returns the old "feed_settings" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldFeedSettings(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFeedSettings is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFeedSettings requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFeedSettings: %w", err)
+	}
+	return oldValue.FeedSettings, nil
+}
+
+// ResetFeedSettings resets all changes to the "feed_settings" field.
+func (m *ConnectorMutation) ResetFeedSettings() {
+	m.feed_settings = nil
+}
+
+// SetWalkedAt sets the "walked_at" field.
+func (m *ConnectorMutation) SetWalkedAt(t time.Time) {
+	m.walked_at = &t
+}
+
+// WalkedAt returns the value of the "walked_at" field in the mutation.
+func (m *ConnectorMutation) WalkedAt() (r time.Time, exists bool) {
+	v := m.walked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWalkedAt returns the old "walked_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldWalkedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWalkedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWalkedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWalkedAt: %w", err)
+	}
+	return oldValue.WalkedAt, nil
+}
+
+// ClearWalkedAt clears the value of the "walked_at" field.
+func (m *ConnectorMutation) ClearWalkedAt() {
+	m.walked_at = nil
+	m.clearedFields[connector.FieldWalkedAt] = struct{}{}
+}
+
+// WalkedAtCleared returns if the "walked_at" field was cleared in this mutation.
+func (m *ConnectorMutation) WalkedAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldWalkedAt]
+	return ok
+}
+
+// ResetWalkedAt resets all changes to the "walked_at" field.
+func (m *ConnectorMutation) ResetWalkedAt() {
+	m.walked_at = nil
+	delete(m.clearedFields, connector.FieldWalkedAt)
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (m *ConnectorMutation) SetDeletingAt(t time.Time) {
 	m.deleting_at = &t
@@ -10398,7 +10522,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 27)
+	fields := make([]string, 0, 30)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -10477,6 +10601,15 @@ func (m *ConnectorMutation) Fields() []string {
 	if m.groups_failure != nil {
 		fields = append(fields, connector.FieldGroupsFailure)
 	}
+	if m.feed_token != nil {
+		fields = append(fields, connector.FieldFeedToken)
+	}
+	if m.feed_settings != nil {
+		fields = append(fields, connector.FieldFeedSettings)
+	}
+	if m.walked_at != nil {
+		fields = append(fields, connector.FieldWalkedAt)
+	}
 	if m.deleting_at != nil {
 		fields = append(fields, connector.FieldDeletingAt)
 	}
@@ -10540,6 +10673,12 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.GroupsDueAt()
 	case connector.FieldGroupsFailure:
 		return m.GroupsFailure()
+	case connector.FieldFeedToken:
+		return m.FeedToken()
+	case connector.FieldFeedSettings:
+		return m.FeedSettings()
+	case connector.FieldWalkedAt:
+		return m.WalkedAt()
 	case connector.FieldDeletingAt:
 		return m.DeletingAt()
 	}
@@ -10603,6 +10742,12 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldGroupsDueAt(ctx)
 	case connector.FieldGroupsFailure:
 		return m.OldGroupsFailure(ctx)
+	case connector.FieldFeedToken:
+		return m.OldFeedToken(ctx)
+	case connector.FieldFeedSettings:
+		return m.OldFeedSettings(ctx)
+	case connector.FieldWalkedAt:
+		return m.OldWalkedAt(ctx)
 	case connector.FieldDeletingAt:
 		return m.OldDeletingAt(ctx)
 	}
@@ -10796,6 +10941,27 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetGroupsFailure(v)
 		return nil
+	case connector.FieldFeedToken:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFeedToken(v)
+		return nil
+	case connector.FieldFeedSettings:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFeedSettings(v)
+		return nil
+	case connector.FieldWalkedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWalkedAt(v)
+		return nil
 	case connector.FieldDeletingAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -10923,6 +11089,9 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	if m.FieldCleared(connector.FieldGroupsFailure) {
 		fields = append(fields, connector.FieldGroupsFailure)
 	}
+	if m.FieldCleared(connector.FieldWalkedAt) {
+		fields = append(fields, connector.FieldWalkedAt)
+	}
 	if m.FieldCleared(connector.FieldDeletingAt) {
 		fields = append(fields, connector.FieldDeletingAt)
 	}
@@ -10966,6 +11135,9 @@ func (m *ConnectorMutation) ClearField(name string) error {
 		return nil
 	case connector.FieldGroupsFailure:
 		m.ClearGroupsFailure()
+		return nil
+	case connector.FieldWalkedAt:
+		m.ClearWalkedAt()
 		return nil
 	case connector.FieldDeletingAt:
 		m.ClearDeletingAt()
@@ -11055,6 +11227,15 @@ func (m *ConnectorMutation) ResetField(name string) error {
 		return nil
 	case connector.FieldGroupsFailure:
 		m.ResetGroupsFailure()
+		return nil
+	case connector.FieldFeedToken:
+		m.ResetFeedToken()
+		return nil
+	case connector.FieldFeedSettings:
+		m.ResetFeedSettings()
+		return nil
+	case connector.FieldWalkedAt:
+		m.ResetWalkedAt()
 		return nil
 	case connector.FieldDeletingAt:
 		m.ResetDeletingAt()
@@ -22540,6 +22721,8 @@ type SyncItemMutation struct {
 	source_version      *string
 	pipeline_version    *int
 	addpipeline_version *int
+	container           *string
+	gone_job_id         *uuid.UUID
 	clearedFields       map[string]struct{}
 	connector           *uuid.UUID
 	clearedconnector    bool
@@ -23336,6 +23519,91 @@ func (m *SyncItemMutation) ResetPipelineVersion() {
 	m.addpipeline_version = nil
 }
 
+// SetContainer sets the "container" field.
+func (m *SyncItemMutation) SetContainer(s string) {
+	m.container = &s
+}
+
+// Container returns the value of the "container" field in the mutation.
+func (m *SyncItemMutation) Container() (r string, exists bool) {
+	v := m.container
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldContainer returns the old "container" field's value of the SyncItem entity.
+// If the SyncItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncItemMutation) OldContainer(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldContainer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldContainer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldContainer: %w", err)
+	}
+	return oldValue.Container, nil
+}
+
+// ResetContainer resets all changes to the "container" field.
+func (m *SyncItemMutation) ResetContainer() {
+	m.container = nil
+}
+
+// SetGoneJobID sets the "gone_job_id" field.
+func (m *SyncItemMutation) SetGoneJobID(u uuid.UUID) {
+	m.gone_job_id = &u
+}
+
+// GoneJobID returns the value of the "gone_job_id" field in the mutation.
+func (m *SyncItemMutation) GoneJobID() (r uuid.UUID, exists bool) {
+	v := m.gone_job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGoneJobID returns the old "gone_job_id" field's value of the SyncItem entity.
+// If the SyncItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncItemMutation) OldGoneJobID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGoneJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGoneJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGoneJobID: %w", err)
+	}
+	return oldValue.GoneJobID, nil
+}
+
+// ClearGoneJobID clears the value of the "gone_job_id" field.
+func (m *SyncItemMutation) ClearGoneJobID() {
+	m.gone_job_id = nil
+	m.clearedFields[syncitem.FieldGoneJobID] = struct{}{}
+}
+
+// GoneJobIDCleared returns if the "gone_job_id" field was cleared in this mutation.
+func (m *SyncItemMutation) GoneJobIDCleared() bool {
+	_, ok := m.clearedFields[syncitem.FieldGoneJobID]
+	return ok
+}
+
+// ResetGoneJobID resets all changes to the "gone_job_id" field.
+func (m *SyncItemMutation) ResetGoneJobID() {
+	m.gone_job_id = nil
+	delete(m.clearedFields, syncitem.FieldGoneJobID)
+}
+
 // ClearConnector clears the "connector" edge to the Connector entity.
 func (m *SyncItemMutation) ClearConnector() {
 	m.clearedconnector = true
@@ -23397,7 +23665,7 @@ func (m *SyncItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncItemMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 19)
 	if m.created_at != nil {
 		fields = append(fields, syncitem.FieldCreatedAt)
 	}
@@ -23449,6 +23717,12 @@ func (m *SyncItemMutation) Fields() []string {
 	if m.pipeline_version != nil {
 		fields = append(fields, syncitem.FieldPipelineVersion)
 	}
+	if m.container != nil {
+		fields = append(fields, syncitem.FieldContainer)
+	}
+	if m.gone_job_id != nil {
+		fields = append(fields, syncitem.FieldGoneJobID)
+	}
 	return fields
 }
 
@@ -23491,6 +23765,10 @@ func (m *SyncItemMutation) Field(name string) (ent.Value, bool) {
 		return m.SourceVersion()
 	case syncitem.FieldPipelineVersion:
 		return m.PipelineVersion()
+	case syncitem.FieldContainer:
+		return m.Container()
+	case syncitem.FieldGoneJobID:
+		return m.GoneJobID()
 	}
 	return nil, false
 }
@@ -23534,6 +23812,10 @@ func (m *SyncItemMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldSourceVersion(ctx)
 	case syncitem.FieldPipelineVersion:
 		return m.OldPipelineVersion(ctx)
+	case syncitem.FieldContainer:
+		return m.OldContainer(ctx)
+	case syncitem.FieldGoneJobID:
+		return m.OldGoneJobID(ctx)
 	}
 	return nil, fmt.Errorf("unknown SyncItem field %s", name)
 }
@@ -23662,6 +23944,20 @@ func (m *SyncItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetPipelineVersion(v)
 		return nil
+	case syncitem.FieldContainer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetContainer(v)
+		return nil
+	case syncitem.FieldGoneJobID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGoneJobID(v)
+		return nil
 	}
 	return fmt.Errorf("unknown SyncItem field %s", name)
 }
@@ -23719,6 +24015,9 @@ func (m *SyncItemMutation) ClearedFields() []string {
 	if m.FieldCleared(syncitem.FieldWaitingSince) {
 		fields = append(fields, syncitem.FieldWaitingSince)
 	}
+	if m.FieldCleared(syncitem.FieldGoneJobID) {
+		fields = append(fields, syncitem.FieldGoneJobID)
+	}
 	return fields
 }
 
@@ -23744,6 +24043,9 @@ func (m *SyncItemMutation) ClearField(name string) error {
 		return nil
 	case syncitem.FieldWaitingSince:
 		m.ClearWaitingSince()
+		return nil
+	case syncitem.FieldGoneJobID:
+		m.ClearGoneJobID()
 		return nil
 	}
 	return fmt.Errorf("unknown SyncItem nullable field %s", name)
@@ -23803,6 +24105,12 @@ func (m *SyncItemMutation) ResetField(name string) error {
 		return nil
 	case syncitem.FieldPipelineVersion:
 		m.ResetPipelineVersion()
+		return nil
+	case syncitem.FieldContainer:
+		m.ResetContainer()
+		return nil
+	case syncitem.FieldGoneJobID:
+		m.ResetGoneJobID()
 		return nil
 	}
 	return fmt.Errorf("unknown SyncItem field %s", name)
@@ -23933,6 +24241,14 @@ type SyncJobMutation struct {
 	addrevision       *int
 	cursor            *string
 	walked            *bool
+	feed              *bool
+	feed_token        *string
+	settings_hash     *string
+	incomplete        *[]string
+	appendincomplete  []string
+	announced         *int
+	addannounced      *int
+	waits_for         *string
 	heartbeat_at      *time.Time
 	retries           *int
 	addretries        *int
@@ -25522,6 +25838,284 @@ func (m *SyncJobMutation) ResetWalked() {
 	m.walked = nil
 }
 
+// SetFeed sets the "feed" field.
+func (m *SyncJobMutation) SetFeed(b bool) {
+	m.feed = &b
+}
+
+// Feed returns the value of the "feed" field in the mutation.
+func (m *SyncJobMutation) Feed() (r bool, exists bool) {
+	v := m.feed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFeed returns the old "feed" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldFeed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFeed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFeed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFeed: %w", err)
+	}
+	return oldValue.Feed, nil
+}
+
+// ResetFeed resets all changes to the "feed" field.
+func (m *SyncJobMutation) ResetFeed() {
+	m.feed = nil
+}
+
+// SetFeedToken sets the "feed_token" field.
+func (m *SyncJobMutation) SetFeedToken(s string) {
+	m.feed_token = &s
+}
+
+// FeedToken returns the value of the "feed_token" field in the mutation.
+func (m *SyncJobMutation) FeedToken() (r string, exists bool) {
+	v := m.feed_token
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFeedToken returns the old "feed_token" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldFeedToken(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFeedToken is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFeedToken requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFeedToken: %w", err)
+	}
+	return oldValue.FeedToken, nil
+}
+
+// ClearFeedToken clears the value of the "feed_token" field.
+func (m *SyncJobMutation) ClearFeedToken() {
+	m.feed_token = nil
+	m.clearedFields[syncjob.FieldFeedToken] = struct{}{}
+}
+
+// FeedTokenCleared returns if the "feed_token" field was cleared in this mutation.
+func (m *SyncJobMutation) FeedTokenCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldFeedToken]
+	return ok
+}
+
+// ResetFeedToken resets all changes to the "feed_token" field.
+func (m *SyncJobMutation) ResetFeedToken() {
+	m.feed_token = nil
+	delete(m.clearedFields, syncjob.FieldFeedToken)
+}
+
+// SetSettingsHash sets the "settings_hash" field.
+func (m *SyncJobMutation) SetSettingsHash(s string) {
+	m.settings_hash = &s
+}
+
+// SettingsHash returns the value of the "settings_hash" field in the mutation.
+func (m *SyncJobMutation) SettingsHash() (r string, exists bool) {
+	v := m.settings_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSettingsHash returns the old "settings_hash" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldSettingsHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSettingsHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSettingsHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSettingsHash: %w", err)
+	}
+	return oldValue.SettingsHash, nil
+}
+
+// ResetSettingsHash resets all changes to the "settings_hash" field.
+func (m *SyncJobMutation) ResetSettingsHash() {
+	m.settings_hash = nil
+}
+
+// SetIncomplete sets the "incomplete" field.
+func (m *SyncJobMutation) SetIncomplete(s []string) {
+	m.incomplete = &s
+	m.appendincomplete = nil
+}
+
+// Incomplete returns the value of the "incomplete" field in the mutation.
+func (m *SyncJobMutation) Incomplete() (r []string, exists bool) {
+	v := m.incomplete
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIncomplete returns the old "incomplete" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldIncomplete(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIncomplete is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIncomplete requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIncomplete: %w", err)
+	}
+	return oldValue.Incomplete, nil
+}
+
+// AppendIncomplete adds s to the "incomplete" field.
+func (m *SyncJobMutation) AppendIncomplete(s []string) {
+	m.appendincomplete = append(m.appendincomplete, s...)
+}
+
+// AppendedIncomplete returns the list of values that were appended to the "incomplete" field in this mutation.
+func (m *SyncJobMutation) AppendedIncomplete() ([]string, bool) {
+	if len(m.appendincomplete) == 0 {
+		return nil, false
+	}
+	return m.appendincomplete, true
+}
+
+// ClearIncomplete clears the value of the "incomplete" field.
+func (m *SyncJobMutation) ClearIncomplete() {
+	m.incomplete = nil
+	m.appendincomplete = nil
+	m.clearedFields[syncjob.FieldIncomplete] = struct{}{}
+}
+
+// IncompleteCleared returns if the "incomplete" field was cleared in this mutation.
+func (m *SyncJobMutation) IncompleteCleared() bool {
+	_, ok := m.clearedFields[syncjob.FieldIncomplete]
+	return ok
+}
+
+// ResetIncomplete resets all changes to the "incomplete" field.
+func (m *SyncJobMutation) ResetIncomplete() {
+	m.incomplete = nil
+	m.appendincomplete = nil
+	delete(m.clearedFields, syncjob.FieldIncomplete)
+}
+
+// SetAnnounced sets the "announced" field.
+func (m *SyncJobMutation) SetAnnounced(i int) {
+	m.announced = &i
+	m.addannounced = nil
+}
+
+// Announced returns the value of the "announced" field in the mutation.
+func (m *SyncJobMutation) Announced() (r int, exists bool) {
+	v := m.announced
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnnounced returns the old "announced" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldAnnounced(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnnounced is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnnounced requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnnounced: %w", err)
+	}
+	return oldValue.Announced, nil
+}
+
+// AddAnnounced adds i to the "announced" field.
+func (m *SyncJobMutation) AddAnnounced(i int) {
+	if m.addannounced != nil {
+		*m.addannounced += i
+	} else {
+		m.addannounced = &i
+	}
+}
+
+// AddedAnnounced returns the value that was added to the "announced" field in this mutation.
+func (m *SyncJobMutation) AddedAnnounced() (r int, exists bool) {
+	v := m.addannounced
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAnnounced resets all changes to the "announced" field.
+func (m *SyncJobMutation) ResetAnnounced() {
+	m.announced = nil
+	m.addannounced = nil
+}
+
+// SetWaitsFor sets the "waits_for" field.
+func (m *SyncJobMutation) SetWaitsFor(s string) {
+	m.waits_for = &s
+}
+
+// WaitsFor returns the value of the "waits_for" field in the mutation.
+func (m *SyncJobMutation) WaitsFor() (r string, exists bool) {
+	v := m.waits_for
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWaitsFor returns the old "waits_for" field's value of the SyncJob entity.
+// If the SyncJob object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SyncJobMutation) OldWaitsFor(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWaitsFor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWaitsFor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWaitsFor: %w", err)
+	}
+	return oldValue.WaitsFor, nil
+}
+
+// ResetWaitsFor resets all changes to the "waits_for" field.
+func (m *SyncJobMutation) ResetWaitsFor() {
+	m.waits_for = nil
+}
+
 // SetHeartbeatAt sets the "heartbeat_at" field.
 func (m *SyncJobMutation) SetHeartbeatAt(t time.Time) {
 	m.heartbeat_at = &t
@@ -25865,7 +26459,7 @@ func (m *SyncJobMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SyncJobMutation) Fields() []string {
-	fields := make([]string, 0, 36)
+	fields := make([]string, 0, 42)
 	if m.created_at != nil {
 		fields = append(fields, syncjob.FieldCreatedAt)
 	}
@@ -25956,6 +26550,24 @@ func (m *SyncJobMutation) Fields() []string {
 	if m.walked != nil {
 		fields = append(fields, syncjob.FieldWalked)
 	}
+	if m.feed != nil {
+		fields = append(fields, syncjob.FieldFeed)
+	}
+	if m.feed_token != nil {
+		fields = append(fields, syncjob.FieldFeedToken)
+	}
+	if m.settings_hash != nil {
+		fields = append(fields, syncjob.FieldSettingsHash)
+	}
+	if m.incomplete != nil {
+		fields = append(fields, syncjob.FieldIncomplete)
+	}
+	if m.announced != nil {
+		fields = append(fields, syncjob.FieldAnnounced)
+	}
+	if m.waits_for != nil {
+		fields = append(fields, syncjob.FieldWaitsFor)
+	}
 	if m.heartbeat_at != nil {
 		fields = append(fields, syncjob.FieldHeartbeatAt)
 	}
@@ -26042,6 +26654,18 @@ func (m *SyncJobMutation) Field(name string) (ent.Value, bool) {
 		return m.Cursor()
 	case syncjob.FieldWalked:
 		return m.Walked()
+	case syncjob.FieldFeed:
+		return m.Feed()
+	case syncjob.FieldFeedToken:
+		return m.FeedToken()
+	case syncjob.FieldSettingsHash:
+		return m.SettingsHash()
+	case syncjob.FieldIncomplete:
+		return m.Incomplete()
+	case syncjob.FieldAnnounced:
+		return m.Announced()
+	case syncjob.FieldWaitsFor:
+		return m.WaitsFor()
 	case syncjob.FieldHeartbeatAt:
 		return m.HeartbeatAt()
 	case syncjob.FieldRetries:
@@ -26123,6 +26747,18 @@ func (m *SyncJobMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldCursor(ctx)
 	case syncjob.FieldWalked:
 		return m.OldWalked(ctx)
+	case syncjob.FieldFeed:
+		return m.OldFeed(ctx)
+	case syncjob.FieldFeedToken:
+		return m.OldFeedToken(ctx)
+	case syncjob.FieldSettingsHash:
+		return m.OldSettingsHash(ctx)
+	case syncjob.FieldIncomplete:
+		return m.OldIncomplete(ctx)
+	case syncjob.FieldAnnounced:
+		return m.OldAnnounced(ctx)
+	case syncjob.FieldWaitsFor:
+		return m.OldWaitsFor(ctx)
 	case syncjob.FieldHeartbeatAt:
 		return m.OldHeartbeatAt(ctx)
 	case syncjob.FieldRetries:
@@ -26354,6 +26990,48 @@ func (m *SyncJobMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetWalked(v)
 		return nil
+	case syncjob.FieldFeed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFeed(v)
+		return nil
+	case syncjob.FieldFeedToken:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFeedToken(v)
+		return nil
+	case syncjob.FieldSettingsHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSettingsHash(v)
+		return nil
+	case syncjob.FieldIncomplete:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIncomplete(v)
+		return nil
+	case syncjob.FieldAnnounced:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnnounced(v)
+		return nil
+	case syncjob.FieldWaitsFor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWaitsFor(v)
+		return nil
 	case syncjob.FieldHeartbeatAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -26446,6 +27124,9 @@ func (m *SyncJobMutation) AddedFields() []string {
 	if m.addrevision != nil {
 		fields = append(fields, syncjob.FieldRevision)
 	}
+	if m.addannounced != nil {
+		fields = append(fields, syncjob.FieldAnnounced)
+	}
 	if m.addretries != nil {
 		fields = append(fields, syncjob.FieldRetries)
 	}
@@ -26488,6 +27169,8 @@ func (m *SyncJobMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedAttempt()
 	case syncjob.FieldRevision:
 		return m.AddedRevision()
+	case syncjob.FieldAnnounced:
+		return m.AddedAnnounced()
 	case syncjob.FieldRetries:
 		return m.AddedRetries()
 	case syncjob.FieldTurns:
@@ -26599,6 +27282,13 @@ func (m *SyncJobMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddRevision(v)
 		return nil
+	case syncjob.FieldAnnounced:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAnnounced(v)
+		return nil
 	case syncjob.FieldRetries:
 		v, ok := value.(int)
 		if !ok {
@@ -26639,6 +27329,12 @@ func (m *SyncJobMutation) ClearedFields() []string {
 	if m.FieldCleared(syncjob.FieldFinishedAt) {
 		fields = append(fields, syncjob.FieldFinishedAt)
 	}
+	if m.FieldCleared(syncjob.FieldFeedToken) {
+		fields = append(fields, syncjob.FieldFeedToken)
+	}
+	if m.FieldCleared(syncjob.FieldIncomplete) {
+		fields = append(fields, syncjob.FieldIncomplete)
+	}
 	if m.FieldCleared(syncjob.FieldTurnAt) {
 		fields = append(fields, syncjob.FieldTurnAt)
 	}
@@ -26676,6 +27372,12 @@ func (m *SyncJobMutation) ClearField(name string) error {
 		return nil
 	case syncjob.FieldFinishedAt:
 		m.ClearFinishedAt()
+		return nil
+	case syncjob.FieldFeedToken:
+		m.ClearFeedToken()
+		return nil
+	case syncjob.FieldIncomplete:
+		m.ClearIncomplete()
 		return nil
 	case syncjob.FieldTurnAt:
 		m.ClearTurnAt()
@@ -26780,6 +27482,24 @@ func (m *SyncJobMutation) ResetField(name string) error {
 		return nil
 	case syncjob.FieldWalked:
 		m.ResetWalked()
+		return nil
+	case syncjob.FieldFeed:
+		m.ResetFeed()
+		return nil
+	case syncjob.FieldFeedToken:
+		m.ResetFeedToken()
+		return nil
+	case syncjob.FieldSettingsHash:
+		m.ResetSettingsHash()
+		return nil
+	case syncjob.FieldIncomplete:
+		m.ResetIncomplete()
+		return nil
+	case syncjob.FieldAnnounced:
+		m.ResetAnnounced()
+		return nil
+	case syncjob.FieldWaitsFor:
+		m.ResetWaitsFor()
 		return nil
 	case syncjob.FieldHeartbeatAt:
 		m.ResetHeartbeatAt()

@@ -53,6 +53,10 @@ type SyncItem struct {
 	SourceVersion string `json:"source_version,omitempty"`
 	// version of the code that decided the outcome
 	PipelineVersion int `json:"pipeline_version,omitempty"`
+	// the part of the source that it belongs to
+	Container string `json:"container,omitempty"`
+	// the job that the source told that it is gone
+	GoneJobID *uuid.UUID `json:"gone_job_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the SyncItemQuery when eager-loading is set.
 	Edges        SyncItemEdges `json:"edges"`
@@ -86,13 +90,13 @@ func (*SyncItem) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case syncitem.FieldDocumentID:
+		case syncitem.FieldDocumentID, syncitem.FieldGoneJobID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case syncitem.FieldAdded, syncitem.FieldRetryable, syncitem.FieldSuppressed:
 			values[i] = new(sql.NullBool)
 		case syncitem.FieldPipelineVersion:
 			values[i] = new(sql.NullInt64)
-		case syncitem.FieldSourceID, syncitem.FieldPath, syncitem.FieldStatus, syncitem.FieldReason, syncitem.FieldHold, syncitem.FieldSourceVersion:
+		case syncitem.FieldSourceID, syncitem.FieldPath, syncitem.FieldStatus, syncitem.FieldReason, syncitem.FieldHold, syncitem.FieldSourceVersion, syncitem.FieldContainer:
 			values[i] = new(sql.NullString)
 		case syncitem.FieldCreatedAt, syncitem.FieldUpdatedAt, syncitem.FieldWaitingSince:
 			values[i] = new(sql.NullTime)
@@ -225,6 +229,19 @@ func (_m *SyncItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.PipelineVersion = int(value.Int64)
 			}
+		case syncitem.FieldContainer:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field container", values[i])
+			} else if value.Valid {
+				_m.Container = value.String
+			}
+		case syncitem.FieldGoneJobID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field gone_job_id", values[i])
+			} else if value.Valid {
+				_m.GoneJobID = new(uuid.UUID)
+				*_m.GoneJobID = *value.S.(*uuid.UUID)
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -324,6 +341,14 @@ func (_m *SyncItem) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("pipeline_version=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PipelineVersion))
+	builder.WriteString(", ")
+	builder.WriteString("container=")
+	builder.WriteString(_m.Container)
+	builder.WriteString(", ")
+	if v := _m.GoneJobID; v != nil {
+		builder.WriteString("gone_job_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -220,6 +220,34 @@ func (_c *SyncItemCreate) SetNillablePipelineVersion(v *int) *SyncItemCreate {
 	return _c
 }
 
+// SetContainer sets the "container" field.
+func (_c *SyncItemCreate) SetContainer(v string) *SyncItemCreate {
+	_c.mutation.SetContainer(v)
+	return _c
+}
+
+// SetNillableContainer sets the "container" field if the given value is not nil.
+func (_c *SyncItemCreate) SetNillableContainer(v *string) *SyncItemCreate {
+	if v != nil {
+		_c.SetContainer(*v)
+	}
+	return _c
+}
+
+// SetGoneJobID sets the "gone_job_id" field.
+func (_c *SyncItemCreate) SetGoneJobID(v uuid.UUID) *SyncItemCreate {
+	_c.mutation.SetGoneJobID(v)
+	return _c
+}
+
+// SetNillableGoneJobID sets the "gone_job_id" field if the given value is not nil.
+func (_c *SyncItemCreate) SetNillableGoneJobID(v *uuid.UUID) *SyncItemCreate {
+	if v != nil {
+		_c.SetGoneJobID(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *SyncItemCreate) SetID(v uuid.UUID) *SyncItemCreate {
 	_c.mutation.SetID(v)
@@ -314,6 +342,10 @@ func (_c *SyncItemCreate) defaults() error {
 		v := syncitem.DefaultPipelineVersion
 		_c.mutation.SetPipelineVersion(v)
 	}
+	if _, ok := _c.mutation.Container(); !ok {
+		v := syncitem.DefaultContainer
+		_c.mutation.SetContainer(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if syncitem.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized syncitem.DefaultID (forgotten import ent/runtime?)")
@@ -394,6 +426,14 @@ func (_c *SyncItemCreate) check() error {
 	}
 	if _, ok := _c.mutation.PipelineVersion(); !ok {
 		return &ValidationError{Name: "pipeline_version", err: errors.New(`ent: missing required field "SyncItem.pipeline_version"`)}
+	}
+	if _, ok := _c.mutation.Container(); !ok {
+		return &ValidationError{Name: "container", err: errors.New(`ent: missing required field "SyncItem.container"`)}
+	}
+	if v, ok := _c.mutation.Container(); ok {
+		if err := syncitem.ContainerValidator(v); err != nil {
+			return &ValidationError{Name: "container", err: fmt.Errorf(`ent: validator failed for field "SyncItem.container": %w`, err)}
+		}
 	}
 	if len(_c.mutation.ConnectorIDs()) == 0 {
 		return &ValidationError{Name: "connector", err: errors.New(`ent: missing required edge "SyncItem.connector"`)}
@@ -496,6 +536,14 @@ func (_c *SyncItemCreate) createSpec() (*SyncItem, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.PipelineVersion(); ok {
 		_spec.SetField(syncitem.FieldPipelineVersion, field.TypeInt, value)
 		_node.PipelineVersion = value
+	}
+	if value, ok := _c.mutation.Container(); ok {
+		_spec.SetField(syncitem.FieldContainer, field.TypeString, value)
+		_node.Container = value
+	}
+	if value, ok := _c.mutation.GoneJobID(); ok {
+		_spec.SetField(syncitem.FieldGoneJobID, field.TypeUUID, value)
+		_node.GoneJobID = &value
 	}
 	if nodes := _c.mutation.ConnectorIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -234,6 +234,40 @@ func (_u *SyncItemUpdate) AddPipelineVersion(v int) *SyncItemUpdate {
 	return _u
 }
 
+// SetContainer sets the "container" field.
+func (_u *SyncItemUpdate) SetContainer(v string) *SyncItemUpdate {
+	_u.mutation.SetContainer(v)
+	return _u
+}
+
+// SetNillableContainer sets the "container" field if the given value is not nil.
+func (_u *SyncItemUpdate) SetNillableContainer(v *string) *SyncItemUpdate {
+	if v != nil {
+		_u.SetContainer(*v)
+	}
+	return _u
+}
+
+// SetGoneJobID sets the "gone_job_id" field.
+func (_u *SyncItemUpdate) SetGoneJobID(v uuid.UUID) *SyncItemUpdate {
+	_u.mutation.SetGoneJobID(v)
+	return _u
+}
+
+// SetNillableGoneJobID sets the "gone_job_id" field if the given value is not nil.
+func (_u *SyncItemUpdate) SetNillableGoneJobID(v *uuid.UUID) *SyncItemUpdate {
+	if v != nil {
+		_u.SetGoneJobID(*v)
+	}
+	return _u
+}
+
+// ClearGoneJobID clears the value of the "gone_job_id" field.
+func (_u *SyncItemUpdate) ClearGoneJobID() *SyncItemUpdate {
+	_u.mutation.ClearGoneJobID()
+	return _u
+}
+
 // Mutation returns the SyncItemMutation object of the builder.
 func (_u *SyncItemUpdate) Mutation() *SyncItemMutation {
 	return _u.mutation
@@ -308,6 +342,11 @@ func (_u *SyncItemUpdate) check() error {
 			return &ValidationError{Name: "source_version", err: fmt.Errorf(`ent: validator failed for field "SyncItem.source_version": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Container(); ok {
+		if err := syncitem.ContainerValidator(v); err != nil {
+			return &ValidationError{Name: "container", err: fmt.Errorf(`ent: validator failed for field "SyncItem.container": %w`, err)}
+		}
+	}
 	if _u.mutation.ConnectorCleared() && len(_u.mutation.ConnectorIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "SyncItem.connector"`)
 	}
@@ -379,6 +418,15 @@ func (_u *SyncItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedPipelineVersion(); ok {
 		_spec.AddField(syncitem.FieldPipelineVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Container(); ok {
+		_spec.SetField(syncitem.FieldContainer, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.GoneJobID(); ok {
+		_spec.SetField(syncitem.FieldGoneJobID, field.TypeUUID, value)
+	}
+	if _u.mutation.GoneJobIDCleared() {
+		_spec.ClearField(syncitem.FieldGoneJobID, field.TypeUUID)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -605,6 +653,40 @@ func (_u *SyncItemUpdateOne) AddPipelineVersion(v int) *SyncItemUpdateOne {
 	return _u
 }
 
+// SetContainer sets the "container" field.
+func (_u *SyncItemUpdateOne) SetContainer(v string) *SyncItemUpdateOne {
+	_u.mutation.SetContainer(v)
+	return _u
+}
+
+// SetNillableContainer sets the "container" field if the given value is not nil.
+func (_u *SyncItemUpdateOne) SetNillableContainer(v *string) *SyncItemUpdateOne {
+	if v != nil {
+		_u.SetContainer(*v)
+	}
+	return _u
+}
+
+// SetGoneJobID sets the "gone_job_id" field.
+func (_u *SyncItemUpdateOne) SetGoneJobID(v uuid.UUID) *SyncItemUpdateOne {
+	_u.mutation.SetGoneJobID(v)
+	return _u
+}
+
+// SetNillableGoneJobID sets the "gone_job_id" field if the given value is not nil.
+func (_u *SyncItemUpdateOne) SetNillableGoneJobID(v *uuid.UUID) *SyncItemUpdateOne {
+	if v != nil {
+		_u.SetGoneJobID(*v)
+	}
+	return _u
+}
+
+// ClearGoneJobID clears the value of the "gone_job_id" field.
+func (_u *SyncItemUpdateOne) ClearGoneJobID() *SyncItemUpdateOne {
+	_u.mutation.ClearGoneJobID()
+	return _u
+}
+
 // Mutation returns the SyncItemMutation object of the builder.
 func (_u *SyncItemUpdateOne) Mutation() *SyncItemMutation {
 	return _u.mutation
@@ -690,6 +772,11 @@ func (_u *SyncItemUpdateOne) check() error {
 	if v, ok := _u.mutation.SourceVersion(); ok {
 		if err := syncitem.SourceVersionValidator(v); err != nil {
 			return &ValidationError{Name: "source_version", err: fmt.Errorf(`ent: validator failed for field "SyncItem.source_version": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Container(); ok {
+		if err := syncitem.ContainerValidator(v); err != nil {
+			return &ValidationError{Name: "container", err: fmt.Errorf(`ent: validator failed for field "SyncItem.container": %w`, err)}
 		}
 	}
 	if _u.mutation.ConnectorCleared() && len(_u.mutation.ConnectorIDs()) > 0 {
@@ -780,6 +867,15 @@ func (_u *SyncItemUpdateOne) sqlSave(ctx context.Context) (_node *SyncItem, err 
 	}
 	if value, ok := _u.mutation.AddedPipelineVersion(); ok {
 		_spec.AddField(syncitem.FieldPipelineVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Container(); ok {
+		_spec.SetField(syncitem.FieldContainer, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.GoneJobID(); ok {
+		_spec.SetField(syncitem.FieldGoneJobID, field.TypeUUID, value)
+	}
+	if _u.mutation.GoneJobIDCleared() {
+		_spec.ClearField(syncitem.FieldGoneJobID, field.TypeUUID)
 	}
 	_node = &SyncItem{config: _u.config}
 	_spec.Assign = _node.assignValues

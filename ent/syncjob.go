@@ -80,6 +80,18 @@ type SyncJob struct {
 	Cursor string `json:"cursor,omitempty"`
 	// the walk is complete
 	Walked bool `json:"walked,omitempty"`
+	// it reads changes; the cursor is a token of the source
+	Feed bool `json:"feed,omitempty"`
+	// the token from which the next sync reads changes
+	FeedToken *string `json:"feed_token,omitempty"`
+	// of the connector's settings when it began; empty before
+	SettingsHash string `json:"settings_hash,omitempty"`
+	// containers that the source cannot list completely
+	Incomplete []string `json:"incomplete,omitempty"`
+	// number of items that the source says it has; 0 if it does not say
+	Announced int `json:"announced,omitempty"`
+	// why turn_at is in the future: pace or retry
+	WaitsFor string `json:"waits_for,omitempty"`
 	// HeartbeatAt holds the value of the "heartbeat_at" field.
 	HeartbeatAt time.Time `json:"heartbeat_at,omitempty"`
 	// failed attempts in a row without progress
@@ -127,13 +139,13 @@ func (*SyncJob) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case syncjob.FieldTargetJobID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case syncjob.FieldFileFilter, syncjob.FieldWarnings:
+		case syncjob.FieldFileFilter, syncjob.FieldWarnings, syncjob.FieldIncomplete:
 			values[i] = new([]byte)
-		case syncjob.FieldWalked, syncjob.FieldCancelRequested:
+		case syncjob.FieldWalked, syncjob.FieldFeed, syncjob.FieldCancelRequested:
 			values[i] = new(sql.NullBool)
-		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldPages, syncjob.FieldBytesFetched, syncjob.FieldRetried, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldRetries, syncjob.FieldTurns:
+		case syncjob.FieldCollected, syncjob.FieldParsed, syncjob.FieldIndexed, syncjob.FieldAdded, syncjob.FieldModified, syncjob.FieldDeleted, syncjob.FieldUnchanged, syncjob.FieldSkipped, syncjob.FieldFailed, syncjob.FieldPages, syncjob.FieldBytesFetched, syncjob.FieldRetried, syncjob.FieldAttempt, syncjob.FieldRevision, syncjob.FieldAnnounced, syncjob.FieldRetries, syncjob.FieldTurns:
 			values[i] = new(sql.NullInt64)
-		case syncjob.FieldStatus, syncjob.FieldMode, syncjob.FieldPlannedMode, syncjob.FieldCause, syncjob.FieldError, syncjob.FieldCursor:
+		case syncjob.FieldStatus, syncjob.FieldMode, syncjob.FieldPlannedMode, syncjob.FieldCause, syncjob.FieldError, syncjob.FieldCursor, syncjob.FieldFeedToken, syncjob.FieldSettingsHash, syncjob.FieldWaitsFor:
 			values[i] = new(sql.NullString)
 		case syncjob.FieldCreatedAt, syncjob.FieldUpdatedAt, syncjob.FieldStartedAt, syncjob.FieldFinishedAt, syncjob.FieldHeartbeatAt, syncjob.FieldTurnAt, syncjob.FieldTakenAt:
 			values[i] = new(sql.NullTime)
@@ -349,6 +361,45 @@ func (_m *SyncJob) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Walked = value.Bool
 			}
+		case syncjob.FieldFeed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field feed", values[i])
+			} else if value.Valid {
+				_m.Feed = value.Bool
+			}
+		case syncjob.FieldFeedToken:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field feed_token", values[i])
+			} else if value.Valid {
+				_m.FeedToken = new(string)
+				*_m.FeedToken = value.String
+			}
+		case syncjob.FieldSettingsHash:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field settings_hash", values[i])
+			} else if value.Valid {
+				_m.SettingsHash = value.String
+			}
+		case syncjob.FieldIncomplete:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field incomplete", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Incomplete); err != nil {
+					return fmt.Errorf("unmarshal field incomplete: %w", err)
+				}
+			}
+		case syncjob.FieldAnnounced:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field announced", values[i])
+			} else if value.Valid {
+				_m.Announced = int(value.Int64)
+			}
+		case syncjob.FieldWaitsFor:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field waits_for", values[i])
+			} else if value.Valid {
+				_m.WaitsFor = value.String
+			}
 		case syncjob.FieldHeartbeatAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field heartbeat_at", values[i])
@@ -527,6 +578,26 @@ func (_m *SyncJob) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("walked=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Walked))
+	builder.WriteString(", ")
+	builder.WriteString("feed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Feed))
+	builder.WriteString(", ")
+	if v := _m.FeedToken; v != nil {
+		builder.WriteString("feed_token=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("settings_hash=")
+	builder.WriteString(_m.SettingsHash)
+	builder.WriteString(", ")
+	builder.WriteString("incomplete=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Incomplete))
+	builder.WriteString(", ")
+	builder.WriteString("announced=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Announced))
+	builder.WriteString(", ")
+	builder.WriteString("waits_for=")
+	builder.WriteString(_m.WaitsFor)
 	builder.WriteString(", ")
 	builder.WriteString("heartbeat_at=")
 	builder.WriteString(_m.HeartbeatAt.Format(time.ANSIC))

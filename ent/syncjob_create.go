@@ -410,6 +410,82 @@ func (_c *SyncJobCreate) SetNillableWalked(v *bool) *SyncJobCreate {
 	return _c
 }
 
+// SetFeed sets the "feed" field.
+func (_c *SyncJobCreate) SetFeed(v bool) *SyncJobCreate {
+	_c.mutation.SetFeed(v)
+	return _c
+}
+
+// SetNillableFeed sets the "feed" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableFeed(v *bool) *SyncJobCreate {
+	if v != nil {
+		_c.SetFeed(*v)
+	}
+	return _c
+}
+
+// SetFeedToken sets the "feed_token" field.
+func (_c *SyncJobCreate) SetFeedToken(v string) *SyncJobCreate {
+	_c.mutation.SetFeedToken(v)
+	return _c
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableFeedToken(v *string) *SyncJobCreate {
+	if v != nil {
+		_c.SetFeedToken(*v)
+	}
+	return _c
+}
+
+// SetSettingsHash sets the "settings_hash" field.
+func (_c *SyncJobCreate) SetSettingsHash(v string) *SyncJobCreate {
+	_c.mutation.SetSettingsHash(v)
+	return _c
+}
+
+// SetNillableSettingsHash sets the "settings_hash" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableSettingsHash(v *string) *SyncJobCreate {
+	if v != nil {
+		_c.SetSettingsHash(*v)
+	}
+	return _c
+}
+
+// SetIncomplete sets the "incomplete" field.
+func (_c *SyncJobCreate) SetIncomplete(v []string) *SyncJobCreate {
+	_c.mutation.SetIncomplete(v)
+	return _c
+}
+
+// SetAnnounced sets the "announced" field.
+func (_c *SyncJobCreate) SetAnnounced(v int) *SyncJobCreate {
+	_c.mutation.SetAnnounced(v)
+	return _c
+}
+
+// SetNillableAnnounced sets the "announced" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableAnnounced(v *int) *SyncJobCreate {
+	if v != nil {
+		_c.SetAnnounced(*v)
+	}
+	return _c
+}
+
+// SetWaitsFor sets the "waits_for" field.
+func (_c *SyncJobCreate) SetWaitsFor(v string) *SyncJobCreate {
+	_c.mutation.SetWaitsFor(v)
+	return _c
+}
+
+// SetNillableWaitsFor sets the "waits_for" field if the given value is not nil.
+func (_c *SyncJobCreate) SetNillableWaitsFor(v *string) *SyncJobCreate {
+	if v != nil {
+		_c.SetWaitsFor(*v)
+	}
+	return _c
+}
+
 // SetHeartbeatAt sets the "heartbeat_at" field.
 func (_c *SyncJobCreate) SetHeartbeatAt(v time.Time) *SyncJobCreate {
 	_c.mutation.SetHeartbeatAt(v)
@@ -644,6 +720,22 @@ func (_c *SyncJobCreate) defaults() error {
 		v := syncjob.DefaultWalked
 		_c.mutation.SetWalked(v)
 	}
+	if _, ok := _c.mutation.Feed(); !ok {
+		v := syncjob.DefaultFeed
+		_c.mutation.SetFeed(v)
+	}
+	if _, ok := _c.mutation.SettingsHash(); !ok {
+		v := syncjob.DefaultSettingsHash
+		_c.mutation.SetSettingsHash(v)
+	}
+	if _, ok := _c.mutation.Announced(); !ok {
+		v := syncjob.DefaultAnnounced
+		_c.mutation.SetAnnounced(v)
+	}
+	if _, ok := _c.mutation.WaitsFor(); !ok {
+		v := syncjob.DefaultWaitsFor
+		_c.mutation.SetWaitsFor(v)
+	}
 	if _, ok := _c.mutation.HeartbeatAt(); !ok {
 		if syncjob.DefaultHeartbeatAt == nil {
 			return fmt.Errorf("ent: uninitialized syncjob.DefaultHeartbeatAt (forgotten import ent/runtime?)")
@@ -832,6 +924,33 @@ func (_c *SyncJobCreate) check() error {
 	if _, ok := _c.mutation.Walked(); !ok {
 		return &ValidationError{Name: "walked", err: errors.New(`ent: missing required field "SyncJob.walked"`)}
 	}
+	if _, ok := _c.mutation.Feed(); !ok {
+		return &ValidationError{Name: "feed", err: errors.New(`ent: missing required field "SyncJob.feed"`)}
+	}
+	if _, ok := _c.mutation.SettingsHash(); !ok {
+		return &ValidationError{Name: "settings_hash", err: errors.New(`ent: missing required field "SyncJob.settings_hash"`)}
+	}
+	if v, ok := _c.mutation.SettingsHash(); ok {
+		if err := syncjob.SettingsHashValidator(v); err != nil {
+			return &ValidationError{Name: "settings_hash", err: fmt.Errorf(`ent: validator failed for field "SyncJob.settings_hash": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Announced(); !ok {
+		return &ValidationError{Name: "announced", err: errors.New(`ent: missing required field "SyncJob.announced"`)}
+	}
+	if v, ok := _c.mutation.Announced(); ok {
+		if err := syncjob.AnnouncedValidator(v); err != nil {
+			return &ValidationError{Name: "announced", err: fmt.Errorf(`ent: validator failed for field "SyncJob.announced": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.WaitsFor(); !ok {
+		return &ValidationError{Name: "waits_for", err: errors.New(`ent: missing required field "SyncJob.waits_for"`)}
+	}
+	if v, ok := _c.mutation.WaitsFor(); ok {
+		if err := syncjob.WaitsForValidator(v); err != nil {
+			return &ValidationError{Name: "waits_for", err: fmt.Errorf(`ent: validator failed for field "SyncJob.waits_for": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.HeartbeatAt(); !ok {
 		return &ValidationError{Name: "heartbeat_at", err: errors.New(`ent: missing required field "SyncJob.heartbeat_at"`)}
 	}
@@ -1002,6 +1121,30 @@ func (_c *SyncJobCreate) createSpec() (*SyncJob, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Walked(); ok {
 		_spec.SetField(syncjob.FieldWalked, field.TypeBool, value)
 		_node.Walked = value
+	}
+	if value, ok := _c.mutation.Feed(); ok {
+		_spec.SetField(syncjob.FieldFeed, field.TypeBool, value)
+		_node.Feed = value
+	}
+	if value, ok := _c.mutation.FeedToken(); ok {
+		_spec.SetField(syncjob.FieldFeedToken, field.TypeString, value)
+		_node.FeedToken = &value
+	}
+	if value, ok := _c.mutation.SettingsHash(); ok {
+		_spec.SetField(syncjob.FieldSettingsHash, field.TypeString, value)
+		_node.SettingsHash = value
+	}
+	if value, ok := _c.mutation.Incomplete(); ok {
+		_spec.SetField(syncjob.FieldIncomplete, field.TypeJSON, value)
+		_node.Incomplete = value
+	}
+	if value, ok := _c.mutation.Announced(); ok {
+		_spec.SetField(syncjob.FieldAnnounced, field.TypeInt, value)
+		_node.Announced = value
+	}
+	if value, ok := _c.mutation.WaitsFor(); ok {
+		_spec.SetField(syncjob.FieldWaitsFor, field.TypeString, value)
+		_node.WaitsFor = value
 	}
 	if value, ok := _c.mutation.HeartbeatAt(); ok {
 		_spec.SetField(syncjob.FieldHeartbeatAt, field.TypeTime, value)

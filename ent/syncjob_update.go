@@ -443,6 +443,107 @@ func (_u *SyncJobUpdate) SetNillableWalked(v *bool) *SyncJobUpdate {
 	return _u
 }
 
+// SetFeed sets the "feed" field.
+func (_u *SyncJobUpdate) SetFeed(v bool) *SyncJobUpdate {
+	_u.mutation.SetFeed(v)
+	return _u
+}
+
+// SetNillableFeed sets the "feed" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableFeed(v *bool) *SyncJobUpdate {
+	if v != nil {
+		_u.SetFeed(*v)
+	}
+	return _u
+}
+
+// SetFeedToken sets the "feed_token" field.
+func (_u *SyncJobUpdate) SetFeedToken(v string) *SyncJobUpdate {
+	_u.mutation.SetFeedToken(v)
+	return _u
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableFeedToken(v *string) *SyncJobUpdate {
+	if v != nil {
+		_u.SetFeedToken(*v)
+	}
+	return _u
+}
+
+// ClearFeedToken clears the value of the "feed_token" field.
+func (_u *SyncJobUpdate) ClearFeedToken() *SyncJobUpdate {
+	_u.mutation.ClearFeedToken()
+	return _u
+}
+
+// SetSettingsHash sets the "settings_hash" field.
+func (_u *SyncJobUpdate) SetSettingsHash(v string) *SyncJobUpdate {
+	_u.mutation.SetSettingsHash(v)
+	return _u
+}
+
+// SetNillableSettingsHash sets the "settings_hash" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableSettingsHash(v *string) *SyncJobUpdate {
+	if v != nil {
+		_u.SetSettingsHash(*v)
+	}
+	return _u
+}
+
+// SetIncomplete sets the "incomplete" field.
+func (_u *SyncJobUpdate) SetIncomplete(v []string) *SyncJobUpdate {
+	_u.mutation.SetIncomplete(v)
+	return _u
+}
+
+// AppendIncomplete appends value to the "incomplete" field.
+func (_u *SyncJobUpdate) AppendIncomplete(v []string) *SyncJobUpdate {
+	_u.mutation.AppendIncomplete(v)
+	return _u
+}
+
+// ClearIncomplete clears the value of the "incomplete" field.
+func (_u *SyncJobUpdate) ClearIncomplete() *SyncJobUpdate {
+	_u.mutation.ClearIncomplete()
+	return _u
+}
+
+// SetAnnounced sets the "announced" field.
+func (_u *SyncJobUpdate) SetAnnounced(v int) *SyncJobUpdate {
+	_u.mutation.ResetAnnounced()
+	_u.mutation.SetAnnounced(v)
+	return _u
+}
+
+// SetNillableAnnounced sets the "announced" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableAnnounced(v *int) *SyncJobUpdate {
+	if v != nil {
+		_u.SetAnnounced(*v)
+	}
+	return _u
+}
+
+// AddAnnounced adds value to the "announced" field.
+func (_u *SyncJobUpdate) AddAnnounced(v int) *SyncJobUpdate {
+	_u.mutation.AddAnnounced(v)
+	return _u
+}
+
+// SetWaitsFor sets the "waits_for" field.
+func (_u *SyncJobUpdate) SetWaitsFor(v string) *SyncJobUpdate {
+	_u.mutation.SetWaitsFor(v)
+	return _u
+}
+
+// SetNillableWaitsFor sets the "waits_for" field if the given value is not nil.
+func (_u *SyncJobUpdate) SetNillableWaitsFor(v *string) *SyncJobUpdate {
+	if v != nil {
+		_u.SetWaitsFor(*v)
+	}
+	return _u
+}
+
 // SetHeartbeatAt sets the "heartbeat_at" field.
 func (_u *SyncJobUpdate) SetHeartbeatAt(v time.Time) *SyncJobUpdate {
 	_u.mutation.SetHeartbeatAt(v)
@@ -672,6 +773,21 @@ func (_u *SyncJobUpdate) check() error {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SettingsHash(); ok {
+		if err := syncjob.SettingsHashValidator(v); err != nil {
+			return &ValidationError{Name: "settings_hash", err: fmt.Errorf(`ent: validator failed for field "SyncJob.settings_hash": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Announced(); ok {
+		if err := syncjob.AnnouncedValidator(v); err != nil {
+			return &ValidationError{Name: "announced", err: fmt.Errorf(`ent: validator failed for field "SyncJob.announced": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.WaitsFor(); ok {
+		if err := syncjob.WaitsForValidator(v); err != nil {
+			return &ValidationError{Name: "waits_for", err: fmt.Errorf(`ent: validator failed for field "SyncJob.waits_for": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Turns(); ok {
 		if err := syncjob.TurnsValidator(v); err != nil {
 			return &ValidationError{Name: "turns", err: fmt.Errorf(`ent: validator failed for field "SyncJob.turns": %w`, err)}
@@ -825,6 +941,38 @@ func (_u *SyncJobUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.Walked(); ok {
 		_spec.SetField(syncjob.FieldWalked, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Feed(); ok {
+		_spec.SetField(syncjob.FieldFeed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.FeedToken(); ok {
+		_spec.SetField(syncjob.FieldFeedToken, field.TypeString, value)
+	}
+	if _u.mutation.FeedTokenCleared() {
+		_spec.ClearField(syncjob.FieldFeedToken, field.TypeString)
+	}
+	if value, ok := _u.mutation.SettingsHash(); ok {
+		_spec.SetField(syncjob.FieldSettingsHash, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Incomplete(); ok {
+		_spec.SetField(syncjob.FieldIncomplete, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedIncomplete(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, syncjob.FieldIncomplete, value)
+		})
+	}
+	if _u.mutation.IncompleteCleared() {
+		_spec.ClearField(syncjob.FieldIncomplete, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Announced(); ok {
+		_spec.SetField(syncjob.FieldAnnounced, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedAnnounced(); ok {
+		_spec.AddField(syncjob.FieldAnnounced, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.WaitsFor(); ok {
+		_spec.SetField(syncjob.FieldWaitsFor, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.HeartbeatAt(); ok {
 		_spec.SetField(syncjob.FieldHeartbeatAt, field.TypeTime, value)
@@ -1290,6 +1438,107 @@ func (_u *SyncJobUpdateOne) SetNillableWalked(v *bool) *SyncJobUpdateOne {
 	return _u
 }
 
+// SetFeed sets the "feed" field.
+func (_u *SyncJobUpdateOne) SetFeed(v bool) *SyncJobUpdateOne {
+	_u.mutation.SetFeed(v)
+	return _u
+}
+
+// SetNillableFeed sets the "feed" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableFeed(v *bool) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetFeed(*v)
+	}
+	return _u
+}
+
+// SetFeedToken sets the "feed_token" field.
+func (_u *SyncJobUpdateOne) SetFeedToken(v string) *SyncJobUpdateOne {
+	_u.mutation.SetFeedToken(v)
+	return _u
+}
+
+// SetNillableFeedToken sets the "feed_token" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableFeedToken(v *string) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetFeedToken(*v)
+	}
+	return _u
+}
+
+// ClearFeedToken clears the value of the "feed_token" field.
+func (_u *SyncJobUpdateOne) ClearFeedToken() *SyncJobUpdateOne {
+	_u.mutation.ClearFeedToken()
+	return _u
+}
+
+// SetSettingsHash sets the "settings_hash" field.
+func (_u *SyncJobUpdateOne) SetSettingsHash(v string) *SyncJobUpdateOne {
+	_u.mutation.SetSettingsHash(v)
+	return _u
+}
+
+// SetNillableSettingsHash sets the "settings_hash" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableSettingsHash(v *string) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetSettingsHash(*v)
+	}
+	return _u
+}
+
+// SetIncomplete sets the "incomplete" field.
+func (_u *SyncJobUpdateOne) SetIncomplete(v []string) *SyncJobUpdateOne {
+	_u.mutation.SetIncomplete(v)
+	return _u
+}
+
+// AppendIncomplete appends value to the "incomplete" field.
+func (_u *SyncJobUpdateOne) AppendIncomplete(v []string) *SyncJobUpdateOne {
+	_u.mutation.AppendIncomplete(v)
+	return _u
+}
+
+// ClearIncomplete clears the value of the "incomplete" field.
+func (_u *SyncJobUpdateOne) ClearIncomplete() *SyncJobUpdateOne {
+	_u.mutation.ClearIncomplete()
+	return _u
+}
+
+// SetAnnounced sets the "announced" field.
+func (_u *SyncJobUpdateOne) SetAnnounced(v int) *SyncJobUpdateOne {
+	_u.mutation.ResetAnnounced()
+	_u.mutation.SetAnnounced(v)
+	return _u
+}
+
+// SetNillableAnnounced sets the "announced" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableAnnounced(v *int) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetAnnounced(*v)
+	}
+	return _u
+}
+
+// AddAnnounced adds value to the "announced" field.
+func (_u *SyncJobUpdateOne) AddAnnounced(v int) *SyncJobUpdateOne {
+	_u.mutation.AddAnnounced(v)
+	return _u
+}
+
+// SetWaitsFor sets the "waits_for" field.
+func (_u *SyncJobUpdateOne) SetWaitsFor(v string) *SyncJobUpdateOne {
+	_u.mutation.SetWaitsFor(v)
+	return _u
+}
+
+// SetNillableWaitsFor sets the "waits_for" field if the given value is not nil.
+func (_u *SyncJobUpdateOne) SetNillableWaitsFor(v *string) *SyncJobUpdateOne {
+	if v != nil {
+		_u.SetWaitsFor(*v)
+	}
+	return _u
+}
+
 // SetHeartbeatAt sets the "heartbeat_at" field.
 func (_u *SyncJobUpdateOne) SetHeartbeatAt(v time.Time) *SyncJobUpdateOne {
 	_u.mutation.SetHeartbeatAt(v)
@@ -1532,6 +1781,21 @@ func (_u *SyncJobUpdateOne) check() error {
 			return &ValidationError{Name: "error", err: fmt.Errorf(`ent: validator failed for field "SyncJob.error": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SettingsHash(); ok {
+		if err := syncjob.SettingsHashValidator(v); err != nil {
+			return &ValidationError{Name: "settings_hash", err: fmt.Errorf(`ent: validator failed for field "SyncJob.settings_hash": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Announced(); ok {
+		if err := syncjob.AnnouncedValidator(v); err != nil {
+			return &ValidationError{Name: "announced", err: fmt.Errorf(`ent: validator failed for field "SyncJob.announced": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.WaitsFor(); ok {
+		if err := syncjob.WaitsForValidator(v); err != nil {
+			return &ValidationError{Name: "waits_for", err: fmt.Errorf(`ent: validator failed for field "SyncJob.waits_for": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Turns(); ok {
 		if err := syncjob.TurnsValidator(v); err != nil {
 			return &ValidationError{Name: "turns", err: fmt.Errorf(`ent: validator failed for field "SyncJob.turns": %w`, err)}
@@ -1702,6 +1966,38 @@ func (_u *SyncJobUpdateOne) sqlSave(ctx context.Context) (_node *SyncJob, err er
 	}
 	if value, ok := _u.mutation.Walked(); ok {
 		_spec.SetField(syncjob.FieldWalked, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Feed(); ok {
+		_spec.SetField(syncjob.FieldFeed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.FeedToken(); ok {
+		_spec.SetField(syncjob.FieldFeedToken, field.TypeString, value)
+	}
+	if _u.mutation.FeedTokenCleared() {
+		_spec.ClearField(syncjob.FieldFeedToken, field.TypeString)
+	}
+	if value, ok := _u.mutation.SettingsHash(); ok {
+		_spec.SetField(syncjob.FieldSettingsHash, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Incomplete(); ok {
+		_spec.SetField(syncjob.FieldIncomplete, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedIncomplete(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, syncjob.FieldIncomplete, value)
+		})
+	}
+	if _u.mutation.IncompleteCleared() {
+		_spec.ClearField(syncjob.FieldIncomplete, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Announced(); ok {
+		_spec.SetField(syncjob.FieldAnnounced, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedAnnounced(); ok {
+		_spec.AddField(syncjob.FieldAnnounced, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.WaitsFor(); ok {
+		_spec.SetField(syncjob.FieldWaitsFor, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.HeartbeatAt(); ok {
 		_spec.SetField(syncjob.FieldHeartbeatAt, field.TypeTime, value)

@@ -32,13 +32,18 @@ func breakagesBecomeErrors(t *testing.T, setup Setup) {
 	setup.Fixture.Put(t, "docs/a.md", []byte("# A\n\nwhat is in it, and some more of it"))
 	source := setup.open(t)
 	item := itemAt(t, source, "docs/a.md")
+	changes := func() error { return nil }
+	if feeder, ok := source.(connectors.Feeder); ok {
+		_, c := openFeed(t, setup)
+		changes = func() error { _, err := feeder.Changes(t.Context(), c.token); return err }
+	}
 	for _, breakage := range []Breakage{Unauthorized, RateLimited, Unavailable, Truncated} {
 		repair := setup.Break(t, breakage)
 		if repair == nil {
 			continue // the platform does not fail in this way
 		}
 		_, walking := source.Walk(t.Context(), "")
-		for call, err := range map[string]error{"walk": walking, "open": openAndRead(t, source, item), "check": source.Check(t.Context())} {
+		for call, err := range map[string]error{"walk": walking, "open": openAndRead(t, source, item), "check": source.Check(t.Context()), "changes": changes()} {
 			if call == "open" && len(item.Content) > 0 || err == nil && call != "walk" {
 				continue // it sends no request
 			}

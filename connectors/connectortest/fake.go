@@ -12,21 +12,28 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 )
 
-// A Fake is a source in memory that does what a test demands. The ids of its
-// items are their paths. Its methods may be called while connectors use it. Its
+// A Fake is a source in memory that does what a test demands. The id of an item is
+// the path at which it was created. Its methods may be called while connectors use it. Its
 // fields are set before, or while it is locked.
 type Fake struct {
 	sync.Mutex
 
-	// PageSize is the number of items on a page. NewFake sets 100.
-	PageSize int
+	// PageSize is the number of items on a page. NewFake sets 100. FeedPageSize is
+	// that of changes on a page, 0 for PageSize.
+	PageSize, FeedPageSize int
 	// Latency is the duration of each call.
 	Latency time.Duration
-	// BeforeWalk and BeforeOpen, if not nil, are called before each Walk and
-	// Open.
+	// BeforeWalk, BeforeOpen and BeforeChanges, if not nil, are called before each
+	// Walk, Open and Changes.
 	BeforeWalk, BeforeOpen func(ctx context.Context, at string) error
-	// Reshape changes each page before it is returned. It may be nil.
-	Reshape func(page connectors.Page) connectors.Page
+	BeforeChanges          func(ctx context.Context, token string) error
+	// Reshape changes each page before it is returned, ReshapeChanges each page of
+	// changes. They may be nil.
+	Reshape        func(page connectors.Page) connectors.Page
+	ReshapeChanges func(page connectors.ChangePage) connectors.ChangePage
+	// FolderContainers says that the top folder at which a file was created is its
+	// container, unless it has another.
+	FolderContainers bool
 	// ReadersError is the error of Readers.
 	ReadersError error
 	// Settings are those of the source that was opened last.
@@ -39,6 +46,10 @@ type Fake struct {
 	faults           []*Fault
 	calls            map[Call]int
 	opens            map[string]int
+	changes          []fakeChange
+	moved            bool            // a file is not at its id
+	oldest           int             // tokens before this change have expired
+	incomplete       map[string]bool // containers that cannot be listed
 	readersRequested int
 }
 
@@ -52,6 +63,8 @@ type File struct {
 	Created          time.Time
 	Modified         time.Time // zero means Created
 	Metadata         map[string]string
+	Path             string // where it was moved to, empty for its id
+	Container        string
 }
 
 // NewFake returns an empty source.
@@ -66,7 +79,9 @@ func NewFake() *Fake {
 func (f *Fake) Set(path, version, content string) {
 	f.Lock()
 	defer f.Unlock()
-	f.files[path] = File{Content: content, Version: version}
+	id := f.idAt(path)
+	f.files[id] = File{Content: content, Version: version, Path: f.files[id].Path, Container: f.files[id].Container}
+	f.note(id, false)
 }
 
 // Fill creates n Markdown files: doc-0000.md and so on.
@@ -81,10 +96,13 @@ func (f *Fake) Put(_ testing.TB, path string, content []byte) {
 	f.Lock()
 	defer f.Unlock()
 	version := fmt.Sprintf("%d-%x", len(content), content[:min(len(content), 16)])
-	if old, exists := f.files[path]; exists && old.Content != string(content) {
+	id := f.idAt(path)
+	old, exists := f.files[id]
+	if exists && old.Content != string(content) {
 		version += "+" + old.Version[:min(len(old.Version), 100)]
 	}
-	f.files[path] = File{Content: string(content), Version: version}
+	f.files[id] = File{Content: string(content), Version: version, Path: old.Path, Container: old.Container}
+	f.note(id, false)
 }
 
 // Delete implements [Fixture].
@@ -95,7 +113,9 @@ func (f *Fake) Remove(paths ...string) {
 	f.Lock()
 	defer f.Unlock()
 	for _, path := range paths {
-		delete(f.files, path)
+		id := f.idAt(path)
+		delete(f.files, id)
+		f.note(id, false)
 	}
 }
 
@@ -103,16 +123,20 @@ func (f *Fake) Remove(paths ...string) {
 func (f *Fake) Change(path string, change func(*File)) {
 	f.Lock()
 	defer f.Unlock()
-	file := f.files[path]
+	id := f.idAt(path)
+	file := f.files[id]
 	change(&file)
-	f.files[path] = file
+	f.files[id] = file
+	f.note(id, false)
 }
 
 // Share sets the readers of a file. Without principals, everyone may read it.
 func (f *Fake) Share(path string, principals ...string) {
 	f.Lock()
 	defer f.Unlock()
-	f.readers[path] = connectors.Readers{Everyone: len(principals) == 0, Principals: principals}
+	id := f.idAt(path)
+	f.readers[id] = connectors.Readers{Everyone: len(principals) == 0, Principals: principals}
+	f.note(id, true)
 }
 
 // SetHooks sets BeforeWalk and BeforeOpen.
@@ -148,8 +172,14 @@ func (f *Fake) ReadersRequested() int {
 }
 
 // Item returns the item of a file as a walk does. The caller holds the lock.
-func (f *Fake) Item(path string) connectors.Item {
-	file := f.files[path]
+func (f *Fake) Item(path string) connectors.Item { return f.item(f.idAt(path)) }
+
+func (f *Fake) item(id string) connectors.Item {
+	file := f.files[id]
+	path := id
+	if file.Path != "" {
+		path = file.Path
+	}
 	size := file.ReportedSize
 	if size == 0 {
 		size = int64(len(file.Content))
@@ -159,9 +189,18 @@ func (f *Fake) Item(path string) connectors.Item {
 		modified = file.Created
 	}
 	return connectors.Item{
-		ID: path, Path: path, Version: file.Version, MediaType: file.MediaType, Size: size, CreatedAt: file.Created.UTC(), ModifiedAt: modified.UTC(),
+		ID: id, Path: path, Container: f.containerOf(id), Version: file.Version, MediaType: file.MediaType, Size: size, CreatedAt: file.Created.UTC(), ModifiedAt: modified.UTC(),
 		URL: "https://example.com/" + path, Metadata: file.Metadata,
 	}
+}
+
+// Items returns all items, sorted by id. The caller holds the lock.
+func (f *Fake) Items() []connectors.Item {
+	items := make([]connectors.Item, 0, len(f.files))
+	for _, id := range f.sorted() {
+		items = append(items, f.item(id))
+	}
+	return items
 }
 
 func (f *Fake) sorted() []string { return slices.Sorted(maps.Keys(f.files)) }
@@ -171,6 +210,8 @@ type Abilities struct {
 	PartialWalk      bool                 // a walk does not list every item
 	Resolves         bool                 // it is a [connectors.Resolver]
 	ListsPermissions bool                 // it is a [connectors.PermissionLister] and [connectors.GroupLister]
+	Feeds            bool                 // it is a [connectors.Feeder]
+	Confirms         bool                 // deletions are confirmed; needs Resolves
 	RateLimit        connectors.RateLimit // applies to each call
 }
 
@@ -178,7 +219,7 @@ type Abilities struct {
 func (f *Fake) Kind(name string, a Abilities) connectors.Kind {
 	return connectors.Kind{
 		Name: name, Title: "Fake", Description: "A source that does what a test asks for.", Category: connectors.CategoryFiles,
-		Enumerates: !a.PartialWalk, Permissions: a.ListsPermissions, RateLimit: a.RateLimit,
+		Enumerates: !a.PartialWalk, Feeds: a.Feeds, ConfirmDeletions: a.Confirms, Permissions: a.ListsPermissions, RateLimit: a.RateLimit,
 		Credentials: []connectors.Option{{Name: "token", Title: "Token", Help: "Anything.", Type: connectors.TypeString, Sensitive: true, Example: "x"}},
 		New: func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
 			f.Lock()
@@ -187,26 +228,7 @@ func (f *Fake) Kind(name string, a Abilities) connectors.Kind {
 			if _, err := f.beginCall(ctx, OnNew, ""); err != nil {
 				return nil, err
 			}
-			source := fakeSource{fake: f, settings: s}
-			switch {
-			case a.ListsPermissions && a.Resolves:
-				return struct {
-					fakeSource
-					fakeResolver
-					fakeLister
-				}{source, fakeResolver{source}, fakeLister{source}}, nil
-			case a.ListsPermissions:
-				return struct {
-					fakeSource
-					fakeLister
-				}{source, fakeLister{source}}, nil
-			case a.Resolves:
-				return struct {
-					fakeSource
-					fakeResolver
-				}{source, fakeResolver{source}}, nil
-			}
-			return source, nil
+			return a.source(fakeSource{fake: f, settings: s}), nil
 		},
 	}
 }

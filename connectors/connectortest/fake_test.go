@@ -2,6 +2,7 @@ package connectortest_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -15,26 +16,42 @@ func TestFakePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	for name, abilities := range map[string]connectortest.Abilities{
 		"plain": {}, "all": {Resolves: true, ListsPermissions: true}, "sharing": {ListsPermissions: true},
+		"feed": {Resolves: true, ListsPermissions: true, Feeds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			connectortest.Run(t, func(*testing.T) connectortest.Setup {
 				fake := connectortest.NewFake()
-				fake.PageSize = connectors.MaxPageItems
+				fake.PageSize, fake.FolderContainers = connectors.MaxPageItems, true
 				return connectortest.Setup{
 					Kind: fake.Kind("fake", abilities), Fixture: fake, NoReaders: true,
-					UnusualPaths: []string{"a b.md", "日本.md", "100%.md", "dots/..hidden.md", "quote'\".md"},
-					Break:        func(_ testing.TB, how connectortest.Breakage) func() { return breakFake(fake, how) },
+					UnusualPaths:  []string{"a b.md", "日本.md", "100%.md", "dots/..hidden.md", "quote'\".md"},
+					Move:          func(_ testing.TB, from, to string) { fake.Move(from, to) },
+					ExpireTokens:  func(testing.TB) { fake.ExpireTokens() },
+					ChangeReaders: changeReaders(fake, abilities),
+					Lock: func(_ testing.TB, path string) func() {
+						folder, _, _ := strings.Cut(path, "/")
+						fake.SetIncomplete(folder)
+						return func() { fake.SetIncomplete() }
+					},
+					Break: func(_ testing.TB, how connectortest.Breakage) func() { return breakFake(fake, how) },
 				}
 			})
 		})
 	}
 }
 
+func changeReaders(fake *connectortest.Fake, a connectortest.Abilities) func(testing.TB, string) {
+	if !a.ListsPermissions {
+		return nil
+	}
+	return func(_ testing.TB, path string) { fake.Share(path, "user:ada@example.com") }
+}
+
 func breakFake(fake *connectortest.Fake, how connectortest.Breakage) func() {
 	refused := errors.New("the platform refuses")
 	all := func(err error) {
-		for _, call := range []connectortest.Call{connectortest.OnWalk, connectortest.OnOpen, connectortest.OnCheck} {
+		for _, call := range []connectortest.Call{connectortest.OnChanges, connectortest.OnWalk, connectortest.OnOpen, connectortest.OnCheck} {
 			fake.Script(connectortest.Fault{On: call, Times: -1, Err: err})
 		}
 	}
@@ -46,7 +63,8 @@ func breakFake(fake *connectortest.Fake, how connectortest.Breakage) func() {
 	case connectortest.Unavailable:
 		all(connectors.Retryable(refused, 0))
 	case connectortest.Truncated:
-		fake.Script(connectortest.Fault{On: connectortest.OnOpen, Times: -1, FailAt: 3}, connectortest.Fault{On: connectortest.OnWalk, Times: -1, Err: connectors.Retryable(refused, 0)})
+		fake.Script(connectortest.Fault{On: connectortest.OnOpen, Times: -1, FailAt: 3}, connectortest.Fault{On: connectortest.OnWalk, Times: -1, Err: connectors.Retryable(refused, 0)},
+			connectortest.Fault{On: connectortest.OnChanges, Times: -1, Err: connectors.Retryable(refused, 0)})
 	}
 	return fake.ClearFaults
 }

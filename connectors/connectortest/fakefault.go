@@ -18,6 +18,7 @@ const (
 	OnResolve Call = "resolve"
 	OnReaders Call = "readers"
 	OnCheck   Call = "check"
+	OnChanges Call = "changes"
 )
 
 // A Fault makes some calls of a [Fake] fail. All effects that are set apply
@@ -36,7 +37,7 @@ type Fault struct {
 	// FailAt ends the content of an Open with an error after so many bytes,
 	// EndAt without an error. 0 means not at all.
 	FailAt, EndAt int64
-	// RepeatCursor lets a Walk return its own cursor as the next one.
+	// RepeatCursor lets a Walk or Changes return its own cursor as the next one.
 	RepeatCursor bool
 	// Duplicate lists each item of a Walk twice.
 	Duplicate bool

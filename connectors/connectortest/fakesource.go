@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -38,15 +40,18 @@ func (s fakeSource) Walk(ctx context.Context, cursor string) (connectors.Page, e
 	defer f.Unlock()
 	page := connectors.Page{Next: cursor, Done: true}
 	for _, path := range f.sorted() {
-		if path <= cursor {
+		if path <= cursor || f.incomplete[f.containerOf(path)] {
 			continue
 		}
 		if len(page.Items) == f.PageSize {
 			page.Done = false
 			break
 		}
-		page.Items = append(page.Items, f.Item(path))
+		page.Items = append(page.Items, f.item(path))
 		page.Next = path
+	}
+	if page.Incomplete = slices.Sorted(maps.Keys(f.incomplete)); len(page.Incomplete) > 0 {
+		page.Warnings = []string{"Some containers are locked."}
 	}
 	if f.Reshape != nil {
 		page = f.Reshape(page)
@@ -147,8 +152,12 @@ func (r fakeResolver) Resolve(ctx context.Context, names []string) (found []conn
 			continue
 		}
 		seen[name] = true
-		if _, ok := f.files[name]; ok {
-			found = append(found, f.Item(name))
+		id := name
+		if _, ok := f.files[name]; !ok {
+			id = f.idAt(name)
+		}
+		if _, ok := f.files[id]; ok {
+			found = append(found, f.item(id))
 		} else {
 			missing = append(missing, name)
 		}

@@ -24,26 +24,69 @@ func (s Setup) withFixturePaths(source connectors.Source) connectors.Source {
 	at := fixtureSource{source, s}
 	resolver, resolves := source.(connectors.Resolver)
 	lister, lists := source.(connectors.PermissionLister)
+	feeder, feeds := source.(connectors.Feeder)
+	type (
+		r = fixtureResolver
+		l = connectors.PermissionLister
+		f = fixtureFeeder
+	)
+	resolving, feeding := fixtureResolver{resolver, s}, fixtureFeeder{feeder, s}
 	switch {
+	case resolves && lists && feeds:
+		return struct {
+			fixtureSource
+			r
+			l
+			f
+		}{at, resolving, lister, feeding}
 	case resolves && lists:
 		return struct {
 			fixtureSource
-			fixtureResolver
-			connectors.PermissionLister
-		}{at, fixtureResolver{resolver, s}, lister}
+			r
+			l
+		}{at, resolving, lister}
+	case resolves && feeds:
+		return struct {
+			fixtureSource
+			r
+			f
+		}{at, resolving, feeding}
+	case lists && feeds:
+		return struct {
+			fixtureSource
+			l
+			f
+		}{at, lister, feeding}
 	case resolves:
 		return struct {
 			fixtureSource
-			fixtureResolver
-		}{at, fixtureResolver{resolver, s}}
+			r
+		}{at, resolving}
 	case lists:
 		return struct {
 			fixtureSource
-			connectors.PermissionLister
+			l
 		}{at, lister}
+	case feeds:
+		return struct {
+			fixtureSource
+			f
+		}{at, feeding}
 	default:
 		return at
 	}
+}
+
+type fixtureFeeder struct {
+	feeder connectors.Feeder
+	setup  Setup
+}
+
+// Changes implements [connectors.Feeder].
+func (p fixtureFeeder) Changes(ctx context.Context, token string) (connectors.ChangePage, error) {
+	page, err := p.feeder.Changes(ctx, token)
+	page.Items = p.setup.fixtureItems(page.Items)
+	return page, err
 }
 
 // Walk implements [connectors.Source].

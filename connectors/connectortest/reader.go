@@ -32,7 +32,17 @@ func readersAreListed(t *testing.T, setup Setup) {
 		}
 		for _, principal := range r.Principals {
 			kind, name, found := strings.Cut(principal, ":")
-			if !found || name == "" || kind != "user" && kind != "group" || kind == "user" && (name != strings.ToLower(name) || !strings.Contains(name, "@")) {
+			valid := found && name != ""
+			switch kind {
+			case "group":
+			case "user":
+				valid = valid && name == strings.ToLower(name) && strings.Contains(name, "@")
+			case "domain":
+				valid = valid && name == strings.ToLower(name) && !strings.Contains(name, "@") && strings.Contains(name, ".")
+			default:
+				valid = false
+			}
+			if !valid {
 				t.Errorf("Readers(%q) has the invalid principal %q", item.Path, principal)
 			}
 		}

@@ -59,6 +59,20 @@ type Setup struct {
 	// FixedTimes says that the times of the fixture's items are not those at
 	// which they were put.
 	FixedTimes bool
+	// Move moves what is at a path, or a folder with everything in it, to a path that
+	// is free. It is nil for a source without paths that people change.
+	Move func(t testing.TB, from, to string)
+	// ExpireTokens makes all tokens of the feed so far expire. It is required for a
+	// kind that feeds, unless its tokens never expire.
+	ExpireTokens func(t testing.TB)
+	// ChangeReaders changes who may read the item at a path. It may be nil.
+	ChangeReaders func(t testing.TB, path string)
+	// Lock makes the container of the item at a path impossible to list until unlock
+	// is called. It is nil for a source without containers.
+	Lock func(t testing.TB, path string) (unlock func())
+	// FeedOmitsDeletions says that the platform's feed does not report deletions,
+	// which only a walk finds.
+	FeedOmitsDeletions bool
 	// NoReaders says that nobody may read the fixture's items, for a source
 	// that knows permissions.
 	NoReaders bool
@@ -90,6 +104,14 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 		"FiltersSelect":             filtersSelect,
 		"BreakagesBecomeErrors":     breakagesBecomeErrors,
 		"ReadersAreListed":          readersAreListed,
+		"FeedBeginsAtThePresent":    feedBeginsAtThePresent,
+		"FeedReportsChanges":        feedReportsChanges,
+		"FeedReportsMoves":          feedReportsMoves,
+		"FeedReportsReaders":        feedReportsReaders,
+		"FeedEqualsWalk":            feedEqualsWalk,
+		"FeedTokensExpire":          feedTokensExpire,
+		"FeedStopsWhenCanceled":     feedStopsWhenCanceled,
+		"IncompleteWalksAreMarked":  incompleteWalksAreMarked,
 		"CheckSucceeds":             checkSucceeds,
 		"CloseTwiceIsNoError":       closeTwiceIsNoError,
 	} {
@@ -223,6 +245,9 @@ func describesItself(t *testing.T, setup Setup) {
 	}
 	if _, isLister := setup.open(t).(connectors.PermissionLister); isLister != setup.Kind.Permissions {
 		t.Errorf("Kind.Permissions = %v, but the sources are PermissionListers: %v", setup.Kind.Permissions, isLister)
+	}
+	if _, isFeeder := setup.open(t).(connectors.Feeder); isFeeder != setup.Kind.Feeds {
+		t.Errorf("Kind.Feeds = %v, but the sources are Feeders: %v", setup.Kind.Feeds, isFeeder)
 	}
 	if err := setup.Kind.Validate(setup.Settings.Config, setup.Settings.Credentials); err != nil {
 		t.Errorf("Validate of the test's settings: %v", err)

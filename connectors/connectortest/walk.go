@@ -238,11 +238,11 @@ func resolveFindsPaths(t *testing.T, setup Setup) {
 	}
 }
 
-// resolveFindsIDs applies to kinds with a webhook, whose deliveries name ids.
+// resolveFindsIDs applies to kinds whose items are looked up by id.
 func resolveFindsIDs(t *testing.T, setup Setup) {
 	source := setup.open(t)
 	resolver, ok := source.(connectors.Resolver)
-	if !ok || setup.Kind.Webhook == nil {
+	if !ok || setup.Kind.Webhook == nil && !setup.Kind.Feeds && !setup.Kind.ConfirmDeletions {
 		return
 	}
 	for _, path := range []string{"a.md", "docs/b.md"} {

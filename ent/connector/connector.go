@@ -71,6 +71,12 @@ const (
 	FieldGroupsDueAt = "groups_due_at"
 	// FieldGroupsFailure holds the string denoting the groups_failure field in the database.
 	FieldGroupsFailure = "groups_failure"
+	// FieldFeedToken holds the string denoting the feed_token field in the database.
+	FieldFeedToken = "feed_token"
+	// FieldFeedSettings holds the string denoting the feed_settings field in the database.
+	FieldFeedSettings = "feed_settings"
+	// FieldWalkedAt holds the string denoting the walked_at field in the database.
+	FieldWalkedAt = "walked_at"
 	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
 	FieldDeletingAt = "deleting_at"
 	// EdgeCollection holds the string denoting the collection edge name in mutations.
@@ -169,6 +175,9 @@ var Columns = []string{
 	FieldGroupsAt,
 	FieldGroupsDueAt,
 	FieldGroupsFailure,
+	FieldFeedToken,
+	FieldFeedSettings,
+	FieldWalkedAt,
 	FieldDeletingAt,
 }
 
@@ -224,6 +233,12 @@ var (
 	DefaultGroupsGeneration int64
 	// GroupsFailureValidator is a validator for the "groups_failure" field. It is called by the builders before save.
 	GroupsFailureValidator func(string) error
+	// DefaultFeedToken holds the default value on creation for the "feed_token" field.
+	DefaultFeedToken string
+	// DefaultFeedSettings holds the default value on creation for the "feed_settings" field.
+	DefaultFeedSettings string
+	// FeedSettingsValidator is a validator for the "feed_settings" field. It is called by the builders before save.
+	FeedSettingsValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -408,6 +423,21 @@ func ByGroupsDueAt(opts ...sql.OrderTermOption) OrderOption {
 // ByGroupsFailure orders the results by the groups_failure field.
 func ByGroupsFailure(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGroupsFailure, opts...).ToFunc()
+}
+
+// ByFeedToken orders the results by the feed_token field.
+func ByFeedToken(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFeedToken, opts...).ToFunc()
+}
+
+// ByFeedSettings orders the results by the feed_settings field.
+func ByFeedSettings(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFeedSettings, opts...).ToFunc()
+}
+
+// ByWalkedAt orders the results by the walked_at field.
+func ByWalkedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldWalkedAt, opts...).ToFunc()
 }
 
 // ByDeletingAt orders the results by the deleting_at field.

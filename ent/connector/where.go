@@ -171,6 +171,21 @@ func GroupsFailure(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldGroupsFailure, v))
 }
 
+// FeedToken applies equality check predicate on the "feed_token" field. It's identical to FeedTokenEQ.
+func FeedToken(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldFeedToken, v))
+}
+
+// FeedSettings applies equality check predicate on the "feed_settings" field. It's identical to FeedSettingsEQ.
+func FeedSettings(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldFeedSettings, v))
+}
+
+// WalkedAt applies equality check predicate on the "walked_at" field. It's identical to WalkedAtEQ.
+func WalkedAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldWalkedAt, v))
+}
+
 // DeletingAt applies equality check predicate on the "deleting_at" field. It's identical to DeletingAtEQ.
 func DeletingAt(v time.Time) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldDeletingAt, v))
@@ -1249,6 +1264,186 @@ func GroupsFailureEqualFold(v string) predicate.Connector {
 // GroupsFailureContainsFold applies the ContainsFold predicate on the "groups_failure" field.
 func GroupsFailureContainsFold(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldContainsFold(FieldGroupsFailure, v))
+}
+
+// FeedTokenEQ applies the EQ predicate on the "feed_token" field.
+func FeedTokenEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldFeedToken, v))
+}
+
+// FeedTokenNEQ applies the NEQ predicate on the "feed_token" field.
+func FeedTokenNEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldFeedToken, v))
+}
+
+// FeedTokenIn applies the In predicate on the "feed_token" field.
+func FeedTokenIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldFeedToken, vs...))
+}
+
+// FeedTokenNotIn applies the NotIn predicate on the "feed_token" field.
+func FeedTokenNotIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldFeedToken, vs...))
+}
+
+// FeedTokenGT applies the GT predicate on the "feed_token" field.
+func FeedTokenGT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldFeedToken, v))
+}
+
+// FeedTokenGTE applies the GTE predicate on the "feed_token" field.
+func FeedTokenGTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldFeedToken, v))
+}
+
+// FeedTokenLT applies the LT predicate on the "feed_token" field.
+func FeedTokenLT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldFeedToken, v))
+}
+
+// FeedTokenLTE applies the LTE predicate on the "feed_token" field.
+func FeedTokenLTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldFeedToken, v))
+}
+
+// FeedTokenContains applies the Contains predicate on the "feed_token" field.
+func FeedTokenContains(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContains(FieldFeedToken, v))
+}
+
+// FeedTokenHasPrefix applies the HasPrefix predicate on the "feed_token" field.
+func FeedTokenHasPrefix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasPrefix(FieldFeedToken, v))
+}
+
+// FeedTokenHasSuffix applies the HasSuffix predicate on the "feed_token" field.
+func FeedTokenHasSuffix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasSuffix(FieldFeedToken, v))
+}
+
+// FeedTokenEqualFold applies the EqualFold predicate on the "feed_token" field.
+func FeedTokenEqualFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEqualFold(FieldFeedToken, v))
+}
+
+// FeedTokenContainsFold applies the ContainsFold predicate on the "feed_token" field.
+func FeedTokenContainsFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContainsFold(FieldFeedToken, v))
+}
+
+// FeedSettingsEQ applies the EQ predicate on the "feed_settings" field.
+func FeedSettingsEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldFeedSettings, v))
+}
+
+// FeedSettingsNEQ applies the NEQ predicate on the "feed_settings" field.
+func FeedSettingsNEQ(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldFeedSettings, v))
+}
+
+// FeedSettingsIn applies the In predicate on the "feed_settings" field.
+func FeedSettingsIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldFeedSettings, vs...))
+}
+
+// FeedSettingsNotIn applies the NotIn predicate on the "feed_settings" field.
+func FeedSettingsNotIn(vs ...string) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldFeedSettings, vs...))
+}
+
+// FeedSettingsGT applies the GT predicate on the "feed_settings" field.
+func FeedSettingsGT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldFeedSettings, v))
+}
+
+// FeedSettingsGTE applies the GTE predicate on the "feed_settings" field.
+func FeedSettingsGTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldFeedSettings, v))
+}
+
+// FeedSettingsLT applies the LT predicate on the "feed_settings" field.
+func FeedSettingsLT(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldFeedSettings, v))
+}
+
+// FeedSettingsLTE applies the LTE predicate on the "feed_settings" field.
+func FeedSettingsLTE(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldFeedSettings, v))
+}
+
+// FeedSettingsContains applies the Contains predicate on the "feed_settings" field.
+func FeedSettingsContains(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContains(FieldFeedSettings, v))
+}
+
+// FeedSettingsHasPrefix applies the HasPrefix predicate on the "feed_settings" field.
+func FeedSettingsHasPrefix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasPrefix(FieldFeedSettings, v))
+}
+
+// FeedSettingsHasSuffix applies the HasSuffix predicate on the "feed_settings" field.
+func FeedSettingsHasSuffix(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldHasSuffix(FieldFeedSettings, v))
+}
+
+// FeedSettingsEqualFold applies the EqualFold predicate on the "feed_settings" field.
+func FeedSettingsEqualFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldEqualFold(FieldFeedSettings, v))
+}
+
+// FeedSettingsContainsFold applies the ContainsFold predicate on the "feed_settings" field.
+func FeedSettingsContainsFold(v string) predicate.Connector {
+	return predicate.Connector(sql.FieldContainsFold(FieldFeedSettings, v))
+}
+
+// WalkedAtEQ applies the EQ predicate on the "walked_at" field.
+func WalkedAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldWalkedAt, v))
+}
+
+// WalkedAtNEQ applies the NEQ predicate on the "walked_at" field.
+func WalkedAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldWalkedAt, v))
+}
+
+// WalkedAtIn applies the In predicate on the "walked_at" field.
+func WalkedAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldWalkedAt, vs...))
+}
+
+// WalkedAtNotIn applies the NotIn predicate on the "walked_at" field.
+func WalkedAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldWalkedAt, vs...))
+}
+
+// WalkedAtGT applies the GT predicate on the "walked_at" field.
+func WalkedAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldWalkedAt, v))
+}
+
+// WalkedAtGTE applies the GTE predicate on the "walked_at" field.
+func WalkedAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldWalkedAt, v))
+}
+
+// WalkedAtLT applies the LT predicate on the "walked_at" field.
+func WalkedAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldWalkedAt, v))
+}
+
+// WalkedAtLTE applies the LTE predicate on the "walked_at" field.
+func WalkedAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldWalkedAt, v))
+}
+
+// WalkedAtIsNil applies the IsNil predicate on the "walked_at" field.
+func WalkedAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldWalkedAt))
+}
+
+// WalkedAtNotNil applies the NotNil predicate on the "walked_at" field.
+func WalkedAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldWalkedAt))
 }
 
 // DeletingAtEQ applies the EQ predicate on the "deleting_at" field.

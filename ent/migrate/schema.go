@@ -287,6 +287,9 @@ var (
 		{Name: "groups_at", Type: field.TypeTime, Nullable: true},
 		{Name: "groups_due_at", Type: field.TypeTime, Nullable: true},
 		{Name: "groups_failure", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "feed_token", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "feed_settings", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "walked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 		{Name: "collection_id", Type: field.TypeUUID},
 		{Name: "grant_id", Type: field.TypeUUID, Nullable: true},
@@ -299,13 +302,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "connectors_collections_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[26]},
+				Columns:    []*schema.Column{ConnectorsColumns[29]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "connectors_oauth_grants_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[27]},
+				Columns:    []*schema.Column{ConnectorsColumns[30]},
 				RefColumns: []*schema.Column{OauthGrantsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -327,7 +330,7 @@ var (
 			{
 				Name:    "connector_deleting_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConnectorsColumns[25]},
+				Columns: []*schema.Column{ConnectorsColumns[28]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "deleting_at is not null",
 				},
@@ -768,6 +771,8 @@ var (
 		{Name: "waiting_since", Type: field.TypeTime, Nullable: true},
 		{Name: "source_version", Type: field.TypeString, Size: 1024, Default: ""},
 		{Name: "pipeline_version", Type: field.TypeInt, Default: 0},
+		{Name: "container", Type: field.TypeString, Size: 1024, Default: ""},
+		{Name: "gone_job_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "connector_id", Type: field.TypeUUID},
 	}
 	// SyncItemsTable holds the schema information for the "sync_items" table.
@@ -778,7 +783,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_items_connectors_items",
-				Columns:    []*schema.Column{SyncItemsColumns[17]},
+				Columns:    []*schema.Column{SyncItemsColumns[19]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -787,7 +792,7 @@ var (
 			{
 				Name:    "syncitem_connector_id_source_id",
 				Unique:  true,
-				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[6]},
+				Columns: []*schema.Column{SyncItemsColumns[19], SyncItemsColumns[6]},
 			},
 			{
 				Name:    "syncitem_job_id_status",
@@ -797,7 +802,7 @@ var (
 			{
 				Name:    "syncitem_connector_id_hold",
 				Unique:  false,
-				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[13]},
+				Columns: []*schema.Column{SyncItemsColumns[19], SyncItemsColumns[13]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "hold is not null",
 				},
@@ -805,9 +810,17 @@ var (
 			{
 				Name:    "syncitem_connector_id_waiting_since",
 				Unique:  false,
-				Columns: []*schema.Column{SyncItemsColumns[17], SyncItemsColumns[14]},
+				Columns: []*schema.Column{SyncItemsColumns[19], SyncItemsColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "waiting_since is not null",
+				},
+			},
+			{
+				Name:    "syncitem_connector_id_gone_job_id",
+				Unique:  false,
+				Columns: []*schema.Column{SyncItemsColumns[19], SyncItemsColumns[18]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "gone_job_id is not null",
 				},
 			},
 		},
@@ -844,6 +857,12 @@ var (
 		{Name: "revision", Type: field.TypeInt, Default: 0},
 		{Name: "cursor", Type: field.TypeString, Size: 2147483647, Default: ""},
 		{Name: "walked", Type: field.TypeBool, Default: false},
+		{Name: "feed", Type: field.TypeBool, Default: false},
+		{Name: "feed_token", Type: field.TypeString, Nullable: true, Size: 2147483647},
+		{Name: "settings_hash", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "incomplete", Type: field.TypeJSON, Nullable: true},
+		{Name: "announced", Type: field.TypeInt, Default: 0},
+		{Name: "waits_for", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "heartbeat_at", Type: field.TypeTime},
 		{Name: "retries", Type: field.TypeInt, Default: 0},
 		{Name: "cancel_requested", Type: field.TypeBool, Default: false},
@@ -860,7 +879,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sync_jobs_connectors_jobs",
-				Columns:    []*schema.Column{SyncJobsColumns[36]},
+				Columns:    []*schema.Column{SyncJobsColumns[42]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -869,7 +888,7 @@ var (
 			{
 				Name:    "syncjob_connector_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{SyncJobsColumns[36], SyncJobsColumns[1]},
+				Columns: []*schema.Column{SyncJobsColumns[42], SyncJobsColumns[1]},
 			},
 		},
 	}

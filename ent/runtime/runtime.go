@@ -652,6 +652,16 @@ func init() {
 	connectorDescGroupsFailure := connectorFields[22].Descriptor()
 	// connector.GroupsFailureValidator is a validator for the "groups_failure" field. It is called by the builders before save.
 	connector.GroupsFailureValidator = connectorDescGroupsFailure.Validators[0].(func(string) error)
+	// connectorDescFeedToken is the schema descriptor for feed_token field.
+	connectorDescFeedToken := connectorFields[23].Descriptor()
+	// connector.DefaultFeedToken holds the default value on creation for the feed_token field.
+	connector.DefaultFeedToken = connectorDescFeedToken.Default.(string)
+	// connectorDescFeedSettings is the schema descriptor for feed_settings field.
+	connectorDescFeedSettings := connectorFields[24].Descriptor()
+	// connector.DefaultFeedSettings holds the default value on creation for the feed_settings field.
+	connector.DefaultFeedSettings = connectorDescFeedSettings.Default.(string)
+	// connector.FeedSettingsValidator is a validator for the "feed_settings" field. It is called by the builders before save.
+	connector.FeedSettingsValidator = connectorDescFeedSettings.Validators[0].(func(string) error)
 	// connectorDescID is the schema descriptor for id field.
 	connectorDescID := connectorMixinFields0[0].Descriptor()
 	// connector.DefaultID holds the default value on creation for the id field.
@@ -1274,6 +1284,12 @@ func init() {
 	syncitemDescPipelineVersion := syncitemFields[13].Descriptor()
 	// syncitem.DefaultPipelineVersion holds the default value on creation for the pipeline_version field.
 	syncitem.DefaultPipelineVersion = syncitemDescPipelineVersion.Default.(int)
+	// syncitemDescContainer is the schema descriptor for container field.
+	syncitemDescContainer := syncitemFields[14].Descriptor()
+	// syncitem.DefaultContainer holds the default value on creation for the container field.
+	syncitem.DefaultContainer = syncitemDescContainer.Default.(string)
+	// syncitem.ContainerValidator is a validator for the "container" field. It is called by the builders before save.
+	syncitem.ContainerValidator = syncitemDescContainer.Validators[0].(func(string) error)
 	// syncitemDescID is the schema descriptor for id field.
 	syncitemDescID := syncitemMixinFields0[0].Descriptor()
 	// syncitem.DefaultID holds the default value on creation for the id field.
@@ -1398,20 +1414,42 @@ func init() {
 	syncjobDescWalked := syncjobFields[26].Descriptor()
 	// syncjob.DefaultWalked holds the default value on creation for the walked field.
 	syncjob.DefaultWalked = syncjobDescWalked.Default.(bool)
+	// syncjobDescFeed is the schema descriptor for feed field.
+	syncjobDescFeed := syncjobFields[27].Descriptor()
+	// syncjob.DefaultFeed holds the default value on creation for the feed field.
+	syncjob.DefaultFeed = syncjobDescFeed.Default.(bool)
+	// syncjobDescSettingsHash is the schema descriptor for settings_hash field.
+	syncjobDescSettingsHash := syncjobFields[29].Descriptor()
+	// syncjob.DefaultSettingsHash holds the default value on creation for the settings_hash field.
+	syncjob.DefaultSettingsHash = syncjobDescSettingsHash.Default.(string)
+	// syncjob.SettingsHashValidator is a validator for the "settings_hash" field. It is called by the builders before save.
+	syncjob.SettingsHashValidator = syncjobDescSettingsHash.Validators[0].(func(string) error)
+	// syncjobDescAnnounced is the schema descriptor for announced field.
+	syncjobDescAnnounced := syncjobFields[31].Descriptor()
+	// syncjob.DefaultAnnounced holds the default value on creation for the announced field.
+	syncjob.DefaultAnnounced = syncjobDescAnnounced.Default.(int)
+	// syncjob.AnnouncedValidator is a validator for the "announced" field. It is called by the builders before save.
+	syncjob.AnnouncedValidator = syncjobDescAnnounced.Validators[0].(func(int) error)
+	// syncjobDescWaitsFor is the schema descriptor for waits_for field.
+	syncjobDescWaitsFor := syncjobFields[32].Descriptor()
+	// syncjob.DefaultWaitsFor holds the default value on creation for the waits_for field.
+	syncjob.DefaultWaitsFor = syncjobDescWaitsFor.Default.(string)
+	// syncjob.WaitsForValidator is a validator for the "waits_for" field. It is called by the builders before save.
+	syncjob.WaitsForValidator = syncjobDescWaitsFor.Validators[0].(func(string) error)
 	// syncjobDescHeartbeatAt is the schema descriptor for heartbeat_at field.
-	syncjobDescHeartbeatAt := syncjobFields[27].Descriptor()
+	syncjobDescHeartbeatAt := syncjobFields[33].Descriptor()
 	// syncjob.DefaultHeartbeatAt holds the default value on creation for the heartbeat_at field.
 	syncjob.DefaultHeartbeatAt = syncjobDescHeartbeatAt.Default.(func() time.Time)
 	// syncjobDescRetries is the schema descriptor for retries field.
-	syncjobDescRetries := syncjobFields[28].Descriptor()
+	syncjobDescRetries := syncjobFields[34].Descriptor()
 	// syncjob.DefaultRetries holds the default value on creation for the retries field.
 	syncjob.DefaultRetries = syncjobDescRetries.Default.(int)
 	// syncjobDescCancelRequested is the schema descriptor for cancel_requested field.
-	syncjobDescCancelRequested := syncjobFields[29].Descriptor()
+	syncjobDescCancelRequested := syncjobFields[35].Descriptor()
 	// syncjob.DefaultCancelRequested holds the default value on creation for the cancel_requested field.
 	syncjob.DefaultCancelRequested = syncjobDescCancelRequested.Default.(bool)
 	// syncjobDescTurns is the schema descriptor for turns field.
-	syncjobDescTurns := syncjobFields[32].Descriptor()
+	syncjobDescTurns := syncjobFields[38].Descriptor()
 	// syncjob.DefaultTurns holds the default value on creation for the turns field.
 	syncjob.DefaultTurns = syncjobDescTurns.Default.(int)
 	// syncjob.TurnsValidator is a validator for the "turns" field. It is called by the builders before save.

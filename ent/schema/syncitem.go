@@ -47,6 +47,8 @@ func (SyncItem) Fields() []ent.Field {
 		field.Time("waiting_since").Optional().Nillable().Comment("when a change that cannot be searched yet became known"),
 		field.String("source_version").Default("").MaxLen(1024).Annotations(hidden()).Comment("the version of the outcome"),
 		field.Int("pipeline_version").Default(0).Annotations(hidden()).Comment("version of the code that decided the outcome"),
+		field.String("container").Default("").MaxLen(1024).Annotations(hidden()).Comment("the part of the source that it belongs to"),
+		field.UUID("gone_job_id", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).Comment("the job that the source told that it is gone"),
 	}
 }
 
@@ -64,6 +66,7 @@ func (SyncItem) Indexes() []ent.Index {
 		index.Fields("job_id", "status"),
 		index.Fields("connector_id", "hold").Annotations(entsql.IndexWhere("hold is not null")),
 		index.Fields("connector_id", "waiting_since").Annotations(entsql.IndexWhere("waiting_since is not null")),
+		index.Fields("connector_id", "gone_job_id").Annotations(entsql.IndexWhere("gone_job_id is not null")),
 	}
 }
 

@@ -53,6 +53,10 @@ const (
 	FieldSourceVersion = "source_version"
 	// FieldPipelineVersion holds the string denoting the pipeline_version field in the database.
 	FieldPipelineVersion = "pipeline_version"
+	// FieldContainer holds the string denoting the container field in the database.
+	FieldContainer = "container"
+	// FieldGoneJobID holds the string denoting the gone_job_id field in the database.
+	FieldGoneJobID = "gone_job_id"
 	// EdgeConnector holds the string denoting the connector edge name in mutations.
 	EdgeConnector = "connector"
 	// Table holds the table name of the syncitem in the database.
@@ -86,6 +90,8 @@ var Columns = []string{
 	FieldWaitingSince,
 	FieldSourceVersion,
 	FieldPipelineVersion,
+	FieldContainer,
+	FieldGoneJobID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -130,6 +136,10 @@ var (
 	SourceVersionValidator func(string) error
 	// DefaultPipelineVersion holds the default value on creation for the "pipeline_version" field.
 	DefaultPipelineVersion int
+	// DefaultContainer holds the default value on creation for the "container" field.
+	DefaultContainer string
+	// ContainerValidator is a validator for the "container" field. It is called by the builders before save.
+	ContainerValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -279,6 +289,16 @@ func BySourceVersion(opts ...sql.OrderTermOption) OrderOption {
 // ByPipelineVersion orders the results by the pipeline_version field.
 func ByPipelineVersion(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPipelineVersion, opts...).ToFunc()
+}
+
+// ByContainer orders the results by the container field.
+func ByContainer(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldContainer, opts...).ToFunc()
+}
+
+// ByGoneJobID orders the results by the gone_job_id field.
+func ByGoneJobID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGoneJobID, opts...).ToFunc()
 }
 
 // ByConnectorField orders the results by connector field.

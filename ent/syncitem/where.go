@@ -131,6 +131,16 @@ func PipelineVersion(v int) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldPipelineVersion, v))
 }
 
+// Container applies equality check predicate on the "container" field. It's identical to ContainerEQ.
+func Container(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldContainer, v))
+}
+
+// GoneJobID applies equality check predicate on the "gone_job_id" field. It's identical to GoneJobIDEQ.
+func GoneJobID(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldGoneJobID, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldEQ(FieldCreatedAt, v))
@@ -799,6 +809,121 @@ func PipelineVersionLT(v int) predicate.SyncItem {
 // PipelineVersionLTE applies the LTE predicate on the "pipeline_version" field.
 func PipelineVersionLTE(v int) predicate.SyncItem {
 	return predicate.SyncItem(sql.FieldLTE(FieldPipelineVersion, v))
+}
+
+// ContainerEQ applies the EQ predicate on the "container" field.
+func ContainerEQ(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldContainer, v))
+}
+
+// ContainerNEQ applies the NEQ predicate on the "container" field.
+func ContainerNEQ(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNEQ(FieldContainer, v))
+}
+
+// ContainerIn applies the In predicate on the "container" field.
+func ContainerIn(vs ...string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIn(FieldContainer, vs...))
+}
+
+// ContainerNotIn applies the NotIn predicate on the "container" field.
+func ContainerNotIn(vs ...string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotIn(FieldContainer, vs...))
+}
+
+// ContainerGT applies the GT predicate on the "container" field.
+func ContainerGT(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGT(FieldContainer, v))
+}
+
+// ContainerGTE applies the GTE predicate on the "container" field.
+func ContainerGTE(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGTE(FieldContainer, v))
+}
+
+// ContainerLT applies the LT predicate on the "container" field.
+func ContainerLT(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLT(FieldContainer, v))
+}
+
+// ContainerLTE applies the LTE predicate on the "container" field.
+func ContainerLTE(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLTE(FieldContainer, v))
+}
+
+// ContainerContains applies the Contains predicate on the "container" field.
+func ContainerContains(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldContains(FieldContainer, v))
+}
+
+// ContainerHasPrefix applies the HasPrefix predicate on the "container" field.
+func ContainerHasPrefix(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldHasPrefix(FieldContainer, v))
+}
+
+// ContainerHasSuffix applies the HasSuffix predicate on the "container" field.
+func ContainerHasSuffix(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldHasSuffix(FieldContainer, v))
+}
+
+// ContainerEqualFold applies the EqualFold predicate on the "container" field.
+func ContainerEqualFold(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEqualFold(FieldContainer, v))
+}
+
+// ContainerContainsFold applies the ContainsFold predicate on the "container" field.
+func ContainerContainsFold(v string) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldContainsFold(FieldContainer, v))
+}
+
+// GoneJobIDEQ applies the EQ predicate on the "gone_job_id" field.
+func GoneJobIDEQ(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldEQ(FieldGoneJobID, v))
+}
+
+// GoneJobIDNEQ applies the NEQ predicate on the "gone_job_id" field.
+func GoneJobIDNEQ(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNEQ(FieldGoneJobID, v))
+}
+
+// GoneJobIDIn applies the In predicate on the "gone_job_id" field.
+func GoneJobIDIn(vs ...uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIn(FieldGoneJobID, vs...))
+}
+
+// GoneJobIDNotIn applies the NotIn predicate on the "gone_job_id" field.
+func GoneJobIDNotIn(vs ...uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotIn(FieldGoneJobID, vs...))
+}
+
+// GoneJobIDGT applies the GT predicate on the "gone_job_id" field.
+func GoneJobIDGT(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGT(FieldGoneJobID, v))
+}
+
+// GoneJobIDGTE applies the GTE predicate on the "gone_job_id" field.
+func GoneJobIDGTE(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldGTE(FieldGoneJobID, v))
+}
+
+// GoneJobIDLT applies the LT predicate on the "gone_job_id" field.
+func GoneJobIDLT(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLT(FieldGoneJobID, v))
+}
+
+// GoneJobIDLTE applies the LTE predicate on the "gone_job_id" field.
+func GoneJobIDLTE(v uuid.UUID) predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldLTE(FieldGoneJobID, v))
+}
+
+// GoneJobIDIsNil applies the IsNil predicate on the "gone_job_id" field.
+func GoneJobIDIsNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldIsNull(FieldGoneJobID))
+}
+
+// GoneJobIDNotNil applies the NotNil predicate on the "gone_job_id" field.
+func GoneJobIDNotNil() predicate.SyncItem {
+	return predicate.SyncItem(sql.FieldNotNull(FieldGoneJobID))
 }
 
 // HasConnector applies the HasEdge predicate on the "connector" edge.

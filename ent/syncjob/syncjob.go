@@ -79,6 +79,18 @@ const (
 	FieldCursor = "cursor"
 	// FieldWalked holds the string denoting the walked field in the database.
 	FieldWalked = "walked"
+	// FieldFeed holds the string denoting the feed field in the database.
+	FieldFeed = "feed"
+	// FieldFeedToken holds the string denoting the feed_token field in the database.
+	FieldFeedToken = "feed_token"
+	// FieldSettingsHash holds the string denoting the settings_hash field in the database.
+	FieldSettingsHash = "settings_hash"
+	// FieldIncomplete holds the string denoting the incomplete field in the database.
+	FieldIncomplete = "incomplete"
+	// FieldAnnounced holds the string denoting the announced field in the database.
+	FieldAnnounced = "announced"
+	// FieldWaitsFor holds the string denoting the waits_for field in the database.
+	FieldWaitsFor = "waits_for"
 	// FieldHeartbeatAt holds the string denoting the heartbeat_at field in the database.
 	FieldHeartbeatAt = "heartbeat_at"
 	// FieldRetries holds the string denoting the retries field in the database.
@@ -137,6 +149,12 @@ var Columns = []string{
 	FieldRevision,
 	FieldCursor,
 	FieldWalked,
+	FieldFeed,
+	FieldFeedToken,
+	FieldSettingsHash,
+	FieldIncomplete,
+	FieldAnnounced,
+	FieldWaitsFor,
 	FieldHeartbeatAt,
 	FieldRetries,
 	FieldCancelRequested,
@@ -229,6 +247,20 @@ var (
 	DefaultCursor string
 	// DefaultWalked holds the default value on creation for the "walked" field.
 	DefaultWalked bool
+	// DefaultFeed holds the default value on creation for the "feed" field.
+	DefaultFeed bool
+	// DefaultSettingsHash holds the default value on creation for the "settings_hash" field.
+	DefaultSettingsHash string
+	// SettingsHashValidator is a validator for the "settings_hash" field. It is called by the builders before save.
+	SettingsHashValidator func(string) error
+	// DefaultAnnounced holds the default value on creation for the "announced" field.
+	DefaultAnnounced int
+	// AnnouncedValidator is a validator for the "announced" field. It is called by the builders before save.
+	AnnouncedValidator func(int) error
+	// DefaultWaitsFor holds the default value on creation for the "waits_for" field.
+	DefaultWaitsFor string
+	// WaitsForValidator is a validator for the "waits_for" field. It is called by the builders before save.
+	WaitsForValidator func(string) error
 	// DefaultHeartbeatAt holds the default value on creation for the "heartbeat_at" field.
 	DefaultHeartbeatAt func() time.Time
 	// DefaultRetries holds the default value on creation for the "retries" field.
@@ -502,6 +534,31 @@ func ByCursor(opts ...sql.OrderTermOption) OrderOption {
 // ByWalked orders the results by the walked field.
 func ByWalked(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldWalked, opts...).ToFunc()
+}
+
+// ByFeed orders the results by the feed field.
+func ByFeed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFeed, opts...).ToFunc()
+}
+
+// ByFeedToken orders the results by the feed_token field.
+func ByFeedToken(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFeedToken, opts...).ToFunc()
+}
+
+// BySettingsHash orders the results by the settings_hash field.
+func BySettingsHash(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSettingsHash, opts...).ToFunc()
+}
+
+// ByAnnounced orders the results by the announced field.
+func ByAnnounced(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAnnounced, opts...).ToFunc()
+}
+
+// ByWaitsFor orders the results by the waits_for field.
+func ByWaitsFor(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldWaitsFor, opts...).ToFunc()
 }
 
 // ByHeartbeatAt orders the results by the heartbeat_at field.

@@ -176,6 +176,31 @@ func Walked(v bool) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldWalked, v))
 }
 
+// Feed applies equality check predicate on the "feed" field. It's identical to FeedEQ.
+func Feed(v bool) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldFeed, v))
+}
+
+// FeedToken applies equality check predicate on the "feed_token" field. It's identical to FeedTokenEQ.
+func FeedToken(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldFeedToken, v))
+}
+
+// SettingsHash applies equality check predicate on the "settings_hash" field. It's identical to SettingsHashEQ.
+func SettingsHash(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldSettingsHash, v))
+}
+
+// Announced applies equality check predicate on the "announced" field. It's identical to AnnouncedEQ.
+func Announced(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldAnnounced, v))
+}
+
+// WaitsFor applies equality check predicate on the "waits_for" field. It's identical to WaitsForEQ.
+func WaitsFor(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldWaitsFor, v))
+}
+
 // HeartbeatAt applies equality check predicate on the "heartbeat_at" field. It's identical to HeartbeatAtEQ.
 func HeartbeatAt(v time.Time) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldEQ(FieldHeartbeatAt, v))
@@ -1304,6 +1329,271 @@ func WalkedEQ(v bool) predicate.SyncJob {
 // WalkedNEQ applies the NEQ predicate on the "walked" field.
 func WalkedNEQ(v bool) predicate.SyncJob {
 	return predicate.SyncJob(sql.FieldNEQ(FieldWalked, v))
+}
+
+// FeedEQ applies the EQ predicate on the "feed" field.
+func FeedEQ(v bool) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldFeed, v))
+}
+
+// FeedNEQ applies the NEQ predicate on the "feed" field.
+func FeedNEQ(v bool) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldFeed, v))
+}
+
+// FeedTokenEQ applies the EQ predicate on the "feed_token" field.
+func FeedTokenEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldFeedToken, v))
+}
+
+// FeedTokenNEQ applies the NEQ predicate on the "feed_token" field.
+func FeedTokenNEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldFeedToken, v))
+}
+
+// FeedTokenIn applies the In predicate on the "feed_token" field.
+func FeedTokenIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldFeedToken, vs...))
+}
+
+// FeedTokenNotIn applies the NotIn predicate on the "feed_token" field.
+func FeedTokenNotIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldFeedToken, vs...))
+}
+
+// FeedTokenGT applies the GT predicate on the "feed_token" field.
+func FeedTokenGT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldFeedToken, v))
+}
+
+// FeedTokenGTE applies the GTE predicate on the "feed_token" field.
+func FeedTokenGTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldFeedToken, v))
+}
+
+// FeedTokenLT applies the LT predicate on the "feed_token" field.
+func FeedTokenLT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldFeedToken, v))
+}
+
+// FeedTokenLTE applies the LTE predicate on the "feed_token" field.
+func FeedTokenLTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldFeedToken, v))
+}
+
+// FeedTokenContains applies the Contains predicate on the "feed_token" field.
+func FeedTokenContains(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContains(FieldFeedToken, v))
+}
+
+// FeedTokenHasPrefix applies the HasPrefix predicate on the "feed_token" field.
+func FeedTokenHasPrefix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasPrefix(FieldFeedToken, v))
+}
+
+// FeedTokenHasSuffix applies the HasSuffix predicate on the "feed_token" field.
+func FeedTokenHasSuffix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasSuffix(FieldFeedToken, v))
+}
+
+// FeedTokenIsNil applies the IsNil predicate on the "feed_token" field.
+func FeedTokenIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldFeedToken))
+}
+
+// FeedTokenNotNil applies the NotNil predicate on the "feed_token" field.
+func FeedTokenNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldFeedToken))
+}
+
+// FeedTokenEqualFold applies the EqualFold predicate on the "feed_token" field.
+func FeedTokenEqualFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEqualFold(FieldFeedToken, v))
+}
+
+// FeedTokenContainsFold applies the ContainsFold predicate on the "feed_token" field.
+func FeedTokenContainsFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContainsFold(FieldFeedToken, v))
+}
+
+// SettingsHashEQ applies the EQ predicate on the "settings_hash" field.
+func SettingsHashEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldSettingsHash, v))
+}
+
+// SettingsHashNEQ applies the NEQ predicate on the "settings_hash" field.
+func SettingsHashNEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldSettingsHash, v))
+}
+
+// SettingsHashIn applies the In predicate on the "settings_hash" field.
+func SettingsHashIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldSettingsHash, vs...))
+}
+
+// SettingsHashNotIn applies the NotIn predicate on the "settings_hash" field.
+func SettingsHashNotIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldSettingsHash, vs...))
+}
+
+// SettingsHashGT applies the GT predicate on the "settings_hash" field.
+func SettingsHashGT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldSettingsHash, v))
+}
+
+// SettingsHashGTE applies the GTE predicate on the "settings_hash" field.
+func SettingsHashGTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldSettingsHash, v))
+}
+
+// SettingsHashLT applies the LT predicate on the "settings_hash" field.
+func SettingsHashLT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldSettingsHash, v))
+}
+
+// SettingsHashLTE applies the LTE predicate on the "settings_hash" field.
+func SettingsHashLTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldSettingsHash, v))
+}
+
+// SettingsHashContains applies the Contains predicate on the "settings_hash" field.
+func SettingsHashContains(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContains(FieldSettingsHash, v))
+}
+
+// SettingsHashHasPrefix applies the HasPrefix predicate on the "settings_hash" field.
+func SettingsHashHasPrefix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasPrefix(FieldSettingsHash, v))
+}
+
+// SettingsHashHasSuffix applies the HasSuffix predicate on the "settings_hash" field.
+func SettingsHashHasSuffix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasSuffix(FieldSettingsHash, v))
+}
+
+// SettingsHashEqualFold applies the EqualFold predicate on the "settings_hash" field.
+func SettingsHashEqualFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEqualFold(FieldSettingsHash, v))
+}
+
+// SettingsHashContainsFold applies the ContainsFold predicate on the "settings_hash" field.
+func SettingsHashContainsFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContainsFold(FieldSettingsHash, v))
+}
+
+// IncompleteIsNil applies the IsNil predicate on the "incomplete" field.
+func IncompleteIsNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIsNull(FieldIncomplete))
+}
+
+// IncompleteNotNil applies the NotNil predicate on the "incomplete" field.
+func IncompleteNotNil() predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotNull(FieldIncomplete))
+}
+
+// AnnouncedEQ applies the EQ predicate on the "announced" field.
+func AnnouncedEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldAnnounced, v))
+}
+
+// AnnouncedNEQ applies the NEQ predicate on the "announced" field.
+func AnnouncedNEQ(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldAnnounced, v))
+}
+
+// AnnouncedIn applies the In predicate on the "announced" field.
+func AnnouncedIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldAnnounced, vs...))
+}
+
+// AnnouncedNotIn applies the NotIn predicate on the "announced" field.
+func AnnouncedNotIn(vs ...int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldAnnounced, vs...))
+}
+
+// AnnouncedGT applies the GT predicate on the "announced" field.
+func AnnouncedGT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldAnnounced, v))
+}
+
+// AnnouncedGTE applies the GTE predicate on the "announced" field.
+func AnnouncedGTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldAnnounced, v))
+}
+
+// AnnouncedLT applies the LT predicate on the "announced" field.
+func AnnouncedLT(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldAnnounced, v))
+}
+
+// AnnouncedLTE applies the LTE predicate on the "announced" field.
+func AnnouncedLTE(v int) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldAnnounced, v))
+}
+
+// WaitsForEQ applies the EQ predicate on the "waits_for" field.
+func WaitsForEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEQ(FieldWaitsFor, v))
+}
+
+// WaitsForNEQ applies the NEQ predicate on the "waits_for" field.
+func WaitsForNEQ(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNEQ(FieldWaitsFor, v))
+}
+
+// WaitsForIn applies the In predicate on the "waits_for" field.
+func WaitsForIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldIn(FieldWaitsFor, vs...))
+}
+
+// WaitsForNotIn applies the NotIn predicate on the "waits_for" field.
+func WaitsForNotIn(vs ...string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldNotIn(FieldWaitsFor, vs...))
+}
+
+// WaitsForGT applies the GT predicate on the "waits_for" field.
+func WaitsForGT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGT(FieldWaitsFor, v))
+}
+
+// WaitsForGTE applies the GTE predicate on the "waits_for" field.
+func WaitsForGTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldGTE(FieldWaitsFor, v))
+}
+
+// WaitsForLT applies the LT predicate on the "waits_for" field.
+func WaitsForLT(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLT(FieldWaitsFor, v))
+}
+
+// WaitsForLTE applies the LTE predicate on the "waits_for" field.
+func WaitsForLTE(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldLTE(FieldWaitsFor, v))
+}
+
+// WaitsForContains applies the Contains predicate on the "waits_for" field.
+func WaitsForContains(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContains(FieldWaitsFor, v))
+}
+
+// WaitsForHasPrefix applies the HasPrefix predicate on the "waits_for" field.
+func WaitsForHasPrefix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasPrefix(FieldWaitsFor, v))
+}
+
+// WaitsForHasSuffix applies the HasSuffix predicate on the "waits_for" field.
+func WaitsForHasSuffix(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldHasSuffix(FieldWaitsFor, v))
+}
+
+// WaitsForEqualFold applies the EqualFold predicate on the "waits_for" field.
+func WaitsForEqualFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldEqualFold(FieldWaitsFor, v))
+}
+
+// WaitsForContainsFold applies the ContainsFold predicate on the "waits_for" field.
+func WaitsForContainsFold(v string) predicate.SyncJob {
+	return predicate.SyncJob(sql.FieldContainsFold(FieldWaitsFor, v))
 }
 
 // HeartbeatAtEQ applies the EQ predicate on the "heartbeat_at" field.

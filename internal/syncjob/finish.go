@@ -26,6 +26,7 @@ func (r *Run) Complete(ctx context.Context) error {
 			return
 		}
 		u.SetLastSync(r.jobs.now())
+		r.storeFeedPosition(u)
 		if row.Status != connector.StatusPaused {
 			u.SetStatus(connector.StatusActive)
 		}

@@ -29,6 +29,8 @@ var (
 	missingCountSQL string
 	//go:embed sql/missing.sql
 	missingSQL string
+	//go:embed sql/unconfirmed.sql
+	unconfirmedSQL string
 )
 
 // ItemState is what the ledger and the index know about an item.
@@ -48,11 +50,14 @@ type ItemState struct {
 	Hash            []byte
 	ProcessedAt     time.Time // zero for never
 	WaitingSince    time.Time // when a change was found that is not searchable yet; zero for none
+	Path            string    // of the item, as the ledger has it
+	Gone            bool      // the source told this job that the item is gone
+	DocumentPath    string
 }
 
 // Decided reports whether this job has an outcome for the item.
 func (k ItemState) Decided() bool {
-	return k.Seen && k.Status != syncitem.StatusPending && k.Status != syncitem.StatusDeleted
+	return k.Seen && !k.Gone && k.Status != syncitem.StatusPending && k.Status != syncitem.StatusDeleted
 }
 
 // Live reports whether the item has a searchable document.
@@ -74,6 +79,7 @@ type LedgerEntry struct {
 	Retryable       bool
 	SourceVersion   string // a pending entry keeps the stored one
 	PipelineVersion int
+	Container       string // the part of the source that the item belongs to
 }
 
 // LookUp returns the states of items by source id. The ids must differ.
@@ -85,7 +91,7 @@ func (r *Run) LookUp(ctx context.Context, sourceIDs []string) (map[string]ItemSt
 		var doc uuid.NullUUID
 		var processed, waiting sql.NullTime
 		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
-			&k.PipelineVersion, &waiting, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed); err != nil {
+			&k.PipelineVersion, &waiting, &k.Path, &k.Gone, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed, &k.DocumentPath); err != nil {
 			return err // wrapped by query
 		}
 		k.Document, k.ProcessedAt, k.WaitingSince = doc.UUID, processed.Time, waiting.Time
@@ -103,7 +109,7 @@ func (r *Run) Record(ctx context.Context, entries []LedgerEntry) error {
 		return nil
 	}
 	ids, pipelines, retryable := make([]uuid.UUID, n), make([]int64, n), make([]bool, n)
-	var columns [6][]string
+	var columns [7][]string
 	for i := range columns {
 		columns[i] = make([]string, n)
 	}
@@ -113,12 +119,12 @@ func (r *Run) Record(ctx context.Context, entries []LedgerEntry) error {
 			columns[0][i] = e.Document.String()
 		}
 		columns[1][i], columns[2][i], columns[3][i] = e.SourceID, e.Path, string(e.Status)
-		columns[4][i], columns[5][i] = storable(e.Reason), e.SourceVersion
+		columns[4][i], columns[5][i], columns[6][i] = storable(e.Reason), e.SourceVersion, e.Container
 	}
 	var held int
 	err := r.query(ctx, "write the ledger", func(rows *sql.Rows) error { return rows.Scan(&held) },
 		recordSQL, r.job, r.attempt, r.workspace, r.jobs.now(), ids, columns[0], columns[1], columns[2], columns[3], columns[4],
-		retryable, columns[5], pipelines)
+		retryable, columns[5], pipelines, columns[6])
 	if err == nil && held == 0 {
 		return ErrLost
 	}
@@ -169,18 +175,29 @@ func (c *Counters) Outcome(status syncitem.Status, added bool, n int) {
 	}
 }
 
+// An Absence says how a job knows that items are gone.
+type Absence struct {
+	// Told says that the source told it or confirmed it (MarkGone). Otherwise a
+	// complete walk did not list them.
+	Told bool
+	// Incomplete are containers that the walk could not list completely. Their items
+	// are not gone.
+	Incomplete []string
+}
+
+func (a Absence) containers() []string { return append([]string{}, a.Incomplete...) }
+
 // Missing counts the documents of the connector that existed before the job, and
-// those among them whose item the job did not see. Documents that were never
-// indexed count as failed, if their item is missing. The numbers are meaningful
-// only after a complete walk.
-func (r *Run) Missing(ctx context.Context) (existed, missing, failed int, err error) {
+// those among them whose item is gone. Documents that were never indexed count as
+// failed, if their item is gone. The numbers are meaningful only after all pages.
+func (r *Run) Missing(ctx context.Context, a Absence) (existed, missing, failed int, err error) {
 	err = r.query(ctx, "count the documents whose items are gone", func(rows *sql.Rows) error {
 		return rows.Scan(&existed, &missing, &failed)
-	}, missingCountSQL, r.workspace, r.connector, r.job)
+	}, missingCountSQL, r.workspace, r.connector, r.job, a.Told, a.containers())
 	return existed, missing, failed, err
 }
 
-// A MissingDocument is a document whose item the job did not see.
+// A MissingDocument is a document whose item is gone.
 type MissingDocument struct {
 	Document       uuid.UUID
 	SourceID, Path string
@@ -189,16 +206,27 @@ type MissingDocument struct {
 
 // NextMissing returns some of the documents that Missing counts and that are not
 // deleted yet; none at the end.
-func (r *Run) NextMissing(ctx context.Context, limit int) ([]MissingDocument, error) {
+func (r *Run) NextMissing(ctx context.Context, a Absence, limit int) ([]MissingDocument, error) {
+	return r.missing(ctx, "list the documents whose items are gone", missingSQL, r.workspace, r.connector, r.job, limit, a.Told, a.containers())
+}
+
+// NextUnconfirmed returns some of the documents whose items a complete walk did not
+// list and that MarkGone was not called for, in the order of their source ids after
+// one.
+func (r *Run) NextUnconfirmed(ctx context.Context, a Absence, after string, limit int) ([]MissingDocument, error) {
+	return r.missing(ctx, "list the documents whose items may be gone", unconfirmedSQL, r.workspace, r.connector, r.job, limit, a.containers(), after)
+}
+
+func (r *Run) missing(ctx context.Context, what, statement string, args ...any) ([]MissingDocument, error) {
 	var missing []MissingDocument
-	err := r.query(ctx, "list the documents whose items are gone", func(rows *sql.Rows) error {
+	err := r.query(ctx, what, func(rows *sql.Rows) error {
 		var g MissingDocument
 		if err := rows.Scan(&g.Document, &g.SourceID, &g.Path, &g.Failed); err != nil {
 			return err // query says what failed
 		}
 		missing = append(missing, g)
 		return nil
-	}, missingSQL, r.workspace, r.connector, r.job, limit)
+	}, statement, args...)
 	return missing, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	_ "embed" // the statements
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,8 @@ var (
 	planGuardSQL string
 	//go:embed sql/plan_guard_of.sql
 	planGuardOfSQL string
+	//go:embed sql/plan_quarantine.sql
+	planQuarantineSQL string
 	//go:embed sql/plans_to_drop.sql
 	plansToDropSQL string
 )
@@ -137,18 +140,18 @@ func (r *Run) tallyPlan(ctx context.Context, client *ent.Client) (Counters, erro
 }
 
 // PlanMissing counts the documents of the connector, those that the plan did not
-// see, and those among them that a dismissed deletion holds. Restored documents are
-// never missing.
-func (r *Run) PlanMissing(ctx context.Context) (existing, missing, dismissed int, err error) {
+// see, and those among them that a dismissed deletion holds. Restored documents and
+// those in incomplete containers are never missing.
+func (r *Run) PlanMissing(ctx context.Context, a Absence) (existing, missing, dismissed int, err error) {
 	err = r.query(ctx, "count the documents that a plan did not see", func(rows *sql.Rows) error {
 		return rows.Scan(&existing, &missing, &dismissed)
-	}, planMissingCountSQL, r.workspace, r.connector, r.job)
+	}, planMissingCountSQL, r.workspace, r.connector, r.job, a.containers())
 	return existing, missing, dismissed, err
 }
 
 // NextPlanMissing returns some of the documents that the plan did not see and has
 // no item for, and which of them were restored and stay.
-func (r *Run) NextPlanMissing(ctx context.Context, limit int) (gone []MissingDocument, restored map[uuid.UUID]bool, err error) {
+func (r *Run) NextPlanMissing(ctx context.Context, a Absence, limit int) (gone []MissingDocument, restored map[uuid.UUID]bool, err error) {
 	restored = make(map[uuid.UUID]bool)
 	err = r.query(ctx, "list the documents that a plan did not see", func(rows *sql.Rows) error {
 		var g MissingDocument
@@ -158,8 +161,28 @@ func (r *Run) NextPlanMissing(ctx context.Context, limit int) (gone []MissingDoc
 		}
 		gone, restored[g.Document] = append(gone, g), stays
 		return nil
-	}, planMissingSQL, r.workspace, r.connector, r.job, limit)
+	}, planMissingSQL, r.workspace, r.connector, r.job, limit, a.containers())
 	return gone, restored, err
+}
+
+// PlanDeletions returns the number of documents that the plan would delete.
+func (r *Run) PlanDeletions(ctx context.Context) (int, error) {
+	n, err := r.jobs.client.PlanItem.Query().Where(planitem.JobID(r.job), planitem.ActionIn(planitem.ActionDelete, planitem.ActionQuarantine)).Count(r.Context(ctx))
+	if err != nil {
+		return 0, fmt.Errorf("count the deletions of a plan: %w", err)
+	}
+	return n, nil
+}
+
+// QuarantinePlan puts all deletions of the plan into quarantine.
+func (r *Run) QuarantinePlan(ctx context.Context, reason string) error {
+	var held int
+	err := r.query(ctx, "put the deletions of a plan into quarantine", func(rows *sql.Rows) error { return rows.Scan(&held) },
+		planQuarantineSQL, r.job, r.attempt, r.workspace, reason)
+	if err == nil && held == 0 {
+		return ErrLost
+	}
+	return err
 }
 
 // A PlanArchiveEntry is an entry of an archive, as the ledger has it.

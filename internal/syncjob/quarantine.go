@@ -39,11 +39,11 @@ func Exceeds(missing, existing, threshold int) bool { return 100*missing > thres
 // Quarantine holds the documents that Missing counts, and returns how many they
 // are. dismissed is true if a person has dismissed the deletion of the same
 // documents before.
-func (r *Run) Quarantine(ctx context.Context, existing, threshold int) (documents int, dismissed bool, err error) {
+func (r *Run) Quarantine(ctx context.Context, a Absence, existing, threshold int) (documents int, dismissed bool, err error) {
 	var held int
 	var isNew bool
 	err = r.query(ctx, "put a deletion into quarantine", func(rows *sql.Rows) error { return rows.Scan(&held, &isNew, &documents) },
-		quarantineSQL, r.job, r.attempt, r.workspace, r.jobs.now(), existing, threshold)
+		quarantineSQL, r.job, r.attempt, r.workspace, r.jobs.now(), existing, threshold, a.Told, a.containers())
 	if err == nil && held == 0 {
 		return 0, false, ErrLost
 	}

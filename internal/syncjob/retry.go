@@ -121,7 +121,8 @@ func (j *Jobs) Allow(ctx context.Context, itemID uuid.UUID, connectorID *uuid.UU
 	}
 	update := row.Update().SetSuppressed(false)
 	if row.Suppressed {
-		update.SetReason("allowed again; the next sync takes it")
+		// A sync that reads changes looks for items that wait.
+		update.SetReason("allowed again; the next sync takes it").SetWaitingSince(j.now())
 	}
 	if row, err = update.Save(ctx); err != nil {
 		return nil, apierr.Wrap("let an item be synced again", err)

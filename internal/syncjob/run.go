@@ -52,6 +52,7 @@ type Run struct {
 	uncertain bool       // the counters may lack a change of the ledger
 	effort    Effort
 	lags      lags // not saved yet
+	feed      *FeedPosition
 	start     *ent.SyncJob
 }
 
@@ -263,6 +264,11 @@ func (r *Run) SavePage(ctx context.Context, cursor string, walked bool) error {
 	return r.save(ctx, "save the progress of a sync job", func(u *ent.SyncJobUpdate) {
 		u.SetCursor(cursor).SetWalked(walked).SetRetries(0).SetHeartbeatAt(r.jobs.now())
 	})
+}
+
+// SaveIncomplete saves the containers that the source cannot list completely.
+func (r *Run) SaveIncomplete(ctx context.Context, containers []string) error {
+	return r.save(ctx, "save the containers that cannot be listed", func(u *ent.SyncJobUpdate) { u.SetIncomplete(containers) })
 }
 
 // Release gives the job back, for another slice after delay. retries is the number

@@ -149,7 +149,7 @@ func (s *slice) keepArchive(ctx context.Context, t task) (bool, error) {
 // have outcomes.
 func (s *slice) isArchiveUnchanged(ctx context.Context, item connectors.Item, k syncjob.ItemState) (bool, error) {
 	if k.Reason != archiveReason || s.job.Mode == entjob.ModeFull || k.PipelineVersion != ingest.Version ||
-		item.Version == "" || k.SourceVersion != item.Version {
+		item.Version == "" || k.SourceVersion != item.Version || k.Path != item.Path {
 		return false, nil
 	}
 	unfinished, err := s.run.HasUnfinishedArchiveEntries(ctx, item.ID)

@@ -275,7 +275,7 @@ func (s *slice) recordOutcome(ctx context.Context, t task, status syncitem.Statu
 func (s *slice) recordItemOutcome(ctx context.Context, t task, status syncitem.Status, reason string, retryable bool) error {
 	entry := syncjob.LedgerEntry{
 		SourceID: t.item.ID, Path: t.item.Path, Document: t.known.Document, Status: status, Reason: s.redact(reason), Retryable: retryable,
-		SourceVersion: t.item.Version, PipelineVersion: ingest.Version,
+		SourceVersion: t.item.Version, PipelineVersion: ingest.Version, Container: t.item.Container,
 	}
 	var err error
 	switch {

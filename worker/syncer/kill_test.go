@@ -60,6 +60,36 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	})
 }
 
+// The same on a feed: workers die while a sync reads changes.
+func TestKillsLoseNothingOfAFeed(t *testing.T) {
+	t.Parallel()
+	database := testkit.Database(t)
+	redisURL := testkit.Redis(t)
+	f := newFixtureOn(t, spared(t, database.AppURL), redisURL)
+	f.embedder = embed.NewBuiltin()
+	f.row = f.connector("feeding", nil)
+	items, tenth := *killItems, *killItems/10
+	k := &killing{
+		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 2)),
+		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
+	}
+	job := k.runSync(items, stepWalk, stepStored, stepFetch, "moment")
+	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
+	k.exact(items, map[syncitem.Status]int{syncitem.StatusIndexed: items})
+	token := f.reread().FeedToken
+
+	k.plan.Source = sourceChanged
+	job = k.runSync(tenth, stepChanges, stepFetch, stepStore, stepStored, stepDelete, stepDeleted, "moment")
+	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: tenth, Modified: tenth, Deleted: tenth})
+	k.exact(items-tenth, map[syncitem.Status]int{syncitem.StatusIndexed: items - tenth, syncitem.StatusDeleted: tenth})
+	if after := f.reread().FeedToken; after == token || after == "" {
+		t.Errorf("the token went from %q to %q", token, after)
+	}
+	f.script = newWorld(items, sourceChanged)
+	f.work()
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{})
+}
+
 // A killing runs worker processes and kills them.
 type killing struct {
 	*fixture
@@ -84,7 +114,7 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 		p := k.plan
 		switch step {
 		case "moment", "walked":
-		case stepWalk:
+		case stepWalk, stepChanges:
 			p.Step, p.At = step, 1+k.dice.Int64N(3)
 		case stepDelete, stepDeleted:
 			p.Step, p.At = step, 1
@@ -103,7 +133,8 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 		}
 		died := k.death(job, step, w, standby)
 		if died == "" {
-			break // the sync ended first
+			w.kill() // it knows the source of this sync only
+			break    // the sync ended first
 		}
 		killed[died]++
 		if w.exited() {

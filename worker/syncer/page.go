@@ -53,18 +53,22 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	var suppressed []uuid.UUID // deleted by hand
 	var obsolete []uuid.UUID   // failed documents of items that are skipped now
 	var undocumented []string  // listed before, undocumented a document now
+	var moved []task           // unchanged at another path
 	collected := 0
 	now := s.engine.opt.Now()
 	for _, item := range items {
 		k := known[item.ID]
-		if k.Decided() {
+		if k.Decided() && !hasChanged(item, k) {
 			continue // counted by an earlier slice
 		}
 		if !k.Seen || k.Status == syncitem.StatusDeleted {
 			collected++
 		}
 		entry, fetch := decide(item, k, now)
+		entry.Container = item.Container
 		switch {
+		case isMoved(item, k, entry):
+			moved = append(moved, task{item: item, known: k, seen: now})
 		case fetch:
 			tasks = append(tasks, task{item: item, known: k, member: members[item.ID], seen: now})
 		case members == nil && k.Listed && (k.Document == uuid.Nil || k.Failed()):
@@ -92,6 +96,10 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	if err := s.forgetFailed(ctx, obsolete...); err != nil {
 		return err
 	}
+	// An outcome would keep a repetition of the page from moving them.
+	if err := s.moveDocuments(ctx, moved); err != nil {
+		return err
+	}
 	if err := s.run.Record(ctx, entries); err != nil {
 		return err
 	}
@@ -108,6 +116,12 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 		return err
 	}
 	return s.runTasks(ctx, tasks)
+}
+
+// hasChanged reports whether an item has changed since this job decided it, as a
+// feed or a delivery may say.
+func hasChanged(item connectors.Item, k syncjob.ItemState) bool {
+	return k.Path != item.Path || item.Version != "" && k.SourceVersion != "" && k.SourceVersion != item.Version
 }
 
 // decide is the decision for an item of the source.
@@ -155,6 +169,9 @@ func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time)
 // processed within the window. A document whose newest version failed is not
 // skipped.
 func (s *slice) withinWindow(k syncjob.ItemState, now time.Time) bool {
+	if s.movesFeed() {
+		return false // the change would not be reported again
+	}
 	return s.job.Mode == entjob.ModeAuto && s.job.Cause != entjob.CauseWebhook && s.engine.opt.Window > 0 && k.Live() && k.Status != syncitem.StatusFailed &&
 		!k.ProcessedAt.IsZero() && now.Sub(k.ProcessedAt) < s.engine.opt.Window
 }
@@ -183,7 +200,7 @@ func (s *slice) sanitize(items []connectors.Item) []connectors.Item {
 		if item.Path == "" {
 			item.Path = item.ID
 		}
-		item.Path = sanitizePath(item.Path)
+		item.Path, item.Container = sanitizePath(item.Path), sanitizePath(item.Container)
 		if len(item.Version) > maxVersionBytes || !isStorable(item.Version) {
 			sum := sha256.Sum256([]byte(item.Version))
 			item.Version = hex.EncodeToString(sum[:])

@@ -117,16 +117,35 @@ func (s *slice) setReaders(ctx context.Context, unsaid bool, readers []string) e
 	}
 }
 
-// updateReaders sets the readers of the documents of items, and of the documents of
-// their archive members.
+// updateReaders sets the readers of the documents of items for a job that does
+// nothing else.
 func (s *slice) updateReaders(ctx context.Context, items []connectors.Item) error {
+	documents, changed, err := s.setItemReaders(ctx, items)
+	if err != nil || documents == 0 {
+		return err
+	}
+	s.count(func(c *syncjob.Counters) {
+		c.Collected += len(items)
+		c.Modified += changed
+		c.Indexed += changed
+		c.Unchanged += documents - changed
+	})
+	return nil
+}
+
+// setItemReaders sets the readers of the documents of items, and of the documents of
+// their archive members. It returns the numbers of documents and of changes.
+func (s *slice) setItemReaders(ctx context.Context, items []connectors.Item) (documents, changed int, err error) {
+	if s.lister == nil {
+		return 0, 0, nil
+	}
 	rows, err := s.documentsOf(ctx, items)
 	if err != nil || len(rows) == 0 {
-		return err
+		return 0, 0, err
 	}
 	readers, err := s.lister.Readers(ctx, items)
 	if err != nil {
-		return classify(err)
+		return 0, 0, classify(err)
 	}
 	byKey := make(map[string]string, len(items))
 	for _, item := range items {
@@ -141,17 +160,11 @@ func (s *slice) updateReaders(ctx context.Context, items []connectors.Item) erro
 		changes[i].Document = row.ID
 		changes[i].Readers = s.principals(readers[item])
 	}
-	changed, err := s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
+	changed, err = s.engine.index.SetReaders(ctx, s.run.Scope(), s.fence, changes)
 	if err != nil {
-		return fmt.Errorf("store the readers of documents: %w", err)
+		return 0, 0, fmt.Errorf("store the readers of documents: %w", err)
 	}
-	s.count(func(c *syncjob.Counters) {
-		c.Collected += len(items)
-		c.Modified += changed
-		c.Indexed += changed
-		c.Unchanged += len(rows) - changed
-	})
-	return nil
+	return len(rows), changed, nil
 }
 
 // documentsOf returns the documents of items and of their archive members.
@@ -172,6 +185,8 @@ func (s *slice) documentsOf(ctx context.Context, items []connectors.Item) ([]*en
 	}
 	return rows, nil
 }
+
+const unknownReaders = "The source did not say who may see some of its items; nobody finds them until it does."
 
 // readersOf returns the readers of an item. It reports false when the source does
 // not know them, which hides the document. An error concerns the slice.
@@ -199,7 +214,7 @@ func (s *slice) readersOf(ctx context.Context, t task) (readers []string, known 
 		}
 	}
 	s.log.WarnContext(ctx, "readers of item unknown", slog.String("item", t.item.ID))
-	s.run.Warn("The source did not say who may see some of its items; nobody finds them until it does.")
+	s.run.Warn(unknownReaders)
 	return []string{}, false, nil
 }
 

@@ -30,6 +30,7 @@ const (
 	guardPlan    = "more documents are missing than one sync may delete"
 	keptPlan     = "its deletion was dismissed"
 	restoredPlan = "was restored by hand and stays until the source has it again"
+	unsurePlan   = "the source does not tell whether it still exists"
 )
 
 // jobOf returns the job of a run. For a plan, it is the planned sync.
@@ -160,8 +161,8 @@ func (s *slice) planMembers(ctx context.Context, archives []string, changed bool
 
 // planMissing records the documents whose items a complete walk did not list, and
 // the check of their deletion.
-func (s *slice) planMissing(ctx context.Context) error {
-	existing, missing, dismissed, err := s.run.PlanMissing(ctx)
+func (s *slice) planMissing(ctx context.Context, absence syncjob.Absence) error {
+	existing, missing, dismissed, err := s.run.PlanMissing(ctx, absence)
 	if err != nil {
 		return err
 	}
@@ -176,14 +177,13 @@ func (s *slice) planMissing(ctx context.Context) error {
 		action, reason = planitem.ActionKeep, keptPlan
 	case guard.Blocked:
 		action, reason = planitem.ActionQuarantine, guardPlan
-		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than %s, so a sync would delete nothing.",
-			missing, existing, share(guard.Threshold)))
+		s.warnOfBlock(guard)
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err // the slice ends
 		}
-		gone, restored, err := s.run.NextPlanMissing(ctx, deletionBatch)
+		gone, restored, err := s.run.NextPlanMissing(ctx, absence, deletionBatch)
 		if err != nil || len(gone) == 0 {
 			return err
 		}

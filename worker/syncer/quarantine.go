@@ -27,8 +27,8 @@ func share(threshold int) string {
 }
 
 // quarantine holds the missing documents until a person decides.
-func (s *slice) quarantine(ctx context.Context, missing, existed, threshold int) error {
-	held, dismissed, err := s.run.Quarantine(ctx, existed, threshold)
+func (s *slice) quarantine(ctx context.Context, absence syncjob.Absence, missing, existed, threshold int) error {
+	held, dismissed, err := s.run.Quarantine(ctx, absence, existed, threshold)
 	if err != nil {
 		return err
 	}

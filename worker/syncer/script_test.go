@@ -18,6 +18,7 @@ func (s *script) set(path, version, content string)       { s.Set(path, version,
 func (s *script) fill(n int, version string)              { s.Fill(n, version) }
 func (s *script) remove(paths ...string)                  { s.Remove(paths...) }
 func (s *script) change(path string, change func(*file))  { s.Change(path, change) }
+func (s *script) move(from, to string)                    { s.Move(from, to) }
 func (s *script) share(path string, principals ...string) { s.Share(path, principals...) }
 func (s *script) belongs(group string, members ...string) { s.SetGroup(group, members...) }
 func (s *script) directoryFails(err error)                { s.SetGroupsError(err) }
@@ -33,6 +34,10 @@ func (s *script) kinds() (*connectors.Registry, error) {
 		s.Kind("sharing", connectortest.Abilities{ListsPermissions: true}),
 		s.Kind("scripted", connectortest.Abilities{}),
 		s.Kind("resolving", connectortest.Abilities{Resolves: true}),
+		s.Kind("feeding", connectortest.Abilities{Feeds: true, Resolves: true}),
+		s.Kind("feeding_only", connectortest.Abilities{Feeds: true}),
+		s.Kind("feeding_sharing", connectortest.Abilities{Feeds: true, Resolves: true, ListsPermissions: true}),
+		s.Kind("confirming", connectortest.Abilities{Confirms: true, Resolves: true}),
 		s.Kind("unbounded", connectortest.Abilities{PartialWalk: true}),
 		s.Kind("paced", connectortest.Abilities{RateLimit: connectors.RateLimit{PerMinute: 600}}),
 	)

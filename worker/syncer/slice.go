@@ -111,7 +111,10 @@ func (s *slice) syncDocuments(ctx context.Context) error {
 	if s.isSelective() {
 		return s.deleteUnseen(ctx)
 	}
-	return s.deleteMissing(ctx)
+	if err := s.deleteMissing(ctx); err != nil {
+		return err
+	}
+	return s.notePosition(ctx)
 }
 
 // isSelective reports whether the job covers only the paths of its file filter.
@@ -120,7 +123,7 @@ func (s *slice) isSelective() bool { return len(s.job.FileFilter) > 0 && s.job.M
 // walk covers the source, or the paths of the file filter.
 func (s *slice) walk(ctx context.Context) error {
 	if !s.isSelective() {
-		return s.walkPages(ctx, nil)
+		return s.readSource(ctx)
 	}
 	if resolver, ok := s.source.(connectors.Resolver); ok {
 		return s.resolve(ctx, resolver)

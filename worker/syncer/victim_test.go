@@ -37,6 +37,7 @@ const (
 	stepStored  = "stored"  // after a document was stored
 	stepDelete  = "delete"  // before documents are deleted
 	stepDeleted = "deleted" // after documents were deleted
+	stepChanges = "changes" // before a page of changes is read
 	// The same for restorations.
 	stepRestore  = "restore"
 	stepRestored = "restored"
@@ -61,7 +62,7 @@ const (
 // newWorld returns the source that all processes see.
 func newWorld(items int, source string) *script {
 	s := newScript()
-	s.PageSize = 200
+	s.PageSize, s.FeedPageSize = 200, 20
 	s.fill(items, "v1")
 	switch source {
 	case sourceWhole:
@@ -159,6 +160,7 @@ func work(text string) error {
 	defer jobs.Close()
 	source := newWorld(m.plan.Items, m.plan.Source)
 	source.hooks(func(context.Context, string) error { m.at(stepWalk); return nil }, func(context.Context, string) error { m.at(stepFetch); return nil })
+	source.BeforeChanges = func(context.Context, string) error { m.at(stepChanges); return nil }
 	kinds, err := source.kinds()
 	if err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/ent/predicate"
 	"github.com/magpie-search/magpie/ent/syncitem"
-	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
@@ -49,6 +48,9 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		s.run.AddEffort(func(e *syncjob.Effort) { e.Pages++ })
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.redact(warning))
+		}
+		if err := s.noteIncomplete(ctx, page.Incomplete); err != nil {
+			return err
 		}
 		s.noInterrupt = page.NoInterrupt
 		err = do(page.Items)
@@ -224,45 +226,6 @@ func (s *slice) deleteAbsent(ctx context.Context, paths []string) error {
 		}
 	}
 	return nil
-}
-
-const deletionBatch = 500
-
-// deleteMissing deletes the documents whose items a complete walk did not list. If
-// they are more than the threshold of the connector allows, it puts them into
-// quarantine instead.
-func (s *slice) deleteMissing(ctx context.Context) error {
-	if !s.kind.Enumerates || s.job.Mode == entjob.ModeIncremental {
-		return nil
-	}
-	if s.isPlan {
-		return s.planMissing(ctx)
-	}
-	existed, missing, failed, err := s.run.Missing(ctx)
-	if err != nil {
-		return err
-	}
-	threshold := s.threshold()
-	if syncjob.Exceeds(missing, existed, threshold) {
-		return s.quarantine(ctx, missing, existed, threshold)
-	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err // the slice ends
-		}
-		var gone []syncjob.MissingDocument
-		if missing+failed > 0 {
-			if gone, err = s.run.NextMissing(ctx, deletionBatch); err != nil {
-				return err
-			}
-		}
-		if len(gone) == 0 {
-			return s.run.EndQuarantine(ctx)
-		}
-		if err := s.deleteDocuments(ctx, gone); err != nil {
-			return err
-		}
-	}
 }
 
 // deleteDocuments soft-deletes documents with their ledger entries and counts them.

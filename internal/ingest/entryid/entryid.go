@@ -44,6 +44,9 @@ func Archive(id string) (key string, inside bool) {
 	return id[:at], true
 }
 
+// IsShortened reports whether an [ArchiveKey] may differ from the source id of its archive.
+func IsShortened(key string) bool { return len(key) > maxKey-utf8.UTFMax }
+
 // shorten replaces the end of a long text by a hash of all of it.
 func shorten(text string, max int) string {
 	if len(text) <= max {

@@ -1,5 +1,5 @@
--- Holds the documents that a job which is held did not see: $1 job, $2 attempt, $3 workspace, $4 now, $5 number of documents,
--- $6 the threshold. Returns 0 and writes nothing if the job is not held under this attempt. If a person has dismissed the
+-- Holds the documents whose items are gone for a job that is held: $1 job, $2 attempt, $3 workspace, $4 now, $5 number of
+-- documents, $6 the threshold, $7 and $8 as $4 and $5 of missing_count.sql. Returns 0 and writes nothing if the job is not held under this attempt. If a person has dismissed the
 -- deletion of all missing documents before, it stays dismissed.
 with held as (
     select id, workspace_id, connector_id from sync_jobs
@@ -11,7 +11,9 @@ with held as (
     join lateral (
         select * from sync_items where connector_id = d.connector_id and source_id = d.source_id limit 1
     ) i on true
-    where d.status <> 'DELETED' and d.indexed_at is not null and (i.job_id <> held.id or i.status = 'DELETED')
+    where d.status <> 'DELETED' and d.indexed_at is not null
+        and case when $7 then i.gone_job_id = held.id
+            else (i.job_id <> held.id or i.status = 'DELETED') and i.container <> all ($8::text[]) end
         and i.hold is distinct from 'RESTORED'
 ), fresh as (
     select coalesce(bool_or(hold is distinct from 'DISMISSED'), false) as "any" from gone

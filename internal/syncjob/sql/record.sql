@@ -6,19 +6,22 @@ with held as (
     for share
 ), written as (
     insert into sync_items as i (id, created_at, updated_at, workspace_id, connector_id, job_id, document_id, source_id,
-        path, status, added, reason, retryable, source_version, pipeline_version, waiting_since)
+        path, status, added, reason, retryable, source_version, pipeline_version, waiting_since, container)
     select e.id, $4, $4, held.workspace_id, held.connector_id, held.id, nullif(e.document_id, '')::uuid, e.source_id,
         e.path, e.status, false, nullif(e.reason, ''), e.retryable, e.source_version, e.pipeline_version,
-        case when e.status = 'PENDING' or e.status = 'FAILED' and e.retryable then $4::timestamptz end
-    from held, unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[], $13::bigint[])
-        as e (id, document_id, source_id, path, status, reason, retryable, source_version, pipeline_version)
+        case when e.status = 'PENDING' or e.status = 'FAILED' and e.retryable then $4::timestamptz end, e.container
+    from held, unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::text[], $13::bigint[],
+        $14::text[]) as e (id, document_id, source_id, path, status, reason, retryable, source_version, pipeline_version, container)
     order by e.source_id
     on conflict (connector_id, source_id) do update set
-        updated_at = excluded.updated_at, job_id = excluded.job_id, path = excluded.path,
+        updated_at = excluded.updated_at, job_id = excluded.job_id,
+        -- A pending entry keeps the path of the last outcome.
+        path = case excluded.status when 'PENDING' then i.path else excluded.path end,
         document_id = coalesce(excluded.document_id, i.document_id),
         status = excluded.status, added = false, reason = excluded.reason, retryable = excluded.retryable,
-        -- A new outcome ends every hold.
-        hold = null, waiting_since = case when excluded.waiting_since is not null then coalesce(i.waiting_since, excluded.waiting_since) end,
+        container = excluded.container,
+        -- A new outcome ends every hold, and says that the item is there.
+        hold = null, gone_job_id = null, waiting_since = case when excluded.waiting_since is not null then coalesce(i.waiting_since, excluded.waiting_since) end,
         -- A pending entry keeps the source version of the last outcome.
         source_version = case excluded.status when 'PENDING' then i.source_version else excluded.source_version end,
         pipeline_version = case excluded.status when 'PENDING' then i.pipeline_version else excluded.pipeline_version end
