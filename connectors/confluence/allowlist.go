@@ -7,55 +7,23 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-// An allowList is a list of people and groups, by the site's ids, each of which
-// is allowed to read. A page can have several allow lists; its readers are on
-// all of them.
-type allowList struct {
-	Users  []string `json:"u,omitempty"`
-	Groups []string `json:"g,omitempty"`
-}
+// An allowList is a list of people and groups that may read.
+type allowList = atlassian.AllowList
 
-// unknownEntry is an entry of an allowList that cannot be identified. A list
-// with such entries only is not empty.
-const unknownEntry = "?"
-
-func (r allowList) empty() bool { return len(r.Users)+len(r.Groups) == 0 }
-
-func (r *allowList) normalize() {
-	slices.Sort(r.Users)
-	slices.Sort(r.Groups)
-	r.Users, r.Groups = slices.Compact(r.Users), slices.Compact(r.Groups)
-}
-
-// isSubset reports whether each entry is also an entry of another list.
-func (r allowList) isSubset(of allowList) bool {
-	for _, u := range r.Users {
-		if !slices.Contains(of.Users, u) {
-			return false
-		}
-	}
-	for _, g := range r.Groups {
-		if !slices.Contains(of.Groups, g) {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *allowList) add(users []user, groups []group) {
+func addReaders(list *allowList, users []user, groups []group) {
 	for _, u := range users {
-		r.Users = append(r.Users, cmp.Or(u.id(), unknownEntry))
+		list.Users = append(list.Users, cmp.Or(u.id(), atlassian.UnknownEntry))
 	}
 	for _, g := range groups {
-		r.Groups = append(r.Groups, cmp.Or(groupID(g), unknownEntry))
+		list.Groups = append(list.Groups, cmp.Or(groupID(g), atlassian.UnknownEntry))
 	}
 }
 
@@ -70,8 +38,8 @@ func groupID(g group) string {
 
 func newAllowList(l *restrictionList) allowList {
 	var list allowList
-	list.add(l.Restrictions.User.Results, l.Restrictions.Group.Results)
-	list.normalize()
+	addReaders(&list, l.Restrictions.User.Results, l.Restrictions.Group.Results)
+	list.Normalize()
 	return list
 }
 
@@ -97,7 +65,7 @@ func (c *client) readRestriction(ctx context.Context, id string) (allowList, err
 			return nil, false, err
 		}
 		var page allowList
-		page.add(result.Restrictions.User.Results, result.Restrictions.Group.Results)
+		addReaders(&page, result.Restrictions.User.Results, result.Restrictions.Group.Results)
 		list.Users, list.Groups = append(list.Users, page.Users...), append(list.Groups, page.Groups...)
 		// The offset counts the longer of the two lists.
 		ids = page.Users
@@ -106,7 +74,7 @@ func (c *client) readRestriction(ctx context.Context, id string) (allowList, err
 		}
 		return ids, result.mayBeTruncated(), nil
 	})
-	list.normalize()
+	list.Normalize()
 	return list, err
 }
 
@@ -128,7 +96,7 @@ func (c *cloud) spaceReaders(ctx context.Context, sp space) (allowList, error) {
 	var list allowList
 	for _, r := range rows {
 		if r.Operation.Key == "" || r.Principal.Type == "" {
-			return allowList{}, errInvalid("rights in a space")
+			return allowList{}, c.ErrInvalid("rights in a space")
 		}
 		if r.Operation.Key != "read" || r.Operation.TargetType != "space" {
 			continue
@@ -142,7 +110,7 @@ func (c *cloud) spaceReaders(ctx context.Context, sp space) (allowList, error) {
 		}
 	}
 	list.Users = append(list.Users, anonymous) // isPublic tests it
-	list.normalize()
+	list.Normalize()
 	return list, nil
 }
 
@@ -166,14 +134,14 @@ func (c *dataCenter) spaceReaders(ctx context.Context, sp space) (allowList, err
 	if json.Unmarshal(raw, &rows) != nil {
 		var list struct{ Results []permission }
 		if json.Unmarshal(raw, &list) != nil || list.Results == nil {
-			return allowList{}, errInvalid("rights in a space")
+			return allowList{}, c.ErrInvalid("rights in a space")
 		}
 		rows = list.Results
 	}
 	var list allowList
 	for _, r := range rows {
 		if r.Operation.OperationKey == "" {
-			return allowList{}, errInvalid("rights in a space")
+			return allowList{}, c.ErrInvalid("rights in a space")
 		}
 		if r.Operation.OperationKey != "read" || r.Operation.TargetType != "space" {
 			continue
@@ -182,12 +150,12 @@ func (c *dataCenter) spaceReaders(ctx context.Context, sp space) (allowList, err
 		case r.Subject == nil || r.Subject.Type == anonymous:
 			list.Users = append(list.Users, anonymous)
 		case r.Subject.Type == "group":
-			list.Groups = append(list.Groups, strings.ToLower(cmp.Or(r.Subject.Name, r.Subject.DisplayName, unknownEntry)))
+			list.Groups = append(list.Groups, strings.ToLower(cmp.Or(r.Subject.Name, r.Subject.DisplayName, atlassian.UnknownEntry)))
 		default:
-			list.Users = append(list.Users, cmp.Or(r.Subject.id(), unknownEntry))
+			list.Users = append(list.Users, cmp.Or(r.Subject.id(), atlassian.UnknownEntry))
 		}
 	}
-	list.normalize()
+	list.Normalize()
 	return list, nil
 }
 
@@ -207,7 +175,7 @@ func (c *dataCenter) legacySpaceReaders(ctx context.Context, sp space) (allowLis
 	var list allowList
 	for _, set := range sets {
 		if set.Type == "" {
-			return allowList{}, errInvalid("rights in a space")
+			return allowList{}, c.ErrInvalid("rights in a space")
 		}
 		if set.Type != "VIEWSPACE" {
 			continue
@@ -221,12 +189,12 @@ func (c *dataCenter) legacySpaceReaders(ctx context.Context, sp space) (allowLis
 				if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 					return allowList{}, err
 				}
-				list.Users = append(list.Users, cmp.Or(u.id(), unknownEntry))
+				list.Users = append(list.Users, cmp.Or(u.id(), atlassian.UnknownEntry))
 			default:
 				list.Users = append(list.Users, anonymous)
 			}
 		}
 	}
-	list.normalize()
+	list.Normalize()
 	return list, nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
@@ -38,10 +39,10 @@ type parent struct{ title, kind, parentID, parentKind string }
 
 type pageV2 struct {
 	ID, Status, Title, SpaceID, ParentID, ParentType, AuthorID string
-	CreatedAt                                                  timestamp
+	CreatedAt                                                  atlassian.Timestamp
 	Version                                                    struct {
 		Number    int
-		CreatedAt timestamp
+		CreatedAt atlassian.Timestamp
 		AuthorID  string
 	}
 	Body struct {
@@ -53,10 +54,10 @@ type pageV2 struct {
 type fileV2 struct {
 	ID, Status, Title, PageID, BlogPostID, MediaType, DownloadLink, WebUILink string
 	FileSize                                                                  int64
-	CreatedAt                                                                 timestamp
+	CreatedAt                                                                 atlassian.Timestamp
 	Version                                                                   struct {
 		Number    int
-		CreatedAt timestamp
+		CreatedAt atlassian.Timestamp
 	}
 }
 
@@ -114,7 +115,7 @@ func (c *cloud) spaces(ctx context.Context, keys []string) ([]space, error) {
 		}
 		for _, r := range rows {
 			if r.ID == "" || r.Key == "" {
-				return nil, errInvalid("a space")
+				return nil, c.ErrInvalid("a space")
 			}
 			spaces = append(spaces, space{id: r.ID, key: r.Key, name: r.Name, personal: r.Type == "personal", archived: r.Status == "archived"})
 		}
@@ -145,7 +146,7 @@ func (c *cloud) list(ctx context.Context, in space, kind, cursor string) ([]*pag
 	var result listV2[pageV2]
 	path := "api/v2/spaces/" + url.PathEscape(in.id) + "/" + collectionName(kind)
 	err := c.get(ctx, path, query, &result)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, atlassian.ErrTooLarge) {
 		query.Del("body-format") // bodies are requested one by one later
 		err = c.get(ctx, path, query, &result)
 	}
@@ -169,14 +170,14 @@ func (c *cloud) completePages(ctx context.Context, kind, spaceKey string, rows [
 	pages := make([]*page, 0, len(rows))
 	for _, r := range rows {
 		if r.ID == "" || r.Version.Number <= 0 {
-			return nil, errInvalid("a page")
+			return nil, c.ErrInvalid("a page")
 		}
 		p := &page{
 			id: r.ID, kind: kind, title: r.Title, status: r.Status, space: spaceKey, version: r.Version.Number,
 			created: r.CreatedAt.Time, modified: r.Version.CreatedAt.Time,
 		}
 		if r.Links.WebUI != "" {
-			p.url = c.site.base + r.Links.WebUI
+			p.url = c.Site.Base + r.Links.WebUI
 		}
 		if r.Body.Storage != nil {
 			p.hasBody, p.body = true, r.Body.Storage.Value
@@ -283,7 +284,7 @@ func (c *cloud) loadDetails(ctx context.Context, pages []*page) error {
 			ok = ok && found.Metadata.Labels.Results != nil
 			files, comments, readers := !ok && c.include.files, !ok && c.include.comments, false
 			if ok {
-				files, comments, readers = c.include.addDetails(c.site.base, p, found)
+				files, comments, readers = c.include.addDetails(c.Site.Base, p, found)
 			} else if err := c.loadLabels(ctx, p); err != nil { // too new for the search
 				return err
 			}
@@ -328,7 +329,7 @@ func (c *cloud) loadFiles(ctx context.Context, p *page) error {
 	p.files = nil
 	for _, r := range rows {
 		if r.ID == "" || r.Version.Number <= 0 {
-			return errInvalid("a file")
+			return c.ErrInvalid("a file")
 		}
 		p.files = append(p.files, c.newFile(r))
 	}
@@ -341,7 +342,7 @@ func (c *cloud) newFile(r fileV2) file {
 		created: r.CreatedAt.Time, modified: r.Version.CreatedAt.Time, download: r.DownloadLink,
 	}
 	if r.WebUILink != "" {
-		f.url = c.site.base + r.WebUILink
+		f.url = c.Site.Base + r.WebUILink
 	}
 	return f
 }
@@ -382,7 +383,7 @@ func (c *cloud) spaceKey(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if row.Key == "" || row.ID != id {
-		return "", errInvalid("a space")
+		return "", c.ErrInvalid("a space")
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
@@ -55,7 +56,7 @@ func (c *dataCenter) spaces(ctx context.Context, keys []string) ([]space, error)
 				}
 				for _, r := range page.Results {
 					if r.Key == "" {
-						return nil, false, errInvalid("a space")
+						return nil, false, c.ErrInvalid("a space")
 					}
 					keys = append(keys, r.Key)
 					found = append(found, space{id: strconv.FormatInt(r.ID, 10), key: r.Key, name: r.Name, personal: r.Type == "personal", archived: status == "archived"})
@@ -114,7 +115,7 @@ func (c *dataCenter) listContent(ctx context.Context, path string, query url.Val
 	var result contents
 	query.Set("expand", c.expansions(true))
 	err := c.get(ctx, path, query, &result)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, atlassian.ErrTooLarge) {
 		query.Set("expand", c.expansions(false)) // bodies are requested one by one later
 		err = c.get(ctx, path, query, &result)
 	}
@@ -190,14 +191,14 @@ func (c *dataCenter) newPages(ctx context.Context, rows []content) ([]*page, err
 
 func (c *dataCenter) newPage(ctx context.Context, r content) (*page, error) {
 	if !r.isValid() || r.Space.Key == "" || r.Metadata.Labels.Results == nil {
-		return nil, errInvalid("a page")
+		return nil, c.ErrInvalid("a page")
 	}
 	p := &page{
 		id: r.ID, kind: r.Type, title: r.Title, status: r.Status, space: r.Space.Key, version: r.Version.Number,
 		created: r.History.CreatedDate.Time, modified: r.Version.When.Time,
 	}
 	if r.Links.WebUI != "" {
-		p.url = c.site.base + r.Links.WebUI
+		p.url = c.Site.Base + r.Links.WebUI
 	}
 	if r.Body.Storage != nil {
 		p.hasBody, p.body = true, r.Body.Storage.Value
@@ -205,11 +206,11 @@ func (c *dataCenter) newPage(ctx context.Context, r content) (*page, error) {
 	for _, a := range r.Ancestors {
 		p.ancestors = append(p.ancestors, ancestor{id: a.ID, kind: cmp.Or(a.Type, "page"), title: a.Title})
 	}
-	files, comments, readers := c.include.addDetails(c.site.base, p, r)
+	files, comments, readers := c.include.addDetails(c.Site.Base, p, r)
 	if files {
 		p.files = nil
 		if err := c.all(ctx, "rest/api/content/"+p.id+"/child/attachment", url.Values{"expand": {"version,history"}}, func(f content) {
-			p.files = append(p.files, newFile(c.site.base, p.id, f))
+			p.files = append(p.files, newFile(c.Site.Base, p.id, f))
 		}); err != nil {
 			return nil, err
 		}
@@ -256,7 +257,7 @@ func (c *dataCenter) file(ctx context.Context, id string) (*file, error) {
 	if row.Type != "attachment" || row.Status != "" && row.Status != "current" {
 		return nil, connectors.ErrNotFound
 	}
-	f := newFile(c.site.base, row.Container.ID, row)
+	f := newFile(c.Site.Base, row.Container.ID, row)
 	return &f, nil
 }
 
@@ -301,7 +302,7 @@ func (c *dataCenter) addresses(ctx context.Context, ids []string) (map[string]st
 			var profile struct{ UserName, FullName, DisplayName, Email string }
 			err = c.get(ctx, "rest/mobile/1.0/profile/"+url.PathEscape(u.Username), nil, &profile)
 			if err == nil && cmp.Or(profile.UserName, profile.FullName, profile.DisplayName, profile.Email) == "" {
-				err = errInvalid("a profile")
+				err = c.ErrInvalid("a profile")
 			}
 			u.Email = profile.Email
 		}

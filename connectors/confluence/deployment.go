@@ -78,7 +78,7 @@ func (c *client) all(ctx context.Context, path string, query url.Values, yield f
 		var ids strings.Builder
 		for _, entry := range page.Results {
 			if entry.ID == "" {
-				return errInvalid("an entry of a list")
+				return c.ErrInvalid("an entry of a list")
 			}
 			yield(entry)
 			ids.WriteString(entry.ID + " ")

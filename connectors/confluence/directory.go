@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,10 +14,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-const (
-	groupsPerPage        = 25 // of a listing of groups
-	derivedGroupsPerPage = 100
-)
+const groupsPerPage = 25 // of a listing of groups
 
 // A directoryCursor is a position in the list of groups, or after a derived
 // group.
@@ -93,7 +89,8 @@ func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage,
 	var next directoryCursor
 	var err error
 	if c.Derived {
-		page.Groups, next, err = s.derivedGroups(ctx, c)
+		next.Derived = true
+		page.Groups, next.After, err = s.readers.DerivedGroups(ctx, c.After)
 		page.Done = next.After == ""
 	} else {
 		page.Groups, next, err = s.siteGroups(ctx, c)
@@ -120,7 +117,7 @@ func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connector
 	var ids strings.Builder
 	for _, g := range siteGroups {
 		if groupID(g) == "" {
-			return nil, c, errInvalid("a group")
+			return nil, c, s.client.ErrInvalid("a group")
 		}
 		ids.WriteString(groupID(g) + " ")
 	}
@@ -187,77 +184,4 @@ func (s *source) groupMembers(ctx context.Context, g group) ([]string, error) {
 	defer s.mutex.Unlock()
 	s.membersByGroup[id] = ids
 	return ids, nil
-}
-
-func (s *source) derivedGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
-	if s.state == nil {
-		return nil, directoryCursor{}, nil
-	}
-	names, err := s.state.Keys(ctx, derivedKeyPrefix)
-	if err != nil {
-		return nil, c, err
-	}
-	from, exact := slices.BinarySearch(names, c.After)
-	if exact {
-		from++
-	}
-	names = names[from:]
-	more := len(names) > derivedGroupsPerPage
-	var groups []connectors.Group
-	for _, name := range names[:min(len(names), derivedGroupsPerPage)] {
-		var lists []allowList
-		if _, err := connectors.GetJSON(ctx, s.state, name, &lists); err != nil {
-			return nil, c, err
-		}
-		if len(lists) == 0 {
-			continue
-		}
-		people, err := s.intersect(ctx, lists)
-		if err != nil {
-			return nil, c, err
-		}
-		groups = append(groups, connectors.Group{
-			Principal: "group:" + derivedPrefix + strings.TrimPrefix(name, derivedKeyPrefix), Name: "Readers of restricted pages", Members: people,
-		})
-		c.After = name
-	}
-	if !more {
-		return groups, directoryCursor{}, nil
-	}
-	return groups, directoryCursor{Derived: true, After: c.After}, nil
-}
-
-// intersect returns the principals of the people who are on every list.
-func (s *source) intersect(ctx context.Context, lists []allowList) ([]string, error) {
-	var common map[string]bool
-	for _, list := range lists {
-		members := make(map[string]bool)
-		for _, u := range list.Users {
-			members[u] = u != unknownEntry
-		}
-		for _, id := range list.Groups {
-			if id == unknownEntry {
-				continue
-			}
-			ids, err := s.groupMembers(ctx, group{ID: id})
-			if err != nil {
-				return nil, err
-			}
-			for _, u := range ids {
-				members[u] = true
-			}
-		}
-		if common != nil {
-			maps.DeleteFunc(members, func(u string, isMember bool) bool { return !isMember || !common[u] })
-		}
-		common = members
-	}
-	var ids []string
-	for u, isCommon := range common {
-		if isCommon {
-			ids = append(ids, u)
-		}
-	}
-	slices.Sort(ids)
-	return s.addresses(ctx, ids)
 }

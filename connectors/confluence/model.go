@@ -2,9 +2,9 @@ package confluence
 
 import (
 	"cmp"
-	"encoding/json"
-	"strings"
 	"time"
+
+	"github.com/magpie-search/magpie/connectors/atlassian"
 )
 
 // A space is a space of the site.
@@ -65,7 +65,7 @@ type content struct {
 	Space                   struct{ Key string }
 	Version                 version
 	History                 struct {
-		CreatedDate timestamp
+		CreatedDate atlassian.Timestamp
 		CreatedBy   user
 		LastUpdated version
 	}
@@ -133,7 +133,7 @@ type links struct{ WebUI, Download, Next, Base string }
 
 type version struct {
 	Number int
-	When   timestamp
+	When   atlassian.Timestamp
 	By     user
 }
 
@@ -176,23 +176,4 @@ func (restrictionList) RequiredFields() []string {
 // page would have more readers.
 func (l *restrictionList) isComplete() bool {
 	return l.Restrictions.User.Results != nil && l.Restrictions.Group.Results != nil
-}
-
-// A timestamp is a time in one of Confluence's formats, or the zero time if it
-// cannot be parsed.
-type timestamp struct{ time.Time }
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *timestamp) UnmarshalJSON(text []byte) error {
-	var formatted string
-	if json.Unmarshal(text, &formatted) != nil {
-		return nil // an unknown format must not make the page unreadable
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999Z0700", time.DateOnly} {
-		if t, err := time.Parse(layout, strings.TrimSpace(formatted)); err == nil {
-			s.Time = t.UTC()
-			return nil
-		}
-	}
-	return nil
 }

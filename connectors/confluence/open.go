@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ func (s *source) renderPage(ctx context.Context, p *page) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return renderDocument(s.client.site.base, p, comments, names), nil
+	return renderDocument(s.client.Site.Base, p, comments, names), nil
 }
 
 func (s *source) openFile(ctx context.Context, item connectors.Item, id string) (io.ReadCloser, error) {
@@ -109,24 +108,12 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id string) 
 	}
 	path, query := s.deployment.downloadRequest(f)
 	if query == nil {
-		if path, query, err = s.client.sitePath(path); err != nil {
+		if path, query, err = s.client.SitePath(path); err != nil {
 			return nil, err
 		}
 	}
-	client, err := s.client.siteClient(ctx)
-	if err != nil {
-		return nil, err
-	}
 	want := restapi.Expected{Size: f.size, AllowHTML: strings.Contains(f.media, "html")}
-	content, err := client.Download(ctx, restapi.Request{Path: path, Query: query, Header: map[string][]string{"Accept": {"*/*"}}}, want)
-	if err != nil {
-		return nil, s.client.statusError(loginError(err))
-	}
-	mediaType, _, _ := mime.ParseMediaType(content.Header.Get("Content-Type"))
-	if redirectedToLogin(content.Request) && mediaType == "text/html" {
-		return nil, errors.Join(connectors.NeedsAuth(errLogin), content.Close())
-	}
-	return content, nil
+	return s.client.Download(ctx, restapi.Request{Path: path, Query: query}, want)
 }
 
 func (s *source) pageSpaceKey(page string) string {

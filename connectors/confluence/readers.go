@@ -2,27 +2,17 @@ package confluence
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 )
 
 // The readers of a page must be on the list of its space, on the page's own list,
-// and on those of all pages above it, as far as they have lists. A principal is
-// allowed by itself, so several lists are represented by a derived group of those
-// who are on all of them: derivedPrefix and a hash of the lists. The lists are in
-// the state and Groups returns the members. A person who leaves one of the groups
-// loses access with the next listing of groups, without a walk.
-const (
-	derivedPrefix    = "restriction:"
-	derivedKeyPrefix = "readers/"
-)
+// and on those of all pages above it, as far as they have lists.
 
 type spaceReaders struct {
 	everyone bool
@@ -116,7 +106,7 @@ func (s *source) pageReaders(ctx context.Context, spaces []space, item connector
 	}
 	var lists []allowList
 	if !ofSpace.everyone {
-		if ofSpace.list.empty() {
+		if ofSpace.list.Empty() {
 			return readers, false, nil
 		}
 		lists = append(lists, ofSpace.list)
@@ -126,11 +116,11 @@ func (s *source) pageReaders(ctx context.Context, spaces []space, item connector
 		if err != nil {
 			return readers, false, ignoreNotFound(err)
 		}
-		if !list.empty() {
+		if !list.Empty() {
 			lists = append(lists, list)
 		}
 	}
-	readers, err = s.intersectLists(ctx, lists)
+	readers, err = s.readers.Intersect(ctx, lists)
 	return readers, err == nil, err
 }
 
@@ -178,15 +168,15 @@ func (s *source) spaceReaders(ctx context.Context, sp space) (spaceReaders, erro
 	if i := slices.Index(list.Users, anonymous); i >= 0 {
 		list.Users = slices.Delete(list.Users, i, i+1)
 		path := "rest/api/space/" + url.PathEscape(sp.key)
-		if s.client.site.cloud {
+		if s.client.Site.Cloud {
 			path = "api/v2/spaces/" + url.PathEscape(sp.id)
 		}
-		if readers.everyone, err = s.client.isPublic(ctx, path, sp); err != nil {
+		if readers.everyone, err = s.client.IsPublic(ctx, path, sp.key); err != nil {
 			return spaceReaders{}, err
 		}
 	}
 	readers.list = list
-	if !readers.everyone && list.empty() {
+	if !readers.everyone && list.Empty() {
 		s.addWarning("Confluence does not name anybody who may see the space " + sp.key + "; nobody finds its pages.")
 	}
 	s.mutex.Lock()
@@ -195,72 +185,12 @@ func (s *source) spaceReaders(ctx context.Context, sp space) (spaceReaders, erro
 	return readers, nil
 }
 
-// intersectLists returns the readers who are on every list.
-func (s *source) intersectLists(ctx context.Context, lists []allowList) (connectors.Readers, error) {
-	lists = minimalLists(lists)
-	switch len(lists) {
-	case 0:
-		return connectors.Readers{Everyone: true}, nil
-	case 1:
-		var readers connectors.Readers
-		for _, g := range lists[0].Groups {
-			if g != unknownEntry {
-				readers.Principals = append(readers.Principals, "group:"+g)
-			}
-		}
-		users, err := s.addresses(ctx, lists[0].Users)
-		readers.Principals = append(readers.Principals, users...)
-		return readers, err
-	}
-	text, err := json.Marshal(lists)
-	if err != nil {
-		return connectors.Readers{}, err
-	}
-	hash := sha256.Sum256(text)
-	name := hex.EncodeToString(hash[:12])
-	if s.state == nil {
-		users, err := s.intersect(ctx, lists)
-		return connectors.Readers{Principals: users}, err
-	}
-	s.mutex.Lock()
-	saved := s.savedGroups[name]
-	s.mutex.Unlock()
-	if !saved {
-		if err := s.state.Put(ctx, derivedKeyPrefix+name, text); err != nil {
-			return connectors.Readers{}, err
-		}
-		s.mutex.Lock()
-		s.savedGroups[name] = true
-		s.mutex.Unlock()
-	}
-	return connectors.Readers{Principals: []string{"group:" + derivedPrefix + name}}, nil
-}
-
-// minimalLists returns the lists without those that contain another list, in a
-// stable order.
-func minimalLists(lists []allowList) []allowList {
-	var minimal []allowList
-	for i, list := range lists {
-		if !slices.ContainsFunc(lists[:i], func(other allowList) bool { return other.isSubset(list) }) &&
-			!slices.ContainsFunc(lists[i+1:], func(other allowList) bool { return other.isSubset(list) && !list.isSubset(other) }) {
-			minimal = append(minimal, list)
-		}
-	}
-	slices.SortFunc(minimal, func(a, b allowList) int {
-		if order := slices.Compare(a.Users, b.Users); order != 0 {
-			return order
-		}
-		return slices.Compare(a.Groups, b.Groups)
-	})
-	return minimal
-}
-
 // addresses returns the principals of the users whose addresses are visible.
 func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) {
 	s.mutex.Lock()
 	var missing []string
 	for _, id := range ids {
-		if _, cached := s.addressOf[id]; !cached && id != unknownEntry {
+		if _, cached := s.addressOf[id]; !cached && id != atlassian.UnknownEntry {
 			missing = append(missing, id)
 		}
 	}
@@ -281,7 +211,7 @@ func (s *source) addresses(ctx context.Context, ids []string) ([]string, error) 
 	s.mutex.Lock()
 	for _, id := range ids {
 		switch address := s.addressOf[id]; {
-		case id == unknownEntry:
+		case id == atlassian.UnknownEntry:
 		case strings.Contains(address, "@"):
 			principals = append(principals, "user:"+address)
 		case address != appAccount:

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
@@ -19,7 +19,7 @@ type source struct {
 	deployment         deployment
 	settings           connectors.Settings
 	include            inclusions
-	state              connectors.State // nil in a connection test
+	readers            *atlassian.Readers
 	importsPermissions bool
 
 	mutex          sync.Mutex // guards the fields below
@@ -34,24 +34,27 @@ type source struct {
 	readersBySpace map[string]spaceReaders // by key
 	addressOf      map[string]string       // by user, "" for a hidden address
 	membersByGroup map[string][]string     // ids
-	savedGroups    map[string]bool         // derived groups whose lists are in the state
 }
 
 func open(dial connectors.Dial, gateway string, s connectors.Settings) (*source, error) {
-	target, err := newSite(s)
+	target, err := product().Site(s)
 	if err != nil {
 		return nil, connectors.Fatal(err)
 	}
 	permissions, _ := s.IncludesPermissions()
 	src := &source{
-		client: &client{site: target, gateway: gateway, dial: dial, settings: s}, settings: s, state: s.State, importsPermissions: permissions,
+		client: &client{product().NewClient(target, gateway, dial, s)}, settings: s, importsPermissions: permissions,
 		include: inclusions{
 			files: s.Boolean(optionAttachments), comments: s.Boolean(optionComments), archived: s.Boolean(optionArchived), restrictions: permissions,
 		},
-		userNames: userNames{}, warningSet: map[string]bool{}, readersBySpace: map[string]spaceReaders{}, addressOf: map[string]string{}, membersByGroup: map[string][]string{}, savedGroups: map[string]bool{},
+		userNames: userNames{}, warningSet: map[string]bool{}, readersBySpace: map[string]spaceReaders{}, addressOf: map[string]string{}, membersByGroup: map[string][]string{},
+	}
+	src.readers = &atlassian.Readers{
+		State: s.State, People: src.addresses,
+		Members: func(ctx context.Context, id string) ([]string, error) { return src.groupMembers(ctx, group{ID: id}) },
 	}
 	src.resetCaches()
-	if target.cloud {
+	if target.Cloud {
 		src.deployment = &cloud{client: src.client, include: src.include, parents: map[string]parent{}, spaceKeys: map[string]string{}}
 	} else {
 		src.deployment = &dataCenter{client: src.client, include: src.include}
@@ -95,7 +98,7 @@ func (s *source) checkAccount(ctx context.Context) error {
 	var me user
 	if err := s.client.get(ctx, "rest/api/user/current", nil, &me); err != nil {
 		if errors.Is(err, connectors.ErrNotFound) {
-			return connectors.Fatal(fmt.Errorf("there is no Confluence at config.%s; correct the address, with the path that pages have in front of /display or /spaces", optionURL))
+			return connectors.Fatal(fmt.Errorf("there is no Confluence at config.%s; correct the address, with the path that pages have in front of /display or /spaces", atlassian.OptionURL))
 		}
 		return err
 	}
@@ -196,7 +199,7 @@ func (s *source) Check(ctx context.Context) error {
 
 // Close implements [connectors.Source].
 func (s *source) Close() error {
-	s.client.close()
+	s.client.Close()
 	return nil
 }
 
@@ -233,20 +236,4 @@ func (s *source) namesIn(ctx context.Context, texts ...string) (userNames, error
 		names[id] = s.userNames[id]
 	}
 	return names, nil
-}
-
-// sitePath returns the path and query of a link to the site.
-func (a *client) sitePath(link string) (string, url.Values, error) {
-	target, err := url.Parse(link)
-	if err != nil || link == "" {
-		return "", nil, connectors.ErrNotFound
-	}
-	if target.Host != "" {
-		base, _ := url.Parse(a.site.base)
-		if target.Host != base.Host || target.Scheme != base.Scheme {
-			return "", nil, errors.New("the wiki named a place for the content that is not its own")
-		}
-		return target.String(), nil, nil
-	}
-	return target.EscapedPath(), target.Query(), nil
 }

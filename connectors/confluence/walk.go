@@ -94,9 +94,7 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 			return connectors.Page{}, err
 		}
 	}
-	if s.client.isNearLimit.Swap(false) {
-		b.page.Pause = nearLimitPause
-	}
+	b.page.Pause = s.client.Pause()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	b.page.Warnings, s.warnings = s.warnings, nil
@@ -237,6 +235,6 @@ func (s *source) newPageItem(ctx context.Context, p *page) (connectors.Item, err
 	if err != nil {
 		return item, err
 	}
-	item.Content = renderDocument(s.client.site.base, p, nil, names)
+	item.Content = renderDocument(s.client.Site.Base, p, nil, names)
 	return item, nil
 }
