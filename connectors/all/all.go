@@ -5,6 +5,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/connectors/fileupload"
 	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/connectors/jira"
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/connectors/s3"
@@ -32,5 +33,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		postgresql.Kind(d.Dial),
 		mysql.Kind(d.Dial),
 		confluence.Kind(d.Dial),
+		jira.Kind(d.Dial),
 	)
 }

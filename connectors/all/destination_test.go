@@ -28,6 +28,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 	tables := []string{"database", "includeTables", "excludeTables", "sampleRows", "allowWriteAccess"}
 	return map[string]struct{ steers, others []string }{
 		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
+		"jira":       {[]string{"instanceUrl", "apiUrl"}, []string{"projectKeys", "jql", "includeComments", "includeAttachments", "commentAuthorsExcluded", "deployment"}},
 		// A region and a bucket select hosts of the same service, and requests are signed.
 		"s3":          {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
 		"github":      {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
@@ -98,6 +99,12 @@ func TestChangedDestinations(t *testing.T) {
 				{"instanceUrl": "https://acme.atlassian.net.evil.example"}, {"instanceUrl": "http://acme.atlassian.net/wiki"}, {"instanceUrl": "https://acme.atlassian.net:8443/wiki"},
 				{"instanceUrl": "https://acme.atlassian.net@evil.example/wiki"},
 			}},
+		"jira": {config{"instanceUrl": "https://acme.atlassian.net", "apiUrl": "https://gateway.example.com"},
+			[]config{{"instanceUrl": "acme.atlassian.net/browse/ENG-1", "apiUrl": "https://gateway.example.com/ex", "jql": "a = b"}},
+			[]config{
+				{"instanceUrl": "https://acme.atlassian.net"}, {"instanceUrl": "https://acme.atlassian.net", "apiUrl": "https://evil.example.com"},
+				{"instanceUrl": "http://acme.atlassian.net", "apiUrl": "https://gateway.example.com"},
+			}},
 		"github": {config{"repos": []any{"a/b"}},
 			[]config{{"apiUrl": "https://api.github.com"}, {"apiUrl": "https://API.GitHub.com:443/"}, {"apiUrl": ""}, {"apiUrl": nil}},
 			[]config{{"apiUrl": "https://github.example.com/api/v3"}, {"apiUrl": "http://api.github.com"}}},
@@ -149,6 +156,7 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 	t.Helper()
 	s := map[string]connectors.Settings{
 		"confluence": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
+		"jira":       {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
 		"github":     {Config: map[string]any{"repos": []any{"a/b"}, "apiUrl": address}, Credentials: map[string]string{"token": word}},
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
@@ -266,7 +274,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 7 {
+	if tried != 8 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -343,9 +343,21 @@ func (c *Client) statusError(err error) error {
 	}
 	reason := failure.Header.Get("X-Seraph-LoginReason")
 	if strings.Contains(reason, "AUTHENTICATED_FAILED") || strings.Contains(reason, "AUTHENTICATION_DENIED") {
-		return connectors.NeedsAuth(errors.New(c.Product.Noun + " does not accept the credentials; enter them again (after several failures it also wants a login in the browser)"))
+		return connectors.NeedsAuth(&refusedError{c.Product.Noun + " does not accept the credentials; enter them again (after several failures it also wants a login in the browser)"})
 	}
 	return err
+}
+
+// A refusedError says that the site refuses the credentials.
+type refusedError struct{ text string }
+
+func (e *refusedError) Error() string { return e.text }
+
+// IsRefused reports whether the site refuses the credentials, and does not only ask
+// to log in.
+func IsRefused(err error) bool {
+	_, refused := errors.AsType[*refusedError](err)
+	return refused || restapi.StatusOf(err) == http.StatusUnauthorized
 }
 
 // redirectedToLogin reports whether a request was redirected to a login.
@@ -419,4 +431,12 @@ func (c *Client) Close() {
 	for _, client := range c.clients {
 		client.Close()
 	}
+}
+
+// Answers reports whether an address belongs to the site, and requests go to the
+// site and not to the gateway.
+func (c *Client) Answers(address string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return !c.Site.Grant && !c.useGateway && strings.HasPrefix(address, cmp.Or(c.Site.API, c.Site.Base)+"/")
 }

@@ -29,9 +29,10 @@ const (
 	// Gateway serves the sites of OAuth grants and of tokens with scopes.
 	Gateway = "https://api.atlassian.com"
 	// PerMinute is below the default limit of a Data Center user and that of a Cloud
-	// site, and Burst the requests that may be made at once.
+	// site.
 	PerMinute = 600
-	Burst     = 30
+	// Burst is how many requests may be made at once.
+	Burst = 30
 )
 
 // A Product is one of Atlassian's products.

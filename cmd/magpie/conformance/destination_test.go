@@ -34,6 +34,8 @@ func moved() map[string]struct {
 			map[string]string{"apiUrl": `{"apiUrl":null}`}, `{"apiUrl":"https://slack-gov.com/api/"}`},
 		"confluence": {`{"instanceUrl":"https://wiki.example.com"}`, `{"personalAccessToken":"t0ken-old"}`,
 			map[string]string{"instanceUrl": `{"instanceUrl":"http://wiki.example.com"}`}, `{"instanceUrl":"wiki.example.com."}`},
+		"jira": {`{"instanceUrl":"https://jira.example.com"}`, `{"personalAccessToken":"t0ken-old"}`,
+			map[string]string{"instanceUrl": `{"instanceUrl":"http://jira.example.com"}`, "apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"instanceUrl":"jira.example.com/browse/ENG-1"}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
 			map[string]string{"endpoint": `{"endpoint":"https://minio.example.com:9000"}`}, `{"bucket":"other","prefix":"p/"}`},
 		"web_crawler": {`{"startUrls":["https://docs.example.com/"]}`, `{"bearerToken":"t0ken-old"}`,
