@@ -5,6 +5,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/connectors/fileupload"
 	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/connectors/googledrive"
 	"github.com/magpie-search/magpie/connectors/jira"
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/connectors/postgresql"
@@ -34,5 +35,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		mysql.Kind(d.Dial),
 		confluence.Kind(d.Dial),
 		jira.Kind(d.Dial),
+		googledrive.Kind(d.Dial),
 	)
 }

@@ -30,13 +30,14 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
 		"jira":       {[]string{"instanceUrl", "apiUrl"}, []string{"projectKeys", "jql", "includeComments", "includeAttachments", "commentAuthorsExcluded", "deployment"}},
 		// A region and a bucket select hosts of the same service, and requests are signed.
-		"s3":          {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
-		"github":      {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
-		"slack":       {[]string{"apiUrl"}, []string{"channels", "dateRange", "includePrivate", "includeArchived", "includeFiles", "includeBots", "joinPublic", "teamId"}},
-		"web_crawler": {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
-		"postgresql":  {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
-		"mysql":       {[]string{"host", "port", "tls", "caCertificate"}, tables},
-		"file_upload": {},
+		"s3":           {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
+		"github":       {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
+		"slack":        {[]string{"apiUrl"}, []string{"channels", "dateRange", "includePrivate", "includeArchived", "includeFiles", "includeBots", "joinPublic", "teamId"}},
+		"web_crawler":  {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
+		"postgresql":   {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
+		"mysql":        {[]string{"host", "port", "tls", "caCertificate"}, tables},
+		"google_drive": {[]string{"apiUrl", "authUrl", "directoryUrl"}, []string{"includeMyDrive", "includeSharedDrives", "includeSharedWithMe", "sharedDrives", "folders", "users", "exportFormat", "treatLinkAsPublic"}},
+		"file_upload":  {},
 	}
 }
 
@@ -127,6 +128,9 @@ func TestChangedDestinations(t *testing.T) {
 		"mysql": {config{"host": "db.example.com", "port": 3306.0},
 			[]config{{"host": "db.example.com", "database": "b"}, {"host": "db.example.com", "tls": "verify-full"}, {"host": "db.example.com", "tls": "prefer"}},
 			[]config{{"host": "10.0.0.1"}, {"host": "db.example.com", "port": 3307.0}, {"host": "db.example.com", "tls": "disable"}}},
+		"google_drive": {config{"apiUrl": "https://proxy.example.com/google"},
+			[]config{{"apiUrl": "https://PROXY.example.com:443/"}, {"apiUrl": "https://proxy.example.com", "users": []any{"ada@example.com"}}},
+			[]config{{}, {"apiUrl": "http://proxy.example.com"}, {"apiUrl": "https://proxy.example.com", "authUrl": "https://evil.example.com"}, {"apiUrl": "https://proxy.example.com", "directoryUrl": "https://evil.example.com"}}},
 		"file_upload": {config{}, []config{{}}, nil},
 	}
 	for _, kind := range kinds(t, all.Deps{}) {
@@ -163,6 +167,9 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
 		"web_crawler": {Config: map[string]any{"startUrls": []any{address + "/"}}, Credentials: map[string]string{"bearerToken": word}},
 	}[kind]
+	if kind == "google_drive" {
+		s = connectors.Settings{Config: map[string]any{"apiUrl": address}, Token: func(context.Context, string) (string, map[string]string, error) { return word, nil, nil }}
+	}
 	if s.Config == nil {
 		t.Fatalf("there are no settings of %s", kind)
 	}
@@ -274,7 +281,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 8 {
+	if tried != 9 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

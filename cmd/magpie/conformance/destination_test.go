@@ -12,16 +12,22 @@ import (
 
 	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/testkit/driveserver"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // moved says of each kind with credentials how a connector is made and which
 // change of its config leads them elsewhere, by the option that does.
-func moved() map[string]struct {
+func moved(t *testing.T) map[string]struct {
 	config, credentials string
 	away                map[string]string
 	same                string
 } {
+	t.Helper()
+	drive := driveserver.New()
+	defer drive.Close()
+	account, err := json.Marshal(drive.ServiceAccount())
+	must(t, err)
 	const database = `{"host":"db.example.com","database":"a","%s":"require","caCertificate":""}`
 	return map[string]struct {
 		config, credentials string
@@ -36,6 +42,9 @@ func moved() map[string]struct {
 			map[string]string{"instanceUrl": `{"instanceUrl":"http://wiki.example.com"}`}, `{"instanceUrl":"wiki.example.com."}`},
 		"jira": {`{"instanceUrl":"https://jira.example.com"}`, `{"personalAccessToken":"t0ken-old"}`,
 			map[string]string{"instanceUrl": `{"instanceUrl":"http://jira.example.com"}`, "apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"instanceUrl":"jira.example.com/browse/ENG-1"}`},
+		"google_drive": {`{"apiUrl":"https://proxy.example.com"}`, `{"serviceAccountJson":` + string(account) + `}`, map[string]string{
+			"apiUrl": `{"apiUrl":"https://evil.example.com"}`, "authUrl": `{"authUrl":"https://evil.example.com"}`, "directoryUrl": `{"directoryUrl":"https://evil.example.com"}`,
+		}, `{"apiUrl":"https://PROXY.example.com:443/google"}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
 			map[string]string{"endpoint": `{"endpoint":"https://minio.example.com:9000"}`}, `{"bucket":"other","prefix":"p/"}`},
 		"web_crawler": {`{"startUrls":["https://docs.example.com/"]}`, `{"bearerToken":"t0ken-old"}`,
@@ -52,7 +61,7 @@ func moved() map[string]struct {
 func TestCredentialsStayWithTheirHost(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	cases := moved()
+	cases := moved(t)
 	for _, kind := range s.app.Kinds.Kinds() {
 		c, listed := cases[kind.Name]
 		if !listed && len(kind.Credentials) > 0 {
