@@ -397,7 +397,7 @@ func (r *feedReader) add(item connectors.Item) {
 	r.page.Gone = slices.DeleteFunc(r.page.Gone, func(id string) bool { return id == item.ID })
 	if r.seen[item.ID] {
 		r.page.Items = slices.DeleteFunc(r.page.Items, func(other connectors.Item) bool { return other.ID == item.ID })
-	} else if r.source.importsPermissions {
+	} else {
 		r.page.Permissions = append(r.page.Permissions, item.ID)
 	}
 	r.seen[item.ID] = true

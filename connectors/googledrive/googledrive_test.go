@@ -108,6 +108,43 @@ func (p *place) Delete(_ testing.TB, at string) {
 	p.Remove(p.Find(p.folder(path.Dir(at)), path.Base(at)))
 }
 
+// move moves a file or folder.
+func (p *place) move(_ testing.TB, from, to string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	parent := p.folder(path.Dir(to))
+	id := p.Find(p.folder(path.Dir(from)), path.Base(from))
+	p.Change(id, false, func(f *driveserver.File) { f.Name, f.Parent = path.Base(to), parent })
+	moved := map[string]string{}
+	for at, id := range p.folders {
+		if rest, ok := strings.CutPrefix(at+"/", from+"/"); ok {
+			at = strings.TrimSuffix(to+"/"+rest, "/")
+		}
+		moved[at] = id
+	}
+	p.folders = moved
+}
+
+// share shares a file with bob.
+func (p *place) share(_ testing.TB, at string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.Change(p.Find(p.folder(path.Dir(at)), path.Base(at)), false, func(f *driveserver.File) {
+		f.Permissions = append(f.Permissions, driveserver.Permission{Type: "user", Email: bob})
+	})
+}
+
+// lock makes the files of the shared drive invisible.
+func (p *place) lock(testing.TB, string) func() {
+	p.Fail(func(r *http.Request) *driveserver.Fault {
+		if r.URL.Path != "/drive/v3/files" || r.URL.Query().Get("driveId") != p.drive {
+			return nil
+		}
+		return &driveserver.Fault{Status: http.StatusNotFound, Body: `{"error":{"code":404,"message":"Shared drive not found","errors":[{"reason":"notFound"}]}}`}
+	})
+	return func() { p.Fail(nil) }
+}
+
 // breakDown makes the server fail.
 func (p *place) breakDown(_ testing.TB, how connectortest.Breakage) func() {
 	faults := map[connectortest.Breakage]driveserver.Fault{
@@ -135,6 +172,7 @@ func TestSharedDrivesPassTheSuite(t *testing.T) {
 		p := newPlace(t)
 		return connectortest.Setup{
 			Kind: kind(), Settings: p.accountSettings(nil), Fixture: p, Break: p.breakDown, FixedTimes: true,
+			Move: p.move, ChangeReaders: p.share, ExpireTokens: func(testing.TB) { p.ExpireChanges() }, Lock: p.lock,
 			UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", `x'"y;.md`, `back\slash.md`, "(1).md", "-", "~.md", "a:b.md", "plan.md.md"},
 			ItemPath:     func(path string) string { return itemPath("Team", path) },
 			FixturePath:  func(path string) string { return strings.TrimPrefix(path, "Team/") },
@@ -153,6 +191,7 @@ func TestFoldersPassTheSuite(t *testing.T) {
 		s := p.accountSettings(map[string]any{"folders": []any{"https://drive.google.com/drive/folders/" + top + "?usp=sharing"}})
 		return connectortest.Setup{
 			Kind: kind(), Settings: s, Fixture: p, Break: p.breakDown, FixedTimes: true,
+			Move: p.move, ExpireTokens: func(testing.TB) { p.ExpireChanges() },
 			UnusualPaths: []string{"a b.md", "日本/語.md", `x'"y;.md`},
 			ItemPath:     func(path string) string { return itemPath("Handbook", path) },
 			FixturePath:  func(path string) string { return strings.TrimPrefix(path, "Handbook/") },
