@@ -93,6 +93,9 @@ func (s *source) window(since int64) query {
 
 // present returns the token of the present.
 func (s *source) present(ctx context.Context) (connectors.ChangePage, error) {
+	if s.settings.State == nil {
+		return connectors.ChangePage{}, nil // there is no place for the list of ids
+	}
 	newest, _, err := search[entry](ctx, s.api, query{base: s.base, order: "updated DESC"}, []string{"updated"}, 1, "")
 	if err != nil {
 		return connectors.ChangePage{}, scopeError(err)

@@ -134,10 +134,18 @@ func TestAttachmentsPassTheSuite(t *testing.T) {
 			t.Parallel()
 			connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 				s := newSite(t, cloud)
+				state := &connectortest.State{}
+				settings := s.settings(map[string]any{"includeAttachments": true})
+				settings.State = state
 				return connectortest.Setup{
-					Kind: s.kind(), Settings: s.settings(map[string]any{"includeAttachments": true}), Fixture: s,
+					Kind: s.kind(), Settings: settings, Fixture: s, ExpireTokens: func(testing.TB) { state.Clear() },
 					UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", "x'\"y;.md", "(1).md", "-", "~.md", "a:b.md"},
-					ItemPath:     func(path string) string { return filesIssue + strings.ReplaceAll(path, "/", "∕") },
+					ItemPath: func(path string) string {
+						if strings.HasPrefix(path, "attachment:") {
+							return path // an id
+						}
+						return filesIssue + strings.ReplaceAll(path, "/", "∕")
+					},
 					FixturePath: func(path string) string {
 						return strings.ReplaceAll(strings.TrimPrefix(path, filesIssue), "∕", "/")
 					},
