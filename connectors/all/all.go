@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/connectors/sharepoint"
 	"github.com/magpie-search/magpie/connectors/slack"
 	"github.com/magpie-search/magpie/connectors/webcrawler"
 )
@@ -36,5 +37,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		confluence.Kind(d.Dial),
 		jira.Kind(d.Dial),
 		googledrive.Kind(d.Dial),
+		sharepoint.Kind(d.Dial),
 	)
 }

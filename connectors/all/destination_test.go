@@ -37,7 +37,9 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"postgresql":   {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
 		"mysql":        {[]string{"host", "port", "tls", "caCertificate"}, tables},
 		"google_drive": {[]string{"apiUrl", "authUrl", "directoryUrl"}, []string{"includeMyDrive", "includeSharedDrives", "includeSharedWithMe", "sharedDrives", "folders", "users", "exportFormat", "treatLinkAsPublic"}},
-		"file_upload":  {},
+		"sharepoint": {[]string{"graphUrl", "authUrl", "domainSuffix"}, []string{
+			"siteUrl", "sites", "libraries", "includePages", "includeLists", "includePersonalSites", "users", "excludedSites", "excludedPaths", "treatLinkAsPublic"}},
+		"file_upload": {},
 	}
 }
 
@@ -131,6 +133,9 @@ func TestChangedDestinations(t *testing.T) {
 		"google_drive": {config{"apiUrl": "https://proxy.example.com/google"},
 			[]config{{"apiUrl": "https://PROXY.example.com:443/"}, {"apiUrl": "https://proxy.example.com", "users": []any{"ada@example.com"}}},
 			[]config{{}, {"apiUrl": "http://proxy.example.com"}, {"apiUrl": "https://proxy.example.com", "authUrl": "https://evil.example.com"}, {"apiUrl": "https://proxy.example.com", "directoryUrl": "https://evil.example.com"}}},
+		"sharepoint": {config{"sites": []any{"https://acme.sharepoint.com/sites/a"}},
+			[]config{{"graphUrl": "https://graph.microsoft.com/"}, {"graphUrl": "https://graph.microsoft.com:443/v1.0"}, {"sites": []any{"https://acme.sharepoint.com/sites/b"}}},
+			[]config{{"graphUrl": "https://graph.microsoft.us"}, {"authUrl": "https://login.microsoftonline.us"}, {"domainSuffix": "sharepoint.us"}}},
 		"file_upload": {config{}, []config{{}}, nil},
 	}
 	for _, kind := range kinds(t, all.Deps{}) {
@@ -165,6 +170,8 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
 			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
+		"sharepoint": {Config: map[string]any{"graphUrl": address, "authUrl": address},
+			Credentials: map[string]string{"tenantId": "acme", "clientId": "app", "clientSecret": word}},
 		"web_crawler": {Config: map[string]any{"startUrls": []any{address + "/"}}, Credentials: map[string]string{"bearerToken": word}},
 	}[kind]
 	if kind == "google_drive" {
@@ -203,9 +210,10 @@ func TestCredentialsAreNotSentToRedirects(t *testing.T) {
 				}))
 				defer other.Close()
 				service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
 					mutex.Lock()
 					asked++
-					given = given || r.Header.Get("Authorization") != ""
+					given = given || r.Header.Get("Authorization") != "" || strings.Contains(string(body), word)
 					mutex.Unlock()
 					if r.URL.Path == "/robots.txt" {
 						http.NotFound(w, r)
@@ -281,7 +289,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 9 {
+	if tried != 10 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -45,6 +45,10 @@ func moved(t *testing.T) map[string]struct {
 		"google_drive": {`{"apiUrl":"https://proxy.example.com"}`, `{"serviceAccountJson":` + string(account) + `}`, map[string]string{
 			"apiUrl": `{"apiUrl":"https://evil.example.com"}`, "authUrl": `{"authUrl":"https://evil.example.com"}`, "directoryUrl": `{"directoryUrl":"https://evil.example.com"}`,
 		}, `{"apiUrl":"https://PROXY.example.com:443/google"}`},
+		"sharepoint": {`{"sites":["https://acme.sharepoint.com/sites/a"],"graphUrl":"https://graph.microsoft.com"}`, `{"tenantId":"acme","clientId":"app","clientSecret":"s3cret-old"}`,
+			map[string]string{
+				"graphUrl": `{"graphUrl":"https://graph.microsoft.us"}`, "authUrl": `{"authUrl":"https://login.microsoftonline.us"}`, "domainSuffix": `{"domainSuffix":"evil.example.com"}`,
+			}, `{"graphUrl":"https://GRAPH.microsoft.com:443/v1.0","sites":["https://acme.sharepoint.com/sites/b"]}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
 			map[string]string{"endpoint": `{"endpoint":"https://minio.example.com:9000"}`}, `{"bucket":"other","prefix":"p/"}`},
 		"web_crawler": {`{"startUrls":["https://docs.example.com/"]}`, `{"bearerToken":"t0ken-old"}`,

@@ -1,0 +1,80 @@
+package sharepoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+)
+
+// Open implements [connectors.Source].
+func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	id, ok := parseID(item.ID)
+	if !ok {
+		return nil, fmt.Errorf("the id belongs to no item: %w", connectors.ErrNotFound)
+	}
+	selected, err := s.selectParts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := selected.partOf(id.kind, id.site, id.of)
+	if err != nil {
+		return nil, err
+	}
+	switch id.kind {
+	case partPages:
+		page, err := s.sitePageByID(ctx, id.site, id.id)
+		if err != nil {
+			return nil, err
+		}
+		if page.Canvas == nil {
+			return nil, errInvalid("a page without its content")
+		}
+		return content(item, page.version(), renderPage(page))
+	case partList:
+		entry, err := s.listItemByID(ctx, p, id.id)
+		if err != nil {
+			return nil, err
+		}
+		return content(item, entry.version(), renderListItem(entry))
+	}
+	return s.openFile(ctx, p, item, id.id)
+}
+
+// content returns a content that has been read, if its version is the item's.
+func content(item connectors.Item, version string, text []byte) (io.ReadCloser, error) {
+	if item.Version != "" && version != item.Version {
+		return nil, connectors.Retryable(errChanged, 0)
+	}
+	return io.NopCloser(bytes.NewReader(text)), nil
+}
+
+// openFile downloads a file. Graph redirects to another host, whose address is its
+// own authorization; the client sends it none.
+func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id string) (io.ReadCloser, error) {
+	file, err := s.driveItem(ctx, p.id, id)
+	if err != nil {
+		return nil, err
+	}
+	if reason := file.skipReason(); reason != "" {
+		return nil, connectors.Skip(errors.New(reason))
+	}
+	if item.Version != "" && file.version() != item.Version {
+		return nil, connectors.Retryable(errChanged, 0)
+	}
+	want := restapi.Expected{Size: -1, AllowHTML: strings.Contains(file.File.MimeType, "html")}
+	if file.Size != nil {
+		want.Size = *file.Size
+	}
+	return s.graph.client.Download(ctx, restapi.Request{
+		Path: s.graph.base + "/drives/" + segment(p.id) + "/items/" + segment(id) + "/content", Header: map[string][]string{"Accept": {"*/*"}},
+	}, want)
+}

@@ -1,0 +1,135 @@
+package sharepoint
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/magpie-search/magpie/connectors"
+)
+
+// maxValidation is the longest validation token that is returned.
+const maxValidation = 1024
+
+func webhook() *connectors.Webhook {
+	return &connectors.Webhook{
+		Secret: credentialWebhook, Subscribes: true, ProbesAddress: true,
+		Keys: webhookKeys, Route: route, Challenge: challenge, Verify: verify, Parse: parseDelivery,
+	}
+}
+
+// webhookKeys returns the tenant.
+func webhookKeys(s connectors.Settings) []string {
+	if tenant := s.Credentials[credentialTenant]; tenant != "" {
+		return []string{"tenant:" + strings.ToLower(tenant)}
+	}
+	return nil
+}
+
+// A notification says that something in a library changed or, with a lifecycle
+// event, that the subscription needs attention.
+type notification struct {
+	SubscriptionID string `json:"subscriptionId"`
+	ClientState    string `json:"clientState"`
+	TenantID       string `json:"tenantId"`
+	Resource       string `json:"resource"`
+	LifecycleEvent string `json:"lifecycleEvent"`
+}
+
+// The lifecycle events of Graph.
+const (
+	lifecycleReauthorize = "reauthorizationRequired"
+	lifecycleRemoved     = "subscriptionRemoved"
+	lifecycleMissed      = "missed"
+)
+
+func decodeNotifications(body []byte) ([]notification, error) {
+	var batch struct {
+		Value []notification `json:"value"`
+	}
+	if json.Unmarshal(body, &batch) != nil || len(batch.Value) == 0 {
+		return nil, fmt.Errorf("%w: the body has no notifications", connectors.ErrDelivery)
+	}
+	for _, n := range batch.Value {
+		if n.SubscriptionID == "" {
+			return nil, fmt.Errorf("%w: a notification has no subscription", connectors.ErrDelivery)
+		}
+	}
+	return batch.Value, nil
+}
+
+// challenge answers Graph's validation of the address: a POST with a token in the
+// query and no content.
+func challenge(query url.Values, _ http.Header, body []byte) (string, bool) {
+	token := query.Get("validationToken")
+	if token == "" || len(token) > maxValidation || len(strings.TrimSpace(string(body))) > 0 ||
+		strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "", false
+	}
+	return token, true
+}
+
+func route(_ http.Header, body []byte) ([]string, error) {
+	notifications, err := decodeNotifications(body)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, n := range notifications {
+		if n.TenantID != "" {
+			keys = append(keys, "tenant:"+strings.ToLower(n.TenantID))
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%w: it names no tenant", connectors.ErrDelivery)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}
+
+// verify compares the clientState of all notifications with the secret, in constant
+// time.
+func verify(secret string, _ http.Header, body []byte, _ time.Time) error {
+	notifications, err := decodeNotifications(body)
+	if err != nil || secret == "" {
+		return connectors.ErrSignature
+	}
+	want := sha256.Sum256([]byte(secret))
+	equal := 1
+	for _, n := range notifications {
+		got := sha256.Sum256([]byte(n.ClientState))
+		equal &= subtle.ConstantTimeCompare(want[:], got[:])
+	}
+	if equal != 1 {
+		return connectors.ErrSignature
+	}
+	return nil
+}
+
+// parseDelivery reads notifications. They name a subscription, not a file. Two
+// notifications of different changes may be equal, so each delivery gets an id of
+// its own.
+func parseDelivery(_ http.Header, body []byte) (connectors.Delivery, error) {
+	notifications, err := decodeNotifications(body)
+	if err != nil {
+		return connectors.Delivery{}, err
+	}
+	d := connectors.Delivery{ID: rand.Text()}
+	for _, n := range notifications {
+		switch n.LifecycleEvent {
+		case lifecycleReauthorize:
+			// The subscription is renewed by its next check.
+		case "", lifecycleRemoved, lifecycleMissed:
+			d.AllChanged = true
+		}
+	}
+	return d, nil
+}
