@@ -272,6 +272,32 @@ func TestADocumentIsFoundByItsReadersOnly(t *testing.T) {
 	}
 }
 
+func TestADomainFindsItsDocuments(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	d.store("domain:Example.com")
+	d.check("a person with an address there", d.reader, true)
+	upper := d.reader
+	upper.Email = "READER@EXAMPLE.COM"
+	d.check("a person with an address in upper case", upper, true)
+	unverified := d.reader
+	unverified.Verified = false
+	d.check("a person with an unverified address", unverified, false)
+	for _, mail := range []string{"reader@sub.example.com", "reader@notexample.com", "reader@example.com.evil.org", "example.com@evil.org"} {
+		d.check(mail, d.person(mail, true), false)
+	}
+	other := d.h.tenant(t, "bob")
+	stranger := d.h.member(t, other, "reader2@example.com", membership.RoleEditor)
+	stranger.Verified = true
+	if got := d.h.ask(t, stranger, `{ search(input: {query: "quokka grass", minScore: 0}) { results { title snippet } } }`, nil); strings.Contains(got.body, marker) || got.code() != "" {
+		t.Errorf("another workspace with the same domain: %s", got.body)
+	}
+	d.store("group:readers")
+	d.groups(principal.Group{Principal: "group:readers", Name: "Readers", Members: []string{"domain:example.com"}})
+	d.check("a member of a group of a domain", d.reader, true)
+	d.check("a person of another domain", d.person("reader@other.com", true), false)
+}
+
 func TestPermissionsFollowTheSource(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -21,7 +22,10 @@ type Inbox interface {
 	// Deliver processes a delivery for a connector or, with uuid.Nil, for the
 	// connectors of a kind that the delivery names. It returns the response body.
 	Deliver(ctx context.Context, kind string, connector uuid.UUID, header http.Header, body []byte) (answer []byte, err error)
-	// Validates reports whether the platform of a kind validates the URL before it
+	// Challenge returns the response to a request that only tests the address of a
+	// kind; ok is false for any other request.
+	Challenge(kind string, query url.Values, header http.Header, body []byte) (response string, ok bool)
+	// ProbesAddress reports whether the platform of a kind validates the URL before it
 	// sends deliveries.
 	ProbesAddress(kind string) bool
 }
@@ -124,6 +128,12 @@ func (h *Webhooks) deliver(w http.ResponseWriter, r *http.Request, kind string, 
 		h.fail(w, r, err)
 		return
 	}
+	if r.URL.RawQuery != "" && len(body) <= uncountedBytes {
+		if response, ok := h.opt.Inbox.Challenge(kind, r.URL.Query(), r.Header, body); ok {
+			h.answerChallenge(w, r, response)
+			return
+		}
+	}
 	answer, err := h.opt.Inbox.Deliver(r.Context(), kind, connector, r.Header, body)
 	switch {
 	case err != nil:
@@ -137,6 +147,21 @@ func (h *Webhooks) deliver(w http.ResponseWriter, r *http.Request, kind string, 
 	default:
 		h.send(w, http.StatusOK, "application/json; charset=utf-8", []byte(`{"data":{"ok":true}}`))
 	}
+}
+
+// maxResponse is the maximum length of the response to a challenge in bytes. The
+// platforms' tokens have a few hundred.
+const maxResponse = 4096
+
+// answerChallenge answers a test of the address. Anybody may send one, so that the
+// response must not be taken for markup.
+func (h *Webhooks) answerChallenge(w http.ResponseWriter, r *http.Request, response string) {
+	if len(response) > maxResponse {
+		h.fail(w, r, apierr.New(apierr.InvalidRequest, "query: the challenge is longer than 4096 bytes"))
+		return
+	}
+	text := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(response)
+	h.send(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 }
 
 // uncountedBytes is the part of each delivery that does not count as in flight.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,11 @@ func (b inbox) Deliver(_ context.Context, kind string, connector uuid.UUID, head
 	return b.answer, nil
 }
 
+func (inbox) Challenge(kind string, query url.Values, _ http.Header, body []byte) (string, bool) {
+	token := query.Get("validationToken")
+	return token, kind == "wiki" && token != "" && len(body) == 0
+}
+
 func (inbox) ProbesAddress(kind string) bool { return kind == "wiki" }
 
 func TestWebhooksAnswer(t *testing.T) {
@@ -52,6 +58,11 @@ func TestWebhooksAnswer(t *testing.T) {
 		{"POST", "/webhooks/connectors/wiki/" + one, "bad", "{}", 401, `{"error":{"code":"invalid_signature","message":"Invalid request signature"}}`},
 		{"POST", "/webhooks/connectors/wiki", "good", "broken", 500, `{"error":{"code":"internal","message":"Something went wrong on our side; the log has the details under this request's id."}}`},
 		{"POST", "/webhooks/connectors/wiki", "good", strings.Repeat("x", 65), 413, `{"error":{"code":"too_large","message":"The delivery may have at most 64 bytes"}}`},
+		{"POST", "/webhooks/connectors/wiki?validationToken=a%20%2B%26%3Cb%3E+c", "", "", 200, `a +&&lt;b&gt; c`},
+		{"POST", "/webhooks/connectors/wiki/" + one + "?validationToken=opaque", "", "", 200, `opaque`},
+		{"POST", "/webhooks/connectors/wiki?validationToken=opaque", "bad", "{}", 401, `{"error":{"code":"invalid_signature","message":"Invalid request signature"}}`},
+		{"POST", "/webhooks/connectors/wiki?validationToken=" + strings.Repeat("x", 4097), "", "", 400, `{"error":{"code":"invalid_request","message":"query: the challenge is longer than 4096 bytes"}}`},
+		{"POST", "/webhooks/connectors/other?validationToken=opaque", "", "", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
 		{"POST", "/webhooks/connectors/other", "good", "{}", 404, `{"error":{"code":"not_found","message":"Webhook not found"}}`},
 		{"POST", "/webhooks/connectors/wiki/1", "good", "{}", 404, `{"error":{"code":"not_found","message":"Connector not found"}}`},
 		{"POST", "/webhooks/connectors/wiki/{" + one + "}", "good", "{}", 404, `{"error":{"code":"not_found","message":"Connector not found"}}`},
@@ -74,6 +85,10 @@ func TestWebhooksAnswer(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != c.status || w.Body.String() != c.answer {
 			t.Errorf("%s %s: %d %s, not %d %s", c.method, c.path, w.Code, w.Body, c.status, c.answer)
+		}
+		if c.signature == "" && c.status == 200 && (!strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") && !strings.HasPrefix(c.answer, "{") ||
+			w.Header().Get("X-Content-Type-Options") != "nosniff") {
+			t.Errorf("%s %s: the headers are %v", c.method, c.path, w.Header())
 		}
 		if c.status == 405 && w.Header().Get("Allow") == "" {
 			t.Errorf("%s %s: no Allow", c.method, c.path)

@@ -34,8 +34,14 @@ func (f *fixture) groupsOf(groups *principal.Store, mail string) string {
 	f.Helper()
 	got, err := groups.Of(f.ctx, f.row.WorkspaceID, mail)
 	f.must(err)
-	slices.Sort(got)
-	return strings.ReplaceAll(strings.Join(got[:len(got)-1], " "), "group:"+f.row.ID.String()+":", "")
+	var own []string
+	for _, p := range got {
+		if name, ok := strings.CutPrefix(p, "group:"+f.row.ID.String()+":"); ok {
+			own = append(own, name)
+		}
+	}
+	slices.Sort(own)
+	return strings.Join(own, " ")
 }
 
 func (f *fixture) reload() *ent.Connector {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 	"unicode/utf8"
 
@@ -165,6 +166,16 @@ func candidates(dir *directory, kind connectors.Kind, connector uuid.UUID, heade
 		return dir.challengeCandidates(), nil
 	}
 	return dir.byKeys(keys), nil
+}
+
+// Challenge returns the response to a request that only tests the address of a kind.
+// The request is not verified. It is false for any other request.
+func (b *Inbox) Challenge(kindName string, query url.Values, header http.Header, body []byte) (response string, ok bool) {
+	kind, known := b.kinds.Lookup(kindName)
+	if !known || kind.Webhook == nil || kind.Webhook.Challenge == nil {
+		return "", false
+	}
+	return kind.Webhook.Challenge(query, header, body)
 }
 
 // ProbesAddress reports whether the platform of a kind requests its address with

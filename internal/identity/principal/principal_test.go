@@ -102,11 +102,11 @@ func (f *fixture) expect(p workspace, mail string, want ...string) {
 	f.Helper()
 	got, err := f.store.Of(p.ctx, p.workspace, mail)
 	f.must(err)
-	if got[0] != "user:"+mail {
-		f.Errorf("%s is %q first", mail, got[0])
+	if got[0] != "user:"+mail || got[1] != "domain:example.com" {
+		f.Errorf("%s is %q first", mail, got[:2])
 	}
 	groups := make([]string, 0, len(got))
-	for _, g := range got[1:] {
+	for _, g := range got[2:] {
 		groups = append(groups, strings.TrimPrefix(g, "group:"+p.connector.String()+":"))
 	}
 	slices.Sort(groups)
@@ -141,7 +141,7 @@ func TestNestedGroupsAreFollowed(t *testing.T) {
 	f.expect(p, "nobody@example.com")
 	deep, err := f.store.Of(p.ctx, p.workspace, "deep@example.com")
 	f.must(err)
-	if len(deep) != 62 {
+	if len(deep) != 63 {
 		t.Errorf("a person 61 groups deep has %d principals", len(deep))
 	}
 }
@@ -156,13 +156,14 @@ func TestGroupsOfTwoConnectorsAreNeverTheSame(t *testing.T) {
 	f.read(stranger, group("9", "user:ada@example.com"))
 	ada, err := f.store.Of(one.ctx, one.workspace, "ada@example.com")
 	f.must(err)
-	if want := []string{"user:ada@example.com", "group:" + one.connector.String() + ":7"}; !slices.Equal(ada, want) {
+	if want := []string{"user:ada@example.com", "domain:example.com", "group:" + one.connector.String() + ":7"}; !slices.Equal(ada, want) {
 		t.Errorf("ada is %q, not %q", ada, want)
 	}
 	f.expect(two, "bob@example.com", "7", "8")
 	// A colon in an id cannot produce another connector's group.
-	got := principal.Qualify(one.connector, []string{"group:" + two.connector.String() + ":7", "user:X@y.z", "group:", "role:admin", "group:a\x1fb", " user:q@r.s "})
-	if want := []string{"group:" + one.connector.String() + ":" + two.connector.String() + ":7", "user:x@y.z", "user:q@r.s"}; !slices.Equal(got, want) {
+	got := principal.Qualify(one.connector, []string{"group:" + two.connector.String() + ":7", "user:X@y.z", "group:", "role:admin", "group:a\x1fb", " user:q@r.s ",
+		"domain: Example.COM", "domain:", "domain:a@b.c", "domain:*.b.c", "domain:a b"})
+	if want := []string{"group:" + one.connector.String() + ":" + two.connector.String() + ":7", "user:x@y.z", "user:q@r.s", "domain:example.com"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	// Another workspace's connector is not found.
@@ -329,6 +330,10 @@ func TestExplainNamesTheRule(t *testing.T) {
 	check(everyone, "bob@example.com", true, principal.RuleEveryone)
 	check(unsaid, "ada@example.com", false, principal.RuleUnknown)
 	check(nobody, "ada@example.com", false, principal.RuleNotListed)
+	domain := put(p, "domain", true, "domain:example.com")
+	check(domain, "ada@Example.com", true, principal.RuleListed)
+	check(domain, "ada@sub.example.com", false, principal.RuleNotListed)
+	check(domain, "ada@notexample.com", false, principal.RuleNotListed)
 	check(opened, "ada@example.com", true, principal.RuleOpen)
 	check(loosened, "ada@example.com", true, principal.RulePermissive)
 	check(unreadGroup, "ada@example.com", false, principal.RuleUnknown)

@@ -68,8 +68,9 @@ func (s *Store) Close() { s.cache.Close() }
 // MaxAge returns how long groups count that cannot be read again.
 func (s *Store) MaxAge() time.Duration { return s.opt.MaxAge }
 
-// Of returns the principals of a person: their own, and the groups of all
-// connectors of a workspace that they belong to, directly or through other groups.
+// Of returns the principals of a person: their own, that of the domain of their
+// address, and the groups of all connectors of a workspace that these belong to,
+// directly or through other groups.
 // It leaves out groups that are older than MaxAge. The result is at most a few
 // seconds old and must not be changed.
 func (s *Store) Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error) {
@@ -88,7 +89,7 @@ const groupsOf = `with recursive directories as materialized (
 	), mine as (
 		select m.connector_id, m.generation, m.principal
 		from principal_members m join directories d on d.id = m.connector_id and d.generation = m.generation
-		where m.workspace_id = $1 and m.member = $2
+		where m.workspace_id = $1 and m.member = any($2)
 		union
 		select m.connector_id, m.generation, m.principal
 		from mine join principal_members m on m.workspace_id = $1 and m.connector_id = mine.connector_id
@@ -97,15 +98,15 @@ const groupsOf = `with recursive directories as materialized (
 	select connector_id, principal from mine limit $4`
 
 func (s *Store) load(ctx context.Context, p person) ([]string, bool, error) {
-	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, User(p.email), s.opt.MaxAge, maxGroups)
+	principals := own(p.email)
+	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, principals, s.opt.MaxAge, maxGroups)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the groups of a person: %w", err)
 	}
-	principals := []string{User(p.email)}
 	var connector uuid.UUID
-	var own string
-	if _, err := pgx.ForEachRow(rows, []any{&connector, &own}, func() error {
-		principals = append(principals, group(connector, own))
+	var name string
+	if _, err := pgx.ForEachRow(rows, []any{&connector, &name}, func() error {
+		principals = append(principals, group(connector, name))
 		return nil
 	}); err != nil {
 		return nil, false, fmt.Errorf("read the groups of a person: %w", err)

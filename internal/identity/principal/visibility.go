@@ -116,6 +116,11 @@ func (a *Visibility) decide(state *documentState) bool {
 	case slices.Contains(state.readers, User(a.Email)):
 		return a.set(true, RuleListed, "The person may see the document at the source.")
 	}
+	for _, p := range own(a.Email)[1:] {
+		if slices.Contains(state.readers, p) {
+			return a.set(true, RuleListed, fmt.Sprintf("Everybody with a verified address at %s may see the document at the source.", strings.TrimPrefix(p, domainPrefix)))
+		}
+	}
 	return false
 }
 
@@ -145,8 +150,8 @@ func (a *Visibility) decideGroups(state *documentState) {
 // may read the document. It is empty if there is none.
 func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *documentState, email string) ([]Group, error) {
 	parent := map[string]string{} // the member through which a group was found
-	person := User(email)
-	for frontier := []string{person}; len(frontier) > 0 && state.generation > 0 && len(parent) < maxGroups; {
+	roots := own(email)
+	for frontier := roots; len(frontier) > 0 && state.generation > 0 && len(parent) < maxGroups; {
 		rows, err := s.pool.Query(ctx, `select principal, member from principal_members
 			where workspace_id = $1 and connector_id = $2 and generation = $3 and member = any($4) order by principal, member`, workspace, state.connector, state.generation, frontier)
 		if err != nil {
@@ -165,7 +170,7 @@ func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *docum
 		}
 		for _, found := range frontier {
 			if slices.Contains(state.readers, group(state.connector, found)) {
-				return s.namedGroups(ctx, workspace, state, pathTo(parent, found, person))
+				return s.namedGroups(ctx, workspace, state, pathTo(parent, found, roots))
 			}
 		}
 	}
@@ -173,9 +178,9 @@ func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *docum
 }
 
 // pathTo returns the path from a person to a group.
-func pathTo(parent map[string]string, to, person string) []string {
+func pathTo(parent map[string]string, to string, roots []string) []string {
 	var path []string
-	for p := to; p != person; p = parent[p] {
+	for p := to; !slices.Contains(roots, p); p = parent[p] {
 		path = append(path, p)
 	}
 	slices.Reverse(path)
