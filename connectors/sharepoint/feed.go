@@ -117,6 +117,27 @@ func latest(read func(link string) (next string, done bool, err error), p part) 
 	return pages, link, err
 }
 
+// addGone adds ids of items that are gone, also if they were listed on this page.
+func (f *feed) addGone(ids ...string) {
+	f.page.Gone = append(f.page.Gone, ids...)
+	gone := map[string]bool{}
+	for _, id := range ids {
+		gone[id] = true
+	}
+	f.page.Items = slices.DeleteFunc(f.page.Items, func(item connectors.Item) bool { return gone[item.ID] })
+}
+
+// add adds items, in the place of earlier ones with their ids.
+func (f *feed) add(items []connectors.Item) {
+	listed := map[string]bool{}
+	for _, item := range items {
+		listed[item.ID] = true
+	}
+	f.page.Items = slices.DeleteFunc(f.page.Items, func(item connectors.Item) bool { return listed[item.ID] })
+	f.page.Gone = slices.DeleteFunc(f.page.Gone, func(id string) bool { return listed[id] })
+	f.page.Items = append(f.page.Items, items...)
+}
+
 func (f *feed) record(ctx context.Context, p part) (*record, error) {
 	if r := f.records[p.key()]; r != nil {
 		return r, nil
@@ -211,7 +232,7 @@ func (f *feed) readPart(ctx context.Context, p part) error {
 	if p.kind == partDrive {
 		err = f.addDriveItems(ctx, p, read)
 	} else {
-		f.page.Gone = append(f.page.Gone, read.gone...)
+		f.addGone(read.gone...)
 		if err = f.remember(ctx, p, nil, read.files); err == nil {
 			err = f.addItems(ctx, p, read)
 		}
@@ -238,7 +259,7 @@ func (f *feed) addItems(ctx context.Context, p part, read partPage) error {
 	if len(f.page.Items)+len(items) > connectors.MaxPageItems {
 		return connectors.Retryable(fmt.Errorf("Microsoft Graph sent a page of %d changes, which is more than was asked for", len(items)), 0) //nolint:staticcheck // a name
 	}
-	f.page.Items = append(f.page.Items, items...)
+	f.add(items)
 	return err
 }
 
@@ -267,7 +288,7 @@ func (f *feed) addDriveItems(ctx context.Context, p part, read partPage) error {
 			old.Deleted = true
 			deleted = append(deleted, old)
 		case item.Deleted != nil:
-			f.page.Gone = append(f.page.Gone, driveItemID(p.id, item.ID))
+			f.addGone(driveItemID(p.id, item.ID))
 		case item.isFolder():
 		default:
 			parent, was := parents[item.ID]
@@ -352,10 +373,12 @@ func (f *feed) deleteFolder(ctx context.Context, p part, folder recordEntry) err
 	for _, id := range append(below, folder.ID) {
 		goneFolders = append(goneFolders, recordEntry{ID: id, Deleted: true})
 	}
+	var ids []string
 	for _, id := range files {
-		f.page.Gone = append(f.page.Gone, driveItemID(p.id, id))
+		ids = append(ids, driveItemID(p.id, id))
 		goneFiles = append(goneFiles, recordEntry{ID: id, Deleted: true})
 	}
+	f.addGone(ids...)
 	return f.remember(ctx, p, goneFolders, goneFiles)
 }
 
@@ -397,7 +420,7 @@ func (f *feed) readMoved(ctx context.Context) error {
 		return err
 	}
 	items, err := f.source.driveItems(ctx, p, r, children)
-	f.page.Items = append(f.page.Items, items...)
+	f.add(items)
 	return err
 }
 
@@ -430,7 +453,7 @@ func (f *feed) readPages(ctx context.Context, p part) error {
 	prefix := string(partPages) + ":" + p.siteID + "/"
 	for _, item := range items {
 		if isChanged[strings.TrimPrefix(item.ID, prefix)] {
-			f.page.Items = append(f.page.Items, item)
+			f.add([]connectors.Item{item})
 		}
 	}
 	if err := f.remember(ctx, p, nil, changed); err != nil {
@@ -446,7 +469,7 @@ func (f *feed) readPages(ctx context.Context, p part) error {
 	var gone []recordEntry
 	for _, id := range slices.Sorted(maps.Keys(r.files)) {
 		if !slices.Contains(f.token.Seen, id) {
-			f.page.Gone = append(f.page.Gone, prefix+id)
+			f.addGone(prefix + id)
 			gone = append(gone, recordEntry{ID: id, Deleted: true})
 		}
 	}
@@ -474,13 +497,12 @@ func (f *feed) readRemoved(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if p.kind == partList {
-				f.page.Gone = append(f.page.Gone, listItemID(p, id))
-			} else {
-				f.page.Gone = append(f.page.Gone, driveItemID(p.id, id))
+		for i, id := range ids {
+			if ids[i] = driveItemID(p.id, id); p.kind == partList {
+				ids[i] = listItemID(p, id)
 			}
 		}
+		f.addGone(ids...)
 		delete(f.token.Links, key)
 		f.pending[key] = &pendingEntries{Part: hashKey(key), Drop: true}
 	}

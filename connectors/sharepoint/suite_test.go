@@ -111,8 +111,23 @@ func TestFilesOfALibraryPassTheSuite(t *testing.T) {
 	t.Parallel()
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		o := newOrganisation(t)
+		o.AddSite("sites/other", "Other")
+		kind := sharepoint.Kind(dial)
+		open := kind.New
+		kind.New = func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
+			s.Config = maps.Clone(s.Config)
+			s.Config["include_permissions"] = true
+			return open(ctx, s)
+		}
 		return connectortest.Setup{
-			Kind: sharepoint.Kind(dial), Settings: o.settings(nil), Fixture: o, FixedTimes: true,
+			Kind: kind, Settings: o.settings(map[string]any{"sites": []any{o.URL + "/sites/eng", o.URL + "/sites/other"}}), Fixture: o, FixedTimes: true,
+			Move:          func(_ testing.TB, from, to string) { o.Move(o.drive, from, to) },
+			ExpireTokens:  func(testing.TB) { o.ExpireDeltas() },
+			ChangeReaders: func(_ testing.TB, path string) { o.Share(o.drive, path, sharepointserver.ToLink("users", o.reader)) },
+			Lock: func(testing.TB, string) func() {
+				o.ChangeSite(o.site, func(site *sharepointserver.Site) { site.Locked = http.StatusLocked })
+				return func() { o.ChangeSite(o.site, func(site *sharepointserver.Site) { site.Locked = 0 }) }
+			},
 			ItemPath: itemPath, FixturePath: func(path string) string { return strings.TrimPrefix(path, library) }, Break: o.breakPlatform,
 			UnusualPaths: []string{
 				"a b.md", "日本/ガイド.md", "50%.md", "a+b&c=d.md", "#1.md", "a%2Fb.md", "quote's.md", "semi;colon.md", "…/x.md", ".config/README.md", "emoji-🦜.md",

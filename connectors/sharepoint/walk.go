@@ -160,12 +160,12 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 	items = items[min(b.cursor.Skip, len(items)):]
 	if room := connectors.MaxPageItems - len(b.page.Items); len(items) > room {
 		// The platform's page is larger than it was asked for.
-		b.page.Items = append(b.page.Items, items[:room]...)
+		b.add(items[:room])
 		b.cursor.Skip += room
 		b.full = true
 		return nil
 	}
-	b.page.Items = append(b.page.Items, items...)
+	b.add(items)
 	if read.done {
 		if err := r.commit(ctx); err != nil {
 			return err
@@ -182,6 +182,17 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 	}
 	b.cursor = cursor{Part: b.cursor.Part, Link: link, Generation: b.cursor.Generation, Page: b.cursor.Page + 1, Loop: loop.String()}
 	return nil
+}
+
+// add adds items, in the place of earlier ones with their ids: a delta may list an
+// item again.
+func (b *pageBuilder) add(items []connectors.Item) {
+	listed := map[string]bool{}
+	for _, item := range items {
+		listed[item.ID] = true
+	}
+	b.page.Items = slices.DeleteFunc(b.page.Items, func(item connectors.Item) bool { return listed[item.ID] })
+	b.page.Items = append(b.page.Items, items...)
 }
 
 // after returns a cursor behind a part.
