@@ -260,6 +260,17 @@ func (s *source) newDriveItem(ctx context.Context, p part, r *record, i driveIte
 // driveItemID returns the id of a file. parseID is its inverse.
 func driveItemID(drive, id string) string { return string(partDrive) + ":" + drive + "/" + id }
 
+// itemID returns the id of the item with an id in the part.
+func (p part) itemID(id string) string {
+	switch p.kind {
+	case partPages:
+		return string(partPages) + ":" + p.siteID + "/" + id
+	case partList:
+		return listItemID(p, id)
+	}
+	return driveItemID(p.id, id)
+}
+
 // An itemID is a parsed [connectors.Item].ID.
 type itemID struct {
 	kind partKind

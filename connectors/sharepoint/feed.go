@@ -196,7 +196,8 @@ func (f *feed) read(ctx context.Context) error {
 		}
 		p := f.parts.list[index]
 		if f.token.At != p.key() {
-			f.token.At, f.token.Pages, f.token.Seen = p.key(), "", nil
+			f.next(p)
+			f.token.At = p.key()
 		}
 		if f.isFull() {
 			f.page.More = true
@@ -215,7 +216,9 @@ func (f *feed) read(ctx context.Context) error {
 }
 
 // next moves behind a part.
-func (f *feed) next(p part) { f.token.At, f.token.Pages, f.token.Seen = p.key()+"\x7f", "", nil }
+func (f *feed) next(p part) {
+	f.token.At, f.token.Pages, f.token.Seen, f.token.Compares = p.key()+"\x7f", "", nil, false
+}
 
 // readPart reads a page of the changes of a part.
 func (f *feed) readPart(ctx context.Context, p part) error {
@@ -225,9 +228,25 @@ func (f *feed) readPart(ctx context.Context, p part) error {
 		return f.readPages(ctx, p)
 	}
 	link := f.token.Links[p.key()]
+	if link == "" {
+		// The part is new, or could not be read when the feed began.
+		r, err := f.record(ctx, p)
+		if err == nil {
+			err = r.loadFiles(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		f.token.Compares = len(r.files) > 0
+	}
 	read, err := s.readPart(ctx, p, nil, link)
 	if err != nil {
 		return err
+	}
+	if f.token.Compares {
+		for _, e := range read.files {
+			f.token.Seen = append(f.token.Seen, e.ID)
+		}
 	}
 	if p.kind == partDrive {
 		err = f.addDriveItems(ctx, p, read)
@@ -244,10 +263,37 @@ func (f *feed) readPart(ctx context.Context, p part) error {
 		return restapi.LoopError(platform, "the changes of "+p.name, link)
 	}
 	f.token.Links[p.key()] = read.next
-	if read.done {
-		f.next(p)
+	if !read.done {
+		return nil
 	}
-	return nil
+	if f.token.Compares {
+		err = f.addMissing(ctx, p)
+	}
+	f.next(p)
+	return err
+}
+
+// addMissing adds the items of the record that are not among those seen.
+func (f *feed) addMissing(ctx context.Context, p part) error {
+	r, err := f.record(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := r.loadFiles(ctx); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, id := range f.token.Seen {
+		seen[id] = true
+	}
+	var gone []recordEntry
+	for _, id := range slices.Sorted(maps.Keys(r.files)) {
+		if !seen[id] {
+			f.addGone(p.itemID(id))
+			gone = append(gone, recordEntry{ID: id, Deleted: true})
+		}
+	}
+	return f.remember(ctx, p, nil, gone)
 }
 
 func (f *feed) addItems(ctx context.Context, p part, read partPage) error {
@@ -466,15 +512,9 @@ func (f *feed) readPages(ctx context.Context, p part) error {
 		f.token.Pages = read.next
 		return nil
 	}
-	var gone []recordEntry
-	for _, id := range slices.Sorted(maps.Keys(r.files)) {
-		if !slices.Contains(f.token.Seen, id) {
-			f.addGone(prefix + id)
-			gone = append(gone, recordEntry{ID: id, Deleted: true})
-		}
-	}
+	err = f.addMissing(ctx, p)
 	f.next(p)
-	return f.remember(ctx, p, nil, gone)
+	return err
 }
 
 // readRemoved adds the files of libraries and lists that their site does not have
@@ -498,9 +538,7 @@ func (f *feed) readRemoved(ctx context.Context) error {
 			return err
 		}
 		for i, id := range ids {
-			if ids[i] = driveItemID(p.id, id); p.kind == partList {
-				ids[i] = listItemID(p, id)
-			}
+			ids[i] = p.itemID(id)
 		}
 		f.addGone(ids...)
 		delete(f.token.Links, key)

@@ -31,9 +31,12 @@ type feedToken struct {
 	Links map[string]string `json:"l"`
 	// At is the key of the part that is read next, "" at the end.
 	At string `json:"a,omitempty"`
-	// Pages is the link of the next page of a site's pages, and Seen their ids so far.
-	Pages string   `json:"p,omitempty"`
-	Seen  []string `json:"s,omitempty"`
+	// Pages is the link of the next page of a site's pages.
+	Pages string `json:"p,omitempty"`
+	// Seen are the ids of a part that is read from its start, so far. Compares says
+	// that others are gone at the end.
+	Seen     []string `json:"s,omitempty"`
+	Compares bool     `json:"c,omitempty"`
 	// Moved are folders whose files have new paths.
 	Moved []movedFolder `json:"m,omitempty"`
 	// Serial makes the tokens of a feed differ.
