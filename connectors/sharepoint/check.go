@@ -2,8 +2,8 @@ package sharepoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/magpie-search/magpie/connectors"
 )
@@ -26,54 +26,66 @@ func (s *source) Check(ctx context.Context) error {
 		return connectors.NeedsAuth(fmt.Errorf("the app does not see any library; correct config.%s and config.%s", optionSites, optionLibraries))
 	}
 	var drive *part
+	var example string // an item of the drive
 	seen := map[partKind]bool{}
 	for i, p := range selected.list {
 		if seen[p.kind] {
 			continue
 		}
 		seen[p.kind] = true
-		if p.kind == partDrive {
+		read, err := s.readPart(ctx, p, nil, "")
+		if p.kind == partDrive && err == nil {
 			drive = &selected.list[i]
+			for _, item := range read.driveItems {
+				example = item.ID
+			}
 		}
-		if _, err := s.readPart(ctx, p, nil, ""); err != nil {
+		if p.kind == partPages && hasNoPages(err) {
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("read %s: %w", p.name, needsRight(err, "read "+p.name, "the application permission Sites.Read.All (or Sites.Selected and a grant for the site)"))
 		}
 	}
-	if s.importsPermissions && drive != nil {
-		if err := s.checkPermissions(ctx, *drive); err != nil {
+	if s.importsPermissions && example != "" {
+		if err := s.checkPermissions(ctx, *drive, example); err != nil {
 			return fmt.Errorf("files can be read, permissions cannot: %w", err)
 		}
 	}
 	if s.settings.WantsSubscription() {
-		if _, err := list[graphSubscription](ctx, s.graph, "the subscriptions", "subscriptions", nil); err != nil {
+		if _, err := list[graphSubscription](ctx, s.graph, "the subscriptions", "subscriptions", nil); err != nil && !isNoQuery(err) {
 			return fmt.Errorf("files can be read, webhooks cannot be set up: %w", needsRight(err, "list its subscriptions", "the application permission Files.Read.All or Sites.Read.All"))
 		}
 	}
 	return nil
 }
 
-// checkPermissions checks the rights that an import of permissions needs.
-func (s *source) checkPermissions(ctx context.Context, p part) error {
-	var page listPage[permission]
-	if err := s.graph.get(ctx, "drives/"+segment(p.id)+"/root/permissions", nil, &page, "value"); err != nil {
-		return needsRight(err, "read who may see a file", "the application permission Sites.FullControl.All (or Sites.Selected with the role fullcontrol)")
+// checkPermissions checks the rights that an import of permissions needs at an item
+// of a library.
+func (s *source) checkPermissions(ctx context.Context, p part, item string) error {
+	at := "drives/" + segment(p.id) + "/items/" + segment(item) + "/permissions"
+	answers := map[string]permissionAnswer{}
+	if err := s.readBatch(ctx, []string{at}, answers); err != nil {
+		return err
+	}
+	if answers[at].forbidden {
+		return connectors.NeedsAuth(errors.New("the app may not read who may see a file; give it the application permission Sites.FullControl.All " +
+			"(or Sites.Selected with the role fullcontrol) in Microsoft Entra, with an administrator's consent"))
 	}
 	groups := map[string]string{}
-	for _, granted := range page.Value {
+	for _, granted := range answers[at].permissions {
 		for _, to := range granted.grantees() {
 			if to.Group != nil && to.Group.ID != "" {
 				groups[to.Group.ID] = to.Group.DisplayName
 			}
 		}
 	}
-	for id := range groups {
-		if err := s.graph.get(ctx, "groups/"+segment(id)+"/transitiveMembers", url.Values{"$select": {"id"}, "$top": {"1"}}, &listPage[directoryObject]{}, "value"); err != nil {
-			if _, hidden := isUnavailable(err); hidden {
-				err = needsRight(err, "read the members of groups", "the application permission GroupMember.Read.All")
-			}
-			return err
+	for id, name := range groups {
+		_, warning, err := s.groupWithMembers(ctx, savedGroup{ID: id, Name: name})
+		if err == nil && warning != "" {
+			err = connectors.NeedsAuth(errors.New(warning))
 		}
-		break
+		return err // one group is enough
 	}
 	return nil
 }

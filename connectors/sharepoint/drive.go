@@ -18,21 +18,19 @@ import (
 
 // A driveItem is a file or folder.
 type driveItem struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	ETag     string    `json:"eTag"`
-	CTag     string    `json:"cTag"`
-	Size     *int64    `json:"size"`
-	WebURL   string    `json:"webUrl"`
-	Created  time.Time `json:"createdDateTime"`
-	Modified time.Time `json:"lastModifiedDateTime"`
-	File     *struct {
-		MimeType string `json:"mimeType"`
-	} `json:"file"`
-	Folder  *struct{} `json:"folder"`
-	Root    *struct{} `json:"root"`
-	Deleted *struct{} `json:"deleted"`
-	Package *struct {
+	ID       string     `json:"id"`
+	Name     string     `json:"name"`
+	ETag     string     `json:"eTag"`
+	CTag     string     `json:"cTag"`
+	Size     *int64     `json:"size"`
+	WebURL   string     `json:"webUrl"`
+	Created  time.Time  `json:"createdDateTime"`
+	Modified time.Time  `json:"lastModifiedDateTime"`
+	File     *fileFacet `json:"file"`
+	Folder   *struct{}  `json:"folder"`
+	Root     *struct{}  `json:"root"`
+	Deleted  *struct{}  `json:"deleted"`
+	Package  *struct {
 		Type string `json:"type"`
 	} `json:"package"`
 	RemoteItem *struct{} `json:"remoteItem"`
@@ -41,10 +39,16 @@ type driveItem struct {
 	// SharedChanged marks a change of permissions in a delta.
 	SharedChanged any `json:"@microsoft.graph.sharedChanged"`
 	Parent        struct {
-		ID      string `json:"id"`
-		DriveID string `json:"driveId"`
+		ID string `json:"id"`
+		// Path is absent in deltas, since it changes with the folders above.
+		Path string `json:"path"`
 	} `json:"parentReference"`
 	CreatedBy identitySet `json:"createdBy"`
+}
+
+// A fileFacet says that an item is a file.
+type fileFacet struct {
+	MimeType string `json:"mimeType"`
 }
 
 type identitySet struct {
@@ -176,11 +180,12 @@ func (i driveItem) entry() recordEntry {
 	return e
 }
 
-// folderPath returns the path of a folder below the root of the library. It asks the
-// platform for folders that the record does not have.
-func (s *source) folderPath(ctx context.Context, p part, r *record, id string) (string, error) {
+// folderPath returns the path of an item's folder below the root of the library. It
+// asks the platform for folders that the record does not have.
+func (s *source) folderPath(ctx context.Context, p part, r *record, i driveItem) (string, error) {
+	id := i.Parent.ID
 	if id == "" {
-		return "", nil
+		return i.parentPath(), nil
 	}
 	if err := r.loadFolders(ctx); err != nil {
 		return "", err
@@ -190,8 +195,12 @@ func (s *source) folderPath(ctx context.Context, p part, r *record, id string) (
 		e, known := r.folders[id]
 		if !known {
 			item, err := s.driveItem(ctx, p.id, id)
-			if _, hidden := isUnavailable(err); hidden || errors.Is(err, connectors.ErrNotFound) {
-				break // the app sees what is in the folder, not the folder
+			if _, hidden := isUnavailable(err); hidden || errors.Is(err, connectors.ErrNotFound) || isNoQuery(err) {
+				// The app sees what is in the folder, not the folder.
+				if len(names) == 0 {
+					return i.parentPath(), nil
+				}
+				break
 			}
 			if err != nil {
 				return "", err
@@ -215,6 +224,22 @@ func (s *source) folderPath(ctx context.Context, p part, r *record, id string) (
 	return strings.Join(names, "/"), nil
 }
 
+// parentPath returns the path of the item's folder as the item tells it, or "".
+func (i driveItem) parentPath() string {
+	_, path, found := strings.Cut(i.Parent.Path, "root:")
+	if !found {
+		return ""
+	}
+	var names []string
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+		names = append(names, connectors.PathSegment(name))
+	}
+	return strings.Join(names, "/")
+}
+
 // driveItem returns a file or folder of a library.
 func (s *source) driveItem(ctx context.Context, drive, id string) (driveItem, error) {
 	return s.driveItemAt(ctx, "drives/"+segment(drive)+"/items/"+segment(id))
@@ -236,7 +261,7 @@ func (s *source) driveItemAt(ctx context.Context, path string) (driveItem, error
 
 // newDriveItem returns the item of a file.
 func (s *source) newDriveItem(ctx context.Context, p part, r *record, i driveItem) (connectors.Item, error) {
-	folder, err := s.folderPath(ctx, p, r, i.Parent.ID)
+	folder, err := s.folderPath(ctx, p, r, i)
 	if err != nil {
 		return connectors.Item{}, fmt.Errorf("read the folder of a file: %w", err)
 	}

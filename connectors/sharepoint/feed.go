@@ -204,6 +204,17 @@ func (f *feed) read(ctx context.Context) error {
 			return nil
 		}
 		err := f.readPart(ctx, p)
+		if p.kind == partPages && hasNoPages(err) {
+			known, stateErr := f.source.knowsItems(ctx, p)
+			if stateErr != nil {
+				return stateErr
+			}
+			if known {
+				f.page.Warnings = append(f.page.Warnings, p.name+" is left out: its pages cannot be listed. None of its documents is deleted.")
+			}
+			f.next(p)
+			continue
+		}
 		if reason, ok := isUnavailable(err); ok {
 			f.page.Warnings = append(f.page.Warnings, fmt.Sprintf("%s is left out: %s. None of its documents is deleted.", p.name, reason))
 			f.next(p)

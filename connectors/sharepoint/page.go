@@ -114,6 +114,12 @@ func (s *source) readPages(ctx context.Context, p part, link string) (partPage, 
 	return read, nil
 }
 
+// hasNoPages reports whether an error says that a site has no library of pages, as
+// sites of old templates.
+func hasNoPages(err error) bool {
+	return isNoQuery(err)
+}
+
 // newPageItem returns the item of a page.
 func newPageItem(p part, page sitePage) connectors.Item {
 	item := connectors.Item{

@@ -78,6 +78,8 @@ type permissionAnswer struct {
 	permissions []permission
 	// known is false if the item is gone or its permissions are hidden.
 	known bool
+	// forbidden says that they are hidden from the app.
+	forbidden bool
 }
 
 // Readers implements [connectors.PermissionLister]. It asks for the permissions of
@@ -244,6 +246,11 @@ func (s *source) readBatch(ctx context.Context, paths []string, answers map[stri
 	for i, at := range paths {
 		requests = append(requests, request{ID: strconv.Itoa(i + 1), Method: http.MethodGet, URL: "/" + at})
 	}
+	for range len(paths) - 1 { // each one counts; the client waits for the batch
+		if err := s.settings.Wait(ctx); err != nil {
+			return err
+		}
+	}
 	var batch batchAnswer
 	if _, err := s.graph.client.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: s.graph.base + "/$batch", Body: map[string]any{"requests": requests}, RequiredFields: []string{"responses"},
@@ -311,8 +318,7 @@ func (s *source) readAnswer(ctx context.Context, status int, headers map[string]
 	case status == http.StatusNotFound || status == http.StatusGone || status == http.StatusLocked:
 		return permissionAnswer{}, nil
 	case status == http.StatusForbidden:
-		// Its sharing is hidden from the app: nobody is told, so nobody may read it.
-		return permissionAnswer{}, nil
+		return permissionAnswer{forbidden: true}, nil // nobody may read it
 	case status == http.StatusUnauthorized:
 		return permissionAnswer{}, connectors.NeedsAuth(errors.New("Microsoft Graph does not accept the credentials; enter them again")) //nolint:staticcheck // a name
 	case status == http.StatusTooManyRequests || status >= 500:

@@ -108,7 +108,7 @@ func (s *source) selectParts(ctx context.Context) (*parts, error) {
 			firstErr = err
 		}
 		if container != "" {
-			found.unavailable = append(found.unavailable, container)
+			found.unavailable = append(found.unavailable, container, pagesContainer(container), listsContainer(container))
 		}
 		found.warnings = append(found.warnings, fmt.Sprintf("The site %s is left out: %s. None of its documents is deleted.", name, reason))
 		return nil
@@ -234,7 +234,12 @@ func (s *source) siteOf(ctx context.Context, ref siteRef) (graphSite, error) {
 		path = "sites/" + ref.host + ":/" + escapePath(ref.path)
 	}
 	var site graphSite
-	if err := s.graph.get(ctx, path, url.Values{"$select": {siteSelect}}, &site, "id"); err != nil {
+	err := s.graph.get(ctx, path, url.Values{"$select": {siteSelect}}, &site, "id")
+	if parts := strings.Split(ref.path, "/"); restapi.StatusOf(err) == http.StatusNotFound && len(parts) > 2 {
+		// The address may be that of a library in the site.
+		err = s.graph.get(ctx, "sites/"+ref.host+":/"+escapePath(strings.Join(parts[:2], "/")), url.Values{"$select": {siteSelect}}, &site, "id")
+	}
+	if err != nil {
 		return graphSite{}, err
 	}
 	if site.ID == "" {
@@ -319,7 +324,7 @@ func (s *source) sitePartsOf(ctx context.Context, site graphSite) ([]part, error
 	}
 	if s.settings.Boolean(optionPages) {
 		found = append(found, part{
-			kind: partPages, container: site.ID, siteID: site.ID, siteURL: site.WebURL, name: siteName(site) + "/" + pagesFolder, prefix: joinPath(prefix, pagesFolder),
+			kind: partPages, container: pagesContainer(site.ID), siteID: site.ID, siteURL: site.WebURL, name: siteName(site) + "/" + pagesFolder, prefix: joinPath(prefix, pagesFolder),
 		})
 	}
 	if !s.settings.Boolean(optionLists) {
@@ -341,7 +346,7 @@ func (s *source) sitePartsOf(ctx context.Context, site graphSite) ([]part, error
 			name = l.Name
 		}
 		found = append(found, part{
-			kind: partList, container: site.ID, siteID: site.ID, id: l.ID, siteURL: site.WebURL, name: siteName(site) + "/" + name,
+			kind: partList, container: listsContainer(site.ID), siteID: site.ID, id: l.ID, siteURL: site.WebURL, name: siteName(site) + "/" + name,
 			prefix: joinPath(prefix, listsFolder, connectors.PathSegment(name)),
 		})
 	}
@@ -357,6 +362,12 @@ func isListTemplate(template string) bool {
 	}
 	return true
 }
+
+// pagesContainer returns the container of a site's pages, listsContainer that of its
+// lists. The site itself is the container of its libraries.
+func pagesContainer(site string) string { return site + "/pages" }
+
+func listsContainer(site string) string { return site + "/lists" }
 
 // joinPath joins the segments of a path that are not empty.
 func joinPath(segments ...string) string {

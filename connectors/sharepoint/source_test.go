@@ -366,3 +366,71 @@ func TestAGrantReadsItsSites(t *testing.T) {
 		t.Errorf("the token was refused %d times", refused)
 	}
 }
+
+// refuse makes the server answer requests whose path contains a text with a status.
+func (o *organisation) refuse(part string, status int) {
+	o.Fail(func(r *http.Request) *Fault {
+		if !strings.Contains(r.URL.Path, part) {
+			return nil
+		}
+		return &Fault{Status: status, Body: `{"error":{"code":"refused","message":"by the test"}}`}
+	})
+}
+
+// Sites of old templates have no library of pages.
+func TestASiteWithoutPagesIsComplete(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
+		o := newOrganisation(t)
+		o.Server.Put(o.drive, "a.md", []byte("a"))
+		o.PutPage(o.site, Page{Name: "Home.aspx", Title: "Home", Text: "x"})
+		o.refuse("/pages/", status)
+		source := open(t, o.settings(nil))
+		l := walk(t, source)
+		expectPaths(t, l.paths(), library+"a.md")
+		if len(l.incomplete)+len(l.warnings) != 0 {
+			t.Errorf("%d: incomplete %q, warnings %q", status, l.incomplete, l.warnings)
+		}
+		if err := source.Check(t.Context()); err != nil {
+			t.Errorf("%d: Check: %v", status, err)
+		}
+		// Pages that were there before are not taken for deleted.
+		o.Fail(nil)
+		container := walk(t, source).items["sites/eng/Site Pages/Home.aspx"].Container
+		token := changesSince(t, source, "").next
+		o.refuse("/pages/", status)
+		if l := walk(t, source); !slices.Equal(l.incomplete, []string{container}) || len(l.warnings) == 0 {
+			t.Errorf("%d: incomplete %q, warnings %q", status, l.incomplete, l.warnings)
+		}
+		if c := changesSince(t, source, token); len(c.gone) != 0 || len(c.warnings) == 0 {
+			t.Errorf("%d: gone are %q, warnings %q", status, c.gone, c.warnings)
+		}
+	}
+}
+
+// An app that sees a file but not its folder reads it below the library.
+func TestHiddenFolders(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	folder := o.Server.Put(o.drive, "secret/a.md", []byte("a"))
+	o.Hide(o.drive, "secret")
+	source := open(t, o.settings(nil))
+	l := walk(t, source)
+	expectPaths(t, l.paths(), library+"a.md")
+	if l.items[library+"a.md"].ID != "d:"+o.drive+"/"+folder {
+		t.Errorf("the item is %+v", l.items[library+"a.md"])
+	}
+	found, _, err := source.(connectors.Resolver).Resolve(t.Context(), []string{l.items[library+"a.md"].ID})
+	if err != nil || len(found) != 1 || found[0].Path != library+"a.md" {
+		t.Errorf("Resolve: %+v, %v", found, err)
+	}
+}
+
+func TestAnAddressOfALibraryNamesItsSite(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	o.Server.Put(o.drive, "a.md", []byte("a"))
+	for _, address := range []string{"/sites/eng/Freigegebene%20Dokumente", "/sites/eng/Shared%20Documents/Forms/AllItems.aspx", "/sites/eng/_layouts/15/viewlsts.aspx", "/sites/ENG/"} {
+		expectPaths(t, walk(t, open(t, o.settings(map[string]any{"sites": nil, "siteUrl": o.URL + address}))).paths(), library+"a.md")
+	}
+}

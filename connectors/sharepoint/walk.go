@@ -142,6 +142,13 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 		if errors.Is(err, errResync) {
 			reason, ok = "it is archived or gone", true
 		}
+		if p.kind == partPages && hasNoPages(err) {
+			if known, err := s.knowsItems(ctx, p); err != nil || !known {
+				b.cursor = b.after(p)
+				return err
+			}
+			reason, ok = "its pages cannot be listed", true
+		}
 		if !ok {
 			return fmt.Errorf("read %s: %w", p.name, err)
 		}
@@ -182,6 +189,17 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 	}
 	b.cursor = cursor{Part: b.cursor.Part, Link: link, Generation: b.cursor.Generation, Page: b.cursor.Page + 1, Loop: loop.String()}
 	return nil
+}
+
+// knowsItems reports whether an earlier walk listed items of a part.
+func (s *source) knowsItems(ctx context.Context, p part) (bool, error) {
+	generation, err := currentGeneration(ctx, s.state, p)
+	if err != nil {
+		return false, err
+	}
+	r := newRecord(s.state, p, generation)
+	err = r.loadFiles(ctx)
+	return len(r.files) > 0, err
 }
 
 // add adds items, in the place of earlier ones with their ids: a delta may list an

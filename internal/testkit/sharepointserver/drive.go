@@ -59,7 +59,7 @@ func (c *call) serveDrives(rest string) {
 }
 
 func (c *call) item(d *Drive, i *item, action string) {
-	if i == nil || d.isGone(i) {
+	if i == nil || i.hidden || d.isGone(i) {
 		c.notFound()
 		return
 	}
@@ -247,7 +247,7 @@ func (c *call) delta(d *Drive) {
 			entries = append(entries, object{"id": i.id, "deleted": object{"state": "deleted"}, "parentReference": object{"driveId": d.ID, "id": i.parent}})
 			numbers = append(numbers, number(i))
 			continue
-		case d.isGone(i):
+		case i.hidden || d.isGone(i):
 			continue
 		}
 		out := c.driveItem(d, i)

@@ -129,6 +129,7 @@ type item struct {
 	permissions       []Permission // nil for inherited ones
 	sharedSeq         int          // of the last change of permissions
 	facets            map[string]any
+	hidden            bool
 	created, modified time.Time
 }
 
@@ -356,6 +357,13 @@ func (s *Server) Change(drive, at string, facets map[string]any) {
 	i := d.find(at)
 	i.facets = facets
 	s.touch(d, i)
+}
+
+// Hide hides the folder at a path from the app, not what is in it.
+func (s *Server) Hide(drive, at string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.drives[drive].find(at).hidden = true
 }
 
 // Move moves or renames the item at a path. As in SharePoint, the items in a folder
