@@ -85,6 +85,9 @@ type Delivery struct {
 	AllChanged bool
 	// PermissionsChanged says that the readers of items changed.
 	PermissionsChanged bool
+	// RenewSubscription says that the platform asks to renew the subscription, or has
+	// ended it: [Subscriber].Subscribe is called soon.
+	RenewSubscription bool
 	// ChangedAt is the time of the change at the source, zero if unknown.
 	ChangedAt time.Time
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -29,6 +30,25 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
+	body, err := s.openItem(ctx, p, item, id)
+	return body, itemError(err)
+}
+
+// itemError returns the error of a request for one item. What the platform refuses
+// for one item says nothing of the others.
+func itemError(err error) error {
+	switch restapi.StatusOf(err) {
+	case http.StatusForbidden:
+		return fmt.Errorf("the app may not read this item: %w", opaque(err))
+	case http.StatusLocked:
+		return connectors.Retryable(fmt.Errorf("the item is locked: %w", opaque(err)), 0)
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return opaque(err)
+	}
+	return err
+}
+
+func (s *source) openItem(ctx context.Context, p part, item connectors.Item, id itemID) (io.ReadCloser, error) {
 	switch id.kind {
 	case partPages:
 		page, err := s.sitePageByID(ctx, id.site, id.id)
@@ -81,7 +101,11 @@ func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id 
 	if file.Size != nil {
 		want.Size = *file.Size
 	}
-	return s.graph.client.Download(ctx, restapi.Request{
+	download, err := s.graph.client.Download(ctx, restapi.Request{
 		Path: s.graph.base + "/drives/" + segment(p.id) + "/items/" + segment(id) + "/content", Header: map[string][]string{"Accept": {"*/*"}},
 	}, want)
+	if err != nil {
+		return nil, err
+	}
+	return download, nil
 }

@@ -434,3 +434,30 @@ func TestAnAddressOfALibraryNamesItsSite(t *testing.T) {
 		expectPaths(t, walk(t, open(t, o.settings(map[string]any{"sites": nil, "siteUrl": o.URL + address}))).paths(), library+"a.md")
 	}
 }
+
+// A refusal of one item leaves the others, and the sync, alone.
+func TestARefusedFileFailsAlone(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	o.Server.Put(o.drive, "a.md", []byte("a"))
+	source := open(t, o.settings(nil))
+	item := walk(t, source).items[library+"a.md"]
+	for _, status := range []int{http.StatusForbidden, http.StatusLocked, http.StatusBadRequest, http.StatusNotAcceptable} {
+		o.refuse("/content", status)
+		_, err := source.Open(t.Context(), item)
+		_, retryable := connectors.RetryAfterOf(err)
+		if err == nil || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || connectors.IsSkip(err) || retryable != (status == http.StatusLocked) {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+	// Some apps may read a content and not the item.
+	o.Fail(func(r *http.Request) *Fault {
+		if strings.Contains(r.URL.Path, "/items/") && !strings.HasSuffix(r.URL.Path, "/content") {
+			return &Fault{Status: http.StatusNotFound, Body: `{"error":{"code":"itemNotFound","message":"by the test"}}`}
+		}
+		return nil
+	})
+	if text := read(t, source, item); text != "a" {
+		t.Errorf("the content is %q", text)
+	}
+}

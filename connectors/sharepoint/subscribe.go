@@ -18,6 +18,9 @@ const (
 	// subscriptionLife is a little less than Graph's maximum for a library, 42,300
 	// minutes.
 	subscriptionLife = 42_000 * time.Minute
+	// renewAfter is the age from which a subscription is renewed. Graph may ask for a
+	// renewal long before its end. A call that was interrupted goes on where it was.
+	renewAfter = 30 * time.Minute
 	// maxSubscriptions bounds the libraries with a subscription. The others are synced
 	// by schedule.
 	maxSubscriptions = 500
@@ -41,7 +44,7 @@ type savedSubscriptions struct {
 func driveResource(drive string) string { return "/drives/" + drive + "/root" }
 
 // Subscribe implements [connectors.Subscriber]. It creates a subscription for each
-// library and renews those that have lived half their time. The id of the
+// library and renews those that are older than renewAfter. The id of the
 // subscription is the address; the ids at Graph are in the state.
 func (s *source) Subscribe(ctx context.Context, address, secret string) (connectors.Subscription, error) {
 	s.resetCaches()
@@ -133,7 +136,7 @@ func (s *source) listSubscriptions(ctx context.Context) (map[string]graphSubscri
 func (s *source) ensureSubscription(ctx context.Context, drive, id, address, secret string, existing map[string]graphSubscription) (graphSubscription, error) {
 	expires := s.now().UTC().Add(subscriptionLife).Truncate(time.Second)
 	if id != "" {
-		if one, listed := existing[id]; listed && one.Expires.Sub(s.now()) > subscriptionLife/2 {
+		if one, listed := existing[id]; listed && one.Expires.Sub(s.now()) > subscriptionLife-renewAfter {
 			return one, nil
 		}
 		var renewed graphSubscription

@@ -17,7 +17,7 @@ import (
 )
 
 // maxValidation is the longest validation token that is returned.
-const maxValidation = 1024
+const maxValidation = 4096
 
 func webhook() *connectors.Webhook {
 	return &connectors.Webhook{
@@ -126,8 +126,10 @@ func parseDelivery(_ http.Header, body []byte) (connectors.Delivery, error) {
 	for _, n := range notifications {
 		switch n.LifecycleEvent {
 		case lifecycleReauthorize:
-			// The subscription is renewed by its next check.
-		case "", lifecycleRemoved, lifecycleMissed:
+			d.RenewSubscription = true
+		case lifecycleRemoved:
+			d.RenewSubscription, d.AllChanged = true, true
+		case "", lifecycleMissed:
 			d.AllChanged = true
 		}
 	}

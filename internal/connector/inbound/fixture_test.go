@@ -50,6 +50,7 @@ type notification struct {
 	ID, Room         string
 	Items            []string
 	All, Permissions bool
+	Renew            bool
 	Answer           string
 }
 
@@ -85,7 +86,7 @@ func testKind() connectors.Kind {
 			},
 			Parse: func(_ http.Header, body []byte) (connectors.Delivery, error) {
 				t, err := read(body)
-				d := connectors.Delivery{ID: t.ID, Items: t.Items, AllChanged: t.All, PermissionsChanged: t.Permissions}
+				d := connectors.Delivery{ID: t.ID, Items: t.Items, AllChanged: t.All, PermissionsChanged: t.Permissions, RenewSubscription: t.Renew}
 				if t.Answer != "" {
 					d.Response = []byte(t.Answer)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/ent"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/secret"
@@ -305,5 +306,33 @@ func TestARunningJobProcessesNewDeliveries(t *testing.T) {
 	}
 	if jobs := h.jobsOf(row); jobs[1].Mode != entjob.ModeAuto {
 		t.Errorf("what asks for the whole source became %v", jobs[1])
+	}
+}
+
+func TestADeliveryMayAskToRenewTheSubscription(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	row, other := h.connector("word"), h.connector("another")
+	later := h.clock.now().Add(5 * time.Hour)
+	subscribed := func(row *ent.Connector, failures int) {
+		_, err := h.db.Pool.Exec(t.Context(), `insert into connector_subscriptions (workspace_id, connector_id, external_id, address, next_at, failures)
+			values ($1, $2, 'x', 'y', $3, $4)`, row.WorkspaceID, row.ID, later, failures)
+		h.must(err)
+	}
+	due := func(row *ent.Connector) bool {
+		var at time.Time
+		h.must(h.db.Pool.QueryRow(t.Context(), "select next_at from connector_subscriptions where connector_id = $1", row.ID).Scan(&at))
+		return !at.After(h.clock.now())
+	}
+	subscribed(row, 0)
+	subscribed(other, 1)
+	h.accept("word", row.ID, notification{ID: "1", All: true})
+	if due(row) {
+		t.Error("an ordinary delivery made the subscription due")
+	}
+	h.accept("word", row.ID, notification{ID: "2", Renew: true})
+	h.accept("another", other.ID, notification{ID: "3", Renew: true})
+	if !due(row) || due(other) {
+		t.Errorf("due are the one that works: %v, the one that fails: %v", due(row), due(other))
 	}
 }

@@ -100,7 +100,25 @@ func (b *Inbox) Deliver(ctx context.Context, kindName string, connector uuid.UUI
 	if err := b.store(ctx, matched, normalize(delivery), body); err != nil {
 		return nil, apierr.Wrap("keep a delivery", err)
 	}
+	if delivery.RenewSubscription {
+		if err := b.renew(ctx, matched); err != nil {
+			return nil, apierr.Wrap("renew a subscription", err)
+		}
+	}
 	return delivery.Response, nil
+}
+
+// renew makes the subscriptions of connectors due. One that failed keeps its backoff.
+func (b *Inbox) renew(ctx context.Context, of []*recipient) error {
+	var ids []uuid.UUID
+	for _, r := range of {
+		ids = append(ids, r.connector)
+	}
+	_, err := b.pool.Exec(ctx, "update connector_subscriptions set next_at = $2 where connector_id = any($1) and failures = 0 and next_at > $2", ids, b.opt.Now())
+	if err != nil {
+		return fmt.Errorf("make subscriptions due: %w", err)
+	}
+	return nil
 }
 
 // recipients returns the connectors that a delivery is for. If the cached directory
