@@ -40,6 +40,8 @@ func newOrganisationWithLists(t *testing.T) (o *organisation, emptyFile string) 
 		}
 	}
 	o.AddOneDrive(ada)
+	o.SetSiteGroup(o.site, 5, SiteMember{LoginName: "i:0#.f|membership|ada@acme.example", Type: 1}, SiteMember{LoginName: "c:0t.c|tenant|" + staff.ID, Type: 4})
+	o.Share(o.drive, "docs/guide.md", ToSiteGroup(5, "Members"))
 	return o, emptyFile
 }
 
@@ -67,6 +69,7 @@ func TestFaultInjection(t *testing.T) {
 	}
 	for name, config := range map[string]map[string]any{
 		"named sites":      {},
+		"a certificate":    {"includePages": false},
 		"the organisation": {"sites": nil, "includePersonalSites": true, "includePages": false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +80,12 @@ func TestFaultInjection(t *testing.T) {
 				for key, value := range config {
 					more[key] = value
 				}
+				settings := o.settings(more)
+				if name == "a certificate" {
+					settings = o.withCertificate(t, settings)
+				}
 				return connectortest.FaultInjection{
-					Kind: sharepoint.Kind, Dial: dial, Settings: o.settings(more), AbsentNames: []string{library + "never.md", "d:b!0/01"}, ShrinkPages: shrinkPages,
+					Kind: sharepoint.Kind, Dial: dial, Settings: settings, AbsentNames: []string{library + "never.md", "d:b!0/01"}, ShrinkPages: shrinkPages,
 					Undetectable: func(e connectortest.Exchange, fault string) string {
 						if strings.HasSuffix(e.URI, emptyFile+"/content") && fault == "an empty body" {
 							return "the file is empty"

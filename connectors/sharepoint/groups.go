@@ -47,12 +47,19 @@ func (s *source) saveGroup(ctx context.Context, key string, group savedGroup) er
 	if saved {
 		return nil
 	}
+	if group.Name == "" {
+		// Members of a site's group may have no name; one that is known stays.
+		var known savedGroup
+		if _, err := connectors.GetJSON(ctx, s.state, key, &known); err != nil || known.ID != "" {
+			return err
+		}
+	}
 	if err := connectors.PutJSON(ctx, s.state, key, group); err != nil {
 		return err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.savedGroups[key] = true
+	s.savedGroups[key] = group.Name != ""
 	return nil
 }
 

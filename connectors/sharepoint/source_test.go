@@ -461,3 +461,25 @@ func TestARefusedFileFailsAlone(t *testing.T) {
 		t.Errorf("the content is %q", text)
 	}
 }
+
+func TestTheSampleCanBeConnected(t *testing.T) {
+	t.Parallel()
+	server := NewSample()
+	t.Cleanup(server.Close)
+	source := open(t, connectors.Settings{
+		Config:      map[string]any{"graphUrl": server.URL, "authUrl": server.URL, "includeLists": true, "includePersonalSites": true, "include_permissions": true},
+		Credentials: map[string]string{"tenantId": Tenant, "clientId": SampleClientID, "clientSecret": SampleSecret},
+	})
+	if err := source.Check(t.Context()); err != nil {
+		t.Errorf("Check: %v", err)
+	}
+	l := walk(t, source)
+	if len(l.items) != 9 || len(l.warnings) != 0 {
+		t.Errorf("the sample has %q, warnings %q", l.paths(), l.warnings)
+	}
+	for _, item := range l.items {
+		if read(t, source, item) == "" {
+			t.Errorf("%s is empty", item.Path)
+		}
+	}
+}
