@@ -23,6 +23,8 @@ const (
 	unitsKey      = "units"
 	maxDrivePages = 1000
 	maxDepth      = 200 // of folders
+	// maxMembersTried is how many members of a shared drive are tried.
+	maxMembersTried = 10
 )
 
 // A unit is a part of Drive that a walk lists on its own: the files of a user, a
@@ -263,27 +265,54 @@ func (s *source) driveSubject(ctx context.Context, id string) (string, error) {
 		return subject, nil
 	}
 	subject = s.admin()
-	var d drive
-	err := s.api.get(ctx, subject, "drives/"+id, url.Values{"fields": {"id,name"}}, "id", &d)
-	if err != nil && !isInvisible(err) {
+	isMember, err := s.readsDrive(ctx, subject, id)
+	if err != nil {
 		return "", err
 	}
-	if err != nil {
-		permissions, err := s.listPermissions(ctx, subject, id)
-		if err != nil && !isInvisible(err) {
+	if !isMember {
+		if subject, err = s.memberOf(ctx, id); err != nil {
 			return "", err
-		}
-		for _, p := range permissions {
-			if address, ok := p.person(s.now()); ok && sameDomain(address, subject) {
-				subject = address
-				break
-			}
 		}
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.driveSubjects[id] = subject
 	return subject, nil
+}
+
+// memberOf returns a member of a shared drive whom the service account may act for,
+// or the administrator if there is none.
+func (s *source) memberOf(ctx context.Context, id string) (string, error) {
+	permissions, err := s.listPermissions(ctx, s.admin(), id)
+	if err != nil && !isInvisible(err) {
+		return "", err
+	}
+	tried := 0
+	for _, p := range permissions {
+		address, ok := p.person(s.now())
+		if !ok || !sameDomain(address, s.admin()) || tried == maxMembersTried {
+			continue
+		}
+		tried++
+		isMember, err := s.readsDrive(ctx, address, id)
+		switch {
+		case isMember:
+			return address, nil
+		case err != nil && !connectors.IsNeedsAuth(err):
+			return "", err
+		}
+	}
+	return s.admin(), nil
+}
+
+// readsDrive reports whether a person is a member of a shared drive.
+func (s *source) readsDrive(ctx context.Context, subject, id string) (bool, error) {
+	var d drive
+	err := s.api.get(ctx, subject, "drives/"+id, url.Values{"fields": {"id,name"}}, "id", &d)
+	if isInvisible(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func sameDomain(a, b string) bool {
