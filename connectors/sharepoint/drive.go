@@ -43,7 +43,8 @@ type driveItem struct {
 		// Path is absent in deltas, since it changes with the folders above.
 		Path string `json:"path"`
 	} `json:"parentReference"`
-	CreatedBy identitySet `json:"createdBy"`
+	CreatedBy   identitySet `json:"createdBy"`
+	DownloadURL string      `json:"@microsoft.graph.downloadUrl"`
 }
 
 // A fileFacet says that an item is a file.
@@ -242,12 +243,12 @@ func (i driveItem) parentPath() string {
 
 // driveItem returns a file or folder of a library.
 func (s *source) driveItem(ctx context.Context, drive, id string) (driveItem, error) {
-	return s.driveItemAt(ctx, "drives/"+segment(drive)+"/items/"+segment(id))
+	return s.driveItemAt(ctx, "drives/"+segment(drive)+"/items/"+segment(id), itemSelect)
 }
 
-func (s *source) driveItemAt(ctx context.Context, path string) (driveItem, error) {
+func (s *source) driveItemAt(ctx context.Context, path, fields string) (driveItem, error) {
 	var item driveItem
-	if err := s.graph.get(ctx, path, url.Values{"$select": {itemSelect}}, &item, "id"); err != nil {
+	if err := s.graph.get(ctx, path, url.Values{"$select": {fields}}, &item, "id"); err != nil {
 		return driveItem{}, err
 	}
 	if item.ID == "" || item.Name == "" && item.Root == nil {

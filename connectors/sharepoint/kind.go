@@ -42,9 +42,9 @@ const (
 	defaultAuth   = "https://login.microsoftonline.com"
 	defaultSuffix = "sharepoint.com"
 	// perMinute is below the quota of a small tenant, which is 1,250 resource units a
-	// minute; most requests of a sync cost one or two.
-	perMinute = 600
-	burst     = 30
+	// minute; most requests of a sync cost one.
+	perMinute = 1000
+	burst     = 60
 	// maxClientState is the longest clientState of a subscription.
 	maxClientState = 128
 )

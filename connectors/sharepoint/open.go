@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -77,10 +78,15 @@ func content(item connectors.Item, version string, text []byte) (io.ReadCloser, 
 	return io.NopCloser(bytes.NewReader(text)), nil
 }
 
-// openFile downloads a file. Graph redirects to another host, whose address is its
-// own authorization; the client sends it none.
+// downloadSelect also asks for an address of the content, which is its own
+// authorization. It is of another host and does not count as a request to Graph.
+const downloadSelect = itemSelect + ",@microsoft.graph.downloadUrl"
+
+// openFile downloads a file, from the address that Graph tells or, without one, by
+// Graph's redirect to it. The other host gets no credentials.
 func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id string) (io.ReadCloser, error) {
-	file, err := s.driveItem(ctx, p.id, id)
+	path := "drives/" + segment(p.id) + "/items/" + segment(id)
+	file, err := s.driveItemAt(ctx, path, downloadSelect)
 	if errors.Is(err, connectors.ErrNotFound) || isNoQuery(err) {
 		// The content decides whether the file is gone.
 		file, err = driveItem{ID: id, CTag: item.Version, File: &fileFacet{MimeType: item.MediaType}}, nil
@@ -101,11 +107,55 @@ func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id 
 	if file.Size != nil {
 		want.Size = *file.Size
 	}
-	download, err := s.graph.client.Download(ctx, restapi.Request{
-		Path: s.graph.base + "/drives/" + segment(p.id) + "/items/" + segment(id) + "/content", Header: map[string][]string{"Accept": {"*/*"}},
-	}, want)
+	request := restapi.Request{Path: s.graph.base + "/" + path + "/content", Header: http.Header{"Accept": {"*/*"}}}
+	client := s.graph.client
+	if file.DownloadURL != "" {
+		if client, err = s.contentClient(file.DownloadURL); err != nil {
+			return nil, err
+		}
+		request.Path = file.DownloadURL
+	}
+	download, err := client.Download(ctx, request, want)
+	if err != nil {
+		return nil, contentError(file, err)
+	}
+	return download, nil
+}
+
+// contentError returns the error of a download. An address that was told a moment ago
+// and is unknown says nothing of the credentials, or of the file.
+func contentError(file driveItem, err error) error {
+	if status := restapi.StatusOf(err); file.DownloadURL != "" && (status == http.StatusUnauthorized || status == http.StatusNotFound || status == http.StatusGone) {
+		return connectors.Retryable(fmt.Errorf("the address of a content is refused: %w", opaque(err)), 0)
+	}
+	return err
+}
+
+// maxContentClients bounds the clients for contents.
+const maxContentClients = 16
+
+// contentClient returns a client without credentials for the host of a content.
+func (s *source) contentClient(address string) (*restapi.Client, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return nil, errInvalid("an address of a content")
+	}
+	origin := parsed.Scheme + "://" + parsed.Host
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if known := s.contents[origin]; known != nil {
+		return known, nil
+	}
+	client, err := restapi.New(origin, s.dial, restapi.Options{Platform: "SharePoint", Advice: "config." + optionGraph, Header: http.Header{"User-Agent": {userAgent}}})
 	if err != nil {
 		return nil, err
 	}
-	return download, nil
+	if len(s.contents) >= maxContentClients {
+		for _, old := range s.contents {
+			old.Close() // idle connections alone
+		}
+		clear(s.contents)
+	}
+	s.contents[origin] = client
+	return client, nil
 }

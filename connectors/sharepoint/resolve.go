@@ -120,7 +120,7 @@ func (s *source) itemByPath(ctx context.Context, p part, rest string) (connector
 			return connectors.Item{}, connectors.ErrNotFound
 		}
 	}
-	file, err := s.driveItemAt(ctx, "drives/"+segment(p.id)+"/root:/"+escapePath(rest))
+	file, err := s.driveItemAt(ctx, "drives/"+segment(p.id)+"/root:/"+escapePath(rest), itemSelect)
 	if restapi.StatusOf(err) == http.StatusBadRequest {
 		err = fmt.Errorf("%w: %w", err, connectors.ErrNotFound) // no name of a file
 	}

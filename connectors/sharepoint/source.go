@@ -8,6 +8,7 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/glob"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // A source is an opened connector.
@@ -24,9 +25,10 @@ type source struct {
 
 	mutex       sync.Mutex // guards the fields below
 	parts       *parts
-	pageDrives  map[string]string        // drives of the page libraries, by site, "" for none
-	siteGroups  map[string]siteGroupList // by site address and number
-	sites       map[string]*restClient   // by host
+	pageDrives  map[string]string          // drives of the page libraries, by site, "" for none
+	siteGroups  map[string]siteGroupList   // by site address and number
+	sites       map[string]*restClient     // by host
+	contents    map[string]*restapi.Client // by origin
 	savedGroups map[string]bool
 	answers     map[string]permissionAnswer // of an interrupted call of Readers, by path
 	answersFrom time.Time
@@ -47,7 +49,7 @@ func open(dial connectors.Dial, tokens *tokenCache, s connectors.Settings, now f
 	src := &source{
 		settings: s, graph: g, auth: auth, dial: dial, state: s.State, now: now, importsPermissions: permissions,
 		linkIsPublic: s.Boolean(optionLinkIsPublic), suffix: cmp.Or(s.String(optionSuffix), national.suffix),
-		pageDrives: map[string]string{}, siteGroups: map[string]siteGroupList{}, sites: map[string]*restClient{}, savedGroups: map[string]bool{}, answers: map[string]permissionAnswer{},
+		pageDrives: map[string]string{}, siteGroups: map[string]siteGroupList{}, sites: map[string]*restClient{}, contents: map[string]*restapi.Client{}, savedGroups: map[string]bool{}, answers: map[string]permissionAnswer{},
 	}
 	if src.state == nil {
 		src.state = &connectors.MemoryState{}
@@ -78,6 +80,9 @@ func (s *source) Close() error {
 	s.auth.close()
 	for _, site := range s.sites {
 		site.client.Close()
+	}
+	for _, client := range s.contents {
+		client.Close()
 	}
 	return nil
 }

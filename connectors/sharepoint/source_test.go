@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"maps"
 	"math/big"
@@ -440,6 +441,7 @@ func TestARefusedFileFailsAlone(t *testing.T) {
 	t.Parallel()
 	o := newOrganisation(t)
 	o.Server.Put(o.drive, "a.md", []byte("a"))
+	o.NoDownloadURL = true
 	source := open(t, o.settings(nil))
 	item := walk(t, source).items[library+"a.md"]
 	for _, status := range []int{http.StatusForbidden, http.StatusLocked, http.StatusBadRequest, http.StatusNotAcceptable} {
@@ -450,6 +452,18 @@ func TestARefusedFileFailsAlone(t *testing.T) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
+	// So does the host of the contents.
+	o.Fail(nil)
+	o.NoDownloadURL = false
+	for status, again := range map[int]bool{http.StatusForbidden: false, http.StatusUnauthorized: true, http.StatusNotFound: true, http.StatusServiceUnavailable: true} {
+		o.FailContents(status)
+		_, err := source.Open(t.Context(), item)
+		_, retryable := connectors.RetryAfterOf(err)
+		if err == nil || connectors.IsNeedsAuth(err) || connectors.IsFatal(err) || errors.Is(err, connectors.ErrNotFound) || retryable != again {
+			t.Errorf("contents, %d: %v", status, err)
+		}
+	}
+	o.FailContents(0)
 	// Some apps may read a content and not the item.
 	o.Fail(func(r *http.Request) *Fault {
 		if strings.Contains(r.URL.Path, "/items/") && !strings.HasSuffix(r.URL.Path, "/content") {

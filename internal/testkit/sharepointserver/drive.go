@@ -65,7 +65,11 @@ func (c *call) item(d *Drive, i *item, action string) {
 	}
 	switch action {
 	case "":
-		c.answer(http.StatusOK, c.driveItem(d, i))
+		out := c.driveItem(d, i)
+		if strings.Contains(c.query.Get("$select"), "@microsoft.graph.downloadUrl") && !i.folder && !c.NoDownloadURL {
+			out["@microsoft.graph.downloadUrl"] = c.contentURL(d, i)
+		}
+		c.answer(http.StatusOK, out)
 	case "permissions":
 		c.permissions(d, i)
 	case "children":
@@ -81,11 +85,16 @@ func (c *call) item(d *Drive, i *item, action string) {
 			c.refuse(http.StatusBadRequest, "notSupported", "You cannot get content for a folder")
 			return
 		}
-		c.w.Header().Set("Location", c.content.URL+"/"+d.ID+"/"+i.id+"?tempauth=v1.eyJzaXRlaWQi")
+		c.w.Header().Set("Location", c.contentURL(d, i))
 		c.w.WriteHeader(http.StatusFound)
 	default:
 		c.refuse(http.StatusBadRequest, "BadRequest", "Resource not found for the segment '"+action+"'.")
 	}
+}
+
+// contentURL returns an address of a content that needs no other authorization.
+func (s *Server) contentURL(d *Drive, i *item) string {
+	return s.content.URL + "/" + d.ID + "/" + i.id + "?tempauth=v1.eyJzaXRlaWQi"
 }
 
 // sorted returns the items of a library in the order of their creation.
@@ -302,11 +311,15 @@ func (s *Server) serveContent(w http.ResponseWriter, r *http.Request) {
 	drive, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	s.mutex.Lock()
 	var content []byte
-	found := false
+	found, fault := false, s.contentFault
 	if d := s.drives[drive]; d != nil && d.items[id] != nil && !d.isGone(d.items[id]) {
 		content, found = d.items[id].content, true
 	}
 	s.mutex.Unlock()
+	if fault != 0 {
+		w.WriteHeader(fault)
+		return
+	}
 	if !found || r.URL.Query().Get("tempauth") == "" {
 		http.NotFound(w, r)
 		return

@@ -33,6 +33,8 @@ type Server struct {
 	MaxPage int
 	// IgnoreTop sends pages of deltas of any size.
 	IgnoreTop bool
+	// NoDownloadURL omits the addresses of contents from items.
+	NoDownloadURL bool
 	// NoSiteList refuses to list the sites of the organisation.
 	NoSiteList bool
 
@@ -51,6 +53,7 @@ type Server struct {
 	drives        map[string]*Drive
 	subscriptions []*Subscription
 	fault         func(r *http.Request) *Fault
+	contentFault  int
 	requests      []string
 }
 
@@ -87,6 +90,13 @@ func (s *Server) Fail(fault func(r *http.Request) *Fault) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.fault = fault
+}
+
+// FailContents makes the host of contents answer with a status; 0 ends it.
+func (s *Server) FailContents(status int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.contentFault = status
 }
 
 // Requests returns the requests since the last call, as "GET /path?query".
