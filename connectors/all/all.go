@@ -8,6 +8,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/googledrive"
 	"github.com/magpie-search/magpie/connectors/jira"
 	"github.com/magpie-search/magpie/connectors/mysql"
+	"github.com/magpie-search/magpie/connectors/notion"
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/connectors/s3"
 	"github.com/magpie-search/magpie/connectors/sharepoint"
@@ -36,6 +37,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		mysql.Kind(d.Dial),
 		confluence.Kind(d.Dial),
 		jira.Kind(d.Dial),
+		notion.Kind(d.Dial),
 		googledrive.Kind(d.Dial),
 		sharepoint.Kind(d.Dial),
 	)

@@ -29,6 +29,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 	return map[string]struct{ steers, others []string }{
 		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
 		"jira":       {[]string{"instanceUrl", "apiUrl"}, []string{"projectKeys", "jql", "includeComments", "includeAttachments", "commentAuthorsExcluded", "deployment"}},
+		"notion":     {[]string{"apiUrl"}, []string{"rootPages", "databases", "includeComments", "includeFiles"}},
 		// A region and a bucket select hosts of the same service, and requests are signed.
 		"s3":           {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
 		"github":       {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
@@ -108,6 +109,9 @@ func TestChangedDestinations(t *testing.T) {
 				{"instanceUrl": "https://acme.atlassian.net"}, {"instanceUrl": "https://acme.atlassian.net", "apiUrl": "https://evil.example.com"},
 				{"instanceUrl": "http://acme.atlassian.net", "apiUrl": "https://gateway.example.com"},
 			}},
+		"notion": {config{"databases": []any{"1a2b3c4d5e6f708192a3b4c5d6e7f809"}},
+			[]config{{"apiUrl": "https://api.notion.com"}, {"apiUrl": "https://API.notion.com:443/v1"}, {"apiUrl": ""}, {"apiUrl": nil}},
+			[]config{{"apiUrl": "https://notion.example.com"}, {"apiUrl": "http://api.notion.com"}}},
 		"github": {config{"repos": []any{"a/b"}},
 			[]config{{"apiUrl": "https://api.github.com"}, {"apiUrl": "https://API.GitHub.com:443/"}, {"apiUrl": ""}, {"apiUrl": nil}},
 			[]config{{"apiUrl": "https://github.example.com/api/v3"}, {"apiUrl": "http://api.github.com"}}},
@@ -166,6 +170,7 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 	s := map[string]connectors.Settings{
 		"confluence": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
 		"jira":       {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
+		"notion":     {Config: map[string]any{"apiUrl": address}, Credentials: map[string]string{"integrationToken": word}},
 		"github":     {Config: map[string]any{"repos": []any{"a/b"}, "apiUrl": address}, Credentials: map[string]string{"token": word}},
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
@@ -289,7 +294,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 10 {
+	if tried != 11 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -49,6 +49,8 @@ func moved(t *testing.T) map[string]struct {
 			map[string]string{
 				"graphUrl": `{"graphUrl":"https://graph.microsoft.us"}`, "authUrl": `{"authUrl":"https://login.microsoftonline.us"}`, "domainSuffix": `{"domainSuffix":"evil.example.com"}`,
 			}, `{"graphUrl":"https://GRAPH.microsoft.com:443/v1.0","sites":["https://acme.sharepoint.com/sites/b"]}`},
+		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
+			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
 			map[string]string{"endpoint": `{"endpoint":"https://minio.example.com:9000"}`}, `{"bucket":"other","prefix":"p/"}`},
 		"web_crawler": {`{"startUrls":["https://docs.example.com/"]}`, `{"bearerToken":"t0ken-old"}`,

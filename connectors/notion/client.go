@@ -1,0 +1,303 @@
+package notion
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+)
+
+// A client sends requests to Notion.
+type client struct {
+	*restapi.Client
+	dial     connectors.Dial
+	settings connectors.Settings
+	clock    atomic.Int64 // Notion's time in the last response, in Unix seconds
+	sunset   atomic.Value // the text of a warning that the version of the API ends
+}
+
+func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
+	base := strings.TrimRight(s.String(optionAPI), "/")
+	if base == "" {
+		base = defaultAPI
+	}
+	if !strings.HasSuffix(base, "/v1") {
+		base += "/v1"
+	}
+	c := &client{dial: dial, settings: s}
+	var err error
+	c.Client, err = restapi.New(base, dial, restapi.Options{
+		Platform: "Notion", Wait: s.Wait, Authorize: c.authorize, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
+		Header: http.Header{"Notion-Version": {Version}},
+	})
+	return c, err
+}
+
+func (c *client) authorize(r *http.Request, refused bool) (bool, error) {
+	if c.settings.Token == nil {
+		r.Header.Set("Authorization", "Bearer "+c.settings.Credentials[credentialToken])
+		return !refused, nil
+	}
+	rejected := ""
+	if refused {
+		current, _, err := c.settings.Token(r.Context(), "")
+		if err != nil {
+			return false, err
+		}
+		rejected = current
+	}
+	token, _, err := c.settings.Token(r.Context(), rejected)
+	if err != nil || refused && token == rejected {
+		return false, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return true, nil
+}
+
+// errorMessage returns the message of an unsuccessful response.
+func errorMessage(body []byte) string {
+	var failure struct{ Code, Message string }
+	if json.Unmarshal(body, &failure) != nil {
+		return ""
+	}
+	if failure.Code == "restricted_resource" {
+		return failure.Message + " (the integration lacks a capability: it needs \"Read content\", and \"Read comments\" for comments)"
+	}
+	return failure.Message
+}
+
+// get requests an object.
+func (c *client) get(ctx context.Context, out any, query url.Values, path ...string) error {
+	return c.request(ctx, restapi.Request{Path: joined(path), Query: query}, out)
+}
+
+// post requests a list.
+func (c *client) post(ctx context.Context, body, out any, path ...string) error {
+	return c.request(ctx, restapi.Request{Method: http.MethodPost, Path: joined(path), Body: body}, out)
+}
+
+func joined(path []string) string {
+	escaped := make([]string, len(path))
+	for i, part := range path {
+		escaped[i] = url.PathEscape(part)
+	}
+	return strings.Join(escaped, "/")
+}
+
+func (c *client) request(ctx context.Context, r restapi.Request, out any) error {
+	header, err := c.JSON(ctx, r, out)
+	if now, parseErr := http.ParseTime(header.Get("Date")); parseErr == nil {
+		c.clock.Store(now.Unix())
+	}
+	for _, name := range []string{"Sunset", "Deprecation"} {
+		if value := header.Get(name); value != "" && len(value) < 100 {
+			c.sunset.Store(fmt.Sprintf("Notion announces the end of version %s of its API (%s: %s); update Magpie.", Version, name, value))
+		}
+	}
+	return err
+}
+
+// now returns Notion's time as of the last response.
+func (c *client) now() time.Time {
+	if seconds := c.clock.Load(); seconds != 0 {
+		return time.Unix(seconds, 0).UTC()
+	}
+	return time.Now().UTC()
+}
+
+func errInvalid(what string) error {
+	return connectors.Retryable(fmt.Errorf("Notion answered with %s that cannot be; check config.%s, and whether a proxy or a login stands between", what, optionAPI), 0) //nolint:staticcheck // a name
+}
+
+// page returns the page with an id. The error is ErrNotFound for a page in the
+// trash.
+func (c *client) page(ctx context.Context, id string) (*object, error) {
+	var found object
+	if err := c.get(ctx, &found, nil, "pages", id); err != nil {
+		return nil, err
+	}
+	if canonical, ok := parseID(found.ID); !ok || canonical != id || !found.isValid() {
+		return nil, errInvalid("a page")
+	}
+	if found.isGone() {
+		return nil, fmt.Errorf("the page is in the trash: %w", connectors.ErrNotFound)
+	}
+	return &found, nil
+}
+
+// dataSource returns the data source with an id.
+func (c *client) dataSource(ctx context.Context, id string) (*object, error) {
+	var found object
+	if err := c.get(ctx, &found, nil, "data_sources", id); err != nil {
+		return nil, err
+	}
+	if canonical, ok := parseID(found.ID); !ok || canonical != id {
+		return nil, errInvalid("a data source")
+	}
+	found.Object = "data_source"
+	if found.Edited.IsZero() {
+		found.Edited = found.Created
+	}
+	return &found, nil
+}
+
+// dataSources returns the data sources of a database. The id may also be that of a
+// data source.
+func (c *client) dataSources(ctx context.Context, id string) ([]*object, error) {
+	var database struct {
+		DataSources []struct{ ID string } `json:"data_sources"`
+	}
+	err := c.request(ctx, restapi.Request{Path: joined([]string{"databases", id}), RequiredFields: []string{"data_sources"}}, &database)
+	if errors.Is(err, connectors.ErrNotFound) {
+		database.DataSources = []struct{ ID string }{{id}}
+	} else if err != nil {
+		return nil, err
+	}
+	var all []*object
+	for _, entry := range database.DataSources {
+		sourceID, ok := parseID(entry.ID)
+		if !ok {
+			return nil, errInvalid("a database")
+		}
+		source, err := c.dataSource(ctx, sourceID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source)
+	}
+	return all, nil
+}
+
+// listBody is a request for a page of a list.
+func listBody(cursor string, more map[string]any) map[string]any {
+	body := map[string]any{"page_size": pageSize}
+	if cursor != "" {
+		body["start_cursor"] = cursor
+	}
+	for name, value := range more {
+		body[name] = value
+	}
+	return body
+}
+
+const pageSize = 100
+
+// search returns a page of the pages or data sources that are shared with the
+// integration, in the order of their edits.
+func (c *client) search(ctx context.Context, kind, direction, cursor string) (found list[object], err error) {
+	err = c.post(ctx, listBody(cursor, map[string]any{
+		"filter": map[string]any{"property": "object", "value": kind}, "sort": map[string]any{"timestamp": "last_edited_time", "direction": direction},
+	}), &found, "search")
+	if err == nil {
+		err = found.check(cursor)
+	}
+	return found, err
+}
+
+// rows returns a page of the rows of a data source, in the order of their creation,
+// that were created at a time or later.
+func (c *client) rows(ctx context.Context, id string, from time.Time, cursor string) (found list[object], err error) {
+	more := map[string]any{"sorts": []any{map[string]any{"timestamp": "created_time", "direction": "ascending"}}}
+	if !from.IsZero() {
+		more["filter"] = map[string]any{"timestamp": "created_time", "created_time": map[string]any{"on_or_after": from.Format(time.RFC3339)}}
+	}
+	err = c.post(ctx, listBody(cursor, more), &found, "data_sources", id, "query")
+	if err == nil {
+		err = found.check(cursor)
+	}
+	return found, err
+}
+
+// check checks the entries and the cursor of a list of objects.
+func (l *list[T]) check(cursor string) error {
+	switch {
+	case l.HasMore && l.NextCursor == "":
+		return errInvalid("a list without its end")
+	case l.HasMore && l.NextCursor == cursor:
+		return restapi.LoopError("Notion", "a list", cursor)
+	}
+	for i := range l.Results {
+		if o, ok := any(&l.Results[i]).(*object); ok && !o.isValid() {
+			return errInvalid("an entry of a list")
+		}
+	}
+	return nil
+}
+
+// children calls yield with all blocks below a block or page.
+func (c *client) children(ctx context.Context, id string, yield func(block) error) error {
+	return restapi.AllPages("Notion", "the blocks of a page", maxBlockPages, func(cursor string) (string, error) {
+		var found list[block]
+		query := url.Values{"page_size": {fmt.Sprint(pageSize)}}
+		if cursor != "" {
+			query.Set("start_cursor", cursor)
+		}
+		if err := c.get(ctx, &found, query, "blocks", id, "children"); err != nil {
+			return "", err
+		}
+		if err := found.check(cursor); err != nil {
+			return "", err
+		}
+		for _, b := range found.Results {
+			if b.ID == "" || b.Type == "" {
+				return "", errInvalid("a block")
+			}
+			if err := yield(b); err != nil {
+				return "", err
+			}
+		}
+		if !found.HasMore {
+			return "", nil
+		}
+		return found.NextCursor, nil
+	})
+}
+
+const maxBlockPages = 2000
+
+// comments returns the open comments on a page.
+func (c *client) comments(ctx context.Context, id string) ([]comment, error) {
+	var all []comment
+	err := restapi.AllPages("Notion", "the comments on a page", maxBlockPages, func(cursor string) (string, error) {
+		var found list[comment]
+		query := url.Values{"block_id": {id}, "page_size": {fmt.Sprint(pageSize)}}
+		if cursor != "" {
+			query.Set("start_cursor", cursor)
+		}
+		if err := c.get(ctx, &found, query, "comments"); err != nil {
+			return "", err
+		}
+		if err := found.check(cursor); err != nil {
+			return "", err
+		}
+		for _, entry := range found.Results {
+			if entry.ID == "" {
+				return "", errInvalid("a comment")
+			}
+		}
+		all = append(all, found.Results...)
+		if !found.HasMore {
+			return "", nil
+		}
+		return found.NextCursor, nil
+	})
+	return all, err
+}
+
+type comment struct {
+	ID          string
+	Created     stamp      `json:"created_time"`
+	RichText    []richText `json:"rich_text"`
+	DisplayName struct {
+		ResolvedName string `json:"resolved_name"`
+	} `json:"display_name"`
+	CreatedBy struct{ Name string } `json:"created_by"`
+}
