@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,12 +17,8 @@ import (
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
-const (
-	// batchSize is the largest number of requests of a $batch.
-	batchSize = 20
-	// answersFor is how long the answers of an interrupted call are reused.
-	answersFor = 5 * time.Minute
-)
+// answersFor is how long the answers of an interrupted call are reused.
+const answersFor = 5 * time.Minute
 
 // A permission is who may do what with an item.
 type permission struct {
@@ -224,82 +218,25 @@ func (s *source) permissionsOf(ctx context.Context, paths map[string][]string) (
 	return nil, failed
 }
 
-// A batchAnswer is the response of a $batch. Its status says nothing of the
-// responses in it.
-type batchAnswer struct {
-	Responses []struct {
-		ID      string            `json:"id"`
-		Status  int               `json:"status"`
-		Headers map[string]string `json:"headers"`
-		Body    json.RawMessage   `json:"body"`
-	} `json:"responses"`
-}
-
 // readBatch adds the answers of a batch of requests.
 func (s *source) readBatch(ctx context.Context, paths []string, answers map[string]permissionAnswer) error {
-	type request struct {
-		ID     string `json:"id"`
-		Method string `json:"method"`
-		URL    string `json:"url"`
-	}
-	var requests []request
-	for i, at := range paths {
-		requests = append(requests, request{ID: strconv.Itoa(i + 1), Method: http.MethodGet, URL: "/" + at})
-	}
-	for range len(paths) - 1 { // each one counts; the client waits for the batch
-		if err := s.settings.Wait(ctx); err != nil {
-			return err
+	err := s.batch(ctx, paths, func(index, status int, header http.Header, body json.RawMessage) error {
+		answer, err := s.readAnswer(ctx, status, header, body)
+		if err == nil {
+			answers[paths[index]] = answer
 		}
-	}
-	var batch batchAnswer
-	if _, err := s.graph.client.JSON(ctx, restapi.Request{
-		Method: http.MethodPost, Path: s.graph.base + "/$batch", Body: map[string]any{"requests": requests}, RequiredFields: []string{"responses"},
-	}, &batch); err != nil {
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("read permissions: %w", err)
 	}
-	got := map[string]bool{}
-	var failed error
-	for _, response := range batch.Responses {
-		number, err := strconv.Atoi(response.ID)
-		if err != nil || number < 1 || number > len(paths) || got[response.ID] {
-			return errInvalid("a batch of answers")
-		}
-		got[response.ID] = true
-		answer, err := s.readAnswer(ctx, response.Status, response.Headers, response.Body)
-		if err != nil {
-			failed = laterError(failed, err)
-			continue
-		}
-		answers[paths[number-1]] = answer
-	}
-	if failed == nil && len(got) != len(paths) {
-		return errInvalid("a batch that lacks answers")
-	}
-	return failed
-}
-
-// laterError returns the error that asks for the longer wait. An error that is not
-// retryable wins.
-func laterError(a, b error) error {
-	if a == nil {
-		return b
-	}
-	waitA, againA := connectors.RetryAfterOf(a)
-	waitB, againB := connectors.RetryAfterOf(b)
-	if !againA || againB && waitA >= waitB {
-		return a
-	}
-	return b
+	return nil
 }
 
 // readAnswer reads one response of a batch.
-func (s *source) readAnswer(ctx context.Context, status int, headers map[string]string, body json.RawMessage) (permissionAnswer, error) {
-	header := http.Header{}
-	for name, value := range headers {
-		header.Set(name, value)
-	}
-	switch {
-	case status == http.StatusOK:
+func (s *source) readAnswer(ctx context.Context, status int, header http.Header, body json.RawMessage) (permissionAnswer, error) {
+	switch status {
+	case http.StatusOK:
 		var page listPage[permission]
 		if !restapi.HasField(body, "value") || json.Unmarshal(body, &page) != nil {
 			return permissionAnswer{}, errInvalid("permissions")
@@ -315,16 +252,12 @@ func (s *source) readAnswer(ctx context.Context, status int, headers map[string]
 		more, err := list[permission](ctx, s.graph, "the permissions", next, nil)
 		answer.permissions = append(answer.permissions, more...)
 		return answer, err
-	case status == http.StatusNotFound || status == http.StatusGone || status == http.StatusLocked:
+	case http.StatusNotFound, http.StatusGone, http.StatusLocked:
 		return permissionAnswer{}, nil
-	case status == http.StatusForbidden:
+	case http.StatusForbidden:
 		return permissionAnswer{forbidden: true}, nil // nobody may read it
-	case status == http.StatusUnauthorized:
-		return permissionAnswer{}, connectors.NeedsAuth(errors.New("Microsoft Graph does not accept the credentials; enter them again")) //nolint:staticcheck // a name
-	case status == http.StatusTooManyRequests || status >= 500:
-		return permissionAnswer{}, connectors.Retryable(fmt.Errorf("Microsoft Graph asks to wait before the next request for permissions (%d)", status), restapi.RetryAfter(header)) //nolint:staticcheck // a name
 	}
-	return permissionAnswer{}, connectors.Retryable(fmt.Errorf("Microsoft Graph refuses a request for permissions (%d): %s", status, errorMessage(body)), 0) //nolint:staticcheck // a name
+	return permissionAnswer{}, batchError("permissions", status, header, body)
 }
 
 // readersOf returns the readers that permissions name.

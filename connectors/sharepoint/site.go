@@ -2,6 +2,7 @@ package sharepoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,40 +46,6 @@ type graphList struct {
 	System *struct{} `json:"system"`
 }
 
-// A partKind is a sort of [part].
-type partKind string
-
-const (
-	partDrive partKind = "d"
-	partList  partKind = "l"
-	partPages partKind = "p"
-)
-
-// A part is a list of items that is walked on its own: the files of a library or
-// OneDrive, the pages of a site, or the entries of a list.
-type part struct {
-	kind      partKind
-	container string // the [connectors.Item].Container of its items
-	siteID    string // of pages and lists
-	id        string // of the drive or list
-	siteURL   string // the address of the site
-	name      string // for people
-	prefix    string // of the paths of its items, without a slash at the end
-	personal  bool
-}
-
-// key returns the order of the part in a walk.
-func (p part) key() string { return string(p.kind) + "|" + p.siteID + "|" + p.id }
-
-// parts are the parts of a connector, sorted by key, and those that cannot be read.
-type parts struct {
-	list        []part
-	unavailable []string // containers
-	warnings    []string
-	// listed are the containers whose parts were listed completely.
-	listed map[string]bool
-}
-
 const (
 	siteSelect = "id,name,displayName,webUrl,isPersonalSite"
 	// siteRefKey is the prefix of the keys of the state under which the ids of named
@@ -92,10 +59,15 @@ const (
 // site that cannot be read is left out with a warning.
 func (s *source) selectParts(ctx context.Context) (*parts, error) {
 	s.mutex.Lock()
-	cached := s.parts
+	cached, again := s.parts, s.listAgain
 	s.mutex.Unlock()
 	if cached != nil {
 		return cached, nil
+	}
+	if !again {
+		if stored, ok, err := s.storedParts(ctx); err != nil || ok {
+			return stored, err
+		}
 	}
 	found := &parts{listed: map[string]bool{}}
 	var firstErr error
@@ -137,9 +109,12 @@ func (s *source) selectParts(ctx context.Context) (*parts, error) {
 	found.list = slices.CompactFunc(found.list, func(a, b part) bool { return a.key() == b.key() })
 	slices.Sort(found.unavailable)
 	found.unavailable = slices.Compact(found.unavailable)
+	if err := s.storeParts(ctx, found); err != nil {
+		return nil, err
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.parts = found
+	s.parts, s.listAgain = found, false
 	return found, nil
 }
 
@@ -419,6 +394,9 @@ func (s *source) addPersonalDrives(ctx context.Context, found *parts, skip func(
 			people = append(people, user.ID)
 		}
 	}
+	if len(named) == 0 {
+		return s.addDrivesOf(ctx, found, people)
+	}
 	for _, user := range people {
 		drive, err := s.driveAt(ctx, "users/"+segment(user)+"/drive")
 		if err == nil {
@@ -432,13 +410,47 @@ func (s *source) addPersonalDrives(ctx context.Context, found *parts, skip func(
 		if stateErr != nil {
 			return stateErr
 		}
-		// Many people have no OneDrive.
-		if restapi.StatusOf(err) == http.StatusNotFound && known == "" && len(named) == 0 {
-			continue
-		}
 		if err := skip(known, "of "+user, err); err != nil {
 			return fmt.Errorf("read the OneDrive of %s: %w", user, err)
 		}
+	}
+	return nil
+}
+
+// addDrivesOf adds the OneDrives of people, by their ids. Many people have none.
+func (s *source) addDrivesOf(ctx context.Context, found *parts, people []string) error {
+	locked := 0
+	for batch := range slices.Chunk(people, batchSize) {
+		var paths []string
+		for _, user := range batch {
+			paths = append(paths, "users/"+segment(user)+"/drive?$select=id,name,webUrl,driveType")
+		}
+		err := s.batch(ctx, paths, func(index, status int, header http.Header, body json.RawMessage) error {
+			name := "user " + batch[index]
+			var drive graphDrive
+			switch status {
+			case http.StatusOK:
+				if !restapi.HasField(body, "id") || json.Unmarshal(body, &drive) != nil || drive.ID == "" {
+					return errInvalid("a OneDrive")
+				}
+				s.addPersonalDrive(found, drive)
+				return s.rememberRef(ctx, name, drive.ID)
+			case http.StatusNotFound, http.StatusForbidden, http.StatusGone, http.StatusLocked:
+				known, err := s.rememberedRef(ctx, name)
+				if known != "" {
+					locked++
+					found.unavailable = append(found.unavailable, known)
+				}
+				return err
+			}
+			return batchError("a OneDrive", status, header, body)
+		})
+		if err != nil {
+			return fmt.Errorf("read the OneDrives: %w", err)
+		}
+	}
+	if locked > 0 {
+		found.warnings = append(found.warnings, fmt.Sprintf("%d OneDrives that were read before are left out: they are locked, or their people have left. None of their documents is deleted.", locked))
 	}
 	return nil
 }
@@ -471,20 +483,6 @@ func (s *source) addPersonalDrive(found *parts, drive graphDrive) {
 		kind: partDrive, container: drive.ID, id: drive.ID, siteURL: address, name: "OneDrive " + root, personal: true,
 		prefix: joinPath(root, connectors.PathSegment(drive.Name)),
 	})
-}
-
-// partOf returns the part with a kind and ids, or ErrNotFound. While a site cannot
-// be read, the error of an unknown part is retryable, since its items are not gone.
-func (p *parts) partOf(kind partKind, siteID, id string) (part, error) {
-	for _, candidate := range p.list {
-		if candidate.kind == kind && candidate.id == id && (kind == partDrive || candidate.siteID == siteID) {
-			return candidate, nil
-		}
-	}
-	if len(p.unavailable) > 0 {
-		return part{}, connectors.Retryable(errors.New("it may belong to a site that cannot be read now"), 0)
-	}
-	return part{}, fmt.Errorf("it is not in a library, list or site of the connector: %w", connectors.ErrNotFound)
 }
 
 // utc returns a time of a response in UTC.

@@ -25,6 +25,7 @@ type source struct {
 
 	mutex       sync.Mutex // guards the fields below
 	parts       *parts
+	listAgain   bool                       // the stored parts are too old
 	pageDrives  map[string]string          // drives of the page libraries, by site, "" for none
 	siteGroups  map[string]siteGroupList   // by site address and number
 	sites       map[string]*restClient     // by host
@@ -61,7 +62,7 @@ func open(dial connectors.Dial, tokens *tokenCache, s connectors.Settings, now f
 func (s *source) resetCaches() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.parts = nil
+	s.parts, s.listAgain = nil, true
 	clear(s.pageDrives)
 	clear(s.siteGroups)
 	clear(s.answers)
