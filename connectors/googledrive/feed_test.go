@@ -138,16 +138,19 @@ func TestTheFeedFollowsFoldersAndDrives(t *testing.T) {
 		}
 		f.expectWalk(step.name)
 	}
-	for name, change := range map[string]func(){
-		"a drive is renamed":  func() { p.ChangeDrive(second, "Third", admin) },
-		"a folder is deleted": func() { p.Remove(deep) },
-		"a drive is new":      func() { p.AddDrive("New", admin) },
-		"a drive is gone":     func() { p.ChangeDrive(second, "") },
+	for _, step := range []struct {
+		name   string
+		change func()
+	}{
+		{"a drive is renamed", func() { p.ChangeDrive(second, "Third", admin) }},
+		{"a folder is deleted", func() { p.Remove(deep) }},
+		{"a drive is new", func() { p.AddDrive("New", admin) }},
+		{"a drive is gone", func() { p.ChangeDrive(second, "") }},
 	} {
 		f := follow(t, open(t, p.settings(nil)))
-		change()
+		step.change()
 		if page := f.read(); !page.Expired {
-			t.Errorf("%s: %+v", name, page)
+			t.Errorf("%s: %+v", step.name, page)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *source) driveGroups(ctx context.Context, at groupCursor) ([]connectors.
 	ids := sortedKeys(names)
 	var groups []connectors.Group
 	for _, id := range ids[:min(groupsPerPage, len(ids))] {
-		permissions, err := s.listPermissions(ctx, subjects[id], id)
+		permissions, err := s.driveMembers(ctx, subjects[id], id)
 		if isInvisible(err) {
 			s.addWarning("The account may not read the members of the shared drive \"" + names[id] + "\". They do not find its files.")
 		} else if err != nil {

@@ -140,6 +140,8 @@ func checkSettings(s connectors.Settings) error {
 		return wrong("credentials."+credentialAdmin, "needs "+credentialAccount)
 	case len(s.Strings(optionUsers)) > 0 && admin == "":
 		return wrong("config."+optionUsers, "needs credentials."+credentialAdmin+" and domain-wide delegation")
+	case s.Config[optionMyDrive] == false && s.Config[optionSharedDrives] == false && !s.Boolean(optionSharedWithMe) && len(s.Strings(optionFolders)) == 0 && (s.Token != nil || admin != ""):
+		return wrong("config."+optionMyDrive, "nothing is selected; choose My Drive, shared drives, files that are shared with the account, or folders")
 	}
 	return nil
 }

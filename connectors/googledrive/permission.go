@@ -191,13 +191,32 @@ func (s *source) folderPermissions(ctx context.Context, u unit, id string) ([]pe
 	return permissions, nil
 }
 
-// listPermissions returns the permissions of a file, folder or shared drive,
-// inherited ones included.
-func (s *source) listPermissions(ctx context.Context, subject, id string) (all []permission, err error) {
+// driveMembers returns the permissions of a shared drive, with an administrator's
+// rights if there are any.
+func (s *source) driveMembers(ctx context.Context, subject, id string) ([]permission, error) {
+	if s.adminAccess() {
+		all, err := s.readPermissions(ctx, s.admin(), id, true)
+		if err == nil || !isInvisible(err) {
+			return all, err
+		}
+	}
+	return s.readPermissions(ctx, subject, id, false)
+}
+
+// listPermissions returns the permissions of a file or folder, inherited ones
+// included.
+func (s *source) listPermissions(ctx context.Context, subject, id string) ([]permission, error) {
+	return s.readPermissions(ctx, subject, id, false)
+}
+
+func (s *source) readPermissions(ctx context.Context, subject, id string, asAdmin bool) (all []permission, err error) {
 	err = restapi.AllPages("Google", "the permissions of a file", maxPermissionPages, func(token string) (string, error) {
 		query := url.Values{"pageSize": {"100"}, "supportsAllDrives": {"true"}, "fields": {"nextPageToken,permissions(" + permissionFields + ")"}}
 		if token != "" {
 			query.Set("pageToken", token)
+		}
+		if asAdmin {
+			query.Set("useDomainAdminAccess", "true")
 		}
 		var page struct {
 			NextPageToken string

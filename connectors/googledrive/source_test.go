@@ -271,6 +271,27 @@ func TestAnExpiredPageTokenBeginsTheDriveAgain(t *testing.T) {
 	}
 }
 
+func TestNothingToReadIsSaid(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	nothing := p.settings(map[string]any{"includeMyDrive": false, "includeSharedDrives": false})
+	if err := kind().ValidateSettings(nothing); err == nil || !strings.Contains(err.Error(), "nothing is selected") {
+		t.Errorf("nothing is selected: %v", err)
+	}
+	p.ChangeDrive(p.drive, "Team", Permission{Type: "user", Email: bob})
+	if _, err := open(t, p.settings(map[string]any{"includeMyDrive": false})).Walk(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "sees no shared drive") {
+		t.Errorf("no drive is visible: %v", err)
+	}
+	items, page := walk(t, open(t, p.accountSettings(nil)))
+	if len(items) > 0 || len(page.Warnings) != 1 || !strings.Contains(page.Warnings[0], "sees no file") {
+		t.Errorf("a service account that sees nothing: %q", page.Warnings)
+	}
+	elsewhere := p.settings(map[string]any{"apiUrl": p.URL + "/elsewhere", "includeMyDrive": false})
+	if err := open(t, elsewhere).Check(t.Context()); !connectors.IsFatal(err) || !strings.Contains(err.Error(), "no Drive API") {
+		t.Errorf("another address: %v", err)
+	}
+}
+
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -127,6 +127,9 @@ func (s *source) listUnits(ctx context.Context) ([]unit, error) {
 		return nil, err
 	}
 	units = append(units, inFolders...)
+	if len(units) == 0 {
+		return nil, connectors.NeedsAuth(errors.New("the account sees no shared drive; make it a member of those that are to be found"))
+	}
 	slices.SortFunc(units, func(a, b unit) int { return strings.Compare(a.key(), b.key()) })
 	return slices.CompactFunc(units, func(a, b unit) bool { return a.key() == b.key() }), nil
 }
@@ -211,6 +214,9 @@ func (s *source) listDrives(ctx context.Context) ([]unit, error) {
 		s.mutex.Unlock()
 		return s.listDrives(ctx)
 	}
+	if errors.Is(err, connectors.ErrNotFound) {
+		return nil, connectors.Fatal(fmt.Errorf("there is no Drive API at config.%s; correct the address", optionAPI))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list the shared drives: %w", err)
 	}
@@ -283,7 +289,7 @@ func (s *source) driveSubject(ctx context.Context, id string) (string, error) {
 // memberOf returns a member of a shared drive whom the service account may act for,
 // or the administrator if there is none.
 func (s *source) memberOf(ctx context.Context, id string) (string, error) {
-	permissions, err := s.listPermissions(ctx, s.admin(), id)
+	permissions, err := s.driveMembers(ctx, s.admin(), id)
 	if err != nil && !isInvisible(err) {
 		return "", err
 	}

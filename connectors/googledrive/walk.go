@@ -48,6 +48,8 @@ type cursor struct {
 	// Read and Hidden say that a unit was read, and that one was not visible.
 	Read   bool `json:"ok,omitempty"`
 	Hidden bool `json:"h,omitempty"`
+	// Found says that there was an item.
+	Found bool `json:"i,omitempty"`
 }
 
 func parseCursor(text string) (cursor, error) {
@@ -192,7 +194,7 @@ func isExpired(err error) bool {
 
 // begin moves the cursor to the start of a unit, or to the end of the walk.
 func (w *walker) begin(i int) {
-	w.cursor = cursor{Stage: stageFolders, Read: w.cursor.Read, Hidden: w.cursor.Hidden}
+	w.cursor = cursor{Stage: stageFolders, Read: w.cursor.Read, Hidden: w.cursor.Hidden, Found: w.cursor.Found}
 	w.tree = nil
 	if i < len(w.units) {
 		w.cursor.Unit = w.units[i].key()
@@ -213,6 +215,9 @@ func (w *walker) stop(ctx context.Context) error {
 func (w *walker) end() error {
 	if w.cursor.Hidden && !w.cursor.Read {
 		return connectors.NeedsAuth(fmt.Errorf("the account sees none of the drives and folders of the config; share them with it, or correct config.%s and config.%s", optionDrives, optionFolders))
+	}
+	if s := w.source; !w.cursor.Found && s.settings.Token == nil && !s.delegates() {
+		s.addWarning("The service account sees no file. Share folders or shared drives with its address, or set credentials." + credentialAdmin + ".")
 	}
 	w.page.Done = true
 	return nil
@@ -412,7 +417,7 @@ func (w *walker) add(ctx context.Context, u unit, f *file) error {
 	if err != nil || !ok || w.seen[item.ID] {
 		return err
 	}
-	w.seen[item.ID] = true
+	w.seen[item.ID], w.cursor.Found = true, true
 	w.page.Items = append(w.page.Items, item)
 	return nil
 }

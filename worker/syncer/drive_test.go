@@ -60,14 +60,14 @@ func TestADriveIsSynced(t *testing.T) {
 	gone := server.Add(driveserver.File{Name: "old.md", Parent: team, Content: []byte("Old.")})
 	server.Add(driveserver.File{Name: "Survey", Parent: team, MimeType: driveserver.Form})
 	mine := server.Add(driveserver.File{Name: "mine.md", Owner: "ada@example.com", Content: []byte("The heron is mine."),
-		Permissions: []driveserver.Permission{{Type: "user", Email: "bob@example.com"}}})
+		Permissions: []driveserver.Permission{{Type: "domain", Domain: "example.com"}}})
 	f.driveConnector(server, map[string]any{"include_permissions": true})
 	f.work()
 
 	job := f.sync(auto())
 	f.expect(job, entjob.StatusCompleted, syncjob.Counters{Collected: 5, Added: 4, Skipped: 1})
 	members := "group:drive:" + team
-	f.expectReaders(map[string]string{"Team/Handbook/rota.md": members, "Team/Handbook/Plan.md": members, "ada@example.com/mine.md": "user:ada@example.com user:bob@example.com"})
+	f.expectReaders(map[string]string{"Team/Handbook/rota.md": members, "Team/Handbook/Plan.md": members, "ada@example.com/mine.md": "domain:example.com user:ada@example.com"})
 	if text := f.text("Team/Handbook/Plan.md"); !strings.Contains(text, "The otter plans.") {
 		t.Errorf("the plan says %q", text)
 	}
