@@ -1,9 +1,12 @@
 package sharepoint_test
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/sharepoint"
 )
 
 func FuzzCursorsAndTokens(f *testing.F) {
@@ -30,5 +33,18 @@ func FuzzCursorsAndTokens(f *testing.F) {
 			t.Errorf("the token %q has no next one", text)
 		}
 		_, _, _ = source.(connectors.Resolver).Resolve(t.Context(), []string{text})
+	})
+}
+
+func FuzzContents(f *testing.F) {
+	f.Add([]byte(`{"name":"a.aspx","title":"<T>","canvasLayout":{"horizontalSections":[{"columns":[{"webparts":[{"innerHtml":"<p>x</p></main><script>y</script>"}]}]}]}}`))
+	f.Add([]byte(`{"id":"1","fields":{"Title":"a\nb","Owner":{"LookupValue":"Ada"},"Tags":["a",1,null],"Level":1e9}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if page, ok := sharepoint.RenderPage(data); ok && (strings.Count(string(page), "<main>") < 1 || !strings.HasSuffix(string(page), "</main></body></html>\n")) {
+			t.Errorf("the page is %q", page)
+		}
+		if entry, ok := sharepoint.RenderListItem(data); ok && (!strings.HasPrefix(string(entry), "# ") || !utf8.Valid(entry)) {
+			t.Errorf("the entry is %q", entry)
+		}
 	})
 }

@@ -211,12 +211,30 @@ func sanitize(fragment string) string {
 	}
 	var b strings.Builder
 	for _, n := range nodes {
-		if n.Type == html.ElementNode && (n.Data == "script" || n.Data == "style") {
+		if isProgram(n) {
 			continue
 		}
+		removePrograms(n)
 		if err := html.Render(&b, n); err != nil {
 			return html.EscapeString(fragment)
 		}
 	}
 	return b.String()
+}
+
+func isProgram(n *html.Node) bool {
+	return n.Type == html.ElementNode && (n.DataAtom == atom.Script || n.DataAtom == atom.Style || n.DataAtom == atom.Iframe || n.DataAtom == atom.Noscript)
+}
+
+// removePrograms removes scripts and styles below a node.
+func removePrograms(n *html.Node) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		if isProgram(child) {
+			n.RemoveChild(child)
+		} else {
+			removePrograms(child)
+		}
+		child = next
+	}
 }

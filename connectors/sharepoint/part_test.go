@@ -83,3 +83,36 @@ func TestOneDrivesOfManyPeople(t *testing.T) {
 		t.Error("a throttled answer in a batch is no error")
 	}
 }
+
+// A person waits for a test of the connection, however many sites there are.
+func TestACheckLooksAtFewSites(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	for n := range 60 {
+		o.AddSite(fmt.Sprint("sites/number-", n), "N")
+	}
+	source := open(t, o.settings(map[string]any{"sites": nil}))
+	o.Requests()
+	if err := source.Check(t.Context()); err != nil {
+		t.Errorf("Check: %v", err)
+	}
+	if requests := o.Requests(); len(requests) > 10 {
+		t.Errorf("Check made %d requests", len(requests))
+	}
+}
+
+// A OneDrive that is also named as a site is walked once.
+func TestAOneDriveIsWalkedOnce(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	ada := o.AddUser(User{DisplayName: "Ada", Mail: "ada@acme.example"})
+	site, _ := o.AddSite("personal/ada_acme_example", "Ada")
+	drive := o.AddOneDrive(ada)
+	o.Server.Put(drive, "notes.md", []byte("notes"))
+	o.AddDriveTo(site, drive)
+	l := walk(t, open(t, o.settings(map[string]any{"sites": []any{o.URL + "/personal/ada_acme_example"}, "includePersonalSites": true, "users": []any{"ada@acme.example"}})))
+	expectPaths(t, l.paths(), "personal/ada_acme_example/OneDrive/notes.md")
+	if l.items["personal/ada_acme_example/OneDrive/notes.md"].Container != site {
+		t.Errorf("the item is %+v", l.items)
+	}
+}

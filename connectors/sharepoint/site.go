@@ -55,8 +55,8 @@ const (
 	contentStorage = "contentstorage/"
 )
 
-// selectParts reads the sites and OneDrives of the connector and their parts. A
-// site that cannot be read is left out with a warning.
+// selectParts returns the parts of the sites and OneDrives of the connector. A site
+// that cannot be read is left out with a warning.
 func (s *source) selectParts(ctx context.Context) (*parts, error) {
 	s.mutex.Lock()
 	cached, again := s.parts, s.listAgain
@@ -69,6 +69,22 @@ func (s *source) selectParts(ctx context.Context) (*parts, error) {
 			return stored, err
 		}
 	}
+	found, err := s.listParts(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.storeParts(ctx, found); err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.parts, s.listAgain = found, false
+	return found, nil
+}
+
+// listParts lists the parts of the connector, of at most limit sites and people if
+// limit is not 0.
+func (s *source) listParts(ctx context.Context, limit int) (*parts, error) {
 	found := &parts{listed: map[string]bool{}}
 	var firstErr error
 	skip := func(container, name string, err error) error {
@@ -89,6 +105,9 @@ func (s *source) selectParts(ctx context.Context) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if limit > 0 {
+		sites = sites[:min(len(sites), limit)]
+	}
 	for _, site := range sites {
 		list, err := s.sitePartsOf(ctx, site)
 		if err == nil {
@@ -99,22 +118,26 @@ func (s *source) selectParts(ctx context.Context) (*parts, error) {
 			return nil, fmt.Errorf("read the libraries of %s: %w", siteName(site), err)
 		}
 	}
-	if err := s.addPersonalDrives(ctx, found, skip); err != nil {
+	if err := s.addPersonalDrives(ctx, found, limit, skip); err != nil {
 		return nil, err
 	}
 	if len(found.list) == 0 && firstErr != nil {
 		return nil, connectors.NeedsAuth(fmt.Errorf("none of the sites can be read; grant the app access to them (Sites.Read.All, or Sites.Selected and a grant for each site), or correct config.%s: %w", optionSites, opaque(firstErr)))
 	}
+	// A OneDrive may also be a library of a named site.
+	seen := map[string]bool{}
+	found.list = slices.DeleteFunc(found.list, func(p part) bool {
+		name := p.key()
+		if p.kind == partDrive {
+			name = p.id
+		}
+		twice := seen[name]
+		seen[name] = true
+		return twice
+	})
 	slices.SortFunc(found.list, func(a, b part) int { return strings.Compare(a.key(), b.key()) })
-	found.list = slices.CompactFunc(found.list, func(a, b part) bool { return a.key() == b.key() })
 	slices.Sort(found.unavailable)
 	found.unavailable = slices.Compact(found.unavailable)
-	if err := s.storeParts(ctx, found); err != nil {
-		return nil, err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.parts, s.listAgain = found, false
 	return found, nil
 }
 
@@ -368,7 +391,7 @@ type graphUser struct {
 }
 
 // addPersonalDrives adds the OneDrives that the config includes.
-func (s *source) addPersonalDrives(ctx context.Context, found *parts, skip func(container, name string, err error) error) error {
+func (s *source) addPersonalDrives(ctx context.Context, found *parts, limit int, skip func(container, name string, err error) error) error {
 	if !s.settings.Boolean(optionPersonal) {
 		return nil
 	}
@@ -393,6 +416,9 @@ func (s *source) addPersonalDrives(ctx context.Context, found *parts, skip func(
 			}
 			people = append(people, user.ID)
 		}
+	}
+	if limit > 0 {
+		people = people[:min(len(people), batchSize)]
 	}
 	if len(named) == 0 {
 		return s.addDrivesOf(ctx, found, people)

@@ -93,7 +93,7 @@ func TestPagesAndListsBecomeItems(t *testing.T) {
 	o := newOrganisation(t)
 	o.PutPage(o.site, Page{Name: "Home.aspx", Title: "Welcome", Canvas: map[string]any{
 		"horizontalSections": []any{map[string]any{"columns": []any{map[string]any{"webparts": []any{
-			map[string]any{"@odata.type": "#microsoft.graph.textWebPart", "innerHtml": "<h2>Walrus</h2><p>It sleeps.</p></main><script>x()</script>"},
+			map[string]any{"@odata.type": "#microsoft.graph.textWebPart", "innerHtml": "<h2>Walrus</h2><p>It sleeps.</p></main><div><script>x()</script></div>"},
 			map[string]any{"@odata.type": "#microsoft.graph.standardWebPart", "data": map[string]any{"serverProcessedContent": map[string]any{
 				"searchablePlainTexts": []any{map[string]any{"key": "title", "value": "Links & more"}}, "links": []any{map[string]any{"key": "a", "value": "https://acme.example/x"}},
 			}}},

@@ -514,3 +514,11 @@ func (s *Server) RemoveEntry(list, id string) {
 		}
 	}
 }
+
+// AddDriveTo lists a OneDrive among the libraries of a site.
+func (s *Server) AddDriveTo(site, drive string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	at := s.site(site)
+	at.drives = append(at.drives, drive)
+}
