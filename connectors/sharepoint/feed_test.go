@@ -69,7 +69,20 @@ func (l listing) ids(t *testing.T, paths ...string) []string {
 
 func TestChangesOfALibrary(t *testing.T) {
 	t.Parallel()
+	for _, size := range []int{0, 1, 3} {
+		t.Run(fmt.Sprint("pages of ", size), func(t *testing.T) {
+			t.Parallel()
+			testChangesOfALibrary(t, size)
+		})
+	}
+}
+
+// testChangesOfALibrary has at most size entries on a page of the platform, 0 for its
+// own limit.
+func testChangesOfALibrary(t *testing.T, size int) {
+	t.Helper()
 	o := newOrganisation(t)
+	o.MaxPage = size
 	for _, path := range []string{"a.md", "b.md", "old/c.md", "old/deep/d.md", "trash/e.md", "trash/deep/f.md", "g.md"} {
 		o.Server.Put(o.drive, path, []byte(path))
 	}
@@ -283,5 +296,35 @@ func TestOversizedPagesAreDivided(t *testing.T) {
 	o.IgnoreTop = true
 	if l := walk(t, open(t, o.settings(nil))); len(l.items) != 1300 {
 		t.Errorf("the walk lists %d items", len(l.items))
+	}
+}
+
+// The token of many libraries is in the state. Each one reads its own changes.
+func TestTheTokenOfManyLibraries(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	var drives []string
+	for n := range 250 {
+		drives = append(drives, o.AddLibrary(o.site, fmt.Sprint("Library ", n), fmt.Sprint("Library", n)))
+	}
+	s := o.settings(map[string]any{"includePages": false})
+	token := changesSince(t, open(t, s), "").next
+	if len(token) > 100 {
+		t.Errorf("the token has %d bytes", len(token))
+	}
+	l := walk(t, open(t, s))
+	if len(l.items) != 0 {
+		t.Errorf("there are %q", l.paths())
+	}
+	o.Server.Put(drives[7], "seven.md", []byte("7"))
+	o.Server.Put(drives[249], "last.md", []byte("8"))
+	c := changesSince(t, open(t, s), token)
+	expectPaths(t, c.paths(), "sites/eng/Library 7/seven.md", "sites/eng/Library 249/last.md")
+	if c = changesSince(t, open(t, s), c.next); len(c.items) != 0 {
+		t.Errorf("again: %q", c.paths())
+	}
+	keys, err := o.state.Keys(t.Context(), "token/")
+	if err != nil || len(keys) > 3 {
+		t.Errorf("old tokens stay in the state: %q, %v", keys, err)
 	}
 }
