@@ -29,6 +29,9 @@ type FaultInjection struct {
 	Dial connectors.Dial
 	// Settings open the source. The suite sets their State.
 	Settings connectors.Settings
+	// FeedToken is a token of the kind's feed from before changes, at least one of an
+	// item. With it, the sync also reads the changes.
+	FeedToken string
 	// AbsentNames are names that [connectors.Resolver] must report as missing.
 	AbsentNames []string
 	// PagedList returns the name of the paged list that a request reads a page
@@ -134,6 +137,7 @@ type syncResult struct {
 	groups   map[string]connectors.Group
 	resolved map[string]connectors.Item
 	missing  []string
+	changes  changeSet
 	warnings []string
 	calls    int
 	done     map[string]bool // the parts that ran
@@ -206,6 +210,9 @@ func (l FaultInjection) sync(t *testing.T, proxy *faultProxy, maxCalls int, scri
 		readers, err := lister.Readers(ctx, items)
 		s.record(partReaders, err)
 		maps.Copy(s.readers, readers)
+	}
+	if feeder, ok := source.(connectors.Feeder); ok && l.FeedToken != "" {
+		s.readFeed(ctx, feeder, l.FeedToken, injected.Load)
 	}
 	if directory, ok := source.(connectors.GroupLister); ok && !injected.Load() {
 		s.listGroups(ctx, directory)
@@ -376,6 +383,9 @@ func (s *syncResult) firstWrong(want *syncResult) error {
 			return fmt.Errorf("Resolve(%s) = %+v, want %+v", id, withoutContent(item), withoutContent(real))
 		}
 	}
+	if err := s.changes.firstWrong(want.changes); err != nil {
+		return err
+	}
 	for _, name := range s.missing {
 		if !slices.Contains(want.missing, name) {
 			return fmt.Errorf("Resolve reports %s as missing, so that it would be deleted", name)
@@ -403,6 +413,11 @@ func (s *syncResult) firstMissing(want *syncResult) error {
 	}
 	if s.done[partGroups] && s.errs[partGroups] == nil && !reflect.DeepEqual(s.groups, want.groups) {
 		return fmt.Errorf("the groups are %+v, want %+v", s.groups, want.groups)
+	}
+	if s.done[partChanges] && s.errs[partChanges] == nil {
+		if err := s.changes.firstMissing(want.changes); err != nil {
+			return err
+		}
 	}
 	for id := range want.resolved {
 		if _, exists := s.resolved[id]; !exists && s.done[partResolve+" "+id] && s.errs[partResolve+" "+id] == nil {
