@@ -38,6 +38,9 @@ type Kind struct {
 	// Webhook describes how the platform notifies of changes. It is nil if the
 	// platform does not.
 	Webhook *Webhook
+	// APIVersion is the version of the platform's API that the sources use, such as
+	// "2026-03-11" or "v3". It is empty for an API without versions.
+	APIVersion string
 	// RateLimit is how often the platform may be asked.
 	RateLimit RateLimit
 	// OAuth names the provider whose grant can replace the credentials, "" for

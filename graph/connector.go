@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func connectorDraft(in model.CreateConnectorInput) connector.Draft {
@@ -59,7 +60,11 @@ func connectionTest(p connector.Probe, err error) (*model.ConnectionTest, error)
 	if err != nil {
 		return nil, err
 	}
-	return &model.ConnectionTest{Ok: p.OK, Message: p.Message, Details: p.Details}, nil
+	test := &model.ConnectionTest{Ok: p.OK, Message: p.Message, Details: p.Details, Tiers: make([]*model.ConnectionTier, len(p.Tiers))}
+	for i, t := range p.Tiers {
+		test.Tiers[i] = &model.ConnectionTier{Name: t.Name, Ok: t.OK, Message: unlessEmpty(t.Message)}
+	}
+	return test, nil
 }
 
 func documentCounts(counts connector.Counts) *model.DocumentCounts {
@@ -77,6 +82,20 @@ func (r *Resolver) connectorPermissions(row *ent.Connector) *model.ConnectorPerm
 	return &model.ConnectorPermissions{
 		Mode: p.Mode, ReadersReadAt: p.ReadersReadAt, GroupsReadAt: p.GroupsReadAt, Warning: nilIfZero(p.Warning),
 	}
+}
+
+// hiddenDocuments returns the number of documents that nobody finds because their
+// readers are not known.
+func (r *Resolver) hiddenDocuments(ctx context.Context, row *ent.Connector) (int, error) {
+	if r.Principals == nil {
+		return 0, nil
+	}
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return 0, apierr.Wrap("count hidden documents", err)
+	}
+	n, err := r.Principals.Hidden(ctx, scope, row.ID)
+	return n, apierr.Wrap("count hidden documents", err)
 }
 
 // connectorWebhook returns nil for a connector whose kind takes no deliveries.

@@ -14,6 +14,7 @@ func kinds(registry *connectors.Registry) []*model.ConnectorKind {
 			Options: options(k.AllOptions()), Credentials: options(k.Credentials), AcceptsFiles: k.AcceptsFiles,
 			Enumerates: k.Enumerates, Permissions: k.Permissions, Webhooks: k.Webhook != nil, Database: k.AttachesDatabase(),
 			OauthProvider: unlessEmpty(k.OAuth), Documentation: unlessEmpty(k.Documentation),
+			APIVersion: unlessEmpty(k.APIVersion), Feeds: k.Feeds,
 		})
 	}
 	return out

@@ -17,6 +17,10 @@ func (r *connectorResolver) Permissions(ctx context.Context, obj *ent.Connector)
 	return r.connectorPermissions(obj), nil
 }
 
+func (r *connectorResolver) HiddenDocuments(ctx context.Context, obj *ent.Connector) (int, error) {
+	return r.hiddenDocuments(ctx, obj)
+}
+
 func (r *queryResolver) WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error) {
 	return documentVisibility(r.Resolver.Documents.Visibility(ctx, documentID, user))
 }

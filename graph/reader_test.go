@@ -272,6 +272,27 @@ func TestADocumentIsFoundByItsReadersOnly(t *testing.T) {
 	}
 }
 
+func TestHiddenDocumentsAreCounted(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	count := func(v viewer.Viewer, want float64) {
+		t.Helper()
+		got := d.h.ask(t, v, "query($i: ID!) { connector(id: $i) { hiddenDocuments } }", map[string]any{"i": d.connector})
+		if got.at("connector.hiddenDocuments") != want {
+			t.Errorf("want %v hidden documents: %s", want, got.body)
+		}
+	}
+	count(d.stranger, 0)
+	changes := []index.DocumentReaders{{Document: d.document, Readers: []string{}, Unsaid: true}}
+	if _, err := d.h.resolver.Index.SetReaders(t.Context(), d.scope, index.Fence{}, changes); err != nil {
+		t.Fatal(err)
+	}
+	count(d.stranger, 1)
+	system := viewer.With(t.Context(), viewer.System(d.viewer.Workspace))
+	d.must(d.h.db.Ent.Connector.UpdateOneID(d.connector).SetClosed(true).Exec(system))
+	count(d.viewer, 2)
+}
+
 func TestADomainFindsItsDocuments(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)

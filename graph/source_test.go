@@ -35,11 +35,16 @@ func (s tattler) Open(context.Context, connectors.Item) (io.ReadCloser, error) {
 func (s tattler) Check(context.Context) error                                  { return s.tell() }
 func (tattler) Close() error                                                   { return nil }
 
+// CheckTiers implements [connectors.TierChecker].
+func (s tattler) CheckTiers(context.Context) ([]connectors.Tier, error) {
+	return []connectors.Tier{{Name: connectors.TierRead}, {Name: connectors.TierWebhooks, Err: s.tell()}}, nil
+}
+
 // wiki returns a kind with every feature.
 func wiki() connectors.Kind {
 	return connectors.Kind{
 		Name: "wiki", Title: "Wiki", Description: "Pages.", Aliases: []string{"pages"}, Category: connectors.CategoryCollaboration,
-		Permissions: true, Webhook: &connectors.Webhook{Secret: "token"}, OAuth: "wiki", Enumerates: true, Documentation: "https://example.com/wiki",
+		Permissions: true, Webhook: &connectors.Webhook{Secret: "token"}, OAuth: "wiki", Enumerates: true, Documentation: "https://example.com/wiki", APIVersion: "v7",
 		Options: []connectors.Option{
 			{Name: "address", Title: "Address", Help: "Of the wiki.", Type: connectors.TypeString, Format: connectors.FormatURL, Required: true, Example: "https://wiki.example.com"},
 			{Name: "depth", Title: "Depth", Help: "Levels.", Type: connectors.TypeInteger, Min: 1, Max: 5, Default: 3, Group: "Range", Advanced: true},
@@ -158,7 +163,7 @@ func TestKindsDescribeForms(t *testing.T) {
 	h.withWiki(t)
 	ada := h.tenant(t, "ada")
 	const option = "name title help type format required sensitive multiline default example choices min max group advanced dependsOn { option values }"
-	got := h.ask(t, ada.viewer, `{ connectorKinds { name category aliases acceptsFiles enumerates permissions webhooks oauthProvider database documentation
+	got := h.ask(t, ada.viewer, `{ connectorKinds { name category aliases acceptsFiles enumerates permissions webhooks oauthProvider database documentation apiVersion feeds
 		options { `+option+` fields { `+option+` } } credentials { `+option+` } } }`, nil)
 	byName := map[string]map[string]any{}
 	kinds, _ := got.at("connectorKinds").([]any)
@@ -185,7 +190,7 @@ func TestKindsDescribeForms(t *testing.T) {
 		t.Errorf("s3 has the credentials %s, not %s", got, want)
 	}
 	for _, part := range []string{
-		`"name":"wiki","category":"collaboration","aliases":["pages"],"acceptsFiles":false,"enumerates":true,"permissions":true,"webhooks":true,"oauthProvider":"wiki","database":false,"documentation":"https://example.com/wiki"`,
+		`"name":"wiki","category":"collaboration","aliases":["pages"],"acceptsFiles":false,"enumerates":true,"permissions":true,"webhooks":true,"oauthProvider":"wiki","database":false,"documentation":"https://example.com/wiki","apiVersion":"v7","feeds":false`,
 		`"name":"depth","title":"Depth","help":"Levels.","type":"integer","format":null,"required":false,"sensitive":false,"multiline":false,"default":3,"example":null,"choices":[],"min":1,"max":5,"group":"Range","advanced":true`,
 		`"dependsOn":[{"option":"depth","values":[1,2]}]`, `"choices":["strict","permissive"]`, `"name":"createdWithin"`, `"format":"duration"`,
 	} {
@@ -416,5 +421,18 @@ func TestAConnectorDescribesItsWebhook(t *testing.T) {
 	}
 	if got := h.ask(t, other.viewer, query, map[string]any{"i": id}); got.code() != "not_found" {
 		t.Errorf("a stranger: %s", got.body)
+	}
+}
+
+func TestAConnectionTestShowsTiers(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	h.withWiki(t)
+	ada := h.tenant(t, "ada")
+	got := h.ask(t, ada.viewer, `mutation { testConnection(input: {type: "wiki", config: {address: "https://wiki.example.com"}, credentials: {token: "t0ken-of-ada"}}) {
+		ok tiers { name ok message } } }`, nil)
+	const want = `"tiers":[{"name":"read","ok":true,"message":null},{"name":"webhooks","ok":false,"message":"401 for Authorization: Bearer [hidden]"}]`
+	if !strings.Contains(got.body, want) || strings.Contains(got.body, "t0ken") {
+		t.Errorf("the test shows %s, want %s", got.body, want)
 	}
 }

@@ -19,6 +19,30 @@ func syncOptions(in *model.StartSyncInput) (syncjob.StartOptions, error) {
 	return syncjob.StartOptions{Mode: mode, ForceFull: in.ForceFullSync != nil && *in.ForceFullSync, FileFilter: in.FileFilter}, err //nolint:staticcheck // deprecated in the schema, still accepted
 }
 
+// syncWait returns what an open job waits for.
+func (r *Resolver) syncWait(ctx context.Context, row *ent.SyncJob) (wait *model.SyncWait, err error) {
+	w, err := r.Jobs.WaitingFor(ctx, row)
+	if err != nil || w.Reason == syncjob.WaitNothing {
+		return wait, err
+	}
+	wait = &model.SyncWait{Reason: model.SyncWaitReason(w.Reason)}
+	at := w.Until.UTC().Format("15:04")
+	switch w.Reason {
+	case syncjob.WaitPace:
+		wait.Until, wait.Text = &w.Until, "The platform asks to wait until "+at+" UTC."
+	case syncjob.WaitRetry:
+		wait.Until, wait.Text = &w.Until, "The next attempt is at "+at+" UTC."
+	case syncjob.WaitTurn:
+		wait.Text = "It waits for its turn; other syncs are first."
+	case syncjob.WaitWorker:
+		wait.Text = "It waits for a worker; none is running."
+	case syncjob.WaitResume:
+		wait.Text = "It waits until the connector is resumed."
+	case syncjob.WaitNothing:
+	}
+	return wait, nil
+}
+
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
 	o, err := syncOptions(in)
 	if err != nil {

@@ -61,6 +61,14 @@ func (r *syncJobResolver) Stats(ctx context.Context, obj *ent.SyncJob) (*model.S
 	}, nil
 }
 
+func (r *syncJobResolver) WaitingFor(ctx context.Context, obj *ent.SyncJob) (*model.SyncWait, error) {
+	return r.syncWait(ctx, obj)
+}
+
+func (r *syncJobResolver) SourceTotal(ctx context.Context, obj *ent.SyncJob) (*int, error) {
+	return nilIfZero(obj.Announced), nil
+}
+
 func (r *syncJobResolver) StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error) {
 	started := domain.StartedAt(obj)
 	return &started, nil

@@ -354,6 +354,7 @@ func rows() map[string]any {
 		"stats": object{"added": 2, "modified": 1, "deleted": 0, "unchanged": 1, "skipped": 1, "errors": 0}, "warnings": []any{},
 		"error": nil, "cause": "MANUAL", "createdAt": early, "startedAt": early, "finishedAt": nil,
 		"duration": 12.5, "pages": 3, "bytesFetched": 20480, "retried": 0,
+		"sourceTotal": 7, "waitingFor": object{"reason": "PACE", "until": late, "text": "The platform asks to wait until 09:30 UTC."},
 	}
 	connector["lastJob"] = job
 	connector["pendingDeletion"] = object{"documents": 13, "since": early, "jobId": jobID, "existing": 20, "threshold": 50}
@@ -366,6 +367,7 @@ func rows() map[string]any {
 		"retried": 1, "added": 20, "modified": 2, "deleted": 1, "lastSuccess": late, "lastFailure": nil,
 	}
 	connector["permissions"] = object{"mode": "strict", "readersReadAt": late, "groupsReadAt": nil, "warning": "Read too long ago."}
+	connector["hiddenDocuments"] = 3
 	item := object{
 		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
 		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
@@ -388,8 +390,9 @@ func rows() map[string]any {
 		},
 		"credentials":  []any{option("token", "string", object{"required": true, "sensitive": true})},
 		"acceptsFiles": false, "enumerates": true, "permissions": true, "webhooks": false, "oauthProvider": nil, "database": false, "documentation": nil,
+		"apiVersion": "v7", "feeds": true,
 	}
-	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}}
+	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}, "tiers": []any{object{"name": "read", "ok": true, "message": nil}}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
 	entry := object{
 		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID,

@@ -77,6 +77,7 @@ func (c *Client) HTTP(ctx context.Context) (*restapi.Client, error) {
 func (c *Client) options() restapi.Options {
 	return restapi.Options{
 		Platform: c.Product.Title, Wait: c.settings.Wait, RateLimited: rateLimited, ErrorMessage: errorMessage, Advice: "config." + OptionURL,
+		GoneEndsAPI: true, // as for search in version 2 and 3
 	}
 }
 

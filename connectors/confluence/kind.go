@@ -31,7 +31,7 @@ func KindAt(dial connectors.Dial, gateway string) connectors.Kind {
 		Name: "confluence", Title: "Confluence", Category: connectors.CategoryCollaboration,
 		Description:   "Pages, blog posts and attachments of Confluence, Cloud or Data Center.",
 		Documentation: "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
-		Enumerates:    true, Permissions: true, OAuth: "atlassian",
+		Enumerates:    true, Permissions: true, OAuth: "atlassian", APIVersion: "v2 (Cloud), 1 (Data Center)",
 		RateLimit:   connectors.RateLimit{PerMinute: atlassian.PerMinute, Burst: atlassian.Burst},
 		Options:     options(),
 		Credentials: atlassian.Credentials("wiki-reader@example.com"),

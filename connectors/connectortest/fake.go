@@ -34,6 +34,8 @@ type Fake struct {
 	// FolderContainers says that the top folder at which a file was created is its
 	// container, unless it has another.
 	FolderContainers bool
+	// Tiers are the rights that CheckTiers returns.
+	Tiers []connectors.Tier
 	// ReadersError is the error of Readers.
 	ReadersError error
 	// Settings are those of the source that was opened last.

@@ -132,6 +132,13 @@ func (s fakeSource) Check(ctx context.Context) error {
 	return err
 }
 
+// CheckTiers implements [connectors.TierChecker].
+func (s fakeSource) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
+	s.fake.Lock()
+	defer s.fake.Unlock()
+	return s.fake.Tiers, ctx.Err()
+}
+
 // Close implements [connectors.Source].
 func (s fakeSource) Close() error { return nil }
 

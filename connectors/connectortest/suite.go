@@ -290,6 +290,17 @@ func checkSucceeds(t *testing.T, setup Setup) {
 	if err := source.Check(t.Context()); err != nil {
 		t.Errorf("Check: %v", err)
 	}
+	if checker, ok := source.(connectors.TierChecker); ok {
+		tiers, err := checker.CheckTiers(t.Context())
+		if err != nil {
+			t.Errorf("CheckTiers: %v", err)
+		}
+		for _, tier := range tiers {
+			if tier.Err != nil || tier.Name == "" {
+				t.Errorf("the tier %q: %v", tier.Name, tier.Err)
+			}
+		}
+	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := source.Check(canceled); !errors.Is(err, context.Canceled) {

@@ -48,6 +48,9 @@ const (
 	requestBurst      = 200
 )
 
+// apiVersion is the version of the REST API that requests name.
+const apiVersion = "2022-11-28"
+
 // Kind returns the kind, which connects with dial.
 func Kind(dial connectors.Dial) connectors.Kind {
 	tokens := newInstallationTokens()
@@ -57,6 +60,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Documentation: "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens",
 		Enumerates:    true,
 		OAuth:         "github",
+		APIVersion:    apiVersion,
 		RateLimit:     connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestBurst},
 		Options:       options(),
 		Credentials:   credentials(),

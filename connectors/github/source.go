@@ -53,7 +53,7 @@ func open(dial connectors.Dial, s connectors.Settings, tokens *installationToken
 	a := &authorizer{token: s.Credentials[credentialToken], grant: s.Token, tokens: tokens}
 	options := restapi.Options{
 		Platform: "GitHub", Wait: s.Wait, RateLimited: rateLimited, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
-		Header: http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}},
+		Header: http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {apiVersion}},
 	}
 	if s.Credentials[credentialKey] != "" {
 		key, err := parseKey(s.Credentials[credentialKey])

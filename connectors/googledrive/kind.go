@@ -56,7 +56,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "google_drive", Title: "Google Drive", Category: connectors.CategoryStorage,
 		Description:   "Files of My Drive and shared drives, and Google Docs, Sheets and Slides.",
 		Documentation: "https://developers.google.com/workspace/drive/api/guides/about-auth",
-		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "google",
+		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "google", APIVersion: apiVersion,
 		RateLimit:     connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:       options(),
 		Credentials:   credentials(),

@@ -43,7 +43,7 @@ func KindAt(dial connectors.Dial, gateway string) connectors.Kind {
 		Name: "jira", Title: "Jira", Category: connectors.CategoryCollaboration,
 		Description:   "Issues with their comments, and attachments of Jira, Cloud or Data Center.",
 		Documentation: "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
-		Enumerates:    true, Permissions: true, Feeds: true, OAuth: "atlassian",
+		Enumerates:    true, Permissions: true, Feeds: true, OAuth: "atlassian", APIVersion: "3 (Cloud), 2 (Data Center)",
 		RateLimit:   connectors.RateLimit{PerMinute: atlassian.PerMinute, Burst: atlassian.Burst},
 		Options:     options(),
 		Credentials: atlassian.Credentials("jira-reader@example.com"),

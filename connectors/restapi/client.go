@@ -66,6 +66,9 @@ type Options struct {
 	// ErrorMessage returns the platform's message for people in the body of an
 	// unsuccessful response, at most 64 KiB of it, or "".
 	ErrorMessage func(body []byte) string
+	// GoneEndsAPI says that the status 410 means that the platform has removed a part
+	// of its API. On other platforms it is a thing or a position that is gone.
+	GoneEndsAPI bool
 	// Advice names what to check if a response does not come from the platform,
 	// such as "config.apiUrl".
 	Advice string
@@ -234,6 +237,7 @@ func (c *Client) send(ctx context.Context, r Request, refused bool) (*http.Respo
 	if err != nil {
 		return nil, c.unreachable(ctx, err)
 	}
+	c.reportEndOfLife(ctx, response)
 	if response.StatusCode/100 == 2 || response.StatusCode == http.StatusNotModified {
 		return response, nil
 	}

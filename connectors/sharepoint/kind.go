@@ -56,7 +56,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "sharepoint", Title: "SharePoint and OneDrive", Category: connectors.CategoryStorage, Aliases: []string{"onedrive"},
 		Description:   "Files, pages and lists of SharePoint sites, and files of OneDrives.",
 		Documentation: "https://learn.microsoft.com/graph/auth-register-app-v2",
-		Enumerates:    true, Permissions: true, Feeds: true, OAuth: "microsoft",
+		Enumerates:    true, Permissions: true, Feeds: true, OAuth: "microsoft", APIVersion: graphVersion,
 		RateLimit:     connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:       options(),
 		Credentials:   credentials(),

@@ -394,6 +394,13 @@ type ComplexityRoot struct {
 		Details func(childComplexity int) int
 		Message func(childComplexity int) int
 		Ok      func(childComplexity int) int
+		Tiers   func(childComplexity int) int
+	}
+
+	ConnectionTier struct {
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+		Ok      func(childComplexity int) int
 	}
 
 	Connector struct {
@@ -408,6 +415,7 @@ type ComplexityRoot struct {
 		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
 		Freshness        func(childComplexity int) int
 		GrantID          func(childComplexity int) int
+		HiddenDocuments  func(childComplexity int) int
 		History          func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
@@ -440,6 +448,7 @@ type ComplexityRoot struct {
 	}
 
 	ConnectorKind struct {
+		APIVersion    func(childComplexity int) int
 		AcceptsFiles  func(childComplexity int) int
 		Aliases       func(childComplexity int) int
 		Category      func(childComplexity int) int
@@ -448,6 +457,7 @@ type ComplexityRoot struct {
 		Description   func(childComplexity int) int
 		Documentation func(childComplexity int) int
 		Enumerates    func(childComplexity int) int
+		Feeds         func(childComplexity int) int
 		Name          func(childComplexity int) int
 		OauthProvider func(childComplexity int) int
 		Options       func(childComplexity int) int
@@ -1373,11 +1383,13 @@ type ComplexityRoot struct {
 		PlannedMode  func(childComplexity int) int
 		Progress     func(childComplexity int) int
 		Retried      func(childComplexity int) int
+		SourceTotal  func(childComplexity int) int
 		StartedAt    func(childComplexity int) int
 		Stats        func(childComplexity int) int
 		Status       func(childComplexity int) int
 		TargetJobID  func(childComplexity int) int
 		UpdatedAt    func(childComplexity int) int
+		WaitingFor   func(childComplexity int) int
 		Warnings     func(childComplexity int) int
 	}
 
@@ -1439,6 +1451,12 @@ type ComplexityRoot struct {
 		Modified  func(childComplexity int) int
 		Skipped   func(childComplexity int) int
 		Unchanged func(childComplexity int) int
+	}
+
+	SyncWait struct {
+		Reason func(childComplexity int) int
+		Text   func(childComplexity int) int
+		Until  func(childComplexity int) int
 	}
 
 	Usage struct {
@@ -1510,6 +1528,7 @@ type ConnectorResolver interface {
 	Freshness(ctx context.Context, obj *ent.Connector) (*model.Freshness, error)
 	History(ctx context.Context, obj *ent.Connector) (*model.SyncHistory, error)
 	Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error)
+	HiddenDocuments(ctx context.Context, obj *ent.Connector) (int, error)
 }
 type ConversationResolver interface {
 	Kind(ctx context.Context, obj *ent.Conversation) (model.ConversationKind, error)
@@ -1673,6 +1692,8 @@ type SyncJobResolver interface {
 	Duration(ctx context.Context, obj *ent.SyncJob) (*float64, error)
 	Progress(ctx context.Context, obj *ent.SyncJob) (*model.SyncProgress, error)
 	Stats(ctx context.Context, obj *ent.SyncJob) (*model.SyncStats, error)
+	WaitingFor(ctx context.Context, obj *ent.SyncJob) (*model.SyncWait, error)
+	SourceTotal(ctx context.Context, obj *ent.SyncJob) (*int, error)
 	StartedAt(ctx context.Context, obj *ent.SyncJob) (*time.Time, error)
 }
 type SyncPlanResolver interface {
@@ -2935,6 +2956,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectionTest.Ok(childComplexity), true
+	case "ConnectionTest.tiers":
+		if e.ComplexityRoot.ConnectionTest.Tiers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectionTest.Tiers(childComplexity), true
+
+	case "ConnectionTier.message":
+		if e.ComplexityRoot.ConnectionTier.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectionTier.Message(childComplexity), true
+	case "ConnectionTier.name":
+		if e.ComplexityRoot.ConnectionTier.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectionTier.Name(childComplexity), true
+	case "ConnectionTier.ok":
+		if e.ComplexityRoot.ConnectionTier.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectionTier.Ok(childComplexity), true
 
 	case "Connector.collection":
 		if e.ComplexityRoot.Connector.Collection == nil {
@@ -3012,6 +3058,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.GrantID(childComplexity), true
+	case "Connector.hiddenDocuments":
+		if e.ComplexityRoot.Connector.HiddenDocuments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.HiddenDocuments(childComplexity), true
 	case "Connector.history":
 		if e.ComplexityRoot.Connector.History == nil {
 			break
@@ -3163,6 +3215,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectorEdge.Node(childComplexity), true
 
+	case "ConnectorKind.apiVersion":
+		if e.ComplexityRoot.ConnectorKind.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.APIVersion(childComplexity), true
 	case "ConnectorKind.acceptsFiles":
 		if e.ComplexityRoot.ConnectorKind.AcceptsFiles == nil {
 			break
@@ -3211,6 +3269,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectorKind.Enumerates(childComplexity), true
+	case "ConnectorKind.feeds":
+		if e.ComplexityRoot.ConnectorKind.Feeds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConnectorKind.Feeds(childComplexity), true
 	case "ConnectorKind.name":
 		if e.ComplexityRoot.ConnectorKind.Name == nil {
 			break
@@ -7835,6 +7899,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.Retried(childComplexity), true
+	case "SyncJob.sourceTotal":
+		if e.ComplexityRoot.SyncJob.SourceTotal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.SourceTotal(childComplexity), true
 	case "SyncJob.startedAt":
 		if e.ComplexityRoot.SyncJob.StartedAt == nil {
 			break
@@ -7865,6 +7935,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.UpdatedAt(childComplexity), true
+	case "SyncJob.waitingFor":
+		if e.ComplexityRoot.SyncJob.WaitingFor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncJob.WaitingFor(childComplexity), true
 	case "SyncJob.warnings":
 		if e.ComplexityRoot.SyncJob.Warnings == nil {
 			break
@@ -8117,6 +8193,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncStats.Unchanged(childComplexity), true
+
+	case "SyncWait.reason":
+		if e.ComplexityRoot.SyncWait.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncWait.Reason(childComplexity), true
+	case "SyncWait.text":
+		if e.ComplexityRoot.SyncWait.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncWait.Text(childComplexity), true
+	case "SyncWait.until":
+		if e.ComplexityRoot.SyncWait.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncWait.Until(childComplexity), true
 
 	case "Usage.limit":
 		if e.ComplexityRoot.Usage.Limit == nil {
@@ -9301,6 +9396,17 @@ type ConnectionTest {
   ok: Boolean!
   message: String!
   details: Map
+  "The rights that the credentials have, for a kind whose rights come in tiers."
+  tiers: [ConnectionTier!]!
+}
+
+"A set of rights at the platform."
+type ConnectionTier {
+  "read, permissions or webhooks"
+  name: String!
+  ok: Boolean!
+  "What is missing; null if it works."
+  message: String
 }
 
 extend type Connector {
@@ -9380,6 +9486,10 @@ type ConnectorKind {
   database: Boolean!
   "Address of its documentation."
   documentation: String
+  "The version of the platform's API that it uses; null for none."
+  apiVersion: String
+  "Syncs read what changed, and walk the whole source after config.full_scan_interval."
+  feeds: Boolean!
 }
 
 type ConnectorOption {
@@ -10033,6 +10143,8 @@ type OAuthProvider {
 extend type Connector {
   "Whether and how it enforces the permissions of its source; null for a kind without permissions."
   permissions: ConnectorPermissions
+  "Number of documents that nobody finds because it is not known who may see them."
+  hiddenDocuments: Int!
 }
 
 "How a connector enforces the permissions of its source."
@@ -10591,9 +10703,35 @@ type SyncStats {
   errors: Int!
 }
 
+"What an open job waits for."
+type SyncWait {
+  reason: SyncWaitReason!
+  "When it goes on, for PACE and RETRY."
+  until: Time
+  "The reason as a sentence."
+  text: String!
+}
+
+enum SyncWaitReason {
+  "Other jobs are first."
+  TURN
+  "The platform asked to wait."
+  PACE
+  "A failure is retried."
+  RETRY
+  "No worker is running."
+  WORKER
+  "The connector is paused."
+  RESUME
+}
+
 extend type SyncJob {
   progress: SyncProgress!
   stats: SyncStats!
+  "What it waits for; null while a worker has it, and after its end."
+  waitingFor: SyncWait
+  "The number of items that the platform counts, possibly estimated; null if it does not tell."
+  sourceTotal: Int
   "When a worker took the job, or when it was queued while none has."
   startedAt: Time! @goField(forceResolver: true)
 }
@@ -12994,8 +13132,22 @@ func (ec *executionContext) childFields_ConnectionTest(ctx context.Context, fiel
 		return ec.fieldContext_ConnectionTest_message(ctx, field)
 	case "details":
 		return ec.fieldContext_ConnectionTest_details(ctx, field)
+	case "tiers":
+		return ec.fieldContext_ConnectionTest_tiers(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectionTest", field.Name)
+}
+
+func (ec *executionContext) childFields_ConnectionTier(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ConnectionTier_name(ctx, field)
+	case "ok":
+		return ec.fieldContext_ConnectionTier_ok(ctx, field)
+	case "message":
+		return ec.fieldContext_ConnectionTier_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConnectionTier", field.Name)
 }
 
 func (ec *executionContext) childFields_Connector(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13058,6 +13210,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_history(ctx, field)
 	case "permissions":
 		return ec.fieldContext_Connector_permissions(ctx, field)
+	case "hiddenDocuments":
+		return ec.fieldContext_Connector_hiddenDocuments(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Connector", field.Name)
 }
@@ -13114,6 +13268,10 @@ func (ec *executionContext) childFields_ConnectorKind(ctx context.Context, field
 		return ec.fieldContext_ConnectorKind_database(ctx, field)
 	case "documentation":
 		return ec.fieldContext_ConnectorKind_documentation(ctx, field)
+	case "apiVersion":
+		return ec.fieldContext_ConnectorKind_apiVersion(ctx, field)
+	case "feeds":
+		return ec.fieldContext_ConnectorKind_feeds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectorKind", field.Name)
 }
@@ -14670,6 +14828,10 @@ func (ec *executionContext) childFields_SyncJob(ctx context.Context, field graph
 		return ec.fieldContext_SyncJob_progress(ctx, field)
 	case "stats":
 		return ec.fieldContext_SyncJob_stats(ctx, field)
+	case "waitingFor":
+		return ec.fieldContext_SyncJob_waitingFor(ctx, field)
+	case "sourceTotal":
+		return ec.fieldContext_SyncJob_sourceTotal(ctx, field)
 	case "startedAt":
 		return ec.fieldContext_SyncJob_startedAt(ctx, field)
 	}
@@ -14794,6 +14956,18 @@ func (ec *executionContext) childFields_SyncStats(ctx context.Context, field gra
 		return ec.fieldContext_SyncStats_errors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncStats", field.Name)
+}
+
+func (ec *executionContext) childFields_SyncWait(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "reason":
+		return ec.fieldContext_SyncWait_reason(ctx, field)
+	case "until":
+		return ec.fieldContext_SyncWait_until(ctx, field)
+	case "text":
+		return ec.fieldContext_SyncWait_text(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SyncWait", field.Name)
 }
 
 func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -23283,6 +23457,107 @@ func (ec *executionContext) fieldContext_ConnectionTest_details(_ context.Contex
 	return graphql.NewScalarFieldContext("ConnectionTest", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
+func (ec *executionContext) _ConnectionTest_tiers(ctx context.Context, field graphql.CollectedField, obj *model.ConnectionTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectionTest_tiers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tiers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectionTier) graphql.Marshaler {
+			return ec.marshalNConnectionTier2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTierᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectionTest_tiers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConnectionTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectionTier(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConnectionTier_name(ctx context.Context, field graphql.CollectedField, obj *model.ConnectionTier) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectionTier_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectionTier_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectionTier", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectionTier_ok(ctx context.Context, field graphql.CollectedField, obj *model.ConnectionTier) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectionTier_ok(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ok, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectionTier_ok(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectionTier", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectionTier_message(ctx context.Context, field graphql.CollectedField, obj *model.ConnectionTier) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectionTier_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectionTier_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectionTier", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Connector_id(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -24124,6 +24399,29 @@ func (ec *executionContext) fieldContext_Connector_permissions(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Connector_hiddenDocuments(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_hiddenDocuments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().HiddenDocuments(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_hiddenDocuments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Connector", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectorConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ConnectorConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -24604,6 +24902,52 @@ func (ec *executionContext) _ConnectorKind_documentation(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_ConnectorKind_documentation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_apiVersion(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_apiVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.APIVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConnectorKind_feeds(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConnectorKind_feeds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Feeds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConnectorKind_feeds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConnectorKind", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _ConnectorOption_name(ctx context.Context, field graphql.CollectedField, obj *model.ConnectorOption) (ret graphql.Marshaler) {
@@ -46948,6 +47292,61 @@ func (ec *executionContext) fieldContext_SyncJob_stats(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncJob_waitingFor(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_waitingFor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncJob().WaitingFor(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncWait) graphql.Marshaler {
+			return ec.marshalOSyncWait2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWait(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_waitingFor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncJob",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncWait(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SyncJob_sourceTotal(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncJob_sourceTotal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncJob().SourceTotal(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncJob_sourceTotal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncJob", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _SyncJob_startedAt(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -47959,6 +48358,75 @@ func (ec *executionContext) _SyncStats_errors(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_SyncStats_errors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncStats", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncWait_reason(ctx context.Context, field graphql.CollectedField, obj *model.SyncWait) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncWait_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SyncWaitReason) graphql.Marshaler {
+			return ec.marshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWaitReason(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncWait_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type SyncWaitReason does not have child fields"))
+}
+
+func (ec *executionContext) _SyncWait_until(ctx context.Context, field graphql.CollectedField, obj *model.SyncWait) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncWait_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncWait_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SyncWait_text(ctx context.Context, field graphql.CollectedField, obj *model.SyncWait) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncWait_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SyncWait_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Usage_periodStart(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
@@ -55560,6 +56028,59 @@ func (ec *executionContext) _ConnectionTest(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "tiers":
+			out.Values[i] = ec._ConnectionTest_tiers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var connectionTierImplementors = []string{"ConnectionTier"}
+
+func (ec *executionContext) _ConnectionTier(ctx context.Context, sel ast.SelectionSet, obj *model.ConnectionTier) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, connectionTierImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConnectionTier")
+		case "name":
+			out.Values[i] = ec._ConnectionTier_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ok":
+			out.Values[i] = ec._ConnectionTier_ok(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._ConnectionTier_message(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56200,6 +56721,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "hiddenDocuments":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_hiddenDocuments(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -56392,6 +56951,16 @@ func (ec *executionContext) _ConnectorKind(ctx context.Context, sel ast.Selectio
 		case "documentation":
 			out.Values[i] = ec._ConnectorKind_documentation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "apiVersion":
+			out.Values[i] = ec._ConnectorKind_apiVersion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "feeds":
+			out.Values[i] = ec._ConnectorKind_feeds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -64534,6 +65103,82 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "waitingFor":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncJob_waitingFor(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "sourceTotal":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncJob_sourceTotal(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "startedAt":
 			field := field
 
@@ -65028,6 +65673,54 @@ func (ec *executionContext) _SyncStats(ctx context.Context, sel ast.SelectionSet
 			}
 		case "errors":
 			out.Values[i] = ec._SyncStats_errors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var syncWaitImplementors = []string{"SyncWait"}
+
+func (ec *executionContext) _SyncWait(ctx context.Context, sel ast.SelectionSet, obj *model.SyncWait) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, syncWaitImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SyncWait")
+		case "reason":
+			out.Values[i] = ec._SyncWait_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._SyncWait_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._SyncWait_text(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -66296,6 +66989,32 @@ func (ec *executionContext) marshalNConnectionTest2ᚖgithubᚗcomᚋmagpieᚑse
 		return graphql.Null
 	}
 	return ec._ConnectionTest(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNConnectionTier2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTierᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConnectionTier) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNConnectionTier2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTier(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNConnectionTier2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectionTier(ctx context.Context, sel ast.SelectionSet, v *model.ConnectionTier) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConnectionTier(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
@@ -68192,6 +68911,16 @@ func (ec *executionContext) marshalNSyncStats2ᚖgithubᚗcomᚋmagpieᚑsearch�
 		return graphql.Null
 	}
 	return ec._SyncStats(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWaitReason(ctx context.Context, v any) (model.SyncWaitReason, error) {
+	var res model.SyncWaitReason
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWaitReason(ctx context.Context, sel ast.SelectionSet, v model.SyncWaitReason) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNTestConnectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTestConnectionInput(ctx context.Context, v any) (model.TestConnectionInput, error) {
@@ -70163,6 +70892,13 @@ func (ec *executionContext) marshalOSyncProgressEvent2ᚖgithubᚗcomᚋmagpie�
 		return graphql.Null
 	}
 	return ec._SyncProgressEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSyncWait2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWait(ctx context.Context, sel ast.SelectionSet, v *model.SyncWait) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SyncWait(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {

@@ -232,6 +232,17 @@ type ConnectionTest struct {
 	Ok      bool           `json:"ok"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
+	// The rights that the credentials have, for a kind whose rights come in tiers.
+	Tiers []*ConnectionTier `json:"tiers"`
+}
+
+// A set of rights at the platform.
+type ConnectionTier struct {
+	// read, permissions or webhooks
+	Name string `json:"name"`
+	Ok   bool   `json:"ok"`
+	// What is missing; null if it works.
+	Message *string `json:"message,omitempty"`
 }
 
 type ConnectorKind struct {
@@ -261,6 +272,10 @@ type ConnectorKind struct {
 	Database bool `json:"database"`
 	// Address of its documentation.
 	Documentation *string `json:"documentation,omitempty"`
+	// The version of the platform's API that it uses; null for none.
+	APIVersion *string `json:"apiVersion,omitempty"`
+	// Syncs read what changed, and walk the whole source after config.full_scan_interval.
+	Feeds bool `json:"feeds"`
 }
 
 type ConnectorOption struct {
@@ -1286,6 +1301,15 @@ type SyncStats struct {
 	Errors    int `json:"errors"`
 }
 
+// What an open job waits for.
+type SyncWait struct {
+	Reason SyncWaitReason `json:"reason"`
+	// When it goes on, for PACE and RETRY.
+	Until *time.Time `json:"until,omitempty"`
+	// The reason as a sentence.
+	Text string `json:"text"`
+}
+
 type TestConnectionInput struct {
 	// Name of a connector kind.
 	Type        string         `json:"type"`
@@ -2233,6 +2257,72 @@ func (e *Surface) UnmarshalJSON(b []byte) error {
 }
 
 func (e Surface) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type SyncWaitReason string
+
+const (
+	// Other jobs are first.
+	SyncWaitReasonTurn SyncWaitReason = "TURN"
+	// The platform asked to wait.
+	SyncWaitReasonPace SyncWaitReason = "PACE"
+	// A failure is retried.
+	SyncWaitReasonRetry SyncWaitReason = "RETRY"
+	// No worker is running.
+	SyncWaitReasonWorker SyncWaitReason = "WORKER"
+	// The connector is paused.
+	SyncWaitReasonResume SyncWaitReason = "RESUME"
+)
+
+var AllSyncWaitReason = []SyncWaitReason{
+	SyncWaitReasonTurn,
+	SyncWaitReasonPace,
+	SyncWaitReasonRetry,
+	SyncWaitReasonWorker,
+	SyncWaitReasonResume,
+}
+
+func (e SyncWaitReason) IsValid() bool {
+	switch e {
+	case SyncWaitReasonTurn, SyncWaitReasonPace, SyncWaitReasonRetry, SyncWaitReasonWorker, SyncWaitReasonResume:
+		return true
+	}
+	return false
+}
+
+func (e SyncWaitReason) String() string {
+	return string(e)
+}
+
+func (e *SyncWaitReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SyncWaitReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SyncWaitReason", str)
+	}
+	return nil
+}
+
+func (e SyncWaitReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SyncWaitReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SyncWaitReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

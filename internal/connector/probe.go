@@ -23,6 +23,16 @@ type Probe struct {
 	OK      bool
 	Message string
 	Details map[string]any
+	// Tiers are the rights of a kind whose rights come in tiers.
+	Tiers []ProbedTier
+}
+
+// A ProbedTier says whether the credentials have a set of rights. Message says what
+// is missing; it is empty if the tier works.
+type ProbedTier struct {
+	Name    string
+	OK      bool
+	Message string
 }
 
 // Test asks the source of a connector whether it can be reached, with its stored
@@ -91,10 +101,17 @@ func (c *Connectors) probe(ctx context.Context, kind connectors.Kind, s checked)
 		s.Limiter = c.o.Limiters.For(kind, s.Settings, grant).Wait
 	}
 	began := c.o.Now()
-	err := open(inside, kind, s.Settings)
+	tiers, err := open(inside, kind, s.Settings)
 	p := Probe{OK: err == nil, Message: "The connection works", Details: map[string]any{
 		"type": kind.Name, "tookMs": c.o.Now().Sub(began).Milliseconds(),
 	}}
+	for _, t := range tiers {
+		probed := ProbedTier{Name: string(t.Name), OK: t.Err == nil}
+		if t.Err != nil {
+			probed.Message = kind.Redact(t.Err.Error(), s.Credentials)
+		}
+		p.Tiers = append(p.Tiers, probed)
+	}
 	_, retryable := connectors.RetryAfterOf(err)
 	switch {
 	case err == nil:
@@ -108,22 +125,28 @@ func (c *Connectors) probe(ctx context.Context, kind connectors.Kind, s checked)
 	return p
 }
 
-// open opens a source or a database, asks it whether it can be used, and closes
-// it.
-func open(ctx context.Context, kind connectors.Kind, s connectors.Settings) error {
+// open opens a source or a database, asks it whether it can be used and which tiers
+// of rights it has, and closes it.
+func open(ctx context.Context, kind connectors.Kind, s connectors.Settings) (tiers []connectors.Tier, err error) {
 	var target interface {
 		Check(ctx context.Context) error
 		Close() error
 	}
-	var err error
 	if kind.AttachesDatabase() {
 		target, err = kind.Attach(ctx, s)
 	} else {
 		target, err = kind.New(ctx, s)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = target.Close() }()
-	return target.Check(ctx)
+	err = target.Check(ctx)
+	if checker, ok := target.(connectors.TierChecker); ok && ctx.Err() == nil {
+		var tierErr error
+		if tiers, tierErr = checker.CheckTiers(ctx); err == nil {
+			err = tierErr
+		}
+	}
+	return tiers, err
 }

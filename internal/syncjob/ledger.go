@@ -80,6 +80,8 @@ type LedgerEntry struct {
 	SourceVersion   string // a pending entry keeps the stored one
 	PipelineVersion int
 	Container       string // the part of the source that the item belongs to
+	// Excluded says that the settings exclude the item, whose document is searchable.
+	Excluded bool
 }
 
 // LookUp returns the states of items by source id. The ids must differ.
@@ -108,13 +110,13 @@ func (r *Run) Record(ctx context.Context, entries []LedgerEntry) error {
 	if n == 0 {
 		return nil
 	}
-	ids, pipelines, retryable := make([]uuid.UUID, n), make([]int64, n), make([]bool, n)
+	ids, pipelines, retryable, excluded := make([]uuid.UUID, n), make([]int64, n), make([]bool, n), make([]bool, n)
 	var columns [7][]string
 	for i := range columns {
 		columns[i] = make([]string, n)
 	}
 	for i, e := range entries {
-		ids[i], pipelines[i], retryable[i] = gid.New(gid.SyncItem), int64(e.PipelineVersion), e.Retryable
+		ids[i], pipelines[i], retryable[i], excluded[i] = gid.New(gid.SyncItem), int64(e.PipelineVersion), e.Retryable, e.Excluded
 		if e.Document != uuid.Nil {
 			columns[0][i] = e.Document.String()
 		}
@@ -124,7 +126,7 @@ func (r *Run) Record(ctx context.Context, entries []LedgerEntry) error {
 	var held int
 	err := r.query(ctx, "write the ledger", func(rows *sql.Rows) error { return rows.Scan(&held) },
 		recordSQL, r.job, r.attempt, r.workspace, r.jobs.now(), ids, columns[0], columns[1], columns[2], columns[3], columns[4],
-		retryable, columns[5], pipelines, columns[6])
+		retryable, columns[5], pipelines, columns[6], excluded)
 	if err == nil && held == 0 {
 		return ErrLost
 	}
@@ -187,14 +189,21 @@ type Absence struct {
 
 func (a Absence) containers() []string { return append([]string{}, a.Incomplete...) }
 
-// Missing counts the documents of the connector that existed before the job, and
-// those among them whose item is gone. Documents that were never indexed count as
-// failed, if their item is gone. The numbers are meaningful only after all pages.
-func (r *Run) Missing(ctx context.Context, a Absence) (existed, missing, failed int, err error) {
+// Losses are numbers of documents of a connector.
+type Losses struct {
+	Existed  int // before the job
+	Missing  int // whose item is gone or excluded
+	Excluded int // of these, at the source and excluded by the settings
+	Failed   int // whose item is gone and that were never indexed; in no other number
+}
+
+// Missing counts the documents of the connector and those that are to be deleted.
+// The numbers are meaningful only after all pages.
+func (r *Run) Missing(ctx context.Context, a Absence) (l Losses, err error) {
 	err = r.query(ctx, "count the documents whose items are gone", func(rows *sql.Rows) error {
-		return rows.Scan(&existed, &missing, &failed)
+		return rows.Scan(&l.Existed, &l.Missing, &l.Failed, &l.Excluded)
 	}, missingCountSQL, r.workspace, r.connector, r.job, a.Told, a.containers())
-	return existed, missing, failed, err
+	return l, err
 }
 
 // A MissingDocument is a document whose item is gone.

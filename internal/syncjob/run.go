@@ -53,6 +53,7 @@ type Run struct {
 	effort    Effort
 	lags      lags // not saved yet
 	feed      *FeedPosition
+	announced int
 	start     *ent.SyncJob
 }
 
@@ -82,7 +83,7 @@ func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	}
 	r := &Run{
 		jobs: j, job: row.ID, connector: row.ConnectorID, workspace: row.WorkspaceID, attempt: row.Attempt, start: row,
-		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags),
+		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags), announced: row.Announced,
 	}
 	if r.scope, err = viewer.System(row.WorkspaceID).Scope(); err != nil {
 		return nil, fmt.Errorf("take a sync job: %w", err)
@@ -236,7 +237,8 @@ func (r *Run) fenced(client *ent.Client, s Snapshot) *ent.SyncJobUpdate {
 		SetCollected(c.Collected).SetParsed(c.Parsed).SetIndexed(c.Indexed).
 		SetAdded(c.Added).SetModified(c.Modified).SetDeleted(c.Deleted).
 		SetUnchanged(c.Unchanged).SetSkipped(c.Skipped).SetFailed(c.Failed).
-		SetPages(e.Pages).SetBytesFetched(e.Bytes).SetRetried(e.Retried)
+		SetPages(e.Pages).SetBytesFetched(e.Bytes).SetRetried(e.Retried).
+		SetAnnounced(r.Announced())
 }
 
 func (r *Run) save(ctx context.Context, what string, change func(*ent.SyncJobUpdate)) error {
@@ -271,17 +273,42 @@ func (r *Run) SaveIncomplete(ctx context.Context, containers []string) error {
 	return r.save(ctx, "save the containers that cannot be listed", func(u *ent.SyncJobUpdate) { u.SetIncomplete(containers) })
 }
 
+// Announce notes the number of items that the source says it has. The largest
+// number counts.
+func (r *Run) Announce(items int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.announced = max(r.announced, items)
+}
+
+// Announced returns the number of items that the source says it has, 0 if it does
+// not say.
+func (r *Run) Announced() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.announced
+}
+
 // Release gives the job back, for another slice after delay. retries is the number
 // of releases in a row without progress. The task is queued even if the row cannot
 // be written.
 func (r *Run) Release(ctx context.Context, delay time.Duration, retries int) error {
+	return r.release(ctx, delay, retries, waitsForRetry)
+}
+
+// ReleaseAtPace is Release with a delay that the platform asks for.
+func (r *Run) ReleaseAtPace(ctx context.Context, delay time.Duration, retries int) error {
+	return r.release(ctx, delay, retries, waitsForPace)
+}
+
+func (r *Run) release(ctx context.Context, delay time.Duration, retries int, waitsFor string) error {
 	if retries > 0 || delay > 0 {
 		r.AddEffort(func(e *Effort) { e.Retried++ })
 	}
 	err := r.save(ctx, "release a sync job", func(u *ent.SyncJobUpdate) {
 		// A heartbeat in the future keeps the sweeper away from a waiting job.
 		next := r.jobs.now().Add(delay)
-		u.SetRetries(retries).SetHeartbeatAt(next).SetTurnAt(next)
+		u.SetRetries(retries).SetHeartbeatAt(next).SetTurnAt(next).SetWaitsFor(waitsFor)
 	})
 	if errors.Is(err, ErrLost) {
 		return err

@@ -105,7 +105,7 @@ func (s *slice) decideMember(item connectors.Item, k syncjob.ItemState, now time
 		return e, false
 	}
 	if ok, reason := s.memberFilters().Match(item, now); !ok {
-		e.Reason = reason
+		e.Reason, e.Excluded = reason, k.Live()
 		return e, false
 	}
 	if reason, ok := s.engine.parser.Supported(item.Path, ""); !ok {

@@ -238,7 +238,7 @@ func (s *slice) finish(ctx context.Context, err error) error {
 	case errors.As(err, &wait) && wait.hinted:
 		s.log.InfoContext(ctx, "source asks to wait", slog.Duration("delay", wait.delay))
 		s.pauseLimiter(ctx, wait)
-		return ignoreLost(s.run.Release(ctx, min(wait.delay, maxSourceDelay), s.retries()))
+		return ignoreLost(s.run.ReleaseAtPace(ctx, min(wait.delay, maxSourceDelay), s.retries()))
 	}
 	retries := s.retries() + 1
 	if retries > s.engine.opt.Retries {

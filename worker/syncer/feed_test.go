@@ -110,7 +110,7 @@ func TestChangedSettingsWalkOnce(t *testing.T) {
 	if f.walks() == walked {
 		t.Error("the source was not walked after settings changed")
 	}
-	f.expectEntry("doc-0002.md", syncitem.StatusSkipped, "filters.exclude")
+	f.expectEntry("doc-0002.md", syncitem.StatusDeleted, "")
 	walked = f.walks()
 	f.sync(auto())
 	if f.walks() != walked {

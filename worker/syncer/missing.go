@@ -61,19 +61,16 @@ func (s *slice) warnOfIncomplete() {
 	}
 }
 
-// deleteMissing deletes the documents whose items are gone: those that a complete
-// walk did not list, or that a feed reported. If they are more than the threshold
+// deleteMissing deletes the documents whose items are gone, which a complete walk did
+// not list or a feed reported, or which the settings exclude now. If they are more than the threshold
 // of the connector allows, it puts them into quarantine instead.
 func (s *slice) deleteMissing(ctx context.Context) error {
-	walks := !s.job.Feed
-	if walks && !s.kind.Enumerates || s.job.Mode == entjob.ModeIncremental {
+	if s.job.Mode == entjob.ModeIncremental {
 		return nil
 	}
 	s.warnOfIncomplete()
-	if walks && slices.Contains(s.job.Incomplete, wholeSource) {
-		return nil
-	}
-	absence := syncjob.Absence{Told: s.job.Feed, Incomplete: s.job.Incomplete}
+	walks := !s.job.Feed && s.kind.Enumerates && !slices.Contains(s.job.Incomplete, wholeSource)
+	absence := syncjob.Absence{Told: !walks, Incomplete: s.job.Incomplete}
 	resolver, resolves := s.source.(connectors.Resolver)
 	confirms := walks && s.kind.ConfirmDeletions
 	switch {
@@ -91,20 +88,19 @@ func (s *slice) deleteMissing(ctx context.Context) error {
 		}
 		absence.Told = true
 	}
-	existed, missing, failed, err := s.run.Missing(ctx, absence)
+	losses, err := s.run.Missing(ctx, absence)
 	if err != nil {
 		return err
 	}
-	threshold := s.threshold()
-	if syncjob.Exceeds(missing, existed, threshold) {
-		return s.quarantine(ctx, absence, missing, existed, threshold)
+	if syncjob.Exceeds(losses.Missing, losses.Existed, s.threshold()) {
+		return s.quarantine(ctx, absence, losses)
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err // the slice ends
 		}
 		var gone []syncjob.MissingDocument
-		if missing+failed > 0 {
+		if losses.Missing+losses.Failed > 0 {
 			if gone, err = s.run.NextMissing(ctx, absence, deletionBatch); err != nil {
 				return err
 			}

@@ -53,6 +53,7 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	var suppressed []uuid.UUID // deleted by hand
 	var obsolete []uuid.UUID   // failed documents of items that are skipped now
 	var undocumented []string  // listed before, undocumented a document now
+	var excluded []string      // as undocumented, and excluded by filters
 	var moved []task           // unchanged at another path
 	collected := 0
 	now := s.engine.opt.Now()
@@ -72,7 +73,11 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 		case fetch:
 			tasks = append(tasks, task{item: item, known: k, member: members[item.ID], seen: now})
 		case members == nil && k.Listed && (k.Document == uuid.Nil || k.Failed()):
-			undocumented = append(undocumented, item.ID)
+			if entry.Reason == "" || !s.isExcluded(item, now) {
+				undocumented = append(undocumented, item.ID)
+			} else {
+				excluded = append(excluded, item.ID)
+			}
 		}
 		switch {
 		case entry.Status == syncitem.StatusFailed:
@@ -115,7 +120,17 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	if err := s.keepMembers(ctx, undocumented...); err != nil {
 		return err
 	}
+	// The documents of an archive go with it.
+	if err := s.run.MarkGone(ctx, excluded); err != nil {
+		return err
+	}
 	return s.runTasks(ctx, tasks)
+}
+
+// isExcluded reports whether the filters of the connector exclude an item.
+func (s *slice) isExcluded(item connectors.Item, now time.Time) bool {
+	ok, _ := s.filters.Match(item, now)
+	return !ok
 }
 
 // hasChanged reports whether an item has changed since this job decided it, as a
@@ -132,7 +147,9 @@ func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time)
 		return e, false
 	}
 	if ok, reason := s.filters.Match(item, now); !ok {
-		e.Reason = reason
+		// The version of the code stays, so that the document is not made again when
+		// the filters include the item.
+		e.Reason, e.Excluded, e.PipelineVersion = reason, k.Live(), k.PipelineVersion
 		return e, false
 	}
 	if reason, ok := s.engine.parser.Supported(item.Path, item.MediaType); !ok {
@@ -146,7 +163,7 @@ func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time)
 		return e, false
 	case s.job.Mode == entjob.ModeFull:
 	case same && k.Live() && k.DocumentVersion == item.Version &&
-		(k.Status == syncitem.StatusIndexed || k.Status == syncitem.StatusUnchanged):
+		(k.Status == syncitem.StatusIndexed || k.Status == syncitem.StatusUnchanged || k.Status == syncitem.StatusSkipped && k.SourceVersion == ""):
 		e.Status, e.SourceVersion, e.PipelineVersion = syncitem.StatusUnchanged, item.Version, ingest.Version
 		return e, false
 	case k.Reason == archiveReason: // runTask looks at its members

@@ -69,6 +69,8 @@ func (s *slice) planItems(ctx context.Context, items []connectors.Item) error {
 			SourceID: item.ID, Path: item.Path, Document: k.Document, Reason: entry.Reason, Size: item.Size, Version: item.Version,
 		}
 		switch {
+		case entry.Excluded:
+			planned.Action = planitem.ActionDelete
 		case !fetch:
 			planned.Action = plannedAction(entry.Status)
 			if k.Listed && (k.Document == uuid.Nil || k.Failed()) {
@@ -178,6 +180,9 @@ func (s *slice) planMissing(ctx context.Context, absence syncjob.Absence) error 
 	case guard.Blocked:
 		action, reason = planitem.ActionQuarantine, guardPlan
 		s.warnOfBlock(guard)
+		if err := s.run.QuarantinePlan(ctx, guardPlan); err != nil { // what the filters exclude
+			return err
+		}
 	}
 	for {
 		if err := ctx.Err(); err != nil {

@@ -27,18 +27,23 @@ func share(threshold int) string {
 }
 
 // quarantine holds the missing documents until a person decides.
-func (s *slice) quarantine(ctx context.Context, absence syncjob.Absence, missing, existed, threshold int) error {
-	held, dismissed, err := s.run.Quarantine(ctx, absence, existed, threshold)
+func (s *slice) quarantine(ctx context.Context, absence syncjob.Absence, l syncjob.Losses) error {
+	threshold := s.threshold()
+	held, dismissed, err := s.run.Quarantine(ctx, absence, l.Existed, threshold)
 	if err != nil {
 		return err
 	}
+	problem := "are not at the source any more"
+	if l.Excluded > 0 {
+		problem += fmt.Sprintf(" or are excluded by the connector's filters (%d)", l.Excluded)
+	}
 	if dismissed && held > 0 {
-		s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more and are kept, because their deletion was dismissed.", missing, existed))
+		s.run.Warn(fmt.Sprintf("%d of %d documents %s and are kept, because their deletion was dismissed.", l.Missing, l.Existed, problem))
 		return nil
 	}
-	s.log.WarnContext(ctx, "deletion quarantined", slog.Int("missing", missing), slog.Int("existed", existed), slog.Int("threshold", threshold))
-	s.run.Warn(fmt.Sprintf("%d of %d documents are not at the source any more. That is more than %s, so nothing was deleted: "+
-		"check the source and the connector's settings, then approve or dismiss the deletion.", missing, existed, share(threshold)))
+	s.log.WarnContext(ctx, "deletion quarantined", slog.Int("missing", l.Missing), slog.Int("existed", l.Existed), slog.Int("threshold", threshold))
+	s.run.Warn(fmt.Sprintf("%d of %d documents %s. That is more than %s, so nothing was deleted: "+
+		"check the source and the connector's settings, then approve or dismiss the deletion.", l.Missing, l.Existed, problem, share(threshold)))
 	return nil
 }
 

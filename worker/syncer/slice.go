@@ -63,6 +63,7 @@ func (s *slice) work(ctx context.Context) (err error) {
 		}
 	}()
 	s.start = s.engine.opt.Now()
+	ctx = connectors.WithNotices(ctx, func(text string) { s.run.Warn(s.redact(text)) })
 	s.fence = index.Fence{Job: s.job.ID, Attempt: s.run.Attempt()}
 	if s.job.CancelRequested {
 		return syncjob.ErrCanceled
@@ -110,6 +111,9 @@ func (s *slice) syncDocuments(ctx context.Context) error {
 	}
 	if s.isSelective() {
 		return s.deleteUnseen(ctx)
+	}
+	if err := s.checkTotal(ctx); err != nil {
+		return err
 	}
 	if err := s.deleteMissing(ctx); err != nil {
 		return err

@@ -262,27 +262,59 @@ func TestFiltersAndFormatsSkipWithAReason(t *testing.T) {
 	f.script.set("photo.png", "v1", "not looked at")
 	f.script.set("binary.txt", "v1", "\x00\x01\x02\x03\x00\x00\xff\xfe")
 	f.script.set("empty.md", "v1", "")
-	want := syncjob.Counters{Collected: 7, Unchanged: 2, Skipped: 5}
-	f.expect(f.sync(auto()), entjob.StatusCompleted, want)
-	f.expectEntry("doc-0001.md", syncitem.StatusSkipped, "exclude")
+	plan, err := f.jobs.Plan(f.ctx, f.row.ID, auto())
+	f.must(err)
+	if planned := syncjob.CountersOf(f.wait(plan.ID)); planned.Deleted != 1 {
+		t.Errorf("the plan is %+v", planned)
+	}
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 6, Unchanged: 2, Skipped: 4, Deleted: 1})
 	f.expectEntry("table.csv", syncitem.StatusSkipped, "excludeExtensions")
 	f.expectEntry("photo.png", syncitem.StatusSkipped, "format not supported")
 	f.expectEntry("empty.md", syncitem.StatusSkipped, "empty")
 	f.expectEntry("binary.txt", syncitem.StatusSkipped, "binary")
-	if f.live() != 3 {
-		t.Error("a later filter deleted a document")
+	if f.live() != 2 {
+		t.Error("a later filter left a document that it excludes")
 	}
 	if n := f.script.opened(); n != 2 {
 		t.Errorf("%d items were opened, want two", n)
 	}
 	// Unsupported content is not fetched again.
-	f.expect(f.sync(auto()), entjob.StatusCompleted, want)
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Unchanged: 2, Skipped: 5})
+	f.expectEntry("doc-0001.md", syncitem.StatusSkipped, "exclude")
 	if n := f.script.opened(); n != 0 {
 		t.Errorf("%d items were opened that had not changed", n)
 	}
 	f.must(f.row.Update().SetConfig(map[string]any{}).Exec(f.ctx))
 	f.script.set("binary.txt", "v2", "Text after all.\n")
-	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Added: 2, Unchanged: 3, Skipped: 2})
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 7, Added: 3, Unchanged: 2, Skipped: 2})
+}
+
+// Filters that exclude more than the guard allows delete nothing until a person
+// agrees. When they are taken back, nothing is fetched again.
+func TestFiltersPassTheGuard(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.options.Window = -1
+	f.work()
+	f.script.fill(10, "v1")
+	f.sync(auto())
+	f.script.opened()
+	f.must(f.row.Update().SetConfig(map[string]any{"filters": map[string]any{"include": []any{"doc-0001.md"}}}).Exec(f.ctx))
+	job := f.sync(auto())
+	f.expect(job, entjob.StatusCompleted, syncjob.Counters{Collected: 10, Unchanged: 1, Skipped: 9})
+	f.warned(job, "excluded by the connector's filters (9)")
+	if p := f.pending(); f.live() != 10 || p == nil || p.Documents != 9 {
+		t.Errorf("%d documents are left, pending is %+v", f.live(), p)
+	}
+	if _, err := f.jobs.DismissDeletion(f.ctx, f.row.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.warned(f.sync(auto()), "dismissed")
+	f.must(f.row.Update().SetConfig(map[string]any{}).Exec(f.ctx))
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 10, Unchanged: 10})
+	if n := f.script.opened(); n != 0 || f.live() != 10 {
+		t.Errorf("%d items were opened again", n)
+	}
 }
 
 func TestASuppressedItemStaysDeleted(t *testing.T) {

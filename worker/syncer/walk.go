@@ -49,6 +49,7 @@ func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) e
 		for _, warning := range page.Warnings {
 			s.run.Warn(s.redact(warning))
 		}
+		s.run.Announce(page.Total)
 		if err := s.noteIncomplete(ctx, page.Incomplete); err != nil {
 			return err
 		}

@@ -65,6 +65,22 @@ const documentStateQuery = `select d.connector_id, d.readers, coalesce(k.config-
 	where d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null and d.status <> 'DELETED'
 		and k.deleting_at is null and c.deleting_at is null`
 
+// Hidden returns the number of a connector's documents that nobody finds because
+// their readers are not known.
+func (s *Store) Hidden(ctx context.Context, scope viewer.Scope, connector uuid.UUID) (n int, err error) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return 0, fmt.Errorf("count hidden documents: %w", err)
+	}
+	err = s.pool.QueryRow(ctx, `select count(*) from documents d join connectors k on k.id = d.connector_id
+		where d.workspace_id = $1 and d.connector_id = $2 and d.status = 'INDEXED' and d.deleted_at is null
+			and (k.closed or d.readers = '{}' and d.readers_at is null)`, workspace, connector).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count hidden documents: %w", err)
+	}
+	return n, nil
+}
+
 // Explain says whether the person with an email address, in lower case, can read a
 // document within scope, and why. The error is not_found for a document that does
 // not exist or is out of scope. The caller must be allowed to know of documents

@@ -13,7 +13,8 @@ with held as (
     ) i on true
     where d.status <> 'DELETED' and d.indexed_at is not null
         and case when $7 then i.gone_job_id = held.id
-            else (i.job_id <> held.id or i.status = 'DELETED') and i.container <> all ($8::text[]) end
+            else (i.job_id <> held.id or i.status = 'DELETED') and i.container <> all ($8::text[])
+                or coalesce(i.gone_job_id = held.id, false) end
         and i.hold is distinct from 'RESTORED'
 ), fresh as (
     select coalesce(bool_or(hold is distinct from 'DISMISSED'), false) as "any" from gone
