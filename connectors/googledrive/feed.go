@@ -105,7 +105,7 @@ func streamsOf(units []unit) []string {
 
 // presentToken returns the token of the present.
 func (s *source) presentToken(ctx context.Context) (connectors.ChangePage, error) {
-	units, err := s.listUnits(ctx)
+	units, err := s.listUnits(ctx, nil)
 	if err != nil {
 		return connectors.ChangePage{}, err
 	}
@@ -133,6 +133,9 @@ func (s *source) presentToken(ctx context.Context) (connectors.ChangePage, error
 	text, err := json.Marshal(token)
 	if err != nil {
 		return connectors.ChangePage{}, fmt.Errorf("encode the token: %w", err)
+	}
+	if len(text) > connectors.MaxTokenBytes {
+		return connectors.ChangePage{Warnings: []string{"There are too many drives to follow their changes; every sync lists all files. Divide them among several connectors."}}, nil
 	}
 	return connectors.ChangePage{Next: string(text)}, nil
 }
@@ -168,7 +171,7 @@ func (s *source) unitsOfFeed(ctx context.Context, token feedToken) ([]unit, bool
 	}
 	if token.At == "" {
 		// The folders are those of the last walk; a change of their drive is in the feed.
-		current, err := s.listUnits(ctx)
+		current, err := s.listUnits(ctx, units)
 		if err != nil {
 			return nil, false, err
 		}
@@ -311,6 +314,9 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 		return errInvalid("a list of changes without its end")
 	}
 	for _, c := range page.Changes {
+		if drive, ok := strings.CutPrefix(stream, unitDrive+":"); ok && c.File != nil && c.File.DriveID == "" {
+			c.File.DriveID = drive
+		}
 		if err := r.apply(ctx, c, position); err != nil || r.isExpired {
 			return err
 		}

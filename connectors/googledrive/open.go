@@ -118,6 +118,8 @@ func itemError(err error) error {
 		return connectors.Skip(errors.New("downloads are disabled by the owner"))
 	case hasReason(err, "cannotDownloadAbusiveFile"):
 		return connectors.Skip(fmt.Errorf("%s takes the file for malware or spam", platform))
+	case restapi.StatusOf(err) == http.StatusBadRequest:
+		return fmt.Errorf("%s does not give its content: %s", platform, err.Error()) // of this file, not of the sync
 	case isForbidden(err):
 		return fmt.Errorf("the account may not read the file: %s", strings.TrimSpace(err.Error()))
 	}

@@ -115,7 +115,7 @@ func (s *source) Check(ctx context.Context) error {
 	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
-	units, err := s.listUnits(ctx)
+	units, err := s.listUnits(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -107,8 +107,13 @@ func TestGoogleFilesAreExported(t *testing.T) {
 	p.Add(File{Name: "Survey", Owner: ada, MimeType: Form})
 	p.Add(File{Name: "locked.md", Owner: ada, Locked: true, Content: []byte("x")})
 	p.Add(File{Name: "bad.exe", Owner: ada, Abusive: true, Content: []byte("x")})
+	p.Add(File{Name: "Odd", Owner: ada, MimeType: Document})
 	source := open(t, p.settings(nil))
 	items, _ := walk(t, source)
+	_, err := read(t, source, items["My Drive/Odd.md"])
+	if _, retryable := connectors.RetryAfterOf(err); err == nil || retryable || connectors.IsFatal(err) || connectors.IsSkip(err) {
+		t.Errorf("a file that is not exported: %v", err)
+	}
 	for path, want := range map[string]string{"My Drive/Plan.md": "# Plan", "My Drive/Long.md": "# Long", "My Drive/Budget.xlsx": "PK\x03\x04"} {
 		if got, err := read(t, source, items[path]); got != want || err != nil {
 			t.Errorf("%s: %q, %v", path, got, err)
@@ -129,7 +134,7 @@ func TestGoogleFilesAreExported(t *testing.T) {
 	// An edit between the walk and the export is noticed.
 	plan := items["My Drive/Plan.pdf"]
 	p.Change(plan.ID, true, func(f *File) {})
-	_, err := read(t, pdf, plan)
+	_, err = read(t, pdf, plan)
 	if _, retryable := connectors.RetryAfterOf(err); !retryable {
 		t.Errorf("another version: %v", err)
 	}
@@ -321,5 +326,30 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	})
 	if err := open(t, p.settings(nil)).Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "enable the Google Drive API") {
 		t.Errorf("the API is off: %v", err)
+	}
+}
+
+func TestTheSampleIsRead(t *testing.T) {
+	t.Parallel()
+	server, account := NewSample()
+	t.Cleanup(server.Close)
+	source := open(t, connectors.Settings{
+		Config:      map[string]any{"apiUrl": server.URL, "include_permissions": true},
+		Credentials: map[string]string{"serviceAccountJson": account, "adminEmail": SampleAdmin},
+	})
+	if err := source.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	items, page := walk(t, source)
+	expectPaths(t, "the sample", items, "Team/Handbook/On call.md", "Team/Handbook/rota.csv", "Team/Handbook/Survey", "Team/Salaries/Raises.md",
+		"ada@example.com/Ideas.md", "ada@example.com/Notes of Bob.md", "ada@example.com/contract.txt")
+	if len(page.Warnings) > 0 {
+		t.Errorf("warnings: %q", page.Warnings)
+	}
+	if got := readersOf(t, source, items["Team/Salaries/Raises.md"]).Principals; !slices.Equal(got, []string{"user:" + SampleAdmin}) {
+		t.Errorf("the limited folder has the readers %q", got)
+	}
+	if text, err := read(t, source, items["ada@example.com/Notes of Bob.md"]); err != nil || !strings.Contains(text, "tides") {
+		t.Errorf("the shortcut: %q, %v", text, err)
 	}
 }

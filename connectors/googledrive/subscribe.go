@@ -48,7 +48,7 @@ func (s *source) Subscribe(ctx context.Context, address, secret string) (connect
 	if err := s.checkOpen(ctx); err != nil {
 		return connectors.Subscription{}, err
 	}
-	units, err := s.listUnits(ctx)
+	units, err := s.listUnits(ctx, nil)
 	if err != nil {
 		return connectors.Subscription{}, err
 	}

@@ -98,8 +98,9 @@ func (s *source) includesShared() bool {
 	return s.settings.Boolean(optionSharedWithMe) || s.settings.Token == nil && !s.delegates()
 }
 
-// listUnits asks Google for the units of the config, sorted by key.
-func (s *source) listUnits(ctx context.Context) ([]unit, error) {
+// listUnits asks Google for the units of the config, sorted by key. What cannot
+// change without notice is taken from the known units.
+func (s *source) listUnits(ctx context.Context, known []unit) ([]unit, error) {
 	var units []unit
 	folders, named := s.settings.Strings(optionFolders), s.settings.Strings(optionDrives)
 	subjects, err := s.subjects(ctx)
@@ -108,15 +109,17 @@ func (s *source) listUnits(ctx context.Context) ([]unit, error) {
 	}
 	if len(folders) == 0 && (s.settings.Boolean(optionMyDrive) || s.includesShared()) {
 		for _, subject := range subjects {
-			root, err := s.rootOf(ctx, subject)
-			if err != nil {
+			u := unit{Type: unitUser, Subject: subject}
+			if i := slices.IndexFunc(known, func(other unit) bool { return other.key() == u.key() && other.Root != "" }); i >= 0 {
+				u.Root = known[i].Root
+			} else if u.Root, err = s.rootOf(ctx, subject); err != nil {
 				return nil, err
 			}
-			units = append(units, unit{Type: unitUser, Subject: subject, Root: root})
+			units = append(units, u)
 		}
 	}
 	if s.settings.Boolean(optionSharedDrives) && (len(named) > 0 || len(folders) == 0) {
-		drives, err := s.listDrives(ctx)
+		drives, err := s.listDrives(ctx, known)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +182,7 @@ type drive struct {
 
 // listDrives returns the units of the shared drives that the config selects. A
 // named drive that is not visible is a unit too, so that the walk can say so.
-func (s *source) listDrives(ctx context.Context) ([]unit, error) {
+func (s *source) listDrives(ctx context.Context, known []unit) ([]unit, error) {
 	var drives []drive
 	seen := map[string]bool{}
 	err := restapi.AllPages("Google", "the shared drives", maxDrivePages, func(cursor string) (string, error) {
@@ -212,7 +215,7 @@ func (s *source) listDrives(ctx context.Context) ([]unit, error) {
 		s.mutex.Lock()
 		s.noAdmin = true // the person is no administrator
 		s.mutex.Unlock()
-		return s.listDrives(ctx)
+		return s.listDrives(ctx, known)
 	}
 	if errors.Is(err, connectors.ErrNotFound) {
 		return nil, connectors.Fatal(fmt.Errorf("there is no Drive API at config.%s; correct the address", optionAPI))
@@ -244,7 +247,9 @@ func (s *source) listDrives(ctx context.Context) ([]unit, error) {
 		}
 	}
 	for i := range units {
-		if units[i].Subject, err = s.driveSubject(ctx, units[i].ID); err != nil {
+		if at := slices.IndexFunc(known, func(other unit) bool { return other.key() == units[i].key() }); at >= 0 {
+			units[i].Subject = known[at].Subject
+		} else if units[i].Subject, err = s.driveSubject(ctx, units[i].ID); err != nil {
 			return nil, err
 		}
 	}
@@ -425,7 +430,7 @@ func (s *source) knownUnits(ctx context.Context) ([]unit, error) {
 
 // renewUnits lists the units and saves them.
 func (s *source) renewUnits(ctx context.Context) ([]unit, error) {
-	units, err := s.listUnits(ctx)
+	units, err := s.listUnits(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,9 @@ func (s *source) listPage(ctx context.Context, u unit, query url.Values) (*fileL
 		if f == nil || !idPattern.MatchString(f.ID) || f.MimeType == "" {
 			return nil, errInvalid("a file")
 		}
+		if u.Type == unitDrive && f.DriveID == "" {
+			f.DriveID = u.ID
+		}
 	}
 	return &page, nil
 }

@@ -134,7 +134,7 @@ func TestADriveIsSyncedWithFewRequests(t *testing.T) {
 		}
 	}
 	measure("first", syncjob.Counters{Collected: 1000, Added: 1000}, 1025)
-	measure("unchanged", syncjob.Counters{}, 8)
+	measure("unchanged", syncjob.Counters{}, 5)
 	server.Change(last, true, func(f *driveserver.File) { f.Content = []byte("# New\n\nIt was changed.") })
-	measure("one changed", syncjob.Counters{Collected: 1, Modified: 1}, 9)
+	measure("one changed", syncjob.Counters{Collected: 1, Modified: 1}, 6)
 }
