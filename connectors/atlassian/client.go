@@ -37,6 +37,7 @@ type Client struct {
 	settings    connectors.Settings
 	isNearLimit atomic.Bool  // the site reported that its rate limit is near
 	clock       atomic.Int64 // the site's time in the last response, in Unix seconds
+	ending      atomic.Value // the announcement that a part of the API ends, a string
 
 	mutex      sync.Mutex // guards the fields below
 	client     *restapi.Client
@@ -275,6 +276,11 @@ func (c *Client) Request(ctx context.Context, r restapi.Request, out any) error 
 	if now, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 		c.clock.Store(now.Unix())
 	}
+	for _, name := range []string{"Sunset", "Deprecation"} {
+		if value := response.Header.Get(name); value != "" && len(value) < 100 {
+			c.ending.Store(name + ": " + value)
+		}
+	}
 	err = client.ReadJSON(ctx, response, r.RequiredFields, out)
 	if errors.Is(err, restapi.ErrTooLarge) {
 		return ErrTooLarge
@@ -289,6 +295,12 @@ func (c *Client) Pause() time.Duration {
 		return nearLimitPause
 	}
 	return 0
+}
+
+// Ending returns the site's announcement that a part of its API ends, "" for none.
+func (c *Client) Ending() string {
+	text, _ := c.ending.Load().(string)
+	return text
 }
 
 // Now returns the site's time as of the last response, zero if unknown.

@@ -57,7 +57,14 @@ func search[T any](ctx context.Context, a *api, q query, fields []string, limit 
 	}
 	body := map[string]any{"jql": q.String(), "fields": fields, "startAt": start, "maxResults": limit}
 	request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"issues", "total"}}
-	if err := a.Request(ctx, request, &page); err != nil {
+	err = a.Request(ctx, request, &page)
+	if status := restapi.StatusOf(err); status == http.StatusMethodNotAllowed || status == http.StatusNotFound {
+		// Some proxies only let reading requests through.
+		request.Method, request.Body = http.MethodGet, nil
+		request.Query = url.Values{"jql": {q.String()}, "fields": {strings.Join(fields, ",")}, "startAt": {strconv.Itoa(start)}, "maxResults": {strconv.Itoa(limit)}}
+		err = a.Request(ctx, request, &page)
+	}
+	if err != nil {
 		return nil, "", queryError(err)
 	}
 	switch after := start + len(page.Issues); {
@@ -107,10 +114,29 @@ var errQuery = errors.New("the query is refused")
 
 // queryError names the option if Jira refuses a query.
 func queryError(err error) error {
-	if restapi.StatusOf(err) == http.StatusBadRequest {
+	switch restapi.StatusOf(err) {
+	case http.StatusBadRequest:
 		return connectors.Fatal(&refusedQuery{err})
+	case http.StatusGone:
+		return connectors.Retryable(errors.New("Jira does not serve searches in this version of its API any more; update Magpie, or check config."+atlassian.OptionDeployment), 0) //nolint:staticcheck // a name
 	}
 	return err
+}
+
+// count returns about how many issues a search finds, or -1 if Jira does not tell.
+func (a *api) count(ctx context.Context, q query) (int, error) {
+	q.order = ""
+	if !a.Site.Cloud {
+		return -1, nil // a page of the search comes with the total, and the list ends there
+	}
+	var found struct{ Count int }
+	request := restapi.Request{Method: http.MethodPost, Path: a.path("search", "approximate-count"), Body: map[string]any{"jql": q.String()}, RequiredFields: []string{"count"}}
+	err := a.Request(ctx, request, &found)
+	switch restapi.StatusOf(err) {
+	case http.StatusNotFound, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusGone, http.StatusBadRequest:
+		return -1, nil
+	}
+	return found.Count, err
 }
 
 type refusedQuery struct{ cause error }

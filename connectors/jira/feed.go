@@ -196,7 +196,7 @@ func (s *source) confirm(ctx context.Context, ids []string) (map[string]bool, er
 		}
 		var existing []string
 		for _, i := range found {
-			if slices.ContainsFunc(projects, func(p project) bool { return p.ID == i.Fields.Project.ID }) {
+			if slices.ContainsFunc(projects, i.Fields.Project.is) {
 				existing = append(existing, string(i.ID))
 			}
 		}

@@ -3,6 +3,7 @@ package jira
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/magpie-search/magpie/connectors/atlassian"
@@ -91,9 +92,22 @@ type issue struct {
 
 func (issue) RequiredFields() []string { return []string{"id", "key", "fields"} }
 
-// isValid reports whether an entry of a search has the fields of an issue.
+// isValid reports whether an entry of a search has the fields of an issue. Without
+// its project, that of the key is taken.
 func (i *issue) isValid() bool {
-	return isID(string(i.ID)) && i.Key != "" && !i.Fields.Updated.IsZero() && i.Fields.Project.ID != "" && i.Fields.Project.Key != ""
+	p := &i.Fields.Project
+	if key, _, found := strings.Cut(i.Key, "-"); found && p.Key == "" {
+		p.Key = key
+	}
+	if p.ID == "" {
+		p.ID = identifier(p.Key)
+	}
+	return isID(string(i.ID)) && p.Key != "" && !i.Fields.Updated.IsZero()
+}
+
+// is reports whether two projects are the same.
+func (p project) is(other project) bool {
+	return p.ID == other.ID || p.Key != "" && strings.EqualFold(p.Key, other.Key)
 }
 
 type comments struct {

@@ -202,7 +202,7 @@ func pickedIn(raw json.RawMessage) atlassian.AllowList {
 
 // holdersOf returns the lists of holders that the readers of an issue are all on.
 func (s *source) holdersOf(ctx context.Context, projects []project, f facts) ([]*holders, error) {
-	i := slices.IndexFunc(projects, func(p project) bool { return string(p.ID) == f.project })
+	i := slices.IndexFunc(projects, project{ID: identifier(f.project), Key: f.project}.is)
 	if i < 0 {
 		return []*holders{{unknown: true}}, nil
 	}

@@ -87,6 +87,9 @@ func (s *source) addWarning(text string) {
 }
 
 func (s *source) takeWarnings() []string {
+	if text := s.api.Ending(); text != "" {
+		s.addWarning("Jira announces the end of a part of its API that Magpie uses (" + text + "); update Magpie.")
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	warnings := s.warnings
@@ -111,6 +114,10 @@ func (s *source) checkAccount(ctx context.Context) error {
 		} else {
 			s.api.SwitchBack()
 		}
+	}
+	if errors.Is(err, connectors.ErrNotFound) {
+		// A proxy may serve the content only.
+		_, _, err = search[entry](ctx, s.api, query{base: s.base, order: walkOrder}, []string{"id"}, 1, "")
 	}
 	switch {
 	case errors.Is(err, connectors.ErrNotFound):
@@ -206,7 +213,7 @@ func (s *source) projectByKey(ctx context.Context, key string) (project, error) 
 // isSelected reports whether an issue belongs to one of the projects. The person's
 // JQL is not tested.
 func isSelected(projects []project, found *issue) bool {
-	return slices.ContainsFunc(projects, func(p project) bool { return p.ID == found.Fields.Project.ID })
+	return slices.ContainsFunc(projects, func(p project) bool { return p.is(found.Fields.Project) })
 }
 
 // Check implements [connectors.Source].

@@ -280,6 +280,39 @@ func TestLiesAreErrors(t *testing.T) {
 	}
 }
 
+// A walk that lists fewer issues than Jira counts says so, as does one of an API that
+// ends.
+func TestWarningsOfWalks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, true)
+	for n := range 100 {
+		s.Add(Issue{Project: "TST", Summary: fmt.Sprint(n), Unindexed: n < 2})
+	}
+	_, warnings := walk(t, s.open(t, s.settings(nil)))
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "98 of about 100") {
+		t.Errorf("the warnings are %q", warnings)
+	}
+	s.Sunset = "Sat, 31 Oct 2026 00:00:00 GMT"
+	if _, warnings = walk(t, s.open(t, s.settings(map[string]any{"jql": "summary ~ 50"}))); len(warnings) != 1 || !strings.Contains(warnings[0], "31 Oct 2026") {
+		t.Errorf("the warnings are %q", warnings)
+	}
+}
+
+func TestTheSampleIsRead(t *testing.T) {
+	t.Parallel()
+	eachDeployment(t, func(t *testing.T, s *site) {
+		s.AddSample()
+		source := s.open(t, s.settings(map[string]any{"includeAttachments": true}))
+		found, _ := walk(t, source)
+		expectPaths(t, found, "OPS/OPS-1", "OPS/OPS-1/hosts.csv", "OPS/OPS-2", "WEB/WEB-1")
+		for path, item := range found {
+			if text, err := readContent(t.Context(), source, item); err != nil || len(text) < 20 {
+				t.Errorf("%s is %q, %v", path, text, err)
+			}
+		}
+	})
+}
+
 // A walk reads lists, and no single issues.
 func TestWalkNeedsFewRequests(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package jira
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,12 @@ type position struct {
 	// page's token. Last is the creation of the last issue before the page.
 	From int64 `json:"c,omitempty"`
 	Last int64 `json:"d,omitempty"`
+	// Seen is the number of issues on earlier pages.
+	Seen int `json:"n,omitempty"`
 }
 
 func (p position) isValid() bool {
-	return (p.Issue == "" || isID(p.Issue)) && (p.File == "" || isID(p.File)) && (p.Before == "" || isID(p.Before)) && p.From >= 0 && p.Last >= 0 && p.Restarts >= 0
+	return (p.Issue == "" || isID(p.Issue)) && (p.File == "" || isID(p.File)) && (p.Before == "" || isID(p.Before)) && p.From >= 0 && p.Last >= 0 && p.Restarts >= 0 && p.Seen >= 0
 }
 
 // Walk implements [connectors.Source].
@@ -62,6 +65,11 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	if err != nil {
 		return connectors.Page{}, err
 	}
+	if listed.done {
+		if err := s.compareCount(ctx, at.Seen+len(listed.page)); err != nil {
+			return connectors.Page{}, err
+		}
+	}
 	page := connectors.Page{Items: listed.items, Done: listed.done, Pause: s.api.Pause(), Warnings: s.takeWarnings()}
 	if !page.Done {
 		page.Next = connectors.FormatCursor(listed.next)
@@ -69,8 +77,22 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	return page, nil
 }
 
+// compareCount warns if a walk saw fewer issues than Jira counts. The count is only
+// about right, and issues are created meanwhile.
+func (s *source) compareCount(ctx context.Context, seen int) error {
+	count, err := s.api.count(ctx, query{base: s.base})
+	if err != nil {
+		return err
+	}
+	if missing := count - seen; missing > max(count/100, 1) {
+		s.addWarning(fmt.Sprintf("Jira listed %d of about %d issues; those that are missing may come with the next complete sync.", seen, count))
+	}
+	return nil
+}
+
 // A listing is a part of a search.
 type listing struct {
+	page   []issue // the whole page
 	items  []connectors.Item
 	issues []issue // whose items are given completely
 	next   position
@@ -82,7 +104,7 @@ func (s *source) list(ctx context.Context, q query, at position) (listing, error
 	issues, next, err := s.readPage(ctx, q, at)
 	if isForgotten(err) && s.api.Site.Cloud && at.Page != "" && q.order == walkOrder {
 		// The token has expired. The issues up to the last one were given.
-		at = position{From: at.Last, Last: at.Last}
+		at = position{From: at.Last, Last: at.Last, Seen: at.Seen}
 		issues, next, err = s.readPage(ctx, q, at)
 	}
 	if err != nil {
@@ -97,7 +119,7 @@ func (s *source) list(ctx context.Context, q query, at position) (listing, error
 			at.Issue, at.File = "", ""
 		}
 	}
-	result := listing{next: at}
+	result := listing{next: at, page: issues}
 	content := 0
 	for _, found := range rest {
 		files := s.fileItems(&found)
@@ -141,7 +163,7 @@ func (s *source) list(ctx context.Context, q query, at position) (listing, error
 	if err := loop.Visit("Jira", "the issues", visited); err != nil {
 		return listing{}, err
 	}
-	result.next = position{Page: next, Loop: loop.String(), Restarts: at.Restarts, From: at.From, Last: at.Last}
+	result.next = position{Page: next, Loop: loop.String(), Restarts: at.Restarts, From: at.From, Last: at.Last, Seen: at.Seen + len(issues)}
 	if len(issues) > 0 {
 		last := issues[len(issues)-1]
 		result.next.Last = milliseconds(last.Fields.Created.Time)

@@ -124,7 +124,7 @@ func (c *client) page(ctx context.Context, id string) (*object, error) {
 	if err := c.get(ctx, &found, nil, "pages", id); err != nil {
 		return nil, err
 	}
-	if canonical, ok := parseID(found.ID); !ok || canonical != id || !found.isValid() {
+	if bare(found.ID) != bare(id) || !found.isValid() {
 		return nil, errInvalid("a page")
 	}
 	if found.isGone() {
@@ -139,7 +139,7 @@ func (c *client) dataSource(ctx context.Context, id string) (*object, error) {
 	if err := c.get(ctx, &found, nil, "data_sources", id); err != nil {
 		return nil, err
 	}
-	if canonical, ok := parseID(found.ID); !ok || canonical != id {
+	if bare(found.ID) != bare(id) {
 		return nil, errInvalid("a data source")
 	}
 	found.Object = "data_source"
@@ -153,25 +153,36 @@ func (c *client) dataSource(ctx context.Context, id string) (*object, error) {
 // data source.
 func (c *client) dataSources(ctx context.Context, id string) ([]*object, error) {
 	var database struct {
-		DataSources []struct{ ID string } `json:"data_sources"`
+		ID          string
+		Parent      *parent
+		Title       []richText
+		InTrash     bool  `json:"in_trash"`
+		Created     stamp `json:"created_time"`
+		Edited      stamp `json:"last_edited_time"`
+		URL         string
+		DataSources []struct{ ID, Name string } `json:"data_sources"`
 	}
-	err := c.request(ctx, restapi.Request{Path: joined([]string{"databases", id}), RequiredFields: []string{"data_sources"}}, &database)
+	err := c.request(ctx, restapi.Request{Path: joined([]string{"databases", id}), RequiredFields: []string{"id", "data_sources"}}, &database)
 	if errors.Is(err, connectors.ErrNotFound) {
-		database.DataSources = []struct{ ID string }{{id}}
-	} else if err != nil {
+		source, err := c.dataSource(ctx, id)
+		return []*object{source}, err
+	}
+	if err != nil {
 		return nil, err
 	}
 	var all []*object
 	for _, entry := range database.DataSources {
-		sourceID, ok := parseID(entry.ID)
-		if !ok {
+		if !isID(entry.ID) {
 			return nil, errInvalid("a database")
 		}
-		source, err := c.dataSource(ctx, sourceID)
-		if err != nil {
-			return nil, err
+		title := []richText{{PlainText: entry.Name}}
+		if entry.Name == "" {
+			title = database.Title
 		}
-		all = append(all, source)
+		all = append(all, &object{
+			Object: "data_source", ID: entry.ID, Title: title, Created: database.Created, Edited: database.Edited, InTrash: database.InTrash, URL: database.URL,
+			Parent: &parent{Type: "database_id", DatabaseID: database.ID}, DatabaseParent: database.Parent,
+		})
 	}
 	return all, nil
 }

@@ -79,8 +79,7 @@ func (s *source) filesOf(ctx context.Context, n node) (files pageFiles, fetched 
 		}
 	}
 	for i := range blocks {
-		id, _ := parseID(blocks[i].ID)
-		files.Files = append(files.Files, fileRef{id, blocks[i].Value.name(), fileVersion(blocks[i].Value.File.URL)})
+		files.Files = append(files.Files, fileRef{blocks[i].ID, blocks[i].Value.name(), fileVersion(blocks[i].Value.File.URL)})
 	}
 	for _, f := range n.Files {
 		files.Files = append(files.Files, fileRef{f.Property + "/" + strconv.Itoa(f.Index), f.Name, f.Version})
@@ -140,7 +139,8 @@ func propertyFiles(properties map[string]property) []propertyFile {
 // fileAddress returns the address of a file, which expires, and its version.
 func (s *source) fileAddress(ctx context.Context, page, key string) (*hosted, error) {
 	gone := fmt.Errorf("the page does not have the file: %w", connectors.ErrNotFound)
-	if id, ok := parseID(key); ok && id == key {
+	slash := strings.LastIndex(key, "/")
+	if slash < 0 {
 		var found block
 		if err := s.client.get(ctx, &found, nil, "blocks", key); err != nil {
 			return nil, err
@@ -155,8 +155,8 @@ func (s *source) fileAddress(ctx context.Context, page, key string) (*hosted, er
 		file.Name = file.name()
 		return &file, nil
 	}
-	id, number, _ := strings.Cut(key, "/")
-	index, err := strconv.Atoi(number)
+	id := key[:slash]
+	index, err := strconv.Atoi(key[slash+1:])
 	if err != nil {
 		return nil, gone
 	}

@@ -29,13 +29,13 @@ type fileRef struct {
 // invalid.
 func parseItemID(id string) (page, key string) {
 	if text, found := strings.CutPrefix(id, prefixPage); found {
-		if canonical, ok := parseID(text); ok && canonical == text {
+		if isID(text) {
 			return text, ""
 		}
 	}
 	if text, found := strings.CutPrefix(id, prefixFile); found {
 		page, key, _ := strings.Cut(text, "/")
-		if canonical, ok := parseID(page); ok && canonical == page && key != "" {
+		if isID(page) && (isID(key) || strings.Contains(key, "/")) {
 			return page, key
 		}
 	}

@@ -108,4 +108,9 @@ func parseID(text string) (string, bool) {
 }
 
 // bare returns an id without hyphens, as addresses have it.
-func bare(id string) string { return strings.ReplaceAll(id, "-", "") }
+func bare(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }
+
+var apiID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// isID reports whether a text can be an id of the API, which is part of paths.
+func isID(text string) bool { return apiID.MatchString(text) }

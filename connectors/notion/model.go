@@ -47,8 +47,7 @@ type object struct {
 func (o *object) isGone() bool { return o.InTrash || o.Archived }
 
 func (o *object) isValid() bool {
-	id, ok := parseID(o.ID)
-	return ok && len(o.ID) <= 36 && !o.Edited.IsZero() && id != ""
+	return isID(o.ID) && !o.Edited.IsZero()
 }
 
 // title returns the title of a page or data source.

@@ -59,8 +59,7 @@ func (n *node) version() string {
 
 // newNode returns the node of an object.
 func (s *source) newNode(ctx context.Context, o *object) (node, error) {
-	id, _ := parseID(o.ID)
-	n := node{ID: id, Title: truncated(o.title()), URL: o.URL, Edited: o.Edited.Unix(), Source: o.Object == "data_source"}
+	n := node{ID: o.ID, Title: truncated(o.title()), URL: o.URL, Edited: o.Edited.Unix(), Source: o.Object == "data_source"}
 	if !o.Created.IsZero() {
 		n.Created = o.Created.Unix()
 	}
@@ -70,7 +69,7 @@ func (s *source) newNode(ctx context.Context, o *object) (node, error) {
 	above := o.Parent
 	if n.Source {
 		if o.Parent != nil {
-			n.Database, _ = parseID(o.Parent.DatabaseID)
+			n.Database = o.Parent.DatabaseID
 		}
 		above = o.DatabaseParent
 	} else if s.withFiles {
@@ -79,7 +78,7 @@ func (s *source) newNode(ctx context.Context, o *object) (node, error) {
 	if above == nil {
 		return n, nil
 	}
-	raw, _ := parseID(cmp.Or(above.DataSourceID, above.PageID, above.BlockID, above.DatabaseID))
+	raw := cmp.Or(above.DataSourceID, above.PageID, above.BlockID, above.DatabaseID)
 	n.Raw, n.Parent = raw, raw
 	if above.BlockID != "" && above.DataSourceID+above.PageID == "" {
 		var err error
@@ -119,7 +118,7 @@ func (s *source) pageOfBlock(ctx context.Context, id string) (string, error) {
 		if found.ID == "" || found.Parent == nil {
 			return "", errInvalid("a block")
 		}
-		if page, _ = parseID(cmp.Or(found.Parent.PageID, found.Parent.DataSourceID, found.Parent.DatabaseID)); page != "" || found.Parent.BlockID == "" {
+		if page = cmp.Or(found.Parent.PageID, found.Parent.DataSourceID, found.Parent.DatabaseID); page != "" || found.Parent.BlockID == "" {
 			break
 		}
 		at = found.Parent.BlockID
@@ -195,7 +194,7 @@ func (t *tree) isIncluded(n node, only map[string]bool) bool {
 		if !ok {
 			return false
 		}
-		if only[at.ID] || at.Database != "" && only[at.Database] || only[at.Parent] || only[at.Raw] {
+		if only[bare(at.ID)] || at.Database != "" && only[bare(at.Database)] || only[bare(at.Parent)] || only[bare(at.Raw)] {
 			return true
 		}
 		at, ok = t.above(at)

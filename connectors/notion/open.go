@@ -128,8 +128,8 @@ func (s *source) readMarkdown(ctx context.Context, id string, depth int, budget 
 	}
 	text := page.Markdown
 	for _, part := range page.Unknown {
-		block, ok := parseID(part)
-		if !ok || depth >= maxMarkdownDepth || budget.requests <= 0 {
+		block := part
+		if !isID(block) || depth >= maxMarkdownDepth || budget.requests <= 0 {
 			break
 		}
 		inner, err := s.readMarkdown(ctx, block, depth+1, budget)

@@ -53,12 +53,12 @@ func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
 	}
 	for _, text := range s.Strings(optionRoots) {
 		if id, ok := parseID(text); ok {
-			src.only[id] = true
+			src.only[bare(id)] = true
 		}
 	}
 	for _, text := range s.Strings(optionDatabases) {
 		if id, ok := parseID(text); ok {
-			src.only[id] = true
+			src.only[bare(id)] = true
 			src.databases = append(src.databases, id)
 		}
 	}
@@ -96,7 +96,7 @@ func (s *source) checkAccount(ctx context.Context) error {
 	}
 	var me struct{ ID string }
 	err := s.client.request(ctx, restapi.Request{Path: "users/me", RequiredFields: []string{"id"}}, &me)
-	if err != nil && !errors.Is(err, connectors.ErrNotFound) { // a proxy may serve the content only
+	if status := restapi.StatusOf(err); err != nil && status != 404 && status != 400 { // a proxy may serve the content only
 		return err
 	}
 	missing := func(option, id string, err error) error {
@@ -144,7 +144,7 @@ func (s *source) Check(ctx context.Context) error {
 		}
 		return nil
 	}
-	id, _ := parseID(pages.Results[0].ID)
+	id := pages.Results[0].ID
 	if _, _, err := s.readText(ctx, id); err != nil && !errors.Is(err, connectors.ErrNotFound) {
 		return fmt.Errorf("read a page: %w", err)
 	}

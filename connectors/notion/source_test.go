@@ -138,6 +138,21 @@ func TestPagesAndDatabasesAreSelected(t *testing.T) {
 	}
 }
 
+func TestTheSampleIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.AddSample()
+	w.Advance(time.Hour)
+	source := w.open(t, w.settings(map[string]any{"includeComments": true}))
+	found, _ := walk(t, source)
+	expectPaths(t, found, "Handbook", "Handbook/Travel", "Handbook/Travel/rates.csv", "Handbook/Decisions/Use PostgreSQL", "Handbook/Decisions/Rent a boat")
+	for path, item := range found {
+		if text, err := readContent(t.Context(), source, item); err != nil || len(text) < 20 {
+			t.Errorf("%s is %q, %v", path, text, err)
+		}
+	}
+}
+
 // The rows of a data source are complete, whatever the search and one query return.
 func TestManyRows(t *testing.T) {
 	t.Parallel()

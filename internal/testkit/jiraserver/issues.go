@@ -107,6 +107,26 @@ func (c *call) search() {
 	c.answer(answer)
 }
 
+// count counts all issues that match, also those that the index does not list yet.
+func (c *call) count() {
+	body, ok := c.body()
+	if !ok {
+		return
+	}
+	match, _, err := c.parse(body.JQL, c.who.Zone)
+	if err != nil {
+		c.refuse(http.StatusBadRequest, err.Error())
+		return
+	}
+	count := 0
+	for _, i := range c.sorted() {
+		if match(i) {
+			count++
+		}
+	}
+	c.answer(object{"count": count})
+}
+
 func (c *call) rows(issues []*Issue, fields []string) []any {
 	rows := []any{}
 	for _, i := range issues {

@@ -35,6 +35,8 @@ type Server struct {
 	// MaxPage is the maximum number of entries of a page, and MaxComments of comments
 	// in an issue on Cloud.
 	MaxPage, MaxComments int
+	// Sunset is announced in each answer.
+	Sunset string
 	// NoScopes says that a grant lacks its scopes.
 	NoScopes bool
 
@@ -138,6 +140,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fault := s.fault
 	w.Header().Set("Date", s.clock.Add(s.skew).Format(http.TimeFormat))
 	s.mutex.Unlock()
+	if s.Sunset != "" {
+		w.Header().Set("Sunset", s.Sunset)
+	}
 	if fault != nil {
 		if f := fault(r); f != nil {
 			for name, values := range f.Header {
@@ -353,6 +358,8 @@ func (c *call) serve() {
 		c.refuse(http.StatusGone, "The requested API has been removed. Please migrate to the /rest/api/3/search/jql API.")
 	case c.is("search", "jql") && c.cloud, c.is("search"):
 		c.search()
+	case c.is("search", "approximate-count") && c.cloud:
+		c.count()
 	case c.is("issue", "bulkfetch") && c.cloud:
 		c.bulkFetch()
 	case c.path[0] == "issue":

@@ -53,16 +53,20 @@ func (c *call) sourceRow(source *Source) object {
 
 func (c *call) database() {
 	list := []any{}
+	var first *Source
 	for _, id := range slices.Sorted(maps.Keys(c.sources)) {
 		if source := c.sources[id]; source.Database == c.path[1] && !source.Unshared {
-			list = append(list, object{"id": id, "name": source.Title})
+			if list = append(list, object{"id": id, "name": source.Title}); first == nil {
+				first = source
+			}
 		}
 	}
 	if len(list) == 0 {
 		c.notFound(c.path[1])
 		return
 	}
-	c.json(http.StatusOK, object{"object": "database", "id": c.path[1], "in_trash": false, "data_sources": list})
+	c.json(http.StatusOK, object{"object": "database", "id": c.path[1], "in_trash": c.isTrashed(first.ID), "data_sources": list, "title": rich(first.Title), "parent": c.parentRow(first.Parent),
+		"created_time": format(first.Edited), "last_edited_time": format(first.Edited), "url": "https://www.notion.so/" + strings.ReplaceAll(c.path[1], "-", "")})
 }
 
 // markdown answers with a page or, for a page of more than MaxLines lines, with the
