@@ -1,19 +1,13 @@
 package stack_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/testkit/driveserver"
-	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Two people find what they may open in Drive, on every surface, and a change of
@@ -36,18 +30,7 @@ func TestADriveIsSharedByTwoPeople(t *testing.T) {
 
 	const address = "https://magpie.example.com"
 	s := start(t, map[string]string{"ALLOWED_PRIVATE_NETWORKS": "127.0.0.0/8,::1/128", "BASE_URL": address})
-	var me struct {
-		Me struct{ Workspace struct{ ID uuid.UUID } }
-	}
-	s.graphql(&me, `{ me { workspace { id } } }`, nil)
-	if _, err := s.app.Accounts.AddMember(t.Context(), me.Me.Workspace.ID, bob, "Bob", password, membership.RoleEditor); err != nil {
-		t.Fatal(err)
-	}
-	// Permissions of a source are for verified addresses.
-	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
-	if _, err := s.app.DB.Ent.User.Update().Where(user.EmailIn(email, bob)).SetEmailVerified(true).Save(system); err != nil {
-		t.Fatal(err)
-	}
+	guest := s.join(bob)
 	// Google delivers to the public address; here it leads to the service.
 	drive.Notify = func(to string, header http.Header) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+strings.TrimPrefix(to, address), nil)
@@ -81,8 +64,7 @@ func TestADriveIsSharedByTwoPeople(t *testing.T) {
 	agent := s.call("POST", "/api/v1/agents", map[string]any{"name": "Guide", "systemPrompt": "You help.", "tools": []string{"search_documents"}, "collections": []any{collection}}).data["id"].(string)
 	s.graphql(&struct{}{}, `mutation($c: ID!) { startSync(connectorId: $c) { id } }`, map[string]any{"c": connector})
 
-	owner, guest := *s, *s
-	guest.token = s.signIn(bob)
+	owner := s
 	finds := func(who *service, word string) bool {
 		var found struct {
 			Search struct{ Results []struct{ Title string } }
@@ -90,61 +72,23 @@ func TestADriveIsSharedByTwoPeople(t *testing.T) {
 		who.graphql(&found, `query($c: ID!, $q: String!) { search(input: {query: $q, collection: $c, minScore: 0}) { results { title } } }`, map[string]any{"c": collection, "q": `"` + word + `"`})
 		return len(found.Search.Results) > 0
 	}
-	testkit.WaitFor(t, "the first sync", func() bool { return finds(&owner, "narwhal") && finds(&owner, "walrus") })
-	testkit.WaitFor(t, "the members of the group", func() bool { return finds(&guest, "walrus") })
+	testkit.WaitFor(t, "the first sync", func() bool { return finds(owner, "narwhal") && finds(owner, "walrus") })
+	testkit.WaitFor(t, "the members of the group", func() bool { return finds(guest, "walrus") })
 	testkit.WaitFor(t, "the channels", func() bool { return len(drive.Channels()) == 2 })
 
-	text := func(who *service, path string, body any, headers ...string) string {
-		t.Helper()
-		response := who.request(http.MethodPost, path, "application/json", encode(t, body), headers...)
-		defer func() { _ = response.Body.Close() }()
-		content, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(content)
-	}
-	surfaces := map[string]func(who *service) string{
-		"search": func(who *service) string {
-			return text(who, "/graphql", map[string]any{"query": `{ search(input: {query: "what is in the ice in winter", minScore: 0}) { results { title snippet } } }`})
-		},
-		"chat": func(who *service) string {
-			return text(who, "/graphql", map[string]any{
-				"query":     `subscription($c: ID!) { chat(input: {message: "What does the narwhal or the walrus do in winter?", collection: $c}) { ... on ChatContent { delta } ... on ChatSources { sources { title } } } }`,
-				"variables": map[string]any{"c": collection},
-			}, "Accept", "text/event-stream")
-		},
-		"documents": func(who *service) string {
-			return text(who, "/graphql", map[string]any{"query": `{ documents(first: 50) { edges { node { title path content } } } }`})
-		},
-		"agents": func(who *service) string {
-			return text(who, "/api/v1/agents/"+agent+"/execute/stream", map[string]any{"message": "What does the narwhal or the walrus do in winter?"})
-		},
-	}
-	for name, surface := range surfaces {
-		all, some := surface(&owner), surface(&guest)
-		if !strings.Contains(all, "narwhal") && !strings.Contains(all, "secret.md") {
-			t.Errorf("%s: the owner does not see the secret: %.500s", name, all)
-		}
-		if strings.Contains(some, "swims below") || strings.Contains(some, "secret.md") {
-			t.Errorf("%s: bob sees the secret: %.500s", name, some)
-		}
-		if !strings.Contains(some, "walrus sleeps") && !strings.Contains(some, "shared.md") {
-			t.Errorf("%s: bob does not see his file: %.500s", name, some)
-		}
-	}
+	owner.compareSurfaces(guest, collection, agent)
 
 	began := time.Now()
 	drive.Change(secret, false, func(f *driveserver.File) { f.Permissions = []driveserver.Permission{{Type: "user", Email: bob}} })
-	testkit.WaitFor(t, "the new reader", func() bool { return finds(&guest, "narwhal") })
+	testkit.WaitFor(t, "the new reader", func() bool { return finds(guest, "narwhal") })
 	t.Logf("a new reader finds the file after %.1f s", time.Since(began).Seconds())
 	began = time.Now()
 	add("news.md", "The petrel came back.", staff)
-	testkit.WaitFor(t, "the new file", func() bool { return finds(&guest, "petrel") })
+	testkit.WaitFor(t, "the new file", func() bool { return finds(guest, "petrel") })
 	t.Logf("a new file is found after %.1f s", time.Since(began).Seconds())
 	drive.Change(secret, false, func(f *driveserver.File) { f.Permissions = nil })
-	testkit.WaitFor(t, "the reader to go", func() bool { return !finds(&guest, "narwhal") })
-	if !finds(&owner, "narwhal") {
+	testkit.WaitFor(t, "the reader to go", func() bool { return !finds(guest, "narwhal") })
+	if !finds(owner, "narwhal") {
 		t.Error("the owner lost the file")
 	}
 }
