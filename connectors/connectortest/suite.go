@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -70,6 +71,10 @@ type Setup struct {
 	// Lock makes the container of the item at a path impossible to list until unlock
 	// is called. It is nil for a source without containers.
 	Lock func(t testing.TB, path string) (unlock func())
+	// SetClock sets the clock of the platform and the time zone of the account, and
+	// returns a function that advances the clock. It is nil for a platform whose feed
+	// does not ask for changes since a time.
+	SetClock func(at time.Time, zone *time.Location) (advance func(d time.Duration))
 	// FeedOmitsDeletions says that the platform's feed does not report deletions,
 	// which only a walk finds.
 	FeedOmitsDeletions bool
@@ -120,6 +125,10 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 			test(t, setup(t))
 		})
 	}
+	t.Run("FeedSurvivesClocks", func(t *testing.T) {
+		t.Parallel()
+		feedSurvivesClocks(t, setup)
+	})
 }
 
 // open opens the source through a registry, as Magpie does.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
@@ -150,7 +151,7 @@ func TestAttachmentsPassTheSuite(t *testing.T) {
 						return strings.ReplaceAll(strings.TrimPrefix(path, filesIssue), "∕", "/")
 					},
 					Ignore: func(item connectors.Item) bool { return strings.HasPrefix(item.ID, "issue:") },
-					Break:  s.failing,
+					Break:  s.failing, SetClock: func(at time.Time, zone *time.Location) func(time.Duration) { s.SetClock(at, zone); return s.Advance },
 				}
 			})
 		})

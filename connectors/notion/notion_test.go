@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
@@ -130,7 +131,7 @@ func TestFilesPassTheSuite(t *testing.T) {
 					},
 					FixturePath: func(path string) string { return strings.ReplaceAll(strings.TrimPrefix(path, prefix), "∕", "/") },
 					Ignore:      func(item connectors.Item) bool { return strings.HasPrefix(item.ID, "page:") },
-					Break:       w.failing,
+					Break:       w.failing, SetClock: func(at time.Time, _ *time.Location) func(time.Duration) { w.SetClock(at); return w.Advance },
 				}
 			})
 		})

@@ -94,6 +94,16 @@ func (s *Server) Advance(by time.Duration) {
 	s.clock = s.clock.Add(by)
 }
 
+// SetClock sets the site's clock and the time zone of all users.
+func (s *Server) SetClock(at time.Time, zone *time.Location) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.clock = at
+	for _, u := range s.users {
+		u.Zone = zone
+	}
+}
+
 // AddUser adds a user. Empty fields get unique values.
 func (s *Server) AddUser(u User) User {
 	s.mutex.Lock()

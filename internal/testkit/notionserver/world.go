@@ -57,6 +57,13 @@ func (s *Server) Advance(by time.Duration) {
 	s.clock = s.clock.Add(by)
 }
 
+// SetClock sets the clock.
+func (s *Server) SetClock(at time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.clock = at
+}
+
 // Add adds a page and returns its ID.
 func (s *Server) Add(p Page) string {
 	s.mutex.Lock()
