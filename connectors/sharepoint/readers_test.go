@@ -270,6 +270,10 @@ func TestMissingRightsAreNamed(t *testing.T) {
 	if err := source.Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "GroupMember.Read.All") || !strings.Contains(err.Error(), "files can be read") {
 		t.Errorf("Check: %v", err)
 	}
+	tiers, err := open(t, o.settings(map[string]any{"include_permissions": true, "webhook_subscription": true})).(connectors.TierChecker).CheckTiers(t.Context())
+	if err != nil || len(tiers) != 3 || tiers[0].Err != nil || !connectors.IsNeedsAuth(tiers[1].Err) || tiers[2].Err != nil {
+		t.Errorf("the tiers are %+v: %v", tiers, err)
+	}
 	readersOf(t, source)
 	groups, warnings := members(t, source)
 	if len(groups["group:"+staff.ID]) != 0 || len(warnings) != 1 || !strings.Contains(warnings[0], "GroupMember.Read.All") {
@@ -284,7 +288,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 	if err := source.Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "Sites.FullControl.All") {
 		t.Errorf("Check without permissions: %v", err)
 	}
-	err := open(t, o.settings(map[string]any{"webhook_subscription": true})).Check(t.Context())
+	err = open(t, o.settings(map[string]any{"webhook_subscription": true})).Check(t.Context())
 	if !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "webhooks cannot") {
 		t.Errorf("Check without webhooks: %v", err)
 	}
