@@ -93,7 +93,7 @@ func (e *Evidence) key() float64 {
 
 // similarityTerm returns what the similarity adds to the key.
 func (e *Evidence) similarityTerm() float64 {
-	return weightZScore*e.Known*e.ZScore + weightSemantic*e.Semantic
+	return weightZScore*e.ZScore + weightSemantic*e.Semantic
 }
 
 // freshnessHalfLife is the age in seconds at which freshness has halved: a year.

@@ -81,7 +81,7 @@ func (c *Contribution) Product() float64 { return c.Value * c.Weight }
 func (e *Evidence) orderTerms() []Contribution {
 	terms := []Contribution{
 		{"interpolation", e.Interpolation, 1},
-		{"z_score", e.Known * e.ZScore, weightZScore},
+		{"z_score", e.ZScore, weightZScore},
 		{"proximity", e.Proximity, weightProximity},
 		{"title", e.Title, weightTitle},
 		{"heading", e.Heading, weightHeading},

@@ -15,17 +15,23 @@ import (
 )
 
 // The second pass is pseudo-relevance feedback. Terms of the first pass's best
-// passages join the question, weighted by a relevance model (Lavrenko and Croft
-// 2001) that is interpolated with the question (RM3, Abdul-Jaleel et al. 2004). The
-// question's vector moves towards the vectors of these passages (Rocchio 1971). A
-// feedback passage is itself scored by the other feedback passages only: otherwise
-// the first passage would always confirm itself.
+// passages join the question. A term's weight is its mean weight by BM25F in these
+// passages, times how much oftener it occurs in them than in the collection, as in
+// the Kullback-Leibler divergence (Carpineto et al., An information-theoretic
+// approach to automatic query expansion, 2001). The terms are interpolated with the
+// question as in RM3 (Abdul-Jaleel et al. 2004). The question's vector moves towards
+// the vectors of these passages (Rocchio 1971). A feedback passage is itself scored
+// by the other feedback passages only: otherwise the first passage would always
+// confirm itself.
 const (
-	feedbackPassages = 5
-	maxFeedbackTerms = 20
-	feedbackWeight   = 0.4 // share of the added terms in the expanded question
-	feedbackVectors  = 3
-	rocchioWeight    = 1.5 // of the feedback vectors together; the question's is 1
+	feedbackPassages = 8
+	maxFeedbackTerms = 64
+	feedbackWeight   = 0.45 // share of the added terms in the expanded question
+	// Feedback passages have the best sum of lexical score, divided by that of the
+	// first, and z-score times feedbackZScore.
+	feedbackZScore  = 0.17
+	feedbackVectors = 3
+	rocchioWeight   = 1.5 // of the feedback vectors together; the question's is 1
 	// A term is added only if its idf is at least minFeedbackIDF, or its document
 	// frequency at most maxRareFrequency. A term that occurs in a tenth of a large
 	// collection adds little to any score.
@@ -81,10 +87,10 @@ type feedbackPassage struct {
 // A feedbackTerm is a term of the feedback passages.
 type feedbackTerm struct {
 	term    [1]string                 // an array, so that a Word can slice it
-	weights [feedbackPassages]float64 // in the relevance model of each passage
-	idf     float64                   // of the topTerms
-	common  bool                      // too common to be added
-	known   bool                      // idf and common are set
+	weights [feedbackPassages]float64 // BM25F of the term in each passage, times the passage's weight
+	share   float64                   // of the collection's passages that have it
+	idf     float64
+	common  bool // too common to be added
 }
 
 // weightedTerm is a term that expands the question.
@@ -139,7 +145,7 @@ func (s *search) gatherFeedback(ctx context.Context) error {
 	}
 	order := s.bestByWords()
 	s.feedback.gate = gate(order)
-	order = order[:min(len(order), feedbackPassages)]
+	order = s.selectFeedback(order)
 	total := 0.0
 	for _, o := range order {
 		total += o.score
@@ -152,8 +158,8 @@ func (s *search) gatherFeedback(ctx context.Context) error {
 	if s.feedback.gate == 0 {
 		return nil
 	}
-	s.estimateRelevanceModels()
-	if err := s.setFeedbackIDF(ctx); err != nil {
+	s.weightFeedbackTerms()
+	if err := s.chooseTerms(ctx); err != nil {
 		return err
 	}
 	s.feedback.questionWords = make(map[string]int, len(s.terms))
@@ -183,15 +189,16 @@ func (s *search) bestByWords() []lexicalEntry {
 		}
 	}
 	s.scratch.lexicalOrder = order
-	compare := func(a, b lexicalEntry) int {
-		if c := descending(a.score, b.score); c != 0 {
-			return c
-		}
-		return bytes.Compare(a.candidate.Passage[:], b.candidate.Passage[:])
-	}
-	order = quickselect.First(order, gateDepth, compare)
-	slices.SortFunc(order, compare)
+	order = quickselect.First(order, gateDepth, compareEntries)
+	slices.SortFunc(order, compareEntries)
 	return order
+}
+
+func compareEntries(a, b lexicalEntry) int {
+	if c := descending(a.score, b.score); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.candidate.Passage[:], b.candidate.Passage[:])
 }
 
 // gate returns how far the gate is open, given the passages with the best lexical
@@ -209,6 +216,29 @@ func gate(order []lexicalEntry) float64 {
 		}
 	}
 	return 0
+}
+
+// selectFeedback returns the feedback passages, given the passages with the best
+// lexical scores.
+func (s *search) selectFeedback(order []lexicalEntry) []lexicalEntry {
+	if len(order) == 0 {
+		return nil
+	}
+	best := order[0].score
+	for i := range order {
+		o := &order[i]
+		o.score /= best
+		// The first pass knows the similarity of the most similar passages alone.
+		if z := s.zScore(o.part, o.candidate.Similarity); z > 0 {
+			o.score += feedbackZScore * s.known[o.part] * z
+		}
+	}
+	order = quickselect.First(order, feedbackPassages, compareEntries)
+	slices.SortFunc(order, compareEntries)
+	for i := range order {
+		order[i].score = order[i].candidate.Lexical
+	}
+	return order
 }
 
 // readFeedback adds the passages of a part that are in order to the feedback, with
@@ -256,27 +286,26 @@ func (s *search) readFeedback(ctx context.Context, part int, order []lexicalEntr
 	return nil
 }
 
-// setFeedbackIDF chooses the topTerms and looks up their idf.
-func (s *search) setFeedbackIDF(ctx context.Context) error {
-	var terms []string
-	var indexes []int
-	for i := range len(s.feedback.passages) + 1 {
-		s.feedback.topTerms[i] = s.topTerms(i - 1)
-		for _, t := range s.feedback.topTerms[i] {
-			if f := &s.feedback.terms[t.index]; !f.known {
-				f.known = true
-				terms, indexes = append(terms, t.term), append(indexes, t.index)
-			}
-		}
+// chooseTerms looks up how often the terms of the feedback passages occur in the
+// collection, and sets the topTerms.
+func (s *search) chooseTerms(ctx context.Context) error {
+	f := &s.feedback
+	terms := make([]string, len(f.terms))
+	for i := range f.terms {
+		terms[i] = f.terms[i].term[0]
 	}
 	frequencies, err := s.documentFrequencies(ctx, terms)
 	if err != nil {
 		return err
 	}
-	for i, n := range indexes {
-		f := &s.feedback.terms[n]
-		f.idf = idf(s.query.Passages+extraPassages, frequencies[i])
-		f.common = f.idf < minFeedbackIDF && frequencies[i] > maxRareFrequency
+	for i, n := range frequencies {
+		t := &f.terms[i]
+		t.idf = idf(s.query.Passages+extraPassages, n)
+		t.share = (float64(n) + 1) / (float64(s.query.Passages) + 2)
+		t.common = t.idf < minFeedbackIDF && n > maxRareFrequency
+	}
+	for i := range len(f.passages) + 1 {
+		f.topTerms[i] = s.topTerms(i - 1)
 	}
 	return nil
 }
@@ -375,19 +404,15 @@ func (s *search) expand(excluded int) []Word {
 
 func compareTerms(a, b TermCount) int { return strings.Compare(a.Term, b.Term) }
 
-// estimateRelevanceModels weights every term by its share of each feedback
-// passage's text. Terms are in the order of their bytes.
-func (s *search) estimateRelevanceModels() {
+// weightFeedbackTerms lists the terms of the feedback passages with their weights in
+// each. Terms are in the order of their bytes.
+func (s *search) weightFeedbackTerms() {
 	f := &s.feedback
 	stops := analysis.StopTerms()
 	var unread [feedbackPassages][]TermCount
-	var scale [feedbackPassages]float64
+	var norms [feedbackPassages]float64
 	for i := range f.passages {
-		length := 0
-		for _, t := range f.passages[i].terms {
-			length += int(t.Counts.Body)
-		}
-		unread[i], scale[i] = f.passages[i].terms, f.passages[i].weight/float64(max(length, 1))
+		unread[i], norms[i] = f.passages[i].terms, LengthNorm(f.passages[i].words, s.averageBody)
 	}
 	f.terms = s.scratch.feedbackTerms[:0]
 	for {
@@ -400,20 +425,15 @@ func (s *search) estimateRelevanceModels() {
 		if !found {
 			break
 		}
-		t, weighty := feedbackTerm{term: [1]string{next}}, false
+		t := feedbackTerm{term: [1]string{next}}
 		for i, terms := range unread {
 			if len(terms) == 0 || terms[0].Term != next {
 				continue
 			}
 			unread[i] = terms[1:]
-			n := float64(terms[0].Counts.Body)
-			if terms[0].Counts.Title {
-				n++
-			}
-			t.weights[i] = scale[i] * n
-			weighty = weighty || n > 0
+			t.weights[i] = f.passages[i].weight * Saturation(terms[0].Counts, norms[i])
 		}
-		if weighty && isContentTerm(next) && !stops[next] {
+		if isContentTerm(next) && !stops[next] {
 			f.terms = append(f.terms, t)
 		}
 	}
@@ -425,8 +445,8 @@ func (f *feedback) index(p *feedbackPassage) int {
 	return slices.IndexFunc(f.passages, func(o feedbackPassage) bool { return o.part == p.part && o.ref == p.ref })
 }
 
-// topTerms returns the terms with the greatest weights in the relevance models of
-// the feedback passages other than the excluded one; -1 excludes none.
+// topTerms returns the terms with the greatest weights in the feedback passages
+// other than the excluded one; -1 excludes none.
 func (s *search) topTerms(excluded int) []weightedTerm {
 	top := make([]weightedTerm, 0, maxFeedbackTerms+1)
 	compare := func(a, b weightedTerm) int {
@@ -435,16 +455,24 @@ func (s *search) topTerms(excluded int) []weightedTerm {
 		}
 		return strings.Compare(a.term, b.term)
 	}
+	passages := float64(len(s.feedback.passages))
+	if excluded >= 0 {
+		passages--
+	}
 	for k := range s.feedback.terms {
 		t := weightedTerm{term: s.feedback.terms[k].term[0], index: k}
+		having := 0.0 // passages that have the term
 		for i, w := range s.feedback.terms[k].weights {
-			if i != excluded {
+			if i != excluded && w > 0 {
+				having++
 				t.weight += w
 			}
 		}
-		if t.weight == 0 {
+		ratio := having / passages / s.feedback.terms[k].share
+		if having == 0 || ratio <= 1 {
 			continue
 		}
+		t.weight *= math.Log(ratio)
 		if len(top) == maxFeedbackTerms {
 			if last := &top[maxFeedbackTerms-1]; t.weight < last.weight || compare(t, *last) >= 0 {
 				continue

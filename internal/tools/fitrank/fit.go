@@ -71,7 +71,7 @@ func keyTerms(e *rank.Evidence) []float64 {
 	if e.FirstPassage {
 		first = e.Title
 	}
-	return []float64{e.Interpolation, e.Known * e.ZScore, e.Proximity, e.Title, e.Heading, e.ExactMatch(), first}
+	return []float64{e.Interpolation, e.ZScore, e.Proximity, e.Title, e.Heading, e.ExactMatch(), first}
 }
 
 // weightNames are the names of the weights of all keyTerms but the first, whose weight is 1.
