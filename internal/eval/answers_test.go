@@ -18,7 +18,7 @@ func twoArticles() *eval.Set {
 		Documents: []eval.Document{
 			{ID: "e1", Title: "Harbours", Text: "The harbour of Kovalam has 40 boats. They leave before dawn. Nets are mended in the afternoon.", Metadata: english},
 			{ID: "e2", Title: "Turbines", Text: "A steam turbine drives the generator. Charles Parsons built the first one. It turned 18000 times a minute.", Metadata: english},
-			{ID: "d1", Title: "Harbours", Text: "Der Hafen von Kovalam hat 40 Boote. Sie fahren vor der Dämmerung aus. Am Nachmittag werden Netze geflickt.", Metadata: german},
+			{ID: "d1", Title: "Harbours", Text: "Der Hafen von Kovalam hat viele Boote, es sind 40. Sie fahren vor der Dämmerung aus. Am Nachmittag werden Netze geflickt.", Metadata: german},
 			{ID: "d2", Title: "Turbines", Text: "Eine Dampfturbine treibt den Generator an. Charles Parsons baute die erste. Sie drehte sich 18000 Mal in der Minute.", Metadata: german},
 		},
 		Questions: []eval.Question{

@@ -6,7 +6,7 @@ package rank
 const (
 	weightZScore       = 0.090
 	weightProximity    = 0.200
-	weightTitle        = 0.198
+	weightTitle        = 0.194
 	weightHeading      = 0.150
 	weightExactMatch   = 0.500
 	weightFirstPassage = 0.050
@@ -14,5 +14,5 @@ const (
 
 // confidenceWeights returns the weights of Features in the log-odds.
 func confidenceWeights() [FeatureCount]float64 {
-	return [FeatureCount]float64{0.998, 2.070, 0.904, 0.125, -2.503, 4.732, 5.402, 0.562, 0.157, 0.471, -4.824}
+	return [FeatureCount]float64{0.997, 2.054, 0.907, 0.124, -2.505, 4.770, 5.383, 0.512, 0.162, 0.469, -4.822}
 }
