@@ -118,20 +118,17 @@ func (s *source) checkPermissions(ctx context.Context, e example) error {
 		return connectors.NeedsAuth(errors.New("the app may not read who may see a file; give it the application permission Sites.FullControl.All " +
 			"(or Sites.Selected with the role fullcontrol) in Microsoft Entra, with an administrator's consent"))
 	}
-	groups := map[string]string{}
 	for _, granted := range answers[at].permissions {
 		for _, to := range granted.grantees() {
-			if to.Group != nil && to.Group.ID != "" {
-				groups[to.Group.ID] = to.Group.DisplayName
+			if to.Group == nil || to.Group.ID == "" {
+				continue
 			}
+			_, warning, err := s.groupWithMembers(ctx, savedGroup{ID: to.Group.ID, Name: to.Group.DisplayName})
+			if err == nil && warning != "" {
+				err = connectors.NeedsAuth(errors.New(warning))
+			}
+			return err // one group is enough
 		}
-	}
-	for id, name := range groups {
-		_, warning, err := s.groupWithMembers(ctx, savedGroup{ID: id, Name: name})
-		if err == nil && warning != "" {
-			err = connectors.NeedsAuth(errors.New(warning))
-		}
-		return err // one group is enough
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -115,7 +116,7 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	for at, ids := range byPath {
+	for _, at := range slices.Sorted(maps.Keys(byPath)) {
 		answer := answers[at]
 		if !answer.known {
 			continue
@@ -124,7 +125,7 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range ids {
+		for _, id := range byPath[at] {
 			readers[id] = r
 		}
 	}
