@@ -99,6 +99,7 @@ func flow() map[string][]string {
 		"internal/chat/summary":         {"internal/model/llm", "internal/analysis"},
 		"internal/syncjob":              with("internal/store/transaction", "connectors", "ent", "internal/audit", "internal/ingest/entryid", "internal/queue"),
 		"internal/testkit":              {"internal/devstack", "ent/migrate/migrations"},
+		"internal/testkit/sample":       {"internal/testkit"},
 		"internal/tools":                {"ent", "internal/testkit"},
 		"internal/tools/fitrank":        {"internal/analysis", "internal/model/embed", "internal/eval", "internal/ingest", "internal/search"},
 		"internal/tools/trainembed":     {"internal/model/embed", "internal/analysis"},

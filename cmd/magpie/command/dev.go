@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/testkit/sample"
 )
 
 // devNetworks may be reached by connectors of a local Magpie: this machine.
@@ -21,6 +22,8 @@ type devCommand struct {
 	Once     bool   `help:"With --corpus: end when it is synced."`
 	Demo     bool   `hidden:"" help:"Keep the demo documents and their keys."`
 	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
+
+	Fake []string `placeholder:"KIND" help:"Start a stand-in of a platform with sample content, and print how to connect it: confluence, github, google_drive, jira, notion, sharepoint or slack."`
 }
 
 // Run runs everything until a signal stops it.
@@ -29,16 +32,21 @@ func (c devCommand) Run(r *runtime) error {
 	if err != nil {
 		return err
 	}
+	fakes, err := startFakes(c.Fake)
+	if err != nil {
+		return err
+	}
+	defer closeFakes(fakes)
 	d, err := r.startDev(folder, c.Listen, c.Demo)
 	if err != nil {
 		return err
 	}
-	err = c.work(r, d)
+	err = c.work(r, d, folder, fakes)
 	r.console.Note("stopping")
 	return errors.Join(err, d.Stop(context.WithoutCancel(r)))
 }
 
-func (c devCommand) work(r *runtime, d *stack.Dev) error {
+func (c devCommand) work(r *runtime, d *stack.Dev, folder *local.Folder, fakes []*sample.Server) error {
 	api, err := newClient(d.App, d.Workspace)
 	if err != nil {
 		return err
@@ -66,6 +74,9 @@ func (c devCommand) work(r *runtime, d *stack.Dev) error {
 		r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)
 		r.console.Note("  stop          Ctrl+C")
 		r.console.Note("")
+	}
+	if err := r.showFakes(folder, fakes); err != nil {
+		return err
 	}
 	return d.Wait(r)
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -52,14 +51,18 @@ type Server struct {
 	counts  map[string]int // requests by path
 }
 
+// A Cleaner calls functions when the server is not needed any more. A testing.TB is
+// one.
+type Cleaner interface{ Cleanup(stop func()) }
+
 // NewCloud starts a Cloud site. It stops at the end of the test.
-func NewCloud(t testing.TB) *Server { return start(t, true, "/wiki") }
+func NewCloud(t Cleaner) *Server { return start(t, true, "/wiki") }
 
 // NewCenter starts a Data Center site below /confluence. It stops at the end of
 // the test.
-func NewCenter(t testing.TB) *Server { return start(t, false, "/confluence") }
+func NewCenter(t Cleaner) *Server { return start(t, false, "/confluence") }
 
-func start(t testing.TB, cloud bool, context string) *Server {
+func start(t Cleaner, cloud bool, context string) *Server {
 	s := &Server{
 		cloud: cloud, context: context, clock: time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC),
 		content: map[string]*Content{}, bearer: map[string]string{}, counts: map[string]int{},

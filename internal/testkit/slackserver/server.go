@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -65,9 +64,12 @@ type Fault struct {
 	Hang bool
 }
 
+// A Cleaner calls functions when the server is not needed any more. A testing.TB is
+// one.
+type Cleaner interface{ Cleanup(stop func()) }
+
 // New starts a workspace whose only user is the app. It stops at the end of the test.
-func New(t testing.TB) *Server {
-	t.Helper()
+func New(t Cleaner) *Server {
 	s := &Server{
 		Team: "T024BE7LD", Domain: "magpies", BotUser: "U0MAGPIE1", now: time.Date(2024, 5, 1, 9, 0, 0, 0, time.UTC),
 		tokens: make(map[string]*token), users: make(map[string]*User), channels: make(map[string]*channel), files: make(map[string]*file),
