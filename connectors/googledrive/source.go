@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +17,7 @@ var (
 	_ connectors.GroupLister = (*source)(nil)
 	_ connectors.Feeder      = (*source)(nil)
 	_ connectors.Subscriber  = (*source)(nil)
+	_ connectors.TierChecker = (*source)(nil)
 
 	errClosed  = errors.New("the source is closed")
 	errChanged = errors.New("it was changed since it was listed")
@@ -107,47 +106,6 @@ func (s *source) takeWarnings() []string {
 	return warnings
 }
 
-const maxCheckedUnits = 5
-
-// Check implements [connectors.Source]. It tries the rights in tiers: to read
-// files, and to read permissions if they are imported.
-func (s *source) Check(ctx context.Context) error {
-	if err := s.checkOpen(ctx); err != nil {
-		return err
-	}
-	units, err := s.listUnits(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, u := range units[:min(maxCheckedUnits, len(units))] {
-		query := s.listQuery(u, "trashed = false", 1)
-		if u.Type == unitFolder {
-			query.Set("q", parentsQuery([]string{u.ID})+" and trashed = false")
-			if _, err := s.fileByID(ctx, u.Subject, u.ID); err != nil {
-				return fmt.Errorf("read the folder %s: %w", u.Name, s.accessError(err))
-			}
-		}
-		if _, err := s.listPage(ctx, u, query); err != nil {
-			return fmt.Errorf("read %s: %w", s.title(u), s.accessError(err))
-		}
-	}
-	if s.importsPermissions {
-		if err := s.checkDirectory(ctx); err != nil {
-			return fmt.Errorf("files can be read, but not the members of groups; people whose access comes from a group would find nothing: %w", err)
-		}
-	}
-	return nil
-}
-
-// accessError marks a missing place as a missing right: the account does not see
-// what the config names.
-func (s *source) accessError(err error) error {
-	if errors.Is(err, connectors.ErrNotFound) {
-		return connectors.NeedsAuth(errors.New("the account does not see it; share it with the account, or correct the config"))
-	}
-	return err
-}
-
 // title returns the name of a unit for people.
 func (s *source) title(u unit) string {
 	switch {
@@ -161,28 +119,6 @@ func (s *source) title(u unit) string {
 		return "the Drive of " + u.Subject
 	}
 	return "My Drive"
-}
-
-// checkDirectory asks for a group that does not exist: Google answers 404 to those
-// who may read groups.
-func (s *source) checkDirectory(ctx context.Context) error {
-	address := s.admin()
-	if address == "" {
-		var about struct{ User struct{ EmailAddress string } }
-		if err := s.api.get(ctx, "", "about", url.Values{"fields": {"user(emailAddress)"}}, "user", &about); err != nil {
-			return err
-		}
-		address = about.User.EmailAddress
-	}
-	_, domain, _ := strings.Cut(address, "@")
-	_, err := s.readMembers(ctx, "magpie-connection-test@"+domain, "")
-	if errors.Is(err, connectors.ErrNotFound) {
-		return nil
-	}
-	if isForbidden(err) {
-		return connectors.NeedsAuth(fmt.Errorf("%s needs the administrator's right Groups, Read, and the scope %s: %w", address, scopeMembers, err))
-	}
-	return err
 }
 
 func sortedKeys[V any](m map[string]V) []string {

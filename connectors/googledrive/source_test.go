@@ -276,6 +276,27 @@ func TestAnExpiredPageTokenBeginsTheDriveAgain(t *testing.T) {
 	}
 }
 
+func TestRightsAreShownByTier(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.Grant("files-only", ada, "https://www.googleapis.com/auth/drive.readonly")
+	s := p.settings(map[string]any{"include_permissions": true, "webhook_subscription": true})
+	s.Token = fixedToken("files-only")
+	checker, _ := open(t, s).(connectors.TierChecker)
+	tiers, err := checker.CheckTiers(t.Context())
+	if err != nil || len(tiers) != 3 {
+		t.Fatalf("the tiers are %+v, %v", tiers, err)
+	}
+	for i, name := range []connectors.TierName{connectors.TierRead, connectors.TierPermissions, connectors.TierWebhooks} {
+		if missing := tiers[i].Err != nil; tiers[i].Name != name || missing != (name == connectors.TierPermissions) {
+			t.Errorf("the tier %s is %+v", name, tiers[i])
+		}
+	}
+	if text := fmt.Sprint(tiers[1].Err); !strings.Contains(text, "admin.directory.group.member.readonly") {
+		t.Errorf("the tier of permissions says %s", text)
+	}
+}
+
 func TestNothingToReadIsSaid(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
