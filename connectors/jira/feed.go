@@ -75,6 +75,13 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 		token.Newest = max(token.Newest, milliseconds(i.Fields.Updated.Time))
 	}
 	page := connectors.ChangePage{Items: listed.items, More: !listed.done}
+	if s.importsPermissions {
+		// The update of an issue may be that of its security level, reporter or assignee,
+		// which decide about its readers and leave its text as it is.
+		for _, item := range listed.items {
+			page.Permissions = append(page.Permissions, item.ID)
+		}
+	}
 	if listed.done {
 		page.Gone, token, err = s.finish(ctx, before, token)
 		if err != nil {

@@ -124,6 +124,22 @@ func TestChangesAreFed(t *testing.T) {
 	})
 }
 
+// The readers of an updated issue are read again, since its security level may be what
+// was updated.
+func TestReadersOfUpdatedIssuesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, true)
+	id := s.Add(Issue{Project: "TST", Summary: "a", Files: []File{{Name: "a.txt", Data: []byte("a")}}})
+	for imports, want := range map[bool]int{true: 2, false: 0} {
+		reader := newChangeReader(t, s, map[string]any{"includeAttachments": true, "include_permissions": imports})
+		s.Advance(time.Hour)
+		s.Change(id, func(i *Issue) { i.Level = "7" })
+		if page := reader.next(t); len(page.Items) != 2 || len(page.Permissions) != want {
+			t.Errorf("with permissions %v: %d items, permissions %q", imports, len(page.Items), page.Permissions)
+		}
+	}
+}
+
 // An issue that the index does not list for a while is not gone.
 func TestTheIndexIsNotTrusted(t *testing.T) {
 	t.Parallel()
