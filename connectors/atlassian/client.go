@@ -143,11 +143,12 @@ func (c *Client) tenantID(ctx context.Context) (string, error) {
 
 // SwitchToGateway makes all further requests to the gateway and reports whether it
 // does so for the first time. API tokens with scopes are refused by the site and
-// accepted by the gateway.
+// accepted by the gateway. The token of a site elsewhere is not sent to Atlassian.
 func (c *Client) SwitchToGateway() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if !c.Site.Cloud || c.Site.Grant || c.Site.API != "" || c.useGateway {
+	base, err := url.Parse(c.Site.Base)
+	if err != nil || !c.Site.Cloud || c.Site.Grant || c.Site.API != "" || c.useGateway || c.gateway == Gateway && !isAtlassian(base.Hostname()) {
 		return false
 	}
 	c.useGateway, c.client = true, nil

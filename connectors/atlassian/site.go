@@ -51,7 +51,7 @@ func (p Product) Site(s connectors.Settings) (Site, error) {
 	}
 	c := s.Credentials
 	result := Site{Grant: s.Token != nil}
-	atlassian := strings.HasSuffix(address.Hostname(), ".atlassian.net") || strings.HasSuffix(address.Hostname(), ".jira.com")
+	atlassian := isAtlassian(address.Hostname())
 	switch s.String(OptionDeployment) {
 	case DeploymentCloud:
 		result.Cloud = true
@@ -96,6 +96,11 @@ func (p Product) Site(s connectors.Settings) (Site, error) {
 		result.API = strings.TrimRight(api.String(), "/")
 	}
 	return result, nil
+}
+
+// isAtlassian reports whether a host is in Atlassian's cloud.
+func isAtlassian(host string) bool {
+	return strings.HasSuffix(host, ".atlassian.net") || strings.HasSuffix(host, ".jira.com")
 }
 
 func firstPresent(credentials map[string]string, names ...string) string {

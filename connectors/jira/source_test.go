@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/jira"
 	. "github.com/magpie-search/magpie/internal/testkit/jiraserver"
 )
 
@@ -214,6 +216,32 @@ func TestGrantsAndScopedTokensUseTheGateway(t *testing.T) {
 	s.Revoke()
 	if err := s.open(t, grant).Check(t.Context()); !connectors.IsNeedsAuth(err) {
 		t.Errorf("a revoked grant: %v", err)
+	}
+}
+
+// The token of a site that is not Atlassian's is not sent to Atlassian.
+func TestTokensOfOtherSitesStayThere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, true)
+	wrong := s.settings(nil)
+	wrong.Credentials["apiToken"] = "wrong-token"
+	registry, err := connectors.NewRegistry(jira.Kind(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if !strings.HasPrefix(address, "127.0.0.1:") {
+			t.Errorf("it connects to %s", address)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := registry.Lookup("jira")
+	source, err := kind.New(t.Context(), wrong)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = source.Close() }()
+	if err := source.Check(t.Context()); !connectors.IsNeedsAuth(err) || s.Requests("tenant_info") > 0 {
+		t.Errorf("the error is %v, after %d requests for the tenant", err, s.Requests("tenant_info"))
 	}
 }
 

@@ -13,6 +13,7 @@ const (
 	maxDepth = 100
 	maxNodes = 200_000
 	maxCells = 50 // columns of a table
+	maxBytes = 8 << 20
 )
 
 // A node is a node of the document.
@@ -72,8 +73,11 @@ func (n *node) UnmarshalJSON(text []byte) error {
 }
 
 // Markdown renders a document. A JSON string is returned as it is, and anything
-// that is no document is "".
+// that is no document, or a larger one than Jira allows, is "".
 func Markdown(document []byte) string {
+	if len(document) > maxBytes {
+		return ""
+	}
 	var text string
 	if json.Unmarshal(document, &text) == nil {
 		return text
