@@ -13,7 +13,9 @@ const MaxTokenBytes = 64 << 10
 // which it still does from time to time and after a token expired.
 //
 // The source keeps no position of its own: the token of the last completed sync
-// is stored with the connector. An item that could not be fetched or indexed is
+// is stored with the connector. What Changes puts into the State is stored after its
+// page was processed: a sync that died reads the page again with the state from
+// before. An item that could not be fetched or indexed is
 // looked up again in the next sync if the source is a [Resolver]. For other sources
 // the token stays until there is no such item.
 type Feeder interface {

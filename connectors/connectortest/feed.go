@@ -208,9 +208,22 @@ func feedReportsMoves(t *testing.T, setup Setup) {
 	for id, item := range c.items {
 		ids[item.Path] = id
 	}
+	start := *c
+	start.items = maps.Clone(c.items)
+	restore := keepState(t, setup.Settings.State)
 	setup.Move(t, "old", "new")
 	c.read()
 	c.expectWalk(source, "after a folder was moved", setup)
+	// A sync that died reads the changes again, in a new source with the state from
+	// before.
+	restore()
+	again, ok := setup.open(t).(connectors.Feeder)
+	if !ok {
+		t.Fatal("the source is no Feeder any more")
+	}
+	start.feeder = again
+	start.read()
+	start.expectWalk(source, "after a folder was moved, from the same token", setup)
 	for from, to := range map[string]string{"old/a.md": "new/a.md", "old/deep/b.md": "new/deep/b.md", "older/c.md": "older/c.md", "d.md": "d.md"} {
 		if got := c.items[ids[from]].Path; got != to {
 			t.Errorf("%s is at %q now, want %q", from, got, to)
@@ -225,6 +238,33 @@ func feedReportsMoves(t *testing.T, setup Setup) {
 	c.expectWalk(source, "after a file and its folder were moved", setup)
 	if got := c.items[ids["d.md"]].Path; got != "old/d.md" {
 		t.Errorf("a file that was moved with its folder is at %q", got)
+	}
+}
+
+// keepState returns a function that restores a state as it is now.
+func keepState(t *testing.T, state connectors.State) (restore func()) {
+	t.Helper()
+	if state == nil {
+		return func() {}
+	}
+	expect := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := state.Keys(t.Context(), "")
+	expect(err)
+	kept := map[string][]byte{}
+	for _, key := range keys {
+		kept[key], err = state.Get(t.Context(), key)
+		expect(err)
+	}
+	return func() {
+		expect(state.DeletePrefix(t.Context(), ""))
+		for key, value := range kept {
+			expect(state.Put(t.Context(), key, value))
+		}
 	}
 }
 

@@ -126,12 +126,14 @@ func (s *slice) readChanges(ctx context.Context, feeder connectors.Feeder) error
 	seen := map[string]bool{}
 	for token := s.job.Cursor; ; {
 		seen[token] = true
+		s.state.hold()
 		page, err := feeder.Changes(ctx, token)
 		if err != nil {
 			return classify(err)
 		}
 		s.run.AddEffort(func(e *syncjob.Effort) { e.Pages++ })
 		if page.Expired {
+			s.state.discard()
 			return s.restartWalk(ctx, feeder)
 		}
 		s.warn(page.Warnings)
@@ -145,6 +147,9 @@ func (s *slice) readChanges(ctx context.Context, feeder connectors.Feeder) error
 		}
 		if err := s.applyChanges(ctx, page); err != nil {
 			return err
+		}
+		if err := s.state.flush(ctx, !page.More); err != nil {
+			return fmt.Errorf("store the state of a feed: %w", err)
 		}
 		token = page.Next
 		s.job.Cursor = token

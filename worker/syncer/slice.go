@@ -47,7 +47,8 @@ type slice struct {
 	limiter  *throttle.Limiter // of the source's credentials; nil: none
 	share    shareCheck
 	groups   groupNames
-	isPlan   bool // the slice only records what a sync would do
+	state    *feedState // of a kind with a feed; nil: none
+	isPlan   bool       // the slice only records what a sync would do
 	// noInterrupt is set while the slice works on a page that the source cannot
 	// list again (connectors.Page).
 	noInterrupt bool
@@ -201,6 +202,7 @@ func (s *slice) openSource(ctx context.Context) error {
 	if err := s.usePlanState(ctx, &settings); err != nil {
 		return err
 	}
+	s.useFeedState(&settings)
 	settings.FullWalk = s.isPlan || s.job.Mode == entjob.ModeFull || s.job.Mode == entjob.ModePermissions
 	settings.ReportBytes = func(n int64) { s.run.AddEffort(func(e *syncjob.Effort) { e.Bytes += n }) }
 	s.secrets = settings.Credentials
