@@ -274,6 +274,14 @@ func TestOlderDataCenter(t *testing.T) {
 	if found, err := lister.Readers(t.Context(), []connectors.Item{found["TST/p"]}); !connectors.IsNeedsAuth(err) {
 		t.Errorf("without a way to tell: %v, %v", found, err)
 	}
+	checker, ok := source.(connectors.TierChecker)
+	if !ok {
+		t.Fatal("the source shows no tiers")
+	}
+	tiers, err := checker.CheckTiers(t.Context())
+	if err != nil || len(tiers) != 2 || tiers[0].Err != nil || tiers[1].Name != connectors.TierPermissions || !connectors.IsNeedsAuth(tiers[1].Err) {
+		t.Errorf("the tiers are %v, %v", tiers, err)
+	}
 	if err := source.Check(t.Context()); !connectors.IsNeedsAuth(err) {
 		t.Errorf("check: %v", err)
 	}

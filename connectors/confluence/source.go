@@ -168,28 +168,49 @@ func (s *source) selectSpaces(named []string, all []space) ([]space, error) {
 
 // Check implements [connectors.Source].
 func (s *source) Check(ctx context.Context) error {
+	spaces, err := s.checkRead(ctx)
+	if err != nil || len(spaces) == 0 || !s.importsPermissions {
+		return err
+	}
+	return s.checkPermissions(ctx, spaces[0])
+}
+
+// CheckTiers implements [connectors.TierChecker].
+func (s *source) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
+	spaces, err := s.checkRead(ctx)
+	tiers := []connectors.Tier{{Name: connectors.TierRead, Err: err}}
+	if s.importsPermissions && len(spaces) > 0 {
+		tiers = append(tiers, connectors.Tier{Name: connectors.TierPermissions, Err: s.checkPermissions(ctx, spaces[0])})
+	}
+	return tiers, ctx.Err()
+}
+
+// checkRead checks the rights to read, and returns the spaces.
+func (s *source) checkRead(ctx context.Context) ([]space, error) {
 	s.resetCaches()
 	spaces, err := s.selectedSpaces(ctx)
 	if err != nil || len(spaces) == 0 {
-		return err
+		return spaces, err
 	}
 	pages, _, err := s.deployment.list(ctx, spaces[0], kindPage, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if clause := s.settings.String(optionCQL); clause != "" {
 		if len(pages) == 0 {
 			pages = []*page{{id: "1"}}
 		}
 		if _, err := s.client.matchCQL(ctx, pages[:1], clause); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if !s.importsPermissions {
-		return nil
-	}
-	if _, err := s.spaceReaders(ctx, spaces[0]); err != nil {
-		return fmt.Errorf("read who may see the space %s: %w", spaces[0].key, err)
+	return spaces, nil
+}
+
+// checkPermissions checks the rights that an import of permissions needs.
+func (s *source) checkPermissions(ctx context.Context, sp space) error {
+	if _, err := s.spaceReaders(ctx, sp); err != nil {
+		return fmt.Errorf("read who may see the space %s: %w", sp.key, err)
 	}
 	if _, _, err := s.deployment.groups(ctx, 0); err != nil {
 		return fmt.Errorf("read the groups: %w", err)
