@@ -132,9 +132,9 @@ func (a *api) count(ctx context.Context, q query) (int, error) {
 	var found struct{ Count int }
 	request := restapi.Request{Method: http.MethodPost, Path: a.path("search", "approximate-count"), Body: map[string]any{"jql": q.String()}, RequiredFields: []string{"count"}}
 	err := a.Request(ctx, request, &found)
-	switch restapi.StatusOf(err) {
-	case http.StatusNotFound, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusGone, http.StatusBadRequest:
-		return -1, nil
+	switch status := restapi.StatusOf(err); {
+	case isAbsent(err), status == http.StatusForbidden, status == http.StatusBadRequest, lacksScope(err):
+		return -1, nil // a walk is complete without the count
 	}
 	return found.Count, err
 }
@@ -163,6 +163,9 @@ func byID[T any](ctx context.Context, a *api, ids, fields []string) (issues []T,
 		body := map[string]any{"jql": inIDs(ids), "fields": fields, "startAt": 0, "maxResults": len(ids), "validateQuery": false}
 		request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"issues", "total"}}
 		err := a.Request(ctx, request, &page)
+		if isAbsent(err) {
+			return eachByID[T](ctx, a, ids, fields)
+		}
 		return page.Issues, nil, err
 	}
 	var page struct {
@@ -171,13 +174,34 @@ func byID[T any](ctx context.Context, a *api, ids, fields []string) (issues []T,
 	}
 	body := map[string]any{"issueIdsOrKeys": ids, "fields": fields}
 	request := restapi.Request{Method: http.MethodPost, Path: a.path("issue", "bulkfetch"), Body: body, RequiredFields: []string{"issues"}}
-	if err := a.Request(ctx, request, &page); err != nil {
+	err = a.Request(ctx, request, &page)
+	if isAbsent(err) {
+		return eachByID[T](ctx, a, ids, fields)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, failed := range page.IssueErrors {
 		unknown = append(unknown, string(failed.ID))
 	}
 	return page.Issues, unknown, nil
+}
+
+// eachByID is byID for a site that answers for one issue at a time only, such as one
+// behind a proxy that lets reading requests through.
+func eachByID[T any](ctx context.Context, a *api, ids, fields []string) (issues []T, unknown []string, err error) {
+	for _, id := range ids {
+		var found T
+		request := restapi.Request{Path: a.path("issue", id), Query: url.Values{"fields": {strings.Join(fields, ",")}}, RequiredFields: []string{"id"}}
+		switch err := a.Request(ctx, request, &found); {
+		case errors.Is(err, connectors.ErrNotFound):
+		case err != nil:
+			return nil, nil, err
+		default:
+			issues = append(issues, found)
+		}
+	}
+	return issues, nil, nil
 }
 
 // issue returns the issue with an id or key.
@@ -229,7 +253,7 @@ func (a *api) project(ctx context.Context, key string) (project, error) {
 func (a *api) projects(ctx context.Context, keys []string) ([]project, error) {
 	if len(keys) > 0 || a.Site.Cloud {
 		found, err := a.searchProjects(ctx, keys)
-		if restapi.StatusOf(err) != http.StatusNotFound {
+		if !isAbsent(err) {
 			return found, err
 		}
 	}

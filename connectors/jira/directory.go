@@ -123,6 +123,10 @@ func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage,
 
 func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
 	found, start, err := s.api.groups(ctx, c.Start)
+	if c.Start == 0 && isUnreadable(err) {
+		s.addWarning("Jira does not list its groups; people who may read an issue because of a group do not find it. The account needs the permission \"Browse users and groups\".")
+		return nil, directoryCursor{Derived: true}, nil
+	}
 	if err != nil {
 		return nil, c, err
 	}
@@ -182,6 +186,10 @@ func (s *source) members(ctx context.Context, id string) ([]string, error) {
 		if errors.Is(err, connectors.ErrNotFound) {
 			return nil, false, nil // a deleted group is still in schemes
 		}
+		if isUnreadable(err) {
+			s.addWarning("Jira does not list the members of some groups; they do not find what they read because of the group.")
+			return nil, false, nil
+		}
 		if err != nil {
 			return nil, false, fmt.Errorf("read the members of a group: %w", err)
 		}
@@ -239,6 +247,12 @@ func (s *source) people(ctx context.Context, ids []string) ([]string, error) {
 	s.mutex.Unlock()
 	if len(missing) > 0 {
 		found, err := s.api.users(ctx, missing)
+		if isUnreadable(err) {
+			found, err = map[string]*user{}, nil
+			for _, id := range missing {
+				found[id] = &user{AccountID: id} // with a hidden address
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

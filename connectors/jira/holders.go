@@ -3,6 +3,7 @@ package jira
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors/atlassian"
@@ -21,10 +22,20 @@ type holder struct {
 }
 
 func (s *source) readBrowsers(ctx context.Context, p project) (*holders, error) {
-	var scheme struct{ Permissions []grant }
-	request := restapi.Request{Path: s.api.path("project", string(p.ID), "permissionscheme"), Query: map[string][]string{"expand": {"permissions,user,group,projectRole,field"}}, RequiredFields: []string{"permissions"}}
-	if err := s.api.Request(ctx, request, &scheme); err != nil {
+	var scheme struct {
+		ID          identifier
+		Permissions []grant
+	}
+	expand := url.Values{"expand": {"permissions,user,group,projectRole,field"}}
+	if err := s.api.Request(ctx, restapi.Request{Path: s.api.path("project", string(p.ID), "permissionscheme"), Query: expand, RequiredFields: []string{"id"}}, &scheme); err != nil {
 		return nil, err
+	}
+	if scheme.Permissions == nil {
+		// The published example of the answer does not have them.
+		request := restapi.Request{Path: s.api.path("permissionscheme", string(scheme.ID), "permission"), Query: expand, RequiredFields: []string{"permissions"}}
+		if err := s.api.Request(ctx, request, &scheme); err != nil {
+			return nil, err
+		}
 	}
 	h := &holders{}
 	for _, g := range scheme.Permissions {
@@ -34,11 +45,24 @@ func (s *source) readBrowsers(ctx context.Context, p project) (*holders, error) 
 		if g.Permission != "BROWSE_PROJECTS" {
 			continue
 		}
-		if err := s.addHolder(ctx, h, p, *g.Holder); err != nil {
+		if err := s.addReadable(ctx, h, p, *g.Holder); err != nil {
 			return nil, err
 		}
 	}
 	return h, nil
+}
+
+// addReadable is addHolder. A holder that the account may not look up holds nothing,
+// and the others do.
+func (s *source) addReadable(ctx context.Context, h *holders, p project, given holder) error {
+	err := s.addHolder(ctx, h, p, given)
+	if !isUnreadable(err) {
+		return err
+	}
+	s.addWarning("Jira does not tell everybody who may browse the project " + p.Key + " (" + given.Type + "); some people may not find its issues.")
+	h.list.Users = append(h.list.Users, atlassian.UnknownEntry)
+	h.list.Normalize()
+	return nil
 }
 
 // levelHolders returns the members of a security level.
@@ -92,7 +116,7 @@ func (s *source) readLevel(ctx context.Context, p project, level string) (*holde
 			if member.IssueSecurityLevelID != "" && string(member.IssueSecurityLevelID) != level {
 				continue
 			}
-			if err := s.addHolder(ctx, h, p, *member.Holder); err != nil {
+			if err := s.addReadable(ctx, h, p, *member.Holder); err != nil {
 				return nil, false, err
 			}
 		}
@@ -187,7 +211,10 @@ func (s *source) roleActors(ctx context.Context, p project, role string) (*holde
 		var found struct {
 			Actors []struct {
 				Type, Name string
-				ActorUser  *user
+				ActorUser  *struct {
+					user
+					UserID string `json:"user_id"` // as the published example has it
+				}
 				ActorGroup *struct{ Name, GroupID string }
 			}
 		}
@@ -209,7 +236,11 @@ func (s *source) roleActors(ctx context.Context, p project, role string) (*holde
 					return nil, err
 				}
 			default:
-				h.list.Users = append(h.list.Users, orUnknown(actor.ActorUser.id(), actor.Name))
+				id := actor.Name
+				if u := actor.ActorUser; u != nil {
+					id = orUnknown(u.id(), u.UserID, id)
+				}
+				h.list.Users = append(h.list.Users, orUnknown(id))
 			}
 		}
 		return h, nil

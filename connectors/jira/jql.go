@@ -16,7 +16,7 @@ func clause(text string) (string, error) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
-		case quote != 0 && c == '\\':
+		case c == '\\': // also outside of quotes
 			i++
 		case quote != 0 && c == quote:
 			quote = 0
@@ -42,8 +42,10 @@ func clause(text string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// checkOrder checks that nothing but fields follows ORDER BY.
+// checkOrder checks that nothing but fields follows ORDER BY. The names of fields
+// may have quotes, with anything between them.
 func checkOrder(text string) error {
+	text = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`).ReplaceAllString(text, "")
 	if strings.ContainsAny(text, "()=<>~!") {
 		return errors.New("has something behind its order by that is no list of fields")
 	}

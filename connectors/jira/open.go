@@ -37,13 +37,29 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	}
 	var list []comment
 	if s.withComments {
-		if all := found.Fields.Comment; all != nil && len(all.Comments) >= all.Total {
-			list = all.Comments
-		} else if list, err = s.api.comments(ctx, id); err != nil {
+		if list, err = s.commentsOf(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 	return io.NopCloser(bytes.NewReader(s.render(found, list))), nil
+}
+
+// commentsOf returns the comments of an issue. If the site does not have the list of
+// them, they are those that came with the issue.
+func (s *source) commentsOf(ctx context.Context, found *issue) ([]comment, error) {
+	with := found.Fields.Comment
+	if with != nil && len(with.Comments) >= with.Total {
+		return with.Comments, nil
+	}
+	all, err := s.api.comments(ctx, string(found.ID))
+	if !isAbsent(err) {
+		return all, err
+	}
+	s.addWarning("Jira does not list the comments of some issues; only those that come with the issues are found.")
+	if with == nil {
+		return nil, nil
+	}
+	return with.Comments, nil
 }
 
 // issueNamed returns the issue with an id or key, if it belongs to the projects of
@@ -94,10 +110,13 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id, file st
 // has or, if requests go to a gateway, that of the API.
 func (s *source) filePath(f *attachment) (string, url.Values, error) {
 	switch {
-	case s.api.Site.Cloud && !s.api.Answers(f.Content):
+	case s.api.Answers(f.Content):
+		return f.Content, nil, nil
+	case s.api.Site.Cloud:
 		return s.api.path("attachment", "content", string(f.ID)), nil, nil
 	case f.Content == "":
 		return "", nil, s.api.ErrInvalid("a file without an address")
 	}
-	return s.api.SitePath(f.Content)
+	// Data Center writes its base URL, which a proxy in front of it may not have.
+	return "secure/attachment/" + url.PathEscape(string(f.ID)) + "/" + url.PathEscape(f.Filename), nil, nil
 }

@@ -177,7 +177,7 @@ func (r factRow) facts(fields []string) (facts, error) {
 
 // pickedIn returns the people and groups in a custom field: one of them or a list.
 func pickedIn(raw json.RawMessage) atlassian.AllowList {
-	type picked struct{ AccountID, Key, Name, GroupID string }
+	type picked struct{ AccountID, Key, Name, GroupID, DisplayName, EmailAddress string }
 	var several []picked
 	if json.Unmarshal(raw, &several) != nil {
 		var one *picked
@@ -189,8 +189,11 @@ func pickedIn(raw json.RawMessage) atlassian.AllowList {
 	var list atlassian.AllowList
 	for _, p := range several {
 		switch {
-		case p.AccountID != "" || p.Key != "":
-			list.Users = append(list.Users, (&user{AccountID: p.AccountID, Key: p.Key}).id())
+		case p.AccountID != "" || p.Key != "" || p.DisplayName+p.EmailAddress != "":
+			// The name of a person is never taken for that of a group.
+			if id := (&user{AccountID: p.AccountID, Key: p.Key, Name: p.Name}).id(); id != "" {
+				list.Users = append(list.Users, id)
+			}
 		case p.GroupID != "":
 			list.Groups = append(list.Groups, p.GroupID)
 		case p.Name != "":
@@ -302,8 +305,7 @@ func (s *source) projectBrowsers(ctx context.Context, p project) (*holders, erro
 
 // isUnreadable reports whether the account lacks the right to read something.
 func isUnreadable(err error) bool {
-	status := restapi.StatusOf(err)
-	return status == http.StatusForbidden || status == http.StatusNotFound
+	return restapi.StatusOf(err) == http.StatusForbidden || isAbsent(err) || lacksScope(err)
 }
 
 func permissionError(err error, key string) error {

@@ -115,12 +115,12 @@ func (s *source) checkAccount(ctx context.Context) error {
 			s.api.SwitchBack()
 		}
 	}
-	if errors.Is(err, connectors.ErrNotFound) {
-		// A proxy may serve the content only.
+	if isAbsent(err) || restapi.StatusOf(err) == http.StatusForbidden {
+		// A proxy may serve the content only, and a token may lack the scope for users.
 		_, _, err = search[entry](ctx, s.api, query{base: s.base, order: walkOrder}, []string{"id"}, 1, "")
 	}
 	switch {
-	case errors.Is(err, connectors.ErrNotFound):
+	case isAbsent(err):
 		return connectors.Fatal(fmt.Errorf("there is no Jira at config.%s; correct the address, with the path that issues have in front of /browse", atlassian.OptionURL))
 	case err != nil:
 		return err
@@ -142,10 +142,25 @@ func (s *source) readAccount(ctx context.Context) error {
 	return nil
 }
 
+// isAbsent reports whether a site does not have a part of the API.
+func isAbsent(err error) bool {
+	switch restapi.StatusOf(err) {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}
+
+// lacksScope reports whether a grant or token lacks a scope.
+func lacksScope(err error) bool {
+	failure, ok := errors.AsType[*restapi.StatusError](err)
+	return ok && strings.Contains(strings.ToLower(string(failure.Body)), "scope does not match")
+}
+
 // scopeError names the scopes if a grant or token lacks one.
 func scopeError(err error) error {
-	if failure, ok := errors.AsType[*restapi.StatusError](err); ok && strings.Contains(strings.ToLower(string(failure.Body)), "scope does not match") {
-		return connectors.NeedsAuth(fmt.Errorf("the token lacks a scope; it needs read:jira-work and read:jira-user: %w", failure))
+	if lacksScope(err) {
+		return connectors.NeedsAuth(fmt.Errorf("the token lacks a scope; it needs read:jira-work and read:jira-user: %w", err))
 	}
 	return err
 }
@@ -183,7 +198,7 @@ func (s *source) readProjects(ctx context.Context) ([]project, error) {
 	selected := []project{}
 	for _, key := range s.keys {
 		found, err := s.api.project(ctx, strings.ToUpper(key))
-		if errors.Is(err, connectors.ErrNotFound) && s.api.Site.Cloud {
+		if isAbsent(err) {
 			found, err = s.projectByKey(ctx, strings.ToUpper(key))
 		}
 		switch {
@@ -197,9 +212,17 @@ func (s *source) readProjects(ctx context.Context) ([]project, error) {
 	return selected, nil
 }
 
-// projectByKey looks for a project in the list of all projects.
+// projectByKey looks for a project in the list of all projects. If there is no such
+// list either, the site does not tell whether the project exists: the search does.
 func (s *source) projectByKey(ctx context.Context, key string) (project, error) {
 	found, err := s.api.projects(ctx, []string{key})
+	if isAbsent(err) {
+		_, _, err = search[entry](ctx, s.api, query{base: "project in (" + quoted(key) + ")", order: walkOrder}, []string{"id"}, 1, "")
+		if errors.Is(err, errQuery) {
+			err = connectors.ErrNotFound
+		}
+		return project{ID: identifier(key), Key: key}, err
+	}
 	if err != nil {
 		return project{}, err
 	}
