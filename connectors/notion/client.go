@@ -133,6 +133,24 @@ func (c *client) page(ctx context.Context, id string) (*object, error) {
 	return &found, nil
 }
 
+// object returns an object of which a list only has the id and the kind.
+func (c *client) object(ctx context.Context, partial object) (*object, error) {
+	if partial.Object == "data_source" {
+		return c.dataSource(ctx, partial.ID)
+	}
+	return c.page(ctx, partial.ID)
+}
+
+// isAbsent reports whether Notion does not have a part of the API, or not for an
+// object.
+func isAbsent(err error) bool {
+	switch restapi.StatusOf(err) {
+	case http.StatusNotFound, http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}
+
 // dataSource returns the data source with an id.
 func (c *client) dataSource(ctx context.Context, id string) (*object, error) {
 	var found object
@@ -153,7 +171,7 @@ func (c *client) dataSource(ctx context.Context, id string) (*object, error) {
 // data source.
 func (c *client) dataSources(ctx context.Context, id string) ([]*object, error) {
 	var database struct {
-		ID          string
+		Object, ID  string
 		Parent      *parent
 		Title       []richText
 		InTrash     bool  `json:"in_trash"`
@@ -162,13 +180,20 @@ func (c *client) dataSources(ctx context.Context, id string) ([]*object, error) 
 		URL         string
 		DataSources []struct{ ID, Name string } `json:"data_sources"`
 	}
-	err := c.request(ctx, restapi.Request{Path: joined([]string{"databases", id}), RequiredFields: []string{"id", "data_sources"}}, &database)
+	err := c.request(ctx, restapi.Request{Path: joined([]string{"databases", id}), RequiredFields: []string{"id", "object"}}, &database)
 	if errors.Is(err, connectors.ErrNotFound) {
 		source, err := c.dataSource(ctx, id)
 		return []*object{source}, err
 	}
 	if err != nil {
 		return nil, err
+	}
+	if database.DataSources == nil {
+		// In versions before 2025-09-03, a database is its own data source.
+		if database.Object != "database" || database.Edited.IsZero() {
+			return nil, errInvalid("a database")
+		}
+		database.DataSources = []struct{ ID, Name string }{{ID: database.ID}}
 	}
 	var all []*object
 	for _, entry := range database.DataSources {
@@ -207,6 +232,16 @@ func (c *client) search(ctx context.Context, kind, direction, cursor string) (fo
 	err = c.post(ctx, listBody(cursor, map[string]any{
 		"filter": map[string]any{"property": "object", "value": kind}, "sort": map[string]any{"timestamp": "last_edited_time", "direction": direction},
 	}), &found, "search")
+	if kind == "data_source" && restapi.StatusOf(err) == http.StatusBadRequest {
+		// In versions before 2025-09-03, a database is its own data source.
+		found, err = c.search(ctx, "database", direction, cursor)
+		for i := range found.Results {
+			if o := &found.Results[i]; o.Object == "database" {
+				o.Object, o.DatabaseParent, o.Parent = kind, o.Parent, &parent{Type: "database_id", DatabaseID: o.ID}
+			}
+		}
+		return found, err
+	}
 	if err == nil {
 		err = found.check(cursor)
 	}
@@ -221,6 +256,12 @@ func (c *client) rows(ctx context.Context, id string, from time.Time, cursor str
 		more["filter"] = map[string]any{"timestamp": "created_time", "created_time": map[string]any{"on_or_after": from.Format(time.RFC3339)}}
 	}
 	err = c.post(ctx, listBody(cursor, more), &found, "data_sources", id, "query")
+	if status := restapi.StatusOf(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
+		// In versions before 2025-09-03, a database is its own data source.
+		if c.post(ctx, listBody(cursor, more), &found, "databases", id, "query") == nil {
+			err = nil
+		}
+	}
 	if err == nil {
 		err = found.check(cursor)
 	}
@@ -236,7 +277,7 @@ func (l *list[T]) check(cursor string) error {
 		return restapi.LoopError("Notion", "a list", cursor)
 	}
 	for i := range l.Results {
-		if o, ok := any(&l.Results[i]).(*object); ok && !o.isValid() {
+		if o, ok := any(&l.Results[i]).(*object); ok && !isID(o.ID) {
 			return errInvalid("an entry of a list")
 		}
 	}
@@ -258,8 +299,11 @@ func (c *client) children(ctx context.Context, id string, yield func(block) erro
 			return "", err
 		}
 		for _, b := range found.Results {
-			if b.ID == "" || b.Type == "" {
+			if b.ID == "" {
 				return "", errInvalid("a block")
+			}
+			if b.Type == "" {
+				continue // Notion only tells the id of some blocks
 			}
 			if err := yield(b); err != nil {
 				return "", err

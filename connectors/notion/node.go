@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +63,9 @@ func (s *source) newNode(ctx context.Context, o *object) (node, error) {
 	if !o.Created.IsZero() {
 		n.Created = o.Created.Unix()
 	}
-	if now := s.client.now(); !n.Source && now.Sub(o.Edited.Time) < settledAfter {
+	// A time with seconds is not rounded. One far in the future is another clock's.
+	rounded := o.Edited.Second() == 0 && o.Edited.Nanosecond() == 0
+	if now := s.client.now(); !n.Source && rounded && now.Sub(o.Edited.Time).Abs() < settledAfter {
 		n.Unsettled = now.Unix()
 	}
 	above := o.Parent
@@ -109,14 +111,17 @@ func (s *source) pageOfBlock(ctx context.Context, id string) (string, error) {
 	for range 20 {
 		var found block
 		err := s.client.get(ctx, &found, nil, "blocks", at)
-		if errors.Is(err, connectors.ErrNotFound) {
+		if isAbsent(err) || restapi.StatusOf(err) == http.StatusForbidden {
 			break
 		}
 		if err != nil {
 			return "", err
 		}
-		if found.ID == "" || found.Parent == nil {
+		if found.ID == "" {
 			return "", errInvalid("a block")
+		}
+		if found.Parent == nil {
+			break // Notion only tells the id of some blocks
 		}
 		if page = cmp.Or(found.Parent.PageID, found.Parent.DataSourceID, found.Parent.DatabaseID); page != "" || found.Parent.BlockID == "" {
 			break

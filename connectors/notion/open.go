@@ -89,8 +89,12 @@ func (s *source) readText(ctx context.Context, id string) (text string, files []
 	s.mutex.Unlock()
 	if !noMarkdown {
 		text, err := s.readMarkdown(ctx, id, 0, &markdownBudget{requests: maxMarkdownParts})
-		status := restapi.StatusOf(err)
-		if status != http.StatusNotFound && status != http.StatusBadRequest {
+		if err == nil {
+			s.mutex.Lock()
+			s.hasMarkdown = true
+			s.mutex.Unlock()
+		}
+		if !isAbsent(err) && restapi.StatusOf(err) != http.StatusForbidden {
 			return text, nil, err
 		}
 		if _, pageErr := s.client.page(ctx, id); pageErr != nil {
@@ -103,7 +107,7 @@ func (s *source) readText(ctx context.Context, id string) (text string, files []
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.noMarkdown = true
+	s.noMarkdown = !s.hasMarkdown // it may only be one page that has none
 	return text, append([]block{}, files...), nil
 }
 
@@ -134,7 +138,7 @@ func (s *source) readMarkdown(ctx context.Context, id string, depth int, budget 
 		}
 		inner, err := s.readMarkdown(ctx, block, depth+1, budget)
 		switch {
-		case errors.Is(err, connectors.ErrNotFound):
+		case isAbsent(err):
 			continue // it is not shared with the integration
 		case err != nil:
 			return "", err

@@ -24,6 +24,9 @@ func (p *property) UnmarshalJSON(text []byte) error {
 	}
 	_ = json.Unmarshal(fields["id"], &p.ID)
 	_ = json.Unmarshal(fields["type"], &p.Type)
+	if p.Type == "" && p.ID == "title" {
+		p.Type = "title"
+	}
 	p.Value = fields[p.Type]
 	if p.Type == "title" {
 		_ = json.Unmarshal(p.Value, &p.Title)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type source struct {
 	mutex          sync.Mutex // guards the fields below
 	accountChecked bool
 	noMarkdown     bool // the API has no Markdown
+	hasMarkdown    bool // the API has Markdown of a page
 	warnings       []string
 	warningSet     map[string]bool
 	blockPages     map[string]string // pages by block
@@ -96,7 +98,7 @@ func (s *source) checkAccount(ctx context.Context) error {
 	}
 	var me struct{ ID string }
 	err := s.client.request(ctx, restapi.Request{Path: "users/me", RequiredFields: []string{"id"}}, &me)
-	if status := restapi.StatusOf(err); err != nil && status != 404 && status != 400 { // a proxy may serve the content only
+	if err != nil && !isAbsent(err) && restapi.StatusOf(err) != http.StatusForbidden { // a proxy may serve the content only
 		return err
 	}
 	missing := func(option, id string, err error) error {
@@ -235,6 +237,17 @@ func (s *source) nodesOf(ctx context.Context, objects []object) ([]node, error) 
 		if objects[i].isGone() {
 			continue
 		}
+		if !objects[i].isValid() {
+			// Notion leaves out the fields of some objects in lists.
+			found, err := s.client.object(ctx, objects[i])
+			if errors.Is(err, connectors.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			objects[i] = *found
+		}
 		n, err := s.newNode(ctx, &objects[i])
 		if err != nil {
 			return nil, err
@@ -269,7 +282,7 @@ func (s *source) readRows(ctx context.Context, at listing, sources func() ([]str
 		from = time.Unix(at.From, 0).UTC()
 	}
 	found, err := s.client.rows(ctx, at.Source, from, at.Cursor)
-	if errors.Is(err, connectors.ErrNotFound) || restapi.StatusOf(err) == 403 {
+	if isAbsent(err) || restapi.StatusOf(err) == http.StatusForbidden {
 		s.addWarning("The rows of the database " + bare(at.Source) + " cannot be listed; nothing of it is deleted.")
 		return nil, following(), at.Source, nil
 	}
