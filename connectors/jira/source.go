@@ -217,11 +217,15 @@ func (s *source) readProjects(ctx context.Context) ([]project, error) {
 func (s *source) projectByKey(ctx context.Context, key string) (project, error) {
 	found, err := s.api.projects(ctx, []string{key})
 	if isAbsent(err) {
-		_, _, err = search[entry](ctx, s.api, query{base: "project in (" + quoted(key) + ")", order: walkOrder}, []string{"id"}, 1, "")
+		issues, _, err := search[entry](ctx, s.api, query{base: "project in (" + quoted(key) + ")", order: walkOrder}, []string{"project"}, 1, "")
 		if errors.Is(err, errQuery) {
 			err = connectors.ErrNotFound
 		}
-		return project{ID: identifier(key), Key: key}, err
+		known := project{ID: identifier(key), Key: key}
+		if len(issues) > 0 && known.is(issues[0].Fields.Project) {
+			known.ID = issues[0].Fields.Project.ID
+		}
+		return known, err
 	}
 	if err != nil {
 		return project{}, err
