@@ -153,6 +153,9 @@ type Request struct {
 	// null. The names of nested fields have dots between them. The type of out can have
 	// a method RequiredFields() []string instead.
 	RequiredFields []string
+	// RequiredList is a field that the JSON response must have. It may be null, which
+	// stands for an empty list.
+	RequiredList string
 }
 
 // JSON makes a request and decodes the response into out, as [Client.ReadJSON]
@@ -171,7 +174,7 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) (http.Header, err
 	if out == nil {
 		return response.Header, nil
 	}
-	return response.Header, c.ReadJSON(ctx, response, r.RequiredFields, out)
+	return response.Header, c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
 }
 
 // JSONIfChanged is [Client.JSON] for a request with If-None-Match. If the platform
@@ -187,7 +190,7 @@ func (c *Client) JSONIfChanged(ctx context.Context, r Request, out any) (header 
 	if response.StatusCode == http.StatusNotModified && r.Header.Get("If-None-Match") != "" {
 		return response.Header, false, nil
 	}
-	return response.Header, true, c.ReadJSON(ctx, response, r.RequiredFields, out)
+	return response.Header, true, c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
 }
 
 // WithDeadline bounds an exchange as [Client.JSON] does, for callers of [Client.Do]

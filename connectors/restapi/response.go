@@ -114,6 +114,10 @@ func StartsAsHTML(content []byte) bool {
 // anything else is an [UnexpectedResponseError], or [ErrTooLarge]. The caller closes
 // the body.
 func (c *Client) ReadJSON(ctx context.Context, response *http.Response, required []string, out any) error {
+	return c.readJSON(ctx, response, required, "", out)
+}
+
+func (c *Client) readJSON(ctx context.Context, response *http.Response, required []string, list string, out any) error {
 	if status := response.StatusCode; status != http.StatusOK && status != http.StatusCreated {
 		return c.unexpected(response, fmt.Sprintf("the status %d", status), wantedJSON)
 	}
@@ -143,6 +147,9 @@ func (c *Client) ReadJSON(ctx context.Context, response *http.Response, required
 		if !HasField(body, path) {
 			return c.unexpected(response, fmt.Sprintf("JSON without %q", path), wantedJSON)
 		}
+	}
+	if list != "" && !hasKey(body, list) {
+		return c.unexpected(response, fmt.Sprintf("JSON without %q", list), wantedJSON)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return c.unexpected(response, "JSON of another shape", wantedJSON)
@@ -185,6 +192,16 @@ func HasField(body []byte, path string) bool {
 		return false
 	}
 	return !nested || HasField(value, rest)
+}
+
+// hasKey reports whether a JSON object has a field, even if it is null.
+func hasKey(body []byte, name string) bool {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return false
+	}
+	_, ok := object[name]
+	return ok
 }
 
 // interrupted returns the marked error of a body that did not arrive completely.

@@ -19,10 +19,10 @@ const batchSize = 20
 // responses in it.
 type batchAnswer struct {
 	Responses []struct {
-		ID      string            `json:"id"`
-		Status  int               `json:"status"`
-		Headers map[string]string `json:"headers"`
-		Body    json.RawMessage   `json:"body"`
+		ID      string          `json:"id"`
+		Status  int             `json:"status"`
+		Headers map[string]any  `json:"headers"`
+		Body    json.RawMessage `json:"body"`
 	} `json:"responses"`
 }
 
@@ -46,7 +46,9 @@ func (s *source) batch(ctx context.Context, paths []string, read func(index, sta
 	var answer batchAnswer
 	if _, err := s.graph.client.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: s.graph.base + "/$batch", Body: map[string]any{"requests": requests}, RequiredFields: []string{"responses"},
-	}, &answer); err != nil {
+	}, &answer); isNoQuery(err) {
+		return s.single(ctx, paths, read)
+	} else if err != nil {
 		return err
 	}
 	got := map[string]bool{}
@@ -59,7 +61,7 @@ func (s *source) batch(ctx context.Context, paths []string, read func(index, sta
 		got[response.ID] = true
 		header := http.Header{}
 		for name, value := range response.Headers {
-			header.Set(name, value)
+			header.Set(name, fmt.Sprint(value))
 		}
 		if err := read(number-1, response.Status, header, response.Body); err != nil {
 			failed = laterError(failed, err)
@@ -69,6 +71,24 @@ func (s *source) batch(ctx context.Context, paths []string, read func(index, sta
 		return errInvalid("a batch that lacks answers")
 	}
 	return failed
+}
+
+// single makes the requests of a batch one by one, for a proxy without $batch.
+func (s *source) single(ctx context.Context, paths []string, read func(index, status int, header http.Header, body json.RawMessage) error) error {
+	for i, at := range paths {
+		var body json.RawMessage
+		header, err := s.graph.client.JSON(ctx, restapi.Request{Path: s.graph.base + "/" + at}, &body)
+		status := http.StatusOK
+		if failure, ok := errors.AsType[*restapi.StatusError](err); ok {
+			status, header, body = failure.Status, failure.Header, failure.Body
+		} else if err != nil {
+			return err
+		}
+		if err := read(i, status, header, body); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batchError returns the marked error of a response in a batch that is neither a

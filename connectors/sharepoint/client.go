@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
@@ -136,7 +137,7 @@ func readPage[T any](ctx context.Context, g *graph, path string, query url.Value
 		path, query = cursor, nil
 	}
 	var page listPage[T]
-	if err := g.get(ctx, path, query, &page, "value"); err != nil {
+	if _, err := g.client.JSON(ctx, restapi.Request{Path: g.base + "/" + path, Query: query, RequiredList: "value"}, &page); err != nil {
 		return nil, "", err
 	}
 	if page.NextLink != "" {
@@ -151,6 +152,17 @@ func readPage[T any](ctx context.Context, g *graph, path string, query url.Value
 // were ignored, its document would be deleted.
 func errInvalid(what string) error {
 	return connectors.Retryable(fmt.Errorf("Microsoft Graph answered with %s that cannot be; check config.%s, and whether a proxy or a login stands between", what, optionGraph), 0) //nolint:staticcheck // a name
+}
+
+// A timestamp is a time of a response. One that cannot be parsed is zero.
+type timestamp struct{ time.Time }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *timestamp) UnmarshalJSON(data []byte) error {
+	var text string
+	_ = json.Unmarshal(data, &text) // zero for anything else
+	t.Time, _ = time.Parse(time.RFC3339, text)
+	return nil
 }
 
 // needsRight returns the error of a refused request, with the rights of the app that

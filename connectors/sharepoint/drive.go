@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,8 @@ type driveItem struct {
 	CTag     string     `json:"cTag"`
 	Size     *int64     `json:"size"`
 	WebURL   string     `json:"webUrl"`
-	Created  time.Time  `json:"createdDateTime"`
-	Modified time.Time  `json:"lastModifiedDateTime"`
+	Created  timestamp  `json:"createdDateTime"`
+	Modified timestamp  `json:"lastModifiedDateTime"`
 	File     *fileFacet `json:"file"`
 	Folder   *struct{}  `json:"folder"`
 	Root     *struct{}  `json:"root"`
@@ -80,6 +81,16 @@ func (i driveItem) version() string {
 	return i.Modified.UTC().Format(time.RFC3339Nano) + "/" + strconv.FormatInt(size, 10)
 }
 
+// hasVersion reports whether the item still has a version. That of an item in a
+// delta is the tag of the item, since deltas of SharePoint omit that of the content.
+func (i driveItem) hasVersion(version string) bool {
+	if version == i.version() || version == i.CTag || version == i.ETag {
+		return true
+	}
+	i.CTag, i.ETag = "", ""
+	return version == i.version()
+}
+
 // The reasons why an item has no content.
 func (i driveItem) skipReason() string {
 	switch {
@@ -118,13 +129,13 @@ var errResync = errors.New("the delta has to be read from its start")
 // readDelta reads a page of a delta: the start of path, or a link. done says that
 // next is the link of the next sync.
 func readDelta[T any](ctx context.Context, g *graph, path string, query url.Values, link string) (entries []T, next string, done bool, err error) {
-	request := restapi.Request{Path: g.base + "/" + path, Query: query, Header: http.Header{"Prefer": {deltaPrefer}}, RequiredFields: []string{"value"}}
+	request := restapi.Request{Path: g.base + "/" + path, Query: query, Header: http.Header{"Prefer": {deltaPrefer}}, RequiredList: "value"}
 	if link != "" {
 		request.Path, request.Query = g.base+"/"+link, nil
 	}
 	var page deltaPage[T]
 	if _, err := g.client.JSON(ctx, request, &page); err != nil {
-		if link != "" && restapi.StatusOf(err) == http.StatusGone {
+		if status := restapi.StatusOf(err); link != "" && (status == http.StatusGone || status == http.StatusBadRequest) {
 			return nil, "", false, errResync
 		}
 		return nil, "", false, err
@@ -152,6 +163,10 @@ func (s *source) driveDelta(ctx context.Context, p part, link string, latest boo
 	if err != nil {
 		return nil, "", false, err
 	}
+	// Entries of folders that the app may not see have no name.
+	items = slices.DeleteFunc(items, func(i driveItem) bool {
+		return i.ID != "" && i.Name == "" && i.Deleted == nil && i.Root == nil && i.File == nil
+	})
 	last := map[string]int{}
 	for i, item := range items {
 		if item.ID == "" || item.Deleted == nil && item.Root == nil && item.Name == "" {
@@ -269,7 +284,7 @@ func (s *source) newDriveItem(ctx context.Context, p part, r *record, i driveIte
 	item := connectors.Item{
 		ID: driveItemID(p.id, i.ID), Path: joinPath(p.prefix, folder, connectors.PathSegment(i.Name)), Version: i.version(),
 		Title: i.Name, URL: i.WebURL, Author: i.CreatedBy.User.DisplayName, Container: p.container, Size: -1,
-		CreatedAt: utc(i.Created), ModifiedAt: utc(i.Modified), Metadata: map[string]string{"library": p.name},
+		CreatedAt: utc(i.Created.Time), ModifiedAt: utc(i.Modified.Time), Metadata: map[string]string{"library": p.name},
 	}
 	if i.File != nil {
 		item.MediaType = i.File.MimeType

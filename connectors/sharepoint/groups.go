@@ -163,7 +163,7 @@ type directoryObject struct {
 // isUser reports whether the object is a person. Nested groups, whose members are
 // listed as well, have a mail address, too.
 func (o directoryObject) isUser() bool {
-	return o.Type == "" && o.UserPrincipalName != "" || strings.EqualFold(o.Type, "#microsoft.graph.user")
+	return o.Type == "" && (o.UserPrincipalName != "" || o.Mail != "") || strings.EqualFold(o.Type, "#microsoft.graph.user")
 }
 
 // A restClient sends requests to SharePoint's own interface at a host, which accepts
@@ -214,7 +214,7 @@ func restMessage(body []byte) string {
 // certificate, at a host of SharePoint.
 func (s *source) canReadSiteGroups(siteURL string) bool {
 	parsed, err := url.Parse(siteURL)
-	if err != nil || s.auth.key == nil {
+	if err != nil || s.auth.key == nil || s.suffix == "" {
 		return false
 	}
 	host, suffix := strings.ToLower(parsed.Host), strings.ToLower(strings.TrimPrefix(s.suffix, "."))

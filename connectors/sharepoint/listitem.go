@@ -18,8 +18,8 @@ type listItem struct {
 	ID          string         `json:"id"`
 	ETag        string         `json:"eTag"`
 	WebURL      string         `json:"webUrl"`
-	Created     time.Time      `json:"createdDateTime"`
-	Modified    time.Time      `json:"lastModifiedDateTime"`
+	Created     timestamp      `json:"createdDateTime"`
+	Modified    timestamp      `json:"lastModifiedDateTime"`
 	CreatedBy   identitySet    `json:"createdBy"`
 	Deleted     *struct{}      `json:"deleted"`
 	Fields      map[string]any `json:"fields"`
@@ -94,7 +94,7 @@ func newListItem(p part, entry listItem) connectors.Item {
 	name := connectors.PathSegment(title) + " (" + entry.ID + ").md"
 	item := connectors.Item{
 		ID: listItemID(p, entry.ID), Path: joinPath(p.prefix, name), Version: entry.version(), Title: title, URL: entry.WebURL, MediaType: "text/markdown",
-		Author: entry.CreatedBy.User.DisplayName, Container: p.container, Size: -1, CreatedAt: utc(entry.Created), ModifiedAt: utc(entry.Modified),
+		Author: entry.CreatedBy.User.DisplayName, Container: p.container, Size: -1, CreatedAt: utc(entry.Created.Time), ModifiedAt: utc(entry.Modified.Time),
 		Metadata: map[string]string{"library": p.name}, Content: renderListItem(entry),
 	}
 	if len(item.Path) > connectors.MaxIDBytes {

@@ -100,7 +100,7 @@ func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id 
 	if reason := file.skipReason(); reason != "" {
 		return nil, connectors.Skip(errors.New(reason))
 	}
-	if item.Version != "" && file.version() != item.Version {
+	if item.Version != "" && !file.hasVersion(item.Version) {
 		return nil, connectors.Retryable(errChanged, 0)
 	}
 	want := restapi.Expected{Size: -1, AllowHTML: strings.Contains(file.File.MimeType, "html")}

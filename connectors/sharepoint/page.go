@@ -30,8 +30,8 @@ type sitePage struct {
 	ETag        string      `json:"eTag"`
 	ODataETag   string      `json:"@odata.etag"`
 	WebURL      string      `json:"webUrl"`
-	Created     time.Time   `json:"createdDateTime"`
-	Modified    time.Time   `json:"lastModifiedDateTime"`
+	Created     timestamp   `json:"createdDateTime"`
+	Modified    timestamp   `json:"lastModifiedDateTime"`
 	CreatedBy   identitySet `json:"createdBy"`
 	Publishing  struct {
 		Level     string `json:"level"`
@@ -125,7 +125,7 @@ func newPageItem(p part, page sitePage) connectors.Item {
 	item := connectors.Item{
 		ID: string(partPages) + ":" + p.siteID + "/" + page.ID, Path: joinPath(p.prefix, connectors.PathSegment(page.Name)), Version: page.version(),
 		Title: cmp.Or(page.Title, page.Name), MediaType: "text/html", Author: page.CreatedBy.User.DisplayName, Container: p.container, Size: -1,
-		CreatedAt: utc(page.Created), ModifiedAt: utc(page.Modified), Metadata: map[string]string{"library": p.name},
+		CreatedAt: utc(page.Created.Time), ModifiedAt: utc(page.Modified.Time), Metadata: map[string]string{"library": p.name},
 	}
 	switch {
 	case strings.Contains(page.WebURL, "://"):

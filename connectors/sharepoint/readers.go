@@ -1,6 +1,7 @@
 package sharepoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,7 +26,7 @@ const answersFor = 5 * time.Minute
 type permission struct {
 	ID          string       `json:"id"`
 	Roles       []string     `json:"roles"`
-	Expires     *time.Time   `json:"expirationDateTime"`
+	Expires     string       `json:"expirationDateTime"`
 	HasPassword bool         `json:"hasPassword"`
 	To          *grantee     `json:"grantedToV2"`
 	ToMany      []grantee    `json:"grantedToIdentitiesV2"`
@@ -66,6 +67,16 @@ func (p permission) reads() bool {
 		}
 		return false
 	})
+}
+
+// isExpired reports whether the permission has ended. The year 1 stands for no end. A
+// permission whose end is not understood counts as expired.
+func (p permission) isExpired(now time.Time) bool {
+	if p.Expires == "" {
+		return false
+	}
+	end, err := time.Parse(time.RFC3339, p.Expires)
+	return err != nil || end.Year() > 1 && !end.After(now)
 }
 
 // A permissionAnswer is the answer for one item.
@@ -239,7 +250,7 @@ func (s *source) readAnswer(ctx context.Context, status int, header http.Header,
 	switch status {
 	case http.StatusOK:
 		var page listPage[permission]
-		if !restapi.HasField(body, "value") || json.Unmarshal(body, &page) != nil {
+		if !bytes.Contains(body, []byte(`"value"`)) || json.Unmarshal(body, &page) != nil {
 			return permissionAnswer{}, errInvalid("permissions")
 		}
 		answer := permissionAnswer{permissions: page.Value, known: true}
@@ -253,8 +264,8 @@ func (s *source) readAnswer(ctx context.Context, status int, header http.Header,
 		more, err := list[permission](ctx, s.graph, "the permissions", next, nil)
 		answer.permissions = append(answer.permissions, more...)
 		return answer, err
-	case http.StatusNotFound, http.StatusGone, http.StatusLocked:
-		return permissionAnswer{}, nil
+	case http.StatusNotFound, http.StatusGone, http.StatusLocked, http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return permissionAnswer{}, nil // nobody, as for an item without permissions of its own
 	case http.StatusForbidden:
 		return permissionAnswer{forbidden: true}, nil // nobody may read it
 	}
@@ -266,7 +277,7 @@ func (s *source) readersOf(ctx context.Context, p part, permissions []permission
 	var readers connectors.Readers
 	groups := map[string]string{} // names by id
 	for _, granted := range permissions {
-		if !granted.reads() || granted.Expires != nil && !granted.Expires.After(s.now()) {
+		if !granted.reads() || granted.isExpired(s.now()) {
 			continue
 		}
 		if granted.Link != nil && !strings.EqualFold(granted.Link.Scope, "users") && !strings.EqualFold(granted.Link.Scope, "existingAccess") && granted.Link.Scope != "" {
@@ -296,8 +307,10 @@ func (s *source) readersOf(ctx context.Context, p part, permissions []permission
 // if the new ones are absent.
 func (p permission) grantees() []grantee {
 	var all []grantee
-	if to := cmp.Or(p.To, p.OldTo); to != nil {
-		all = append(all, *to)
+	if p.To != nil && *p.To != (grantee{}) {
+		all = append(all, *p.To)
+	} else if p.OldTo != nil {
+		all = append(all, *p.OldTo)
 	}
 	many := p.ToMany
 	if len(many) == 0 {

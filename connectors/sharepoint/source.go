@@ -2,7 +2,9 @@ package sharepoint
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,9 +49,14 @@ func open(dial connectors.Dial, tokens *tokenCache, s connectors.Settings, now f
 		return nil, err
 	}
 	permissions, _ := s.IncludesPermissions()
+	suffix := s.String(optionSuffix)
+	if parsed, err := url.Parse(graphURL); suffix == "" && err == nil && strings.EqualFold(national.graph, "https://"+parsed.Host) {
+		// The tokens of another login than Microsoft's are not for SharePoint.
+		suffix = national.suffix
+	}
 	src := &source{
 		settings: s, graph: g, auth: auth, dial: dial, state: s.State, now: now, importsPermissions: permissions,
-		linkIsPublic: s.Boolean(optionLinkIsPublic), suffix: cmp.Or(s.String(optionSuffix), national.suffix),
+		linkIsPublic: s.Boolean(optionLinkIsPublic), suffix: suffix,
 		pageDrives: map[string]string{}, siteGroups: map[string]siteGroupList{}, sites: map[string]*restClient{}, contents: map[string]*restapi.Client{}, savedGroups: map[string]bool{}, answers: map[string]permissionAnswer{},
 	}
 	if src.state == nil {

@@ -1,0 +1,98 @@
+package sharepoint_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+)
+
+// plainServer answers only what the published examples of Graph show: no cTag in
+// deltas, links to Graph's own host, and no $batch, pages or site search.
+func plainServer(t *testing.T, permissions string) *httptest.Server {
+	t.Helper()
+	const tag = `"eTag":"\"{1},2\"","size":5,"createdDateTime":"","lastModifiedDateTime":"2026-01-02T03:04:05Z"`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer := ""
+		switch path := r.URL.Path; {
+		case strings.HasSuffix(path, "/oauth2/v2.0/token"):
+			answer = `{"token_type":"Bearer","expires_in":3599,"access_token":"t"}`
+		case path == "/v1.0/sites/acme.sharepoint.com:/sites/eng":
+			answer = `{"id":"acme.sharepoint.com,1,2","webUrl":"https://acme.sharepoint.com/sites/eng"}`
+		case path == "/v1.0/sites/acme.sharepoint.com,1,2/drives":
+			answer = `{"value":[{"id":"b!1","name":"Documents"}]}`
+		case path == "/v1.0/drives/b!1/root/delta" && r.URL.Query().Get("token") == "":
+			answer = `{"value":[],"@odata.nextLink":"https://graph.microsoft.com/v1.0/drives/b!1/root/delta?token=2"}`
+		case path == "/v1.0/drives/b!1/root/delta" && r.URL.Query().Get("token") == "2":
+			answer = `{"value":[{"id":"R","name":"root","folder":{},"root":{}},{"id":"H","parentReference":{"id":"R"},"folder":{}},` +
+				`{"id":"F","name":"a.txt","file":{},"parentReference":{"id":"R"},` + tag + `}],"@odata.deltaLink":"https://graph.microsoft.com/v1.0/drives/b!1/root/delta?token=3"}`
+		case path == "/v1.0/drives/b!1/root/delta":
+			answer = `{"value":null,"@odata.deltaLink":"https://graph.microsoft.com/v1.0/drives/b!1/root/delta?token=3"}`
+		case path == "/v1.0/drives/b!1/items/F":
+			answer = `{"id":"F","name":"a.txt","file":{},"parentReference":{"id":"R"},"cTag":"\"c:{1},1\"",` + tag + `}`
+		case path == "/v1.0/drives/b!1/items/F/content":
+			w.Header().Set("Content-Type", "text/plain")
+			answer = "hello"
+		case path == "/v1.0/drives/b!1/items/F/permissions" && permissions != "":
+			answer = permissions
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"error":{"code":"itemNotFound","message":"The resource could not be found."}}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestPlainAnswersSuffice(t *testing.T) {
+	t.Parallel()
+	grant := func(rest string) string {
+		return `{"value":[{"id":"1","roles":["read"],"grantedToV2":{"user":{"email":"Ada@acme.com"}}` + rest + `}]}`
+	}
+	for name, test := range map[string]struct {
+		permissions string
+		readers     []string
+	}{
+		"without an end":               {grant(`,"expirationDateTime":"0001-01-01T00:00:00Z"`), []string{"user:ada@acme.com"}},
+		"ended":                        {grant(`,"expirationDateTime":"2020-01-01T00:00:00Z"`), nil},
+		"an end that is not a time":    {grant(`,"expirationDateTime":"soon"`), nil},
+		"empty new and old identities": {`{"value":[{"roles":["write"],"grantedToV2":{},"grantedTo":{"user":{"email":"ada@acme.com"}}}]}`, []string{"user:ada@acme.com"}},
+		"nobody":                       {`{"value":null}`, nil},
+		"not readable":                 {"", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := plainServer(t, test.permissions)
+			source := open(t, connectors.Settings{
+				Config:      map[string]any{"siteUrl": "https://acme.sharepoint.com/sites/eng", "graphUrl": server.URL, "authUrl": server.URL, "include_permissions": true, "includePages": true},
+				Credentials: map[string]string{"tenantId": "acme.onmicrosoft.com", "clientId": "c", "clientSecret": "s"}, State: &connectortest.State{},
+			})
+			feeder, _ := source.(connectors.Feeder)
+			present, err := feeder.Changes(t.Context(), "")
+			if err != nil || present.Next == "" {
+				t.Fatalf("the present: %+v, %v", present, err)
+			}
+			l := walk(t, source)
+			expectPaths(t, l.paths(), "sites/eng/Documents/a.txt")
+			item := l.items["sites/eng/Documents/a.txt"]
+			if text := read(t, source, item); text != "hello" {
+				t.Errorf("the content is %q", text)
+			}
+			lister, _ := source.(connectors.PermissionLister)
+			readers, err := lister.Readers(t.Context(), []connectors.Item{item})
+			if err != nil || readers[item.ID].Everyone || !slices.Equal(readers[item.ID].Principals, test.readers) {
+				t.Errorf("the readers are %+v, %v", readers, err)
+			}
+			if changes, err := feeder.Changes(t.Context(), present.Next); err != nil || changes.Expired || len(changes.Items)+len(changes.Gone) > 0 {
+				t.Errorf("the changes are %+v, %v", changes, err)
+			}
+		})
+	}
+}
