@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -149,7 +150,7 @@ func (t *tokenSource) request(ctx context.Context, subject, scopes string) (acce
 	}
 	var answer struct {
 		AccessToken string `json:"access_token"`
-		ExpiresIn   int64  `json:"expires_in"`
+		ExpiresIn   any    `json:"expires_in"`
 	}
 	_, err = t.client.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: t.address, Form: url.Values{"grant_type": {grantType}, "assertion": {assertion}}, RequiredFields: []string{"access_token"},
@@ -163,7 +164,10 @@ func (t *tokenSource) request(ctx context.Context, subject, scopes string) (acce
 	if answer.AccessToken == "" {
 		return accessToken{}, connectors.Retryable(fmt.Errorf("%s gave no token for the service account", platform), 0)
 	}
-	lifetime := time.Duration(answer.ExpiresIn) * time.Second
+	lifetime := 2 * renewBefore
+	if seconds, err := strconv.ParseFloat(fmt.Sprint(answer.ExpiresIn), 64); err == nil && seconds > 0 {
+		lifetime = time.Duration(seconds) * time.Second
+	}
 	return accessToken{token: answer.AccessToken, expires: now.Add(max(lifetime-renewBefore, lifetime/2))}, nil
 }
 

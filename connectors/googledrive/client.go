@@ -108,6 +108,11 @@ func (a *api) get(ctx context.Context, subject, path string, query url.Values, r
 	return a.send(ctx, subject, restapi.Request{Path: "drive/" + apiVersion + "/" + path, Query: query, RequiredFields: []string{required}}, out)
 }
 
+// list requests a page of a list from the Drive API.
+func (a *api) list(ctx context.Context, subject, path string, query url.Values, list string, out any) error {
+	return a.send(ctx, subject, restapi.Request{Path: "drive/" + apiVersion + "/" + path, Query: query, RequiredList: list}, out)
+}
+
 func (a *api) send(ctx context.Context, subject string, r restapi.Request, out any) error {
 	client, err := a.drive(subject)
 	if err != nil {

@@ -1,6 +1,7 @@
 package googledrive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,14 +117,17 @@ func (s *source) presentToken(ctx context.Context) (connectors.ChangePage, error
 	for i, stream := range streams {
 		group.Go(func() error {
 			token, err := s.startToken(groupCtx, stream, subjectOfStream(units, stream))
-			if isInvisible(err) {
+			if isInvisible(err) && strings.HasPrefix(stream, unitDrive+":") {
 				err = nil // the walk names the drive
 			}
 			tokens[i] = token
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := group.Wait(); isInvisible(err) && len(streams) > 0 {
+		// Everybody may follow the changes of their own files.
+		return connectors.ChangePage{Warnings: []string{"Google does not give the changes of My Drive; every sync lists all files."}}, nil
+	} else if err != nil {
 		return connectors.ChangePage{}, fmt.Errorf("read the position in the changes: %w", err)
 	}
 	token := feedToken{Version: feedVersion, Streams: map[string]string{}}
@@ -279,6 +283,10 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 	if position == "" { // the drive was not visible; is it now?
 		_, err := s.startToken(ctx, stream, subject)
 		if isInvisible(err) {
+			if _, err := s.listPage(ctx, r.inStream[0], s.listQuery(r.inStream[0], "trashed = false", 1)); err == nil {
+				r.isExpired = true // its files are visible, its changes are not
+				return nil
+			}
 			s.addWarning("Google does not show " + s.title(r.inStream[0]) + " to the account. Its documents stay as they are until it is shared again or removed from the config.")
 			return r.nextStream(ctx)
 		}
@@ -298,7 +306,7 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 		NextPageToken, NewStartPageToken string
 		Changes                          []change
 	}
-	err := s.api.get(ctx, subject, "changes", query, "changes", &page)
+	err := s.api.list(ctx, subject, "changes", query, "changes", &page)
 	if isExpired(err) || isInvisible(err) && restapi.StatusOf(err) != 0 {
 		r.isExpired = true
 		return nil
@@ -306,10 +314,7 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the changes of %s: %w", s.title(r.inStream[0]), err)
 	}
-	next := page.NewStartPageToken
-	if next == "" {
-		next = page.NextPageToken
-	}
+	next := cmp.Or(page.NextPageToken, page.NewStartPageToken)
 	if next == "" {
 		return errInvalid("a list of changes without its end")
 	}
@@ -322,7 +327,7 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 		}
 	}
 	r.token.Streams[stream] = next
-	if page.NewStartPageToken == "" {
+	if page.NextPageToken != "" {
 		loop, _ := restapi.ParseLoopDetector(r.token.Loop)
 		if err := loop.Visit("Google", "the changes", next); err != nil {
 			return err
@@ -352,8 +357,16 @@ func (r *feedReader) apply(ctx context.Context, c change, position string) error
 	if id == "" && f != nil {
 		id = f.ID
 	}
+	if idPattern.MatchString(id) && !c.Removed && (f == nil || f.MimeType == "") {
+		// The change names the file alone.
+		found, err := r.source.fileByID(ctx, r.inStream[0].Subject, id)
+		if err != nil && !isInvisible(err) {
+			return fmt.Errorf("look up a file that changed: %w", err)
+		}
+		f = found
+	}
 	switch {
-	case !idPattern.MatchString(id) || f != nil && f.MimeType == "" && !c.Removed:
+	case !idPattern.MatchString(id):
 		return errInvalid("a change")
 	case c.Removed || f == nil:
 		return r.remove(ctx, id)

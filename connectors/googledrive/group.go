@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -171,7 +172,7 @@ func (s *source) listMembers(ctx context.Context, address string) (all []member,
 	switch {
 	case err == nil:
 		return all, nil
-	case errors.Is(err, connectors.ErrNotFound):
+	case errors.Is(err, connectors.ErrNotFound), restapi.StatusOf(err) == http.StatusBadRequest: // as for a group of another organization
 		s.addWarning("The directory does not know the group " + address + ". Its members find nothing through it.")
 		return nil, nil
 	case isForbidden(err):

@@ -88,7 +88,7 @@ func options() []connectors.Option {
 		flag(optionSharedWithMe, "Shared with me", false, "Files that others shared with the account. A service account without adminEmail always reads them."),
 		{
 			Name: optionDrives, Title: "Only these shared drives", Type: connectors.TypeStringList, Example: "https://drive.google.com/drive/folders/0AExample", Group: content,
-			Help: "Ids or addresses of shared drives. Without any: all that the account sees.", Check: connectors.CheckEach(checkPlace),
+			Help: "Ids, addresses or names of shared drives. Without any: all that the account sees.", Check: connectors.CheckEach(checkDrive),
 		},
 		{
 			Name: optionFolders, Title: "Only these folders", Type: connectors.TypeStringList, Example: "https://drive.google.com/drive/folders/1Example", Group: content,
@@ -164,6 +164,14 @@ func placeID(text string) (string, bool) {
 func checkPlace(text string) error {
 	if _, ok := placeID(text); !ok {
 		return errors.New("must be an id or an address such as https://drive.google.com/drive/folders/1Example")
+	}
+	return nil
+}
+
+// checkDrive accepts ids, addresses and names.
+func checkDrive(text string) error {
+	if strings.TrimSpace(text) == "" || strings.Contains(text, "://") {
+		return checkPlace(text)
 	}
 	return nil
 }

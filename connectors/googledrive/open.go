@@ -137,6 +137,10 @@ func (s *source) openExport(ctx context.Context, subject string, f *file, as exp
 		Path: "drive/" + apiVersion + "/files/" + f.ID + "/export", Query: url.Values{"mimeType": {as.mediaType}}, Header: http.Header{"Accept": {"*/*"}},
 	}
 	content, err := client.Download(ctx, request, restapi.Expected{Size: -1})
+	if status := restapi.StatusOf(err); as.extension == ".md" && (status == http.StatusBadRequest || status == http.StatusUnsupportedMediaType) {
+		request.Query = url.Values{"mimeType": {"text/plain"}}
+		content, err = client.Download(ctx, request, restapi.Expected{Size: -1})
+	}
 	if hasReason(err, "exportSizeLimitExceeded") {
 		content, err = s.openExportLink(ctx, subject, f, as)
 	}
@@ -170,7 +174,7 @@ func checkExport(content *restapi.Download, as export) (io.ReadCloser, error) {
 		return errors.Join(connectors.Retryable(fmt.Errorf("%s exported %s instead of %s; check whether a proxy or a login stands between", platform, got, as.mediaType), 0), content.Close())
 	}
 	got, _, _ := mime.ParseMediaType(content.Header.Get("Content-Type"))
-	if plain := as.extension == ".md" && (got == "text/plain" || got == "text/x-markdown"); got != as.mediaType && !plain && got != "application/octet-stream" {
+	if got == "text/html" || got == "application/json" || strings.HasSuffix(got, "/xml") || strings.HasSuffix(got, "xhtml+xml") {
 		return nil, fail("another type")
 	}
 	const headBytes = 512

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -196,7 +197,7 @@ func (s *source) folderPermissions(ctx context.Context, u unit, id string) ([]pe
 func (s *source) driveMembers(ctx context.Context, subject, id string) ([]permission, error) {
 	if s.adminAccess() {
 		all, err := s.readPermissions(ctx, s.admin(), id, true)
-		if err == nil || !isInvisible(err) {
+		if err == nil || !isInvisible(err) && restapi.StatusOf(err) != http.StatusBadRequest {
 			return all, err
 		}
 	}
@@ -222,7 +223,7 @@ func (s *source) readPermissions(ctx context.Context, subject, id string, asAdmi
 			NextPageToken string
 			Permissions   []permission
 		}
-		if err := s.api.get(ctx, subject, "files/"+id+"/permissions", query, "permissions", &page); err != nil {
+		if err := s.api.list(ctx, subject, "files/"+id+"/permissions", query, "permissions", &page); err != nil {
 			return "", err
 		}
 		for _, p := range page.Permissions {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -120,6 +121,10 @@ func (s *source) listUnits(ctx context.Context, known []unit) ([]unit, error) {
 	}
 	if s.settings.Boolean(optionSharedDrives) && (len(named) > 0 || len(folders) == 0) {
 		drives, err := s.listDrives(ctx, known)
+		if status := restapi.StatusOf(err); len(named) == 0 && len(units) > 0 && (isForbidden(err) || status == http.StatusNotFound || status == http.StatusBadRequest || status == http.StatusNotImplemented) {
+			s.addWarning("The account may not list shared drives. Only those that were read before, and My Drive, are read.")
+			drives, err = s.drivesBefore(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +170,7 @@ func (s *source) subjects(ctx context.Context) ([]string, error) {
 func (s *source) rootOf(ctx context.Context, subject string) (string, error) {
 	var root file
 	err := s.api.get(ctx, subject, "files/root", url.Values{"fields": {"id"}}, "id", &root)
-	if errors.Is(err, connectors.ErrNotFound) {
+	if isInvisible(err) || restapi.StatusOf(err) == http.StatusBadRequest {
 		return "", nil
 	}
 	if err != nil {
@@ -197,7 +202,7 @@ func (s *source) listDrives(ctx context.Context, known []unit) ([]unit, error) {
 			NextPageToken string
 			Drives        []drive
 		}
-		if err := s.api.get(ctx, s.admin(), "drives", query, "drives", &page); err != nil {
+		if err := s.api.list(ctx, s.admin(), "drives", query, "drives", &page); err != nil {
 			return "", err
 		}
 		for _, d := range page.Drives {
@@ -218,7 +223,7 @@ func (s *source) listDrives(ctx context.Context, known []unit) ([]unit, error) {
 		return s.listDrives(ctx, known)
 	}
 	if errors.Is(err, connectors.ErrNotFound) {
-		return nil, connectors.Fatal(fmt.Errorf("there is no Drive API at config.%s; correct the address", optionAPI))
+		return nil, connectors.Fatal(fmt.Errorf("there is no Drive API at config.%s; correct the address: %w", optionAPI, err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the shared drives: %w", err)
@@ -228,9 +233,15 @@ func (s *source) listDrives(ctx context.Context, known []unit) ([]unit, error) {
 	for _, text := range named {
 		id, _ := placeID(text)
 		at := slices.IndexFunc(drives, func(d drive) bool { return d.ID == id })
+		if at < 0 {
+			at = slices.IndexFunc(drives, func(d drive) bool { return strings.EqualFold(d.Name, strings.TrimSpace(text)) })
+		}
+		if at < 0 && !idPattern.MatchString(id) {
+			return nil, connectors.NeedsAuth(fmt.Errorf("the account sees no shared drive with the name %q; share it with the account, or correct config.%s", text, optionDrives))
+		}
 		u := unit{Type: unitDrive, ID: id, Name: id}
 		if at >= 0 {
-			u.Name = drives[at].Name
+			u.ID, u.Name = drives[at].ID, drives[at].Name
 		} else {
 			var d drive
 			if err := s.api.get(ctx, s.admin(), "drives/"+id, url.Values{"fields": {"id,name"}}, "id", &d); err == nil {
@@ -254,6 +265,13 @@ func (s *source) listDrives(ctx context.Context, known []unit) ([]unit, error) {
 		}
 	}
 	return units, nil
+}
+
+// drivesBefore returns the shared drives of the last walk.
+func (s *source) drivesBefore(ctx context.Context) ([]unit, error) {
+	var units []unit
+	_, err := connectors.GetJSON(ctx, s.state, unitsKey, &units)
+	return slices.DeleteFunc(units, func(u unit) bool { return u.Type != unitDrive }), err
 }
 
 // adminAccess reports whether drives are listed with an administrator's rights.

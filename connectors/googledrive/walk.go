@@ -89,7 +89,7 @@ func (s *source) listQuery(u unit, q string, size int) url.Values {
 
 func (s *source) listPage(ctx context.Context, u unit, query url.Values) (*fileList, error) {
 	var page fileList
-	if err := s.api.get(ctx, u.Subject, "files", query, "files", &page); err != nil {
+	if err := s.api.list(ctx, u.Subject, "files", query, "files", &page); err != nil {
 		return nil, err
 	}
 	for _, f := range page.Files {
