@@ -395,7 +395,11 @@ func redirectedToLogin(request *http.Request) bool {
 func (c *Client) IsPublic(ctx context.Context, path, key string) (bool, error) {
 	ctx, cancel := restapi.WithDeadline(ctx)
 	defer cancel()
-	client, err := restapi.New(c.Site.Base, c.dial, c.options())
+	base := c.Site.Base
+	if c.Site.API != "" && !c.Site.Grant {
+		base = c.Site.API // that of a grant is a gateway, which shows nothing to visitors
+	}
+	client, err := restapi.New(base, c.dial, c.options())
 	if err != nil {
 		return false, err
 	}

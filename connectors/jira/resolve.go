@@ -2,6 +2,7 @@ package jira
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -75,12 +76,18 @@ func (s *source) matchesJQL(ctx context.Context, ids []string) (map[string]bool,
 		return matches, nil
 	}
 	q := query{base: s.base, reconcile: ids}.with("%s", inIDs(ids))
-	return matches, searchAll(ctx, s.api, q, []string{"updated"}, maxReconciled, func(found []entry) error {
+	match := func(found []entry) error {
 		for _, i := range found {
 			matches[string(i.ID)] = true
 		}
 		return nil
-	})
+	}
+	err := searchAll(ctx, s.api, q, []string{"updated"}, maxReconciled, match)
+	if errors.Is(err, errQuery) && s.api.Site.Cloud {
+		q.reconcile = nil // it may not know this
+		err = searchAll(ctx, s.api, q, []string{"updated"}, maxReconciled, match)
+	}
+	return matches, err
 }
 
 // An entry is an issue of which little is requested.

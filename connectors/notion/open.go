@@ -49,7 +49,12 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	}
 	var list []comment
 	if s.withComments {
-		if list, err = s.client.comments(ctx, id); err != nil {
+		list, err = s.client.comments(ctx, id)
+		if isAbsent(err) || restapi.StatusOf(err) == http.StatusForbidden {
+			s.addWarning("Notion does not list the comments on some pages; their documents come without them. The integration needs the capability \"Read comments\".")
+			list, err = nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -344,3 +344,29 @@ func FuzzCursor(f *testing.F) {
 		t.Errorf("the walk does not end: %q", cursor)
 	})
 }
+
+// A page without readable comments is a document, and not taken for deleted.
+func TestCommentsThatCannotBeListed(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusForbidden, http.StatusNotFound} {
+		w, _ := newHandbook(t)
+		w.Fail(func(r *http.Request) *Fault {
+			if strings.HasSuffix(r.URL.Path, "/comments") {
+				return &Fault{Status: status, Body: `{"object":"error","code":"restricted_resource","message":"Insufficient permissions"}`}
+			}
+			return nil
+		})
+		source := w.open(t, w.settings(map[string]any{"includeComments": true}))
+		found, _ := walk(t, source)
+		for _, item := range found {
+			if strings.HasPrefix(item.ID, "file:") {
+				continue
+			}
+			content, err := source.Open(t.Context(), item)
+			if err != nil {
+				t.Fatalf("with status %d: %v", status, err)
+			}
+			_ = content.Close()
+		}
+	}
+}
