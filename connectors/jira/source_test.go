@@ -140,6 +140,7 @@ func TestSettingsAreRefused(t *testing.T) {
 	for jql, wrong := range map[string]bool{
 		"": false, "a = b": false, "(a = b": true, "a = b)": true, `a = ")"`: false, `a = "\") OR b = ("`: false, `a = "x`: true, "a = b) OR (c = d": true,
 		"a = b ORDER BY c DESC, d": false, "order BY c": false, "a = b order by c) or (d = e": true, `a = "order by"`: false, "reorder = by": false, "a = b ORDER BY c OR d = e": true,
+		`a = b ORDER BY "Due (UTC)" DESC, 'x = y'`: false, `a = b ORDER BY "c" ) OR (d = e`: true, `a ~ b\" ) OR (c = "d"`: true, `a ~ b\"`: false,
 	} {
 		err := s.kind().Validate(map[string]any{"instanceUrl": s.URL, "jql": jql}, s.settings(nil).Credentials)
 		if wrongOption, ok := errors.AsType[*connectors.OptionError](err); ok != wrong || ok && wrongOption.Field != "config.jql" {
