@@ -1,15 +1,18 @@
 package sharepoint_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/sharepoint"
 )
 
 // plainServer answers only what the published examples of Graph show: no cTag in
@@ -94,5 +97,55 @@ func TestPlainAnswersSuffice(t *testing.T) {
 				t.Errorf("the changes are %+v, %v", changes, err)
 			}
 		})
+	}
+}
+
+func TestNotificationsFindTheConnectorOfATenantThatIsNamedByDomain(t *testing.T) {
+	t.Parallel()
+	const id = "6f1c2a40-0000-4000-8000-0123456789ab"
+	states := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/token"):
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":"3599"}`)
+		case strings.HasSuffix(r.URL.Path, "/drives"):
+			_, _ = io.WriteString(w, `{"value":[{"id":"b!1","name":"Documents"}]}`)
+		case r.URL.Path == "/v1.0/subscriptions" && r.Method == http.MethodPost:
+			var body struct{ ClientState string }
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			states <- body.ClientState
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, `{"id":"sub","expirationDateTime":"2099-01-01T00:00:00Z"}`)
+		case strings.HasPrefix(r.URL.Path, "/v1.0/sites/"):
+			_, _ = io.WriteString(w, `{"id":"acme.sharepoint.com,1,2"}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	settings := connectors.Settings{
+		ConnectorID: id, Config: map[string]any{"siteUrl": "https://acme.sharepoint.com", "graphUrl": server.URL, "authUrl": server.URL},
+		Credentials: map[string]string{"tenantId": "acme.onmicrosoft.com", "clientId": "c", "clientSecret": "s"}, State: &connectortest.State{},
+	}
+	subscriber, _ := open(t, settings).(connectors.Subscriber)
+	if _, err := subscriber.Subscribe(t.Context(), "https://magpie.acme.com/webhooks/connectors/sharepoint", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	body := func(state string) []byte {
+		return []byte(`{"value":[{"subscriptionId":"sub","clientState":"` + state + `","changeType":"updated","resource":"drives/b!1/root","tenantId":"11111111-2222-3333-4444-555555555555"}]}`)
+	}
+	hook, delivery := sharepoint.Kind(dial).Webhook, body(<-states)
+	keys, err := hook.Route(nil, delivery)
+	if err != nil || !slices.ContainsFunc(hook.Keys(settings), func(key string) bool { return slices.Contains(keys, key) }) {
+		t.Errorf("the keys are %q, %v", keys, err)
+	}
+	if err := hook.Verify("secret", nil, delivery, time.Now()); err != nil {
+		t.Error(err)
+	}
+	for _, wrong := range []string{id + ".other", id + ".", "other", "x.secret"} {
+		if hook.Verify("secret", nil, body(wrong), time.Now()) == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
 	}
 }

@@ -66,13 +66,13 @@ func (s *source) Subscribe(ctx context.Context, address, secret string) (connect
 	if err != nil {
 		return connectors.Subscription{}, err
 	}
-	replace := saved.Address != address || saved.Secret != hashKey(secret)
+	replace := saved.Address != address || saved.Secret != hashKey(clientState(s.settings, secret))
 	if replace {
 		saved, err = s.endSubscriptions(ctx, saved)
 		if err != nil {
 			return connectors.Subscription{}, err
 		}
-		saved.Address, saved.Secret = address, hashKey(secret)
+		saved.Address, saved.Secret = address, hashKey(clientState(s.settings, secret))
 	}
 	result := connectors.Subscription{ID: address}
 	wanted := map[string]bool{}
@@ -152,7 +152,7 @@ func (s *source) ensureSubscription(ctx context.Context, drive, id, address, sec
 		Method: http.MethodPost, Path: s.graph.base + "/subscriptions", RequiredFields: []string{"id", "expirationDateTime"},
 		Body: map[string]any{
 			"changeType": "updated", "resource": driveResource(drive), "notificationUrl": address, "lifecycleNotificationUrl": address,
-			"clientState": secret, "expirationDateTime": expires, "latestSupportedTlsVersion": "v1_2",
+			"clientState": clientState(s.settings, secret), "expirationDateTime": expires, "latestSupportedTlsVersion": "v1_2",
 		},
 	}, &made)
 	return made, subscribeError(err)

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/connectors"
 )
 
@@ -26,12 +28,34 @@ func webhook() *connectors.Webhook {
 	}
 }
 
-// webhookKeys returns the tenant.
-func webhookKeys(s connectors.Settings) []string {
+// webhookKeys returns the tenant, and the connector if it is in the clientState.
+func webhookKeys(s connectors.Settings) (keys []string) {
 	if tenant := s.Credentials[credentialTenant]; tenant != "" {
-		return []string{"tenant:" + strings.ToLower(tenant)}
+		keys = append(keys, "tenant:"+strings.ToLower(tenant))
 	}
-	return nil
+	if clientState(s, "") != "" {
+		keys = append(keys, "connector:"+strings.ToLower(s.ConnectorID))
+	}
+	return keys
+}
+
+// clientState returns the clientState of subscriptions: the secret. Notifications
+// name the tenant by its id. If the settings do not have that id, the connector's id
+// is before the secret.
+func clientState(s connectors.Settings, secret string) string {
+	state := s.ConnectorID + "." + secret
+	if uuid.Validate(s.Credentials[credentialTenant]) == nil || uuid.Validate(s.ConnectorID) != nil || len(state) > maxClientState {
+		return secret
+	}
+	return state
+}
+
+// splitState returns the connector and the secret of a clientState.
+func splitState(state string) (connector, secret string) {
+	if id, rest, found := strings.Cut(state, "."); found && uuid.Validate(id) == nil {
+		return strings.ToLower(id), rest
+	}
+	return "", state
 }
 
 // A notification says that something in a library changed or, with a lifecycle
@@ -87,9 +111,12 @@ func route(_ http.Header, body []byte) ([]string, error) {
 		if n.TenantID != "" {
 			keys = append(keys, "tenant:"+strings.ToLower(n.TenantID))
 		}
+		if connector, _ := splitState(n.ClientState); connector != "" {
+			keys = append(keys, "connector:"+connector)
+		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%w: it names no tenant", connectors.ErrDelivery)
+		return nil, fmt.Errorf("%w: it names no tenant or connector", connectors.ErrDelivery)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
@@ -105,8 +132,9 @@ func verify(secret string, _ http.Header, body []byte, _ time.Time) error {
 	want := sha256.Sum256([]byte(secret))
 	equal := 1
 	for _, n := range notifications {
-		got := sha256.Sum256([]byte(n.ClientState))
-		equal &= subtle.ConstantTimeCompare(want[:], got[:])
+		_, rest := splitState(n.ClientState)
+		whole, behind := sha256.Sum256([]byte(n.ClientState)), sha256.Sum256([]byte(rest))
+		equal &= subtle.ConstantTimeCompare(want[:], whole[:]) | subtle.ConstantTimeCompare(want[:], behind[:])
 	}
 	if equal != 1 {
 		return connectors.ErrSignature
