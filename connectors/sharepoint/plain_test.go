@@ -149,3 +149,39 @@ func TestNotificationsFindTheConnectorOfATenantThatIsNamedByDomain(t *testing.T)
 		}
 	}
 }
+
+func TestAWalkEndsIfNoLinkIsAccepted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/token"):
+			_, _ = io.WriteString(w, `{"access_token":"t"}`)
+		case strings.HasSuffix(r.URL.Path, "/drives"):
+			_, _ = io.WriteString(w, `{"value":[{"id":"b!1","name":"Documents"}]}`)
+		case strings.HasSuffix(r.URL.Path, "/delta") && r.URL.Query().Get("token") == "":
+			_, _ = io.WriteString(w, `{"value":[],"@odata.nextLink":"https://graph.microsoft.com/v1.0/drives/b!1/root/delta?token=2"}`)
+		case strings.HasSuffix(r.URL.Path, "/delta"):
+			w.WriteHeader(http.StatusGone)
+		default:
+			_, _ = io.WriteString(w, `{"id":"acme.sharepoint.com,1,2"}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	source := open(t, connectors.Settings{
+		Config:      map[string]any{"siteUrl": "https://acme.sharepoint.com", "graphUrl": server.URL, "authUrl": server.URL, "includePages": false},
+		Credentials: map[string]string{"tenantId": "t", "clientId": "c", "clientSecret": "s"}, State: &connectortest.State{},
+	})
+	cursor := ""
+	for range 10 {
+		page, err := source.Walk(t.Context(), cursor)
+		if _, retryable := connectors.RetryAfterOf(err); retryable {
+			return
+		}
+		if err != nil || page.Done {
+			t.Fatalf("the walk: %+v, %v", page, err)
+		}
+		cursor = page.Next
+	}
+	t.Error("the walk does not end")
+}

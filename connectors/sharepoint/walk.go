@@ -18,6 +18,7 @@ const (
 	maxLinkBytes = 2500
 	linksKey     = "links/"
 	maxWarnings  = 20
+	maxRestarts  = 3
 )
 
 // A cursor is a position in the list of a part.
@@ -28,6 +29,7 @@ type cursor struct {
 	Generation int    `json:"g,omitempty"` // of the record
 	Page       int    `json:"n,omitempty"` // number of the page in the part
 	Loop       string `json:"t,omitempty"`
+	Restarts   int    `json:"r,omitempty"` // of the part, because a link expired
 }
 
 func parseCursor(text string) (cursor, error) {
@@ -135,7 +137,12 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 	read, err := s.readPart(ctx, p, r, link)
 	switch {
 	case errors.Is(err, errResync) && b.cursor.Link != "":
+		restarts := b.cursor.Restarts + 1
+		if restarts > maxRestarts {
+			return connectors.Retryable(fmt.Errorf("read %s: Microsoft Graph does not accept the links to its next pages", p.name), 0)
+		}
 		b.cursor, err = s.startOf(ctx, p)
+		b.cursor.Restarts = restarts
 		return err
 	case err != nil:
 		reason, ok := isUnavailable(err)
@@ -187,7 +194,7 @@ func (b *pageBuilder) readPage(ctx context.Context, p part) error {
 	if link, err = s.storeLink(ctx, read.next); err != nil {
 		return err
 	}
-	b.cursor = cursor{Part: b.cursor.Part, Link: link, Generation: b.cursor.Generation, Page: b.cursor.Page + 1, Loop: loop.String()}
+	b.cursor = cursor{Part: b.cursor.Part, Link: link, Generation: b.cursor.Generation, Page: b.cursor.Page + 1, Loop: loop.String(), Restarts: b.cursor.Restarts}
 	return nil
 }
 
