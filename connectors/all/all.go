@@ -5,6 +5,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/connectors/fileupload"
 	"github.com/magpie-search/magpie/connectors/github"
+	"github.com/magpie-search/magpie/connectors/gitlab"
 	"github.com/magpie-search/magpie/connectors/googledrive"
 	"github.com/magpie-search/magpie/connectors/jira"
 	"github.com/magpie-search/magpie/connectors/mysql"
@@ -30,6 +31,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 	return connectors.NewRegistry(
 		fileupload.Kind(d.Files),
 		github.Kind(d.Dial),
+		gitlab.Kind(d.Dial),
 		s3.Kind(d.Dial),
 		slack.Kind(d.Dial),
 		webcrawler.Kind(d.Dial),

@@ -33,6 +33,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		// A region and a bucket select hosts of the same service, and requests are signed.
 		"s3":           {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
 		"github":       {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
+		"gitlab":       {[]string{"instanceUrl", "apiUrl"}, []string{"projects", "groups", "branch", "pathFilter", "includeFiles", "includeIssues", "includeMergeRequests", "includeWikis", "includeSnippets"}},
 		"slack":        {[]string{"apiUrl"}, []string{"channels", "dateRange", "includePrivate", "includeArchived", "includeFiles", "includeBots", "joinPublic", "teamId"}},
 		"web_crawler":  {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
 		"postgresql":   {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
@@ -115,6 +116,9 @@ func TestChangedDestinations(t *testing.T) {
 		"github": {config{"repos": []any{"a/b"}},
 			[]config{{"apiUrl": "https://api.github.com"}, {"apiUrl": "https://API.GitHub.com:443/"}, {"apiUrl": ""}, {"apiUrl": nil}},
 			[]config{{"apiUrl": "https://github.example.com/api/v3"}, {"apiUrl": "http://api.github.com"}}},
+		"gitlab": {config{"projects": []any{"a/b"}},
+			[]config{{"instanceUrl": "https://GitLab.com:443/"}, {"instanceUrl": "", "groups": []any{"a"}}},
+			[]config{{"instanceUrl": "https://gitlab.example.com"}, {"instanceUrl": "http://gitlab.com"}, {"apiUrl": "https://gitlab.example.com"}}},
 		"slack": {config{"apiUrl": "https://slack-gov.com/api"},
 			[]config{{"apiUrl": "https://slack-gov.com/api/"}, {"apiUrl": "https://slack-gov.com/other"}},
 			[]config{{}, {"apiUrl": nil}, {"apiUrl": "https://slack.com/api"}, {"apiUrl": "https://slack-gov.com:444/api"}}},
@@ -172,6 +176,7 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 		"jira":       {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"personalAccessToken": word}},
 		"notion":     {Config: map[string]any{"apiUrl": address}, Credentials: map[string]string{"integrationToken": word}},
 		"github":     {Config: map[string]any{"repos": []any{"a/b"}, "apiUrl": address}, Credentials: map[string]string{"token": word}},
+		"gitlab":     {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"token": word}},
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
 			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
@@ -218,7 +223,7 @@ func TestCredentialsAreNotSentToRedirects(t *testing.T) {
 					body, _ := io.ReadAll(r.Body)
 					mutex.Lock()
 					asked++
-					given = given || r.Header.Get("Authorization") != "" || strings.Contains(string(body), word)
+					given = given || r.Header.Get("Authorization") != "" || r.Header.Get("Private-Token") != "" || strings.Contains(string(body), word)
 					mutex.Unlock()
 					if r.URL.Path == "/robots.txt" {
 						http.NotFound(w, r)
@@ -294,7 +299,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 11 {
+	if tried != 12 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/confluenceserver"
 	"github.com/magpie-search/magpie/internal/testkit/driveserver"
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
+	"github.com/magpie-search/magpie/internal/testkit/gitlabserver"
 	"github.com/magpie-search/magpie/internal/testkit/jiraserver"
 	"github.com/magpie-search/magpie/internal/testkit/notionserver"
 	"github.com/magpie-search/magpie/internal/testkit/sharepointserver"
@@ -48,6 +49,13 @@ func startGitHub(s *Server) {
 	server.PutPage(repo, "Home.md", []byte("# Welcome\n\nThis is the wiki."))
 	s.Config["repos"], s.Config["apiUrl"] = []any{repo}, server.API
 	s.Credentials["token"] = token
+}
+
+func startGitLab(s *Server) {
+	server := gitlabserver.NewSample()
+	s.Cleanup(server.Close)
+	s.Config["instanceUrl"], s.Config["includeSnippets"] = server.URL, true
+	s.Credentials["token"] = gitlabserver.Token
 }
 
 func startDrive(s *Server) {

@@ -1,0 +1,54 @@
+package gitlab_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/gitlab"
+	"github.com/magpie-search/magpie/internal/testkit/gitlabserver"
+)
+
+func TestFaultInjection(t *testing.T) {
+	t.Parallel()
+	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
+		s := newSite(t)
+		threads := make([]gitlabserver.Thread, 3)
+		for i := range threads {
+			threads[i] = gitlabserver.Thread{Title: fmt.Sprint("Thread ", i), Text: "some text", Notes: []gitlabserver.Note{{Text: "one"}, {Text: "two"}, {Text: "three"}}}
+		}
+		files := map[string][]byte{"a.md": []byte("the first file"), "b.md": []byte("the second file"), "c.md": []byte("the third file")}
+		s.Add(&gitlabserver.Project{ID: 12, Path: "acme/a", Files: files, Issues: threads, Merges: threads[:1], Pages: map[string]string{"home": "Welcome"}, Snippets: map[int64]string{1: "echo hello, and more"}})
+		lists := map[string]*regexp.Regexp{
+			"projects":    regexp.MustCompile(`/groups/[^/]+/projects\?`),
+			"groups":      regexp.MustCompile(`/groups\?`),
+			"files":       regexp.MustCompile(`/repository/tree\?`),
+			"issues":      regexp.MustCompile(`/12/issues\?`),
+			"discussions": regexp.MustCompile(`/issues/1/discussions\?`),
+			"others":      regexp.MustCompile(`/issues/[23]/discussions\?`),
+			"more":        regexp.MustCompile(`/merge_requests/1/discussions\?`),
+		}
+		return connectortest.FaultInjection{
+			Kind: gitlab.Kind, Settings: s.settings(map[string]any{"groups": []any{"acm*"}, "includeSnippets": true}),
+			AbsentNames: []string{"12:i:99", "acme/a/none.md", "nothing"},
+			PagedList: func(r *http.Request) string {
+				for name, pattern := range lists {
+					if pattern.MatchString(r.RequestURI) {
+						return name
+					}
+				}
+				return ""
+			},
+			ShrinkPages: connectortest.OneItemPages,
+			Undetectable: func(e connectortest.Exchange, fault string) string {
+				if strings.HasSuffix(e.URI, "/snippets/1/raw") && !strings.Contains(fault, "login") && !strings.Contains(fault, "proxy") && !strings.Contains(fault, "empty") {
+					return "GitLab tells neither the size nor a hash of a snippet"
+				}
+				return ""
+			},
+		}
+	})
+}

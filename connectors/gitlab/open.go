@@ -1,0 +1,270 @@
+package gitlab
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // git names its objects by it
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+)
+
+const (
+	maxFile          = 64 << 20
+	lfsPointerPrefix = "version https://git-lfs.github.com/spec/"
+	parallelLookups  = 4
+)
+
+// Open implements [connectors.Source].
+func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, kind, rest, err := s.parseID(ctx, item.ID)
+	if err != nil {
+		return nil, err
+	}
+	version, text, err := s.read(ctx, p, kind, rest)
+	if err == nil && item.Version != "" && item.Version != version {
+		err = connectors.Retryable(errChanged, 0)
+	}
+	if restapi.StatusOf(err) == http.StatusForbidden && !errors.Is(err, errScope) {
+		err = errors.New(err.Error()) // of one item, which says nothing about the others
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read an item of %s: %w", p.Path, err)
+	}
+	return io.NopCloser(bytes.NewReader(text)), nil
+}
+
+var idPattern = regexp.MustCompile(`(?s)^([1-9]\d{0,17}):([fimws]):(.+)$`)
+
+// parseID returns the parts of an id.
+func (s *source) parseID(ctx context.Context, id string) (p project, kind, rest string, err error) {
+	match := idPattern.FindStringSubmatch(id)
+	if match == nil {
+		return p, "", "", connectors.ErrNotFound
+	}
+	list, err := s.projects(ctx)
+	if err != nil {
+		return p, "", "", err
+	}
+	i := slices.IndexFunc(list, func(p project) bool { return p.key() == match[1] })
+	if stage := strings.Index("fimws", match[2]); i < 0 || !s.applies(stage, list[i]) || stage == 1 && !isNumber(match[3]) || stage == 2 && !isNumber(match[3]) || stage == 4 && !isNumber(match[3]) {
+		return p, "", "", connectors.ErrNotFound
+	}
+	return list[i], match[2], match[3], nil
+}
+
+func isNumber(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n > 0
+}
+
+// read returns the current version and content of an item.
+func (s *source) read(ctx context.Context, p project, kind, rest string) (version string, content []byte, err error) {
+	switch kind {
+	case kindFile:
+		return s.readFile(ctx, p, rest)
+	case kindWiki:
+		var w wikiPage
+		_, err = s.get(ctx, p.path("/wikis/"+url.PathEscape(rest)), nil, &w, "slug", "title", "content")
+		item := s.wikiItem(p, w)
+		return item.Version, item.Content, err
+	case kindSnippet:
+		var one snippet
+		if _, err = s.get(ctx, p.path("/snippets/"+rest), nil, &one, "id", "updated_at"); err != nil {
+			return "", nil, err
+		}
+		content, err = s.download(ctx, p.path("/snippets/"+rest+"/raw"), nil)
+		if err == nil && (len(content) == 0 || restapi.StartsAsHTML(content) && !strings.HasSuffix(one.FileName, "html")) {
+			err = errInvalid("a snippet") // GitLab tells neither its size nor a hash
+		}
+		return s.snippetItem(p, one).Version, content, err
+	}
+	t, err := s.thread(ctx, p, kind, rest)
+	if err != nil {
+		return "", nil, err
+	}
+	var notes []note
+	if t.Notes == nil || *t.Notes > 0 {
+		if notes, err = s.notes(ctx, p, kind, rest); err != nil {
+			return "", nil, err
+		}
+		if t.Notes != nil && len(notes) == 0 {
+			return "", nil, connectors.Retryable(fmt.Errorf("GitLab counts %d comments, and lists none", *t.Notes), 0)
+		}
+	}
+	return t.version(), render(kind, p, t, notes), nil
+}
+
+func (s *source) thread(ctx context.Context, p project, kind, number string) (thread, error) {
+	var t thread
+	_, err := s.get(ctx, p.path(listOf(kind)+"/"+number), nil, &t, "iid", "updated_at")
+	if err == nil && (!t.isValid() || strconv.Itoa(t.IID) != number) {
+		err = errInvalid("an issue or merge request")
+	}
+	return t, err
+}
+
+func (s *source) download(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	body, err := s.api.Download(ctx, restapi.Request{Path: path, Query: query}, restapi.Expected{Size: -1, AllowHTML: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(body, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = connectors.Skip(fmt.Errorf("larger than %d MiB", maxFile>>20))
+	}
+	return content, err
+}
+
+// readFile returns a file of the branch and its hash, which is its version.
+func (s *source) readFile(ctx context.Context, p project, path string) (string, []byte, error) {
+	if _, ok := s.fileItem(p, path, ""); !ok {
+		return "", nil, connectors.ErrNotFound
+	}
+	content, err := s.download(ctx, p.path("/repository/files/"+url.PathEscape(path)+"/raw"), url.Values{"ref": {s.branch(p)}})
+	if err != nil {
+		return "", nil, err
+	}
+	if bytes.HasPrefix(content, []byte(lfsPointerPrefix)) {
+		return "", nil, connectors.Skip(errors.New("kept in Git LFS: the repository has a pointer in its place"))
+	}
+	return blobHash(sha1.New(), content), content, nil //nolint:gosec // git does so
+}
+
+func blobHash(h hash.Hash, content []byte) string {
+	_, _ = fmt.Fprintf(h, "blob %d\x00", len(content))
+	_, _ = h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// A note is a comment.
+type note struct {
+	ID           int64     `json:"id"`
+	Body         string    `json:"body"`
+	System       bool      `json:"system"`
+	Internal     bool      `json:"internal"`
+	Confidential bool      `json:"confidential"`
+	Author       author    `json:"author"`
+	Created      time.Time `json:"created_at"`
+}
+
+// notes returns the comments of people in the order of the discussions. Those that fewer
+// people may read than the thread are marked.
+func (s *source) notes(ctx context.Context, p project, kind, number string) ([]note, error) {
+	type discussion struct {
+		ID    string `json:"id"`
+		Notes []note `json:"notes"`
+	}
+	list, err := listAll[discussion](ctx, s, p.path(listOf(kind)+"/"+number+"/discussions"), "the discussions", url.Values{"per_page": {perPage}})
+	var all []note
+	for _, d := range list {
+		if d.ID == "" || len(d.Notes) == 0 {
+			return nil, errInvalid("a discussion")
+		}
+		for _, n := range d.Notes {
+			if !n.System {
+				all = append(all, n)
+			}
+		}
+	}
+	return all, err
+}
+
+// render returns an issue or merge request as Markdown.
+func render(kind string, p project, t thread, notes []note) []byte {
+	var b strings.Builder
+	mark, word := "#", "Issue"
+	if kind == kindMerge {
+		mark, word = "!", "Merge request"
+	}
+	fmt.Fprintf(&b, "# %s %s%d\n\n%s in %s · %s · by %s", strings.Join(strings.Fields(t.Title), " "), mark, t.IID, word, p.Path, t.State, t.Author.Name)
+	if len(t.Labels) > 0 {
+		b.WriteString(" · labels: " + strings.Join(t.Labels, ", "))
+	}
+	b.WriteString("\n\n" + strings.TrimSpace(t.Description) + "\n")
+	for _, n := range notes {
+		if !n.Internal && !n.Confidential {
+			fmt.Fprintf(&b, "\n**%s**, %s:\n\n%s\n", n.Author.Name, n.Created.UTC().Format(time.DateOnly), strings.TrimSpace(n.Body))
+		}
+	}
+	return []byte(strings.ToValidUTF8(b.String(), "?"))
+}
+
+// Resolve implements [connectors.Resolver].
+func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
+	return connectors.ResolveEach(ctx, names, parallelLookups, func(ctx context.Context, name string) ([]connectors.Item, error) {
+		item, err := s.resolve(ctx, name)
+		return []connectors.Item{item}, err
+	})
+}
+
+func (s *source) resolve(ctx context.Context, name string) (connectors.Item, error) {
+	none := connectors.Item{}
+	p, kind, rest, err := s.parseID(ctx, name)
+	if errors.Is(err, connectors.ErrNotFound) {
+		p, kind, rest, err = s.parsePath(ctx, name)
+	}
+	if err != nil {
+		return none, err
+	}
+	switch kind {
+	case kindFile:
+		var file struct {
+			Blob string `json:"blob_id"`
+			Path string `json:"file_path"`
+		}
+		_, err := s.get(ctx, p.path("/repository/files/"+url.PathEscape(rest)), url.Values{"ref": {s.branch(p)}}, &file, "blob_id", "file_path")
+		item, selected := s.fileItem(p, rest, file.Blob)
+		if err == nil && !selected {
+			err = connectors.ErrNotFound
+		}
+		return item, err
+	case kindWiki:
+		var w wikiPage
+		_, err := s.get(ctx, p.path("/wikis/"+url.PathEscape(rest)), nil, &w, "slug", "title", "content")
+		return s.wikiItem(p, w), err
+	case kindSnippet:
+		var one snippet
+		_, err := s.get(ctx, p.path("/snippets/"+rest), nil, &one, "id", "updated_at")
+		return s.snippetItem(p, one), err
+	}
+	t, err := s.thread(ctx, p, kind, rest)
+	return s.threadItem(p, kind, t), err
+}
+
+// parsePath returns the parts of a path.
+func (s *source) parsePath(ctx context.Context, name string) (p project, kind, rest string, err error) {
+	list, err := s.projects(ctx)
+	if err != nil {
+		return p, "", "", err
+	}
+	for _, p := range list {
+		below, ok := strings.CutPrefix(name, p.Path)
+		if !ok || len(below) < 2 || len(name) > connectors.MaxIDBytes {
+			continue
+		}
+		for prefix, kind := range map[string]string{"#": kindIssue, "!": kindMerge, ".wiki/": kindWiki, "/": kindFile} {
+			rest, ok := strings.CutPrefix(below, prefix)
+			if ok && rest != "" && s.applies(strings.Index("fimws", kind), p) && (isNumber(rest) || kind != kindIssue && kind != kindMerge) {
+				return p, kind, rest, nil
+			}
+		}
+	}
+	return p, "", "", connectors.ErrNotFound
+}
