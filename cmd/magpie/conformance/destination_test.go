@@ -49,6 +49,8 @@ func moved(t *testing.T) map[string]struct {
 			map[string]string{
 				"graphUrl": `{"graphUrl":"https://graph.microsoft.us"}`, "authUrl": `{"authUrl":"https://login.microsoftonline.us"}`, "domainSuffix": `{"domainSuffix":"evil.example.com"}`,
 			}, `{"graphUrl":"https://GRAPH.microsoft.com:443/v1.0","sites":["https://acme.sharepoint.com/sites/b"]}`},
+		"gitlab": {`{"instanceUrl":"https://gitlab.example.com"}`, `{"token":"t0ken-old"}`,
+			map[string]string{"instanceUrl": `{"instanceUrl":null}`, "apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://GitLab.example.com:443/"}`},
 		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
