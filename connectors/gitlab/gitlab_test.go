@@ -209,3 +209,21 @@ func TestHiddenProjectsStay(t *testing.T) {
 		t.Errorf("Check without a scope = %v, want its name", err)
 	}
 }
+
+func TestAWalkOfAThousandItemsTakesFewRequests(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	files := map[string][]byte{}
+	for i := range 500 {
+		files[fmt.Sprintf("docs/%d.md", i)] = fmt.Appendf(nil, "file %d", i)
+	}
+	many := make([]gitlabserver.Thread, 500)
+	s.Add(&gitlabserver.Project{ID: 12, Path: "acme/many", Files: files, Issues: many})
+	source := open(t, s.settings(map[string]any{"projects": []any{"acme/many"}}))
+	items, _, _ := walk(t, source)
+	// The project, its branch, five pages of files, six of issues, which overlap, merge requests
+	// and the wiki.
+	if requests := s.Requests(); len(items) != 1000 || len(requests) != 15 {
+		t.Errorf("a walk of %d items takes %d requests, want 15: %q", len(items), len(requests), requests)
+	}
+}
