@@ -1,6 +1,7 @@
 package googledrive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,12 +85,13 @@ func (s *source) checkDirectory(ctx context.Context) error {
 	address := s.admin()
 	if address == "" {
 		var about struct{ User struct{ EmailAddress string } }
-		if err := s.api.get(ctx, "", "about", url.Values{"fields": {"user(emailAddress)"}}, "user", &about); err != nil {
+		err := s.api.get(ctx, "", "about", url.Values{"fields": {"user(emailAddress)"}}, "user", &about)
+		if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 			return err
 		}
 		address = about.User.EmailAddress
 	}
-	_, domain, _ := strings.Cut(address, "@")
+	_, domain, _ := strings.Cut(cmp.Or(address, "@example.com"), "@")
 	_, err := s.readMembers(ctx, "magpie-connection-test@"+domain, "")
 	if errors.Is(err, connectors.ErrNotFound) {
 		return nil

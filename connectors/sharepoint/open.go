@@ -56,10 +56,11 @@ func (s *source) openItem(ctx context.Context, p part, item connectors.Item, id 
 		if err != nil {
 			return nil, err
 		}
-		if page.Canvas == nil {
-			return nil, errInvalid("a page without its content")
+		version := page.version()
+		if page.ETag == "" && page.ODataETag == "" {
+			version = item.Version // of the list, which has tags
 		}
-		return content(item, page.version(), renderPage(page))
+		return content(item, version, renderPage(page)) // pages of old types have no canvas
 	case partList:
 		entry, err := s.listItemByID(ctx, p, id.id)
 		if err != nil {

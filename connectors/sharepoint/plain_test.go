@@ -16,7 +16,7 @@ import (
 )
 
 // plainServer answers only what the published examples of Graph show: no cTag in
-// deltas, links to Graph's own host, and no $batch, pages or site search.
+// deltas, links to Graph's own host, a page without canvas, and no $batch.
 func plainServer(t *testing.T, permissions string) *httptest.Server {
 	t.Helper()
 	const tag = `"eTag":"\"{1},2\"","size":5,"createdDateTime":"","lastModifiedDateTime":"2026-01-02T03:04:05Z"`
@@ -30,6 +30,10 @@ func plainServer(t *testing.T, permissions string) *httptest.Server {
 			answer = `{"id":"acme.sharepoint.com,1,2","webUrl":"https://acme.sharepoint.com/sites/eng"}`
 		case path == "/v1.0/sites/acme.sharepoint.com,1,2/drives":
 			answer = `{"value":[{"id":"b!1","name":"Documents"}]}`
+		case path == "/v1.0/sites/acme.sharepoint.com,1,2/pages/microsoft.graph.sitePage":
+			answer = `{"value":[{"id":"P","name":"Old.aspx","title":"Old page","eTag":"\"{2},1\""}]}`
+		case path == "/v1.0/sites/acme.sharepoint.com,1,2/pages/P/microsoft.graph.sitePage":
+			answer = `{"id":"P","name":"Old.aspx","title":"Old page"}`
 		case path == "/v1.0/drives/b!1/root/delta" && r.URL.Query().Get("token") == "":
 			answer = `{"value":[],"@odata.nextLink":"https://graph.microsoft.com/v1.0/drives/b!1/root/delta?token=2"}`
 		case path == "/v1.0/drives/b!1/root/delta" && r.URL.Query().Get("token") == "2":
@@ -83,7 +87,10 @@ func TestPlainAnswersSuffice(t *testing.T) {
 				t.Fatalf("the present: %+v, %v", present, err)
 			}
 			l := walk(t, source)
-			expectPaths(t, l.paths(), "sites/eng/Documents/a.txt")
+			expectPaths(t, l.paths(), "sites/eng/Documents/a.txt", "sites/eng/Site Pages/Old.aspx")
+			if text := read(t, source, l.items["sites/eng/Site Pages/Old.aspx"]); !strings.Contains(text, "<h1>Old page</h1>") {
+				t.Errorf("the page is %q", text)
+			}
 			item := l.items["sites/eng/Documents/a.txt"]
 			if text := read(t, source, item); text != "hello" {
 				t.Errorf("the content is %q", text)
