@@ -178,10 +178,11 @@ func (s *source) files(ctx context.Context, p project, at position) (out stepRes
 			out.warnings = []string{fmt.Sprintf("%s has no branch %s; it has no files here.", p.Path, s.branch(p))}
 			return out, nil
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, connectors.ErrNotFound) {
 			return out, err
 		}
-		at.Ref = head.Commit.ID
+		// Some proxies do not let this request through. The list tells whether there are files.
+		at.Ref = cmp.Or(head.Commit.ID, s.branch(p))
 	}
 	type entry struct{ ID, Path, Type, Mode string }
 	query := url.Values{"ref": {at.Ref}, "recursive": {"true"}, "pagination": {"keyset"}, "per_page": {perPage}}
