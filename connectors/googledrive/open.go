@@ -165,7 +165,11 @@ func (s *source) openExportLink(ctx context.Context, subject string, f *file, as
 	if err != nil {
 		return nil, err
 	}
-	return client.Download(ctx, restapi.Request{Path: link, Header: http.Header{"Accept": {"*/*"}}}, restapi.Expected{Size: -1})
+	content, err := client.Download(ctx, restapi.Request{Path: link, Header: http.Header{"Accept": {"*/*"}}}, restapi.Expected{Size: -1})
+	if connectors.IsFatal(err) {
+		return nil, fmt.Errorf("it is too large for an export, and %s", err.Error()) // of this file, not of the sync
+	}
+	return content, err
 }
 
 // checkExport checks that a content is in the format of the export.

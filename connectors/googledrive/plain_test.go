@@ -90,3 +90,25 @@ func TestPlainAnswersSuffice(t *testing.T) {
 		})
 	}
 }
+
+func TestAnExportLinkToAnotherHostFailsOneFile(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		if strings.HasSuffix(r.URL.Path, "/export") {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"error":{"code":403,"message":"This file is too large to be exported.","errors":[{"domain":"global","reason":"exportSizeLimitExceeded","message":"This file is too large to be exported."}]}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"id":"1doc","name":"Plan","mimeType":"application/vnd.google-apps.document","modifiedTime":"2026-01-02T03:04:05.000Z",`+
+			`"exportLinks":{"text/markdown":"https://docs.example.com/export?id=1doc"}}`)
+	}))
+	t.Cleanup(server.Close)
+	source := open(t, connectors.Settings{
+		Config: map[string]any{"apiUrl": server.URL + "/drive/v3"}, State: &connectortest.State{}, Token: fixedToken("t"), Credentials: map[string]string{},
+	})
+	_, err := source.Open(t.Context(), connectors.Item{ID: "1doc", Path: "My Drive/Plan.md", Size: -1})
+	if err == nil || connectors.IsFatal(err) || connectors.IsSkip(err) || !strings.Contains(err.Error(), "too large for an export") {
+		t.Errorf("the error is %v", err)
+	}
+}
