@@ -73,6 +73,9 @@ func (l FaultInjection) syncWithSlowBody(t *testing.T, server *replayServer, s *
 		_, err := lister.Readers(ctx, items)
 		s.record(partReaders, err)
 	}
+	if feeder, ok := source.(connectors.Feeder); ok && l.FeedToken != "" {
+		s.readFeed(ctx, feeder, l.FeedToken, server.reachedSlowCall)
+	}
 	if directory, ok := source.(connectors.GroupLister); ok && !server.reachedSlowCall() {
 		s.listGroups(ctx, directory)
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/gitlab"
@@ -31,8 +32,14 @@ func TestFaultInjection(t *testing.T) {
 			"others":      regexp.MustCompile(`/issues/[23]/discussions\?`),
 			"more":        regexp.MustCompile(`/merge_requests/1/discussions\?`),
 		}
+		settings := s.settings(map[string]any{"groups": []any{"acm*"}, "includeSnippets": true})
+		// The record has the same content at the time of the token and now, so that each
+		// source of the suite has it. The commit and an issue are others.
+		_, token := newFeed(t, settings)
+		token = regexp.MustCompile(`"h":"[0-9a-f]+"`).ReplaceAllString(token, `"h":"0"`)
+		s.Change(12, func(p *gitlabserver.Project) { p.Issues[0].Updated = p.Issues[2].Updated.Add(time.Hour) })
 		return connectortest.FaultInjection{
-			Kind: gitlab.Kind, Settings: s.settings(map[string]any{"groups": []any{"acm*"}, "includeSnippets": true}),
+			Kind: gitlab.Kind, Settings: settings, FeedToken: token,
 			AbsentNames: []string{"12:i:99", "acme/a/none.md", "nothing"},
 			PagedList: func(r *http.Request) string {
 				for name, pattern := range lists {

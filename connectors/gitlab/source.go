@@ -302,6 +302,17 @@ func (s *source) groupProjects(ctx context.Context, name string) ([]project, err
 	return all, nil
 }
 
+// remember keeps the projects for the requests that follow.
+func (s *source) remember(ctx context.Context, list []project) error {
+	if err := connectors.PutJSON(ctx, s.settings.State, projectsKey, list); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	s.walked = list
+	s.mutex.Unlock()
+	return nil
+}
+
 // projects returns the projects of the last walk, or lists them.
 func (s *source) projects(ctx context.Context) ([]project, error) {
 	s.mutex.Lock()

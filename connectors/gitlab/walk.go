@@ -85,12 +85,9 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 		if all.incomplete {
 			out.Incomplete = []string{""}
 		}
-		if err := connectors.PutJSON(ctx, s.settings.State, projectsKey, list); err != nil {
+		if err := s.remember(ctx, list); err != nil {
 			return out, err
 		}
-		s.mutex.Lock()
-		s.walked = list
-		s.mutex.Unlock()
 	} else {
 		err := connectors.ParseCursor(cursor, &at)
 		_, badQuery := url.ParseQuery(at.Query)
@@ -121,7 +118,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 			step, err := s.step(ctx, list[i], at)
 			if err != nil && isHidden(err) && !errors.Is(err, errScope) {
 				out.Incomplete = append(out.Incomplete, list[i].key())
-				out.Warnings = append(out.Warnings, fmt.Sprintf("GitLab does not show the %s of %s to the account; the documents stay. Give the account access, or leave this part out.", stages()[at.Stage], list[i].Path))
+				out.Warnings = append(out.Warnings, hiddenWarning(stages()[at.Stage], list[i]))
 				step, err = stepResult{}, nil
 			}
 			if err != nil {
@@ -142,6 +139,10 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	}
 	out.Done = true
 	return out, nil
+}
+
+func hiddenWarning(part string, p project) string {
+	return fmt.Sprintf("GitLab does not show the %s of %s to the account; the documents stay. Give the account access, or leave this part out.", part, p.Path)
 }
 
 // A stepResult is a page of a stage. next is nil at the end of the stage.
@@ -172,8 +173,7 @@ func (s *source) branch(p project) string { return cmp.Or(s.settings.String(opti
 // the pages.
 func (s *source) files(ctx context.Context, p project, at position) (out stepResult, err error) {
 	if at.Ref == "" {
-		var head struct{ Commit struct{ ID string } }
-		_, err := s.get(ctx, p.path("/repository/branches/"+url.PathEscape(s.branch(p))), nil, &head, "commit.id")
+		head, err := s.head(ctx, p)
 		if errors.Is(err, connectors.ErrNotFound) && s.settings.String(optionBranch) != "" {
 			out.warnings = []string{fmt.Sprintf("%s has no branch %s; it has no files here.", p.Path, s.branch(p))}
 			return out, nil
@@ -182,7 +182,7 @@ func (s *source) files(ctx context.Context, p project, at position) (out stepRes
 			return out, err
 		}
 		// Some proxies do not let this request through. The list tells whether there are files.
-		at.Ref = cmp.Or(head.Commit.ID, s.branch(p))
+		at.Ref = cmp.Or(head, s.branch(p))
 	}
 	type entry struct{ ID, Path, Type, Mode string }
 	query := url.Values{"ref": {at.Ref}, "recursive": {"true"}, "pagination": {"keyset"}, "per_page": {perPage}}
