@@ -11,19 +11,11 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/atlassian"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 const groupsPerPage = 25 // of a listing of groups
-
-// A directoryCursor is a position in the list of groups, or after a derived
-// group.
-type directoryCursor struct {
-	Start   int    `json:"n,omitempty"`
-	Derived bool   `json:"d,omitempty"`
-	After   string `json:"a,omitempty"`
-	Loop    string `json:"t,omitempty"` // of the list of groups
-}
 
 func (c *cloud) groups(ctx context.Context, start int) ([]group, int, error) {
 	return c.groupList(ctx, start)
@@ -65,49 +57,25 @@ func (c *client) memberList(ctx context.Context, path string, start int) ([]user
 	return result.Results, start + len(result.Results), nil
 }
 
-// Groups implements [connectors.GroupLister]: the groups of the site, and then
-// the derived groups.
-func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage, error) {
-	if err := ctx.Err(); err != nil {
-		return connectors.GroupPage{}, err
-	}
-	var c directoryCursor
-	if text != "" {
-		if err := connectors.ParseCursor(text, &c); err != nil || c.Start < 0 {
-			return connectors.GroupPage{}, connectors.ErrCursor
-		}
-	}
-	if err := s.checkAccount(ctx); err != nil {
-		return connectors.GroupPage{}, err
-	}
-	if text == "" {
-		s.mutex.Lock()
-		s.membersByGroup = map[string][]string{}
-		s.mutex.Unlock()
-	}
-	var page connectors.GroupPage
-	var next directoryCursor
-	var err error
-	if c.Derived {
-		next.Derived = true
-		page.Groups, next.After, err = s.readers.DerivedGroups(ctx, c.After)
-		page.Done = next.After == ""
-	} else {
-		page.Groups, next, err = s.siteGroups(ctx, c)
-	}
-	if err != nil {
-		return connectors.GroupPage{}, err
-	}
-	if !page.Done {
-		page.Next = connectors.FormatCursor(next)
+// Groups implements [connectors.GroupLister]: the groups of the site, and then the
+// derived groups.
+func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
+	return s.readers.Groups(ctx, cursor, atlassian.GroupDirectory{Begin: s.beginGroups, List: s.siteGroups, Warnings: s.takeWarnings})
+}
+
+// beginGroups checks the account before a page of groups. A new listing forgets the
+// members of the last one.
+func (s *source) beginGroups(ctx context.Context, first bool) error {
+	if err := s.checkAccount(ctx); err != nil || !first {
+		return err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	page.Warnings, s.warnings = s.warnings, nil
-	return page, nil
+	s.membersByGroup = map[string][]string{}
+	return nil
 }
 
-func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
+func (s *source) siteGroups(ctx context.Context, c atlassian.GroupCursor) ([]connectors.Group, atlassian.GroupCursor, error) {
 	siteGroups, start, err := s.deployment.groups(ctx, c.Start)
 	if err != nil {
 		return nil, c, err
@@ -138,9 +106,9 @@ func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connector
 		groups = append(groups, connectors.Group{Principal: "group:" + groupID(g), Name: g.Name, Members: people})
 	}
 	if start < 0 {
-		return groups, directoryCursor{Derived: true}, nil
+		return groups, atlassian.GroupCursor{Derived: true}, nil
 	}
-	return groups, directoryCursor{Start: start, Loop: loop.String()}, nil
+	return groups, atlassian.GroupCursor{Start: start, Loop: loop.String()}, nil
 }
 
 // groupMembers returns the ids of a group's members.

@@ -86,6 +86,15 @@ func (s *source) addWarning(text string) {
 	}
 }
 
+// takeWarnings returns the warnings since the last call.
+func (s *source) takeWarnings() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	warnings := s.warnings
+	s.warnings = nil
+	return warnings
+}
+
 // checkAccount checks that the site knows the account. To unknown accounts,
 // both deployments show public content, which may be none.
 func (s *source) checkAccount(ctx context.Context) error {

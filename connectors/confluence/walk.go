@@ -95,9 +95,7 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 		}
 	}
 	b.page.Pause = s.client.Pause()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	b.page.Warnings, s.warnings = s.warnings, nil
+	b.page.Warnings = s.takeWarnings()
 	return b.page, nil
 }
 

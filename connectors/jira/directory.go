@@ -73,59 +73,29 @@ func (a *api) groupNamed(ctx context.Context, name string) (group, error) {
 	return group{}, nil
 }
 
-// A directoryCursor is a position in the list of groups, or after a derived group.
-type directoryCursor struct {
-	Start   int    `json:"n,omitempty"`
-	Derived bool   `json:"d,omitempty"`
-	After   string `json:"a,omitempty"`
-	Loop    string `json:"t,omitempty"` // of the list of groups
-}
-
 // Groups implements [connectors.GroupLister]: the groups of the site, and then the
 // derived groups.
-func (s *source) Groups(ctx context.Context, text string) (connectors.GroupPage, error) {
-	if err := ctx.Err(); err != nil {
-		return connectors.GroupPage{}, err
-	}
-	var c directoryCursor
-	if text != "" {
-		if err := connectors.ParseCursor(text, &c); err != nil || c.Start < 0 {
-			return connectors.GroupPage{}, connectors.ErrCursor
-		}
-	}
-	if err := s.checkAccount(ctx); err != nil {
-		return connectors.GroupPage{}, err
-	}
-	if text == "" {
-		s.mutex.Lock()
-		s.membersOf = map[string][]string{}
-		s.mutex.Unlock()
-	}
-	var page connectors.GroupPage
-	var next directoryCursor
-	var err error
-	if c.Derived {
-		next.Derived = true
-		page.Groups, next.After, err = s.readers.DerivedGroups(ctx, c.After)
-		page.Done = next.After == ""
-	} else {
-		page.Groups, next, err = s.siteGroups(ctx, c)
-	}
-	if err != nil {
-		return connectors.GroupPage{}, err
-	}
-	if !page.Done {
-		page.Next = connectors.FormatCursor(next)
-	}
-	page.Warnings = s.takeWarnings()
-	return page, nil
+func (s *source) Groups(ctx context.Context, cursor string) (connectors.GroupPage, error) {
+	return s.readers.Groups(ctx, cursor, atlassian.GroupDirectory{Begin: s.beginGroups, List: s.siteGroups, Warnings: s.takeWarnings})
 }
 
-func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connectors.Group, directoryCursor, error) {
+// beginGroups checks the account before a page of groups. A new listing forgets the
+// members of the last one.
+func (s *source) beginGroups(ctx context.Context, first bool) error {
+	if err := s.checkAccount(ctx); err != nil || !first {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.membersOf = map[string][]string{}
+	return nil
+}
+
+func (s *source) siteGroups(ctx context.Context, c atlassian.GroupCursor) ([]connectors.Group, atlassian.GroupCursor, error) {
 	found, start, err := s.api.groups(ctx, c.Start)
 	if c.Start == 0 && isUnreadable(err) {
 		s.addWarning("Jira does not list its groups; people who may read an issue because of a group do not find it. The account needs the permission \"Browse users and groups\".")
-		return nil, directoryCursor{Derived: true}, nil
+		return nil, atlassian.GroupCursor{Derived: true}, nil
 	}
 	if err != nil {
 		return nil, c, err
@@ -156,9 +126,9 @@ func (s *source) siteGroups(ctx context.Context, c directoryCursor) ([]connector
 		groups = append(groups, connectors.Group{Principal: "group:" + g.id(), Name: g.Name, Members: people})
 	}
 	if start < 0 {
-		return groups, directoryCursor{Derived: true}, nil
+		return groups, atlassian.GroupCursor{Derived: true}, nil
 	}
-	return groups, directoryCursor{Start: start, Loop: loop.String()}, nil
+	return groups, atlassian.GroupCursor{Start: start, Loop: loop.String()}, nil
 }
 
 // members returns the ids of the members of a group.
