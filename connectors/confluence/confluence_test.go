@@ -67,17 +67,7 @@ func (s *site) settings(config map[string]any) connectors.Settings {
 
 func (s *site) open(t *testing.T, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(s.kind())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, _ := registry.Lookup("confluence")
-	source, err := kind.New(t.Context(), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, s.kind(), settings)
 }
 
 const filesPage = "TST/Files/"

@@ -131,18 +131,19 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 	})
 }
 
-// open opens the source through a registry, as Magpie does.
-func (s Setup) open(t *testing.T) connectors.Source {
+// Open opens a source of a kind through a registry, as Magpie does. It is closed at the
+// end of the test.
+func Open(t testing.TB, kind connectors.Kind, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(s.Kind)
+	registry, err := connectors.NewRegistry(kind)
 	if err != nil {
 		t.Fatalf("NewRegistry: %v", err)
 	}
-	kind, ok := registry.Lookup(s.Kind.Name)
+	registered, ok := registry.Lookup(kind.Name)
 	if !ok {
-		t.Fatalf("the kind %q is not found by its name", s.Kind.Name)
+		t.Fatalf("the kind %q is not found by its name", kind.Name)
 	}
-	source, err := kind.New(t.Context(), s.Settings)
+	source, err := registered.New(t.Context(), settings)
 	if err != nil {
 		t.Fatalf("open the source: %v", err)
 	}
@@ -151,7 +152,13 @@ func (s Setup) open(t *testing.T) connectors.Source {
 			t.Errorf("close the source: %v", err)
 		}
 	})
-	return s.withFixturePaths(source)
+	return source
+}
+
+// open opens the source.
+func (s Setup) open(t *testing.T) connectors.Source {
+	t.Helper()
+	return s.withFixturePaths(Open(t, s.Kind, s.Settings))
 }
 
 // maxPages ends walks that do not end by themselves.

@@ -87,17 +87,7 @@ func TestFilesPassTheSuite(t *testing.T) {
 
 func open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(gitlab.Kind(new(net.Dialer).DialContext))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, _ := registry.Lookup("gitlab")
-	source, err := kind.New(t.Context(), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, gitlab.Kind(new(net.Dialer).DialContext), settings)
 }
 
 func walk(t testing.TB, source connectors.Source) (items map[string]connectors.Item, incomplete, warnings []string) {

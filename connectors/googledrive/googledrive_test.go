@@ -66,17 +66,7 @@ func kind() connectors.Kind { return googledrive.Kind(new(net.Dialer).DialContex
 
 func open(t testing.TB, s connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(kind())
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, _ := registry.Lookup("google_drive")
-	source, err := opened.New(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, kind(), s)
 }
 
 // Put implements [connectortest.Fixture]: files in folders of the shared drive.

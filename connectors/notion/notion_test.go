@@ -53,17 +53,7 @@ func (w *workspace) settings(config map[string]any) connectors.Settings {
 
 func (w *workspace) open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(w.kind())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, _ := registry.Lookup("notion")
-	source, err := kind.New(t.Context(), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, w.kind(), settings)
 }
 
 func flat(path string) string { return strings.ReplaceAll(path, "/", "∕") }

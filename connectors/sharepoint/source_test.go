@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/sharepoint"
 	. "github.com/magpie-search/magpie/internal/testkit/sharepointserver"
 )
@@ -25,16 +26,7 @@ import (
 // open opens a source as Magpie does.
 func open(t *testing.T, s connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(sharepoint.Kind(dial))
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := registry.Kinds()[0].New(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, sharepoint.Kind(dial), s)
 }
 
 // A listing is the result of a walk.

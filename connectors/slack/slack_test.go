@@ -43,17 +43,7 @@ func settings(world *slackserver.Server, config map[string]any) connectors.Setti
 // openWith opens a source through a registry, as Magpie does.
 func openWith(t *testing.T, world *slackserver.Server, s connectors.Settings) connectors.Source {
 	t.Helper()
-	registry, err := connectors.NewRegistry(slack.Kind(world.Dial))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, _ := registry.Lookup("slack")
-	source, err := kind.New(t.Context(), s)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() { _ = source.Close() })
-	return source
+	return connectortest.Open(t, slack.Kind(world.Dial), s)
 }
 
 // walk returns the items of a walk by id, and its warnings.
