@@ -119,6 +119,11 @@ func getCached[T any](ctx context.Context, s *source, key string, r restapi.Requ
 	return data, next, true, err
 }
 
+// A queryRefusal is an error of a GraphQL query.
+type queryRefusal struct{ message string }
+
+func (e *queryRefusal) Error() string { return "GitHub refuses a query: " + e.message }
+
 // graphql makes a GraphQL query, whose data must have the required fields; see
 // [restapi.Request].RequiredFields. Errors in the response are marked as those
 // of a status are.
@@ -138,7 +143,7 @@ func (s *source) graphql(ctx context.Context, query string, variables map[string
 	}
 	if len(result.Errors) > 0 {
 		first := result.Errors[0]
-		err := fmt.Errorf("GitHub refuses a query: %s", safetext.Truncate(strings.ToValidUTF8(first.Message, "?"), 300))
+		err := &queryRefusal{safetext.Truncate(strings.ToValidUTF8(first.Message, "?"), 300)}
 		switch first.Type {
 		case "RATE_LIMITED", "RATE_LIMIT":
 			return connectors.Retryable(err, min(untilReset(header), time.Hour))

@@ -45,6 +45,7 @@ type config struct {
 	content                 []string
 	closed, archived, forks bool
 	since                   time.Time
+	subscribes              bool
 	endpoints
 }
 
@@ -52,6 +53,7 @@ func parseConfig(s connectors.Settings) (config, error) {
 	c := config{
 		branch: s.String(optionBranch), paths: s.Strings(optionPaths), content: s.Strings(optionContent),
 		closed: s.Boolean(optionClosed), archived: s.Boolean(optionArchived), forks: s.Boolean(optionForks),
+		subscribes: s.WantsSubscription(),
 	}
 	for _, text := range s.Strings(optionRepos) {
 		p, ok := parseSelector(text)

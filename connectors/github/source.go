@@ -101,25 +101,3 @@ func (s *source) checkOpen(ctx context.Context) error {
 	}
 	return nil
 }
-
-const maxCheckedRepos = 5
-
-// Check implements [connectors.Source]. It makes the first requests of a sync
-// for a few repositories.
-func (s *source) Check(ctx context.Context) error {
-	if err := s.checkOpen(ctx); err != nil {
-		return err
-	}
-	repos, _, err := s.listRepos(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range repos[:min(maxCheckedRepos, len(repos))] {
-		for _, stage := range stages() {
-			if err := stage.check(ctx, s, r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}

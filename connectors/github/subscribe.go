@@ -109,10 +109,13 @@ func (s *source) deleteHook(ctx context.Context, path string) error {
 	return nil
 }
 
-// hookError returns the error that GitHub hides behind a 404.
+// errHookRights says that the credentials lack the right to webhooks.
+var errHookRights = connectors.NeedsAuth(errors.New("the credentials may not set up webhooks: a fine-grained token or app needs the permission Webhooks (read and write), a classic token the scope admin:repo_hook or, for owner/*, admin:org_hook"))
+
+// hookError returns the error that GitHub hides behind a 404 or says in a 403.
 func hookError(err error) error {
-	if errors.Is(err, connectors.ErrNotFound) {
-		return connectors.NeedsAuth(errors.New("the credentials may not set up webhooks: a fine-grained token or app needs the permission Webhooks (read and write), a classic token the scope admin:repo_hook or admin:org_hook"))
+	if errors.Is(err, connectors.ErrNotFound) || restapi.StatusOf(err) == http.StatusForbidden && connectors.IsNeedsAuth(err) {
+		return errHookRights
 	}
 	return err
 }

@@ -80,9 +80,11 @@ func (a *account) login() string {
 	return a.Login
 }
 
+const threadStageName = "threads"
+
 func threadStage() stage {
 	return stage{
-		name: "threads",
+		name: threadStageName,
 		applies: func(c config, r repo) bool {
 			return c.hasContent(contentPulls) || c.hasContent(contentIssues) && r.HasIssues
 		},

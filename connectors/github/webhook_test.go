@@ -359,3 +359,62 @@ func TestWebhooksAreSetUpAndRepaired(t *testing.T) {
 		}
 	}
 }
+
+// The tier of webhooks says which right is missing.
+func TestTiersOfRights(t *testing.T) {
+	t.Parallel()
+	p := newTestServer(t)
+	p.AddRepo("acme/site", githubserver.RepoOptions{Discussions: true})
+	p.AddRepo("acme/talk", githubserver.RepoOptions{Private: true})
+	fineGrained := func(permissions ...string) githubserver.Token {
+		all := map[string]string{"contents": "read", "issues": "read", "pull_requests": "read", "discussions": "read"}
+		for _, name := range permissions {
+			if rest, without := strings.CutPrefix(name, "-"); without {
+				delete(all, rest)
+			} else {
+				all[name] = "write"
+			}
+		}
+		return githubserver.Token{Login: "ada", Repos: []string{"acme/*"}, Permissions: all}
+	}
+	classic := func(scopes string) githubserver.Token {
+		return githubserver.Token{Login: "ada", Repos: []string{"acme/*"}, Scopes: scopes}
+	}
+	for name, c := range map[string]struct {
+		token          githubserver.Token
+		repos          string
+		read, webhooks string
+	}{
+		"everything":                        {fineGrained("webhooks"), "acme/site", "<nil>", "<nil>"},
+		"no webhooks":                       {fineGrained(), "acme/site", "<nil>", "Webhooks (read and write)"},
+		"no issues":                         {fineGrained("webhooks", "-issues"), "acme/site", "Issues and Pull requests (read)", "<nil>"},
+		"no discussions":                    {fineGrained("webhooks", "-discussions"), "acme/site", "Discussions (read)", "<nil>"},
+		"no contents":                       {fineGrained("webhooks", "-contents"), "acme/talk", "Contents (read)", "<nil>"},
+		"a classic token":                   {classic("repo, read:org"), "acme/site", "<nil>", "<nil>"},
+		"a classic token that reads hooks":  {classic("public_repos, read:repo_hook"), "acme/site", "<nil>", "admin:repo_hook"},
+		"a classic token, an organisation":  {classic("repo"), "acme/*", "<nil>", "admin:org_hook"},
+		"a classic token with its webhooks": {classic("repo, admin:org_hook"), "acme/*", "<nil>", "<nil>"},
+		"an expired token":                  {githubserver.Token{Login: "ada", Expired: true}, "acme/site", "Bad credentials", "Bad credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.AddToken("of "+name, c.token)
+			for _, subscribes := range []bool{true, false} {
+				s := p.settings(map[string]any{"repos": []any{c.repos}, "webhook_subscription": subscribes})
+				s.Credentials = map[string]string{"token": "of " + name}
+				tiers, err := open(t, s).(connectors.TierChecker).CheckTiers(t.Context())
+				want := []string{c.read, c.webhooks}
+				if !subscribes {
+					want = want[:1]
+				}
+				if err != nil || len(tiers) != len(want) {
+					t.Fatalf("the tiers are %v, %v", tiers, err)
+				}
+				for i, says := range want {
+					if got := fmt.Sprint(tiers[i].Err); !strings.Contains(got, says) || tiers[i].Err != nil && !connectors.IsNeedsAuth(tiers[i].Err) {
+						t.Errorf("the tier %s says %q, want %q", tiers[i].Name, got, says)
+					}
+				}
+			}
+		})
+	}
+}

@@ -309,6 +309,9 @@ func isUnreadable(err error) bool {
 }
 
 func permissionError(err error, key string) error {
+	if lacksScope(err) {
+		return connectors.NeedsAuth(fmt.Errorf("the token lacks a scope; permissions need read:jira-work and manage:jira-configuration: %w", err))
+	}
 	if isUnreadable(err) {
 		return connectors.NeedsAuth(fmt.Errorf("the account may not read the permissions of %s; it needs the permission \"Administer projects\" there, or \"Administer Jira\": %w", key, err))
 	}

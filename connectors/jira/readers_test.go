@@ -2,6 +2,7 @@ package jira_test
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -221,5 +222,50 @@ func TestUnreadablePermissionsHide(t *testing.T) {
 		if err := w.open(t, w.site.settings(nil)).Check(t.Context()); err != nil {
 			t.Errorf("the connection test without permissions says %v", err)
 		}
+	})
+}
+
+// The connection test says for each tier which right is missing.
+func TestTiersOfRights(t *testing.T) {
+	t.Parallel()
+	eachDeployment(t, func(t *testing.T, s *site) {
+		w := newRestrictedSite(t, s)
+		s.Add(Issue{Project: "TST", Summary: "a"})
+		check := func(settings connectors.Settings, tiers int, read, permissions string) {
+			t.Helper()
+			got, err := w.open(t, settings).(connectors.TierChecker).CheckTiers(t.Context())
+			if err != nil || len(got) != tiers {
+				t.Fatalf("the tiers are %v, %v", got, err)
+			}
+			for i, says := range []string{read, permissions}[:tiers] {
+				if got[i].Name != []connectors.TierName{connectors.TierRead, connectors.TierPermissions}[i] || (got[i].Err != nil) != (says != "") {
+					t.Errorf("tier %d is %+v", i, got[i])
+				}
+				if says != "" && (!connectors.IsNeedsAuth(got[i].Err) || !strings.Contains(got[i].Err.Error(), says)) {
+					t.Errorf("the tier %s says %v, want %q", got[i].Name, got[i].Err, says)
+				}
+			}
+		}
+		fail := func(part, body string) {
+			s.Fail(func(r *http.Request) *Fault {
+				if strings.Contains(r.URL.Path, part) {
+					return &Fault{Status: http.StatusForbidden, Body: body}
+				}
+				return nil
+			})
+		}
+		check(w.settings(), 2, "", "")
+		check(w.site.settings(nil), 1, "", "")
+		fail("/permissionscheme", "{}")
+		check(w.settings(), 2, "", `"Administer projects"`)
+		fail("/group", "{}")
+		check(w.settings(), 2, "", `"Browse users and groups"`)
+		fail("/group", `{"message":"Unauthorized; scope does not match"}`)
+		check(w.settings(), 2, "", "manage:jira-configuration")
+		fail("/search", `{"message":"Unauthorized; scope does not match"}`)
+		check(w.settings(), 1, "read:jira-work", "")
+		s.Fail(nil)
+		settings := w.site.settings(map[string]any{"projectKeys": []any{"NONE"}})
+		check(settings, 1, "give it the right to browse the project", "")
 	})
 }

@@ -245,23 +245,47 @@ func isSelected(projects []project, found *issue) bool {
 
 // Check implements [connectors.Source].
 func (s *source) Check(ctx context.Context) error {
+	projects, err := s.checkRead(ctx)
+	if err != nil || !s.importsPermissions || len(projects) == 0 {
+		return err
+	}
+	return s.checkPermissions(ctx, projects[0])
+}
+
+// CheckTiers implements [connectors.TierChecker].
+func (s *source) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
+	projects, err := s.checkRead(ctx)
+	tiers := []connectors.Tier{{Name: connectors.TierRead, Err: err}}
+	if s.importsPermissions && len(projects) > 0 {
+		tiers = append(tiers, connectors.Tier{Name: connectors.TierPermissions, Err: s.checkPermissions(ctx, projects[0])})
+	}
+	return tiers, ctx.Err()
+}
+
+// checkRead checks the rights to read, and returns the projects.
+func (s *source) checkRead(ctx context.Context) ([]project, error) {
 	s.resetCaches()
 	projects, err := s.selectedProjects(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, _, err := search[issue](ctx, s.api, query{base: s.base, order: walkOrder}, factFields(false), 1, ""); err != nil {
-		return scopeError(err)
+		return nil, scopeError(err)
 	}
-	if !s.importsPermissions || len(projects) == 0 {
-		return nil
-	}
-	if _, err := s.readBrowsers(ctx, projects[0]); err != nil {
-		return fmt.Errorf("read who may browse the project %s: %w", projects[0].Key, permissionError(err, projects[0].Key))
+	return projects, nil
+}
+
+// checkPermissions checks the rights that an import of permissions needs.
+func (s *source) checkPermissions(ctx context.Context, p project) error {
+	if _, err := s.readBrowsers(ctx, p); err != nil {
+		return fmt.Errorf("read who may browse the project %s: %w", p.Key, permissionError(err, p.Key))
 	}
 	if _, _, err := s.api.groups(ctx, 0); err != nil {
-		if restapi.StatusOf(err) == http.StatusForbidden {
-			err = connectors.NeedsAuth(errors.New("the account lacks the global permission \"Browse users and groups\""))
+		switch {
+		case lacksScope(err):
+			err = connectors.NeedsAuth(fmt.Errorf("the token lacks a scope; permissions need read:jira-user and manage:jira-configuration: %w", err))
+		case restapi.StatusOf(err) == http.StatusForbidden:
+			err = connectors.NeedsAuth(errors.New("the account lacks the global permission \"Browse users and groups\"; an administrator grants it under System, Global permissions"))
 		}
 		return fmt.Errorf("read the groups: %w", err)
 	}

@@ -124,6 +124,12 @@ func (s *source) checkAccount(ctx context.Context) error {
 	return nil
 }
 
+// CheckTiers implements [connectors.TierChecker]. There is one tier: Notion does not
+// tell permissions.
+func (s *source) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
+	return []connectors.Tier{{Name: connectors.TierRead, Err: s.Check(ctx)}}, ctx.Err()
+}
+
 // Check implements [connectors.Source].
 func (s *source) Check(ctx context.Context) error {
 	s.mutex.Lock()

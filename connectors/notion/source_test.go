@@ -268,6 +268,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		t.Errorf("without comments: %v", err)
 	}
 	w.NoRead = true
+	tiers, err := w.open(t, w.settings(nil)).(connectors.TierChecker).CheckTiers(t.Context())
+	if err != nil || len(tiers) != 1 || tiers[0].Name != connectors.TierRead || !connectors.IsNeedsAuth(tiers[0].Err) || !strings.Contains(tiers[0].Err.Error(), `"Read content"`) {
+		t.Errorf("the tiers without the capability to read: %v, %v", tiers, err)
+	}
 	if err := w.open(t, w.settings(nil)).Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), `"Read content"`) {
 		t.Errorf("without the capability to read: %v", err)
 	}

@@ -148,11 +148,67 @@ func (s *source) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	needed := s.scopesToRead(w)
+	if s.importsPermissions() {
+		needed = append(needed, scopeAddresses)
+	}
+	return s.checkRead(ctx, w, needed)
+}
+
+// CheckTiers implements [connectors.TierChecker]. Events need the scopes of what they
+// notify of; only a delivery shows whether the signing secret is right.
+func (s *source) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w, err := s.workspace(ctx, reuseNothing)
+	if err != nil {
+		return []connectors.Tier{{Name: connectors.TierRead, Err: err}}, ctx.Err()
+	}
+	tiers := []connectors.Tier{{Name: connectors.TierRead, Err: s.checkRead(ctx, w, s.scopesToRead(w))}}
+	if s.importsPermissions() {
+		tiers = append(tiers, connectors.Tier{Name: connectors.TierPermissions, Err: s.checkPermissions(ctx, w)})
+	}
+	if s.settings.Credentials[credentialSecret] != "" {
+		tiers = append(tiers, connectors.Tier{Name: connectors.TierWebhooks, Err: scopeError(w, s.scopesToRead(w))})
+	}
+	return tiers, ctx.Err()
+}
+
+func (s *source) importsPermissions() bool {
+	imports, _ := s.settings.IncludesPermissions()
+	return imports
+}
+
+// checkPermissions checks that the people of the workspace have addresses and that
+// the members of a channel can be read.
+func (s *source) checkPermissions(ctx context.Context, w *workspace) error {
+	if err := scopeError(w, []string{"users:read", scopeAddresses}); err != nil {
+		return err
+	}
+	directory, err := s.loadMembers(ctx, w, true)
+	if err != nil {
+		return err
+	}
+	if len(directory.principals) == 0 {
+		return connectors.NeedsAuth(errors.New("Slack shows no mail address of any person, so that nobody can be told by their address; add the scope " + //nolint:staticcheck // a name
+			scopeAddresses + " to the app and install the app again"))
+	}
+	if len(w.matched) == 0 {
+		return nil
+	}
+	_, err = s.channelMembers(ctx, w.matched[0], directory)
+	return err
+}
+
+// checkRead checks that the token is of the workspace of the settings, that it has
+// some scopes, and that it can read a channel.
+func (s *source) checkRead(ctx context.Context, w *workspace, needed []string) error {
 	if s.teamID != "" && !strings.EqualFold(s.teamID, w.team) {
 		return connectors.Fatal(fmt.Errorf("the token is of the workspace %s, config.%s names %s", w.team, optionTeam, s.teamID))
 	}
-	if missing := s.missingScopes(w); len(missing) > 0 {
-		return connectors.NeedsAuth(fmt.Errorf("the token lacks the scopes %s; add them to the app and install the app again", strings.Join(missing, ", ")))
+	if err := scopeError(w, needed); err != nil {
+		return err
 	}
 	if len(s.channelNames) > 0 && len(w.selected) == 0 {
 		if len(w.warnings) > 0 {
@@ -173,12 +229,24 @@ func (s *source) Check(ctx context.Context) error {
 	return nil
 }
 
-// missingScopes returns the scopes that a sync needs and the token lacks, as
-// far as Slack names the token's scopes.
-func (s *source) missingScopes(w *workspace) []string {
+// scopeAddresses is the scope for the mail addresses of people.
+const scopeAddresses = "users:read.email"
+
+// scopeError returns an error that names the scopes that are needed and the token
+// lacks, as far as Slack names the token's scopes.
+func scopeError(w *workspace, needed []string) error {
 	if w.scopes == nil {
 		return nil
 	}
+	missing := slices.DeleteFunc(slices.Clone(needed), func(scope string) bool { return w.scopes[scope] })
+	if len(missing) == 0 {
+		return nil
+	}
+	return connectors.NeedsAuth(fmt.Errorf("the token lacks the scopes %s; add them to the app and install the app again", strings.Join(missing, ", ")))
+}
+
+// scopesToRead returns the scopes that the content needs.
+func (s *source) scopesToRead(w *workspace) []string {
 	needed := []string{"channels:read", "channels:history", "users:read"}
 	if s.includePrivate {
 		needed = append(needed, "groups:read", "groups:history")
@@ -189,10 +257,7 @@ func (s *source) missingScopes(w *workspace) []string {
 	if s.joinPublic && w.isBot {
 		needed = append(needed, "channels:join")
 	}
-	if imports, _ := s.settings.IncludesPermissions(); imports {
-		needed = append(needed, "users:read.email")
-	}
-	return slices.DeleteFunc(needed, func(scope string) bool { return w.scopes[scope] })
+	return needed
 }
 
 // Close implements [connectors.Source].

@@ -280,6 +280,45 @@ func TestCheckReportsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// Each tier names the scopes that it lacks.
+func TestTiersOfScopes(t *testing.T) {
+	t.Parallel()
+	o := newTestWorkspace(t)
+	tiers := func(lacking string, config map[string]any) map[connectors.TierName]string {
+		s := settings(o.world, config)
+		s.Credentials["botToken"] = o.world.Token(strings.Trim(strings.ReplaceAll(","+slackserver.AllScopes+",", ","+lacking+",", ","), ","))
+		got, err := openWith(t, o.world, s).(connectors.TierChecker).CheckTiers(t.Context())
+		if err != nil {
+			t.Fatalf("CheckTiers: %v", err)
+		}
+		said := map[connectors.TierName]string{}
+		for _, tier := range got {
+			said[tier.Name] = fmt.Sprint(tier.Err)
+		}
+		return said
+	}
+	permissions := map[string]any{"include_permissions": true}
+	for _, c := range []struct {
+		lacking, read, permissions, webhooks string
+	}{
+		{"none", "<nil>", "<nil>", "<nil>"},
+		{"users:read.email", "<nil>", "users:read.email", "<nil>"},
+		{"users:read", "users:read", "users:read", "users:read"},
+		{"files:read", "files:read", "<nil>", "files:read"},
+		{"channels:history", "channels:history", "<nil>", "channels:history"},
+	} {
+		got := tiers(c.lacking, permissions)
+		for name, says := range map[connectors.TierName]string{connectors.TierRead: c.read, connectors.TierPermissions: c.permissions, connectors.TierWebhooks: c.webhooks} {
+			if !strings.Contains(got[name], says) || len(got) != 3 {
+				t.Errorf("without %s, the tier %s says %q, want %q", c.lacking, name, got[name], says)
+			}
+		}
+	}
+	if got := tiers("users:read.email", nil); len(got) != 2 || got[connectors.TierRead] != "<nil>" {
+		t.Errorf("without permissions: %q", got)
+	}
+}
+
 func TestGrantTokenIsRenewed(t *testing.T) {
 	t.Parallel()
 	o := newTestWorkspace(t)

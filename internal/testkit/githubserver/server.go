@@ -54,6 +54,9 @@ type Token struct {
 	// issues, pull_requests, discussions and webhooks, with "read" or "write". Nil is
 	// a classic token with all permissions.
 	Permissions map[string]string
+	// Scopes are the scopes of a classic token, which responses name. Without them,
+	// responses name none.
+	Scopes string
 	// Expired makes requests with the token fail.
 	Expired bool
 
@@ -319,6 +322,9 @@ func (c *call) rateHeaders() {
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Add(20*time.Minute).Unix(), 10))
 	h.Set("X-RateLimit-Resource", "core")
 	h.Set("X-GitHub-Media-Type", "github.v3; format=json")
+	if c.token != nil && c.token.Scopes != "" {
+		h.Set("X-OAuth-Scopes", c.token.Scopes)
+	}
 }
 
 func (c *call) refuse(err *refusal) {
