@@ -23,7 +23,8 @@ const (
 	optionSnippets = "includeSnippets"
 	optionAPI      = "apiUrl"
 
-	credentialToken = "token"
+	credentialToken  = "token"
+	credentialSecret = "webhookSecret"
 )
 
 const (
@@ -42,10 +43,17 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Enumerates:    true, Feeds: true, OAuth: "gitlab", APIVersion: apiVersion,
 		RateLimit: connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestBurst},
 		Options:   options(),
-		Credentials: []connectors.Option{{
-			Name: credentialToken, Title: "Access token", Type: connectors.TypeString, Sensitive: true,
-			Help: "A personal, group or project access token with the scopes read_api and read_repository.",
-		}},
+		Credentials: []connectors.Option{
+			{
+				Name: credentialToken, Title: "Access token", Type: connectors.TypeString, Sensitive: true,
+				Help: "A personal, group or project access token with the scopes read_api and read_repository.",
+			},
+			{
+				Name: credentialSecret, Title: "Webhook secret", Type: connectors.TypeString, Sensitive: true, Group: "Webhooks",
+				Help: "The secret token or signing token of a webhook that you set up yourself.",
+			},
+		},
+		Webhook:       webhook(),
 		CheckSettings: checkSettings,
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
 			return open(dial, s)

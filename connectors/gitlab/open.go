@@ -209,9 +209,37 @@ func render(kind string, p project, t thread, notes []note) []byte {
 // Resolve implements [connectors.Resolver].
 func (s *source) Resolve(ctx context.Context, names []string) (found []connectors.Item, missing []string, err error) {
 	return connectors.ResolveEach(ctx, names, parallelLookups, func(ctx context.Context, name string) ([]connectors.Item, error) {
+		if match := branchPattern.FindStringSubmatch(name); match != nil {
+			return s.branchFiles(ctx, match[1], match[2])
+		}
 		item, err := s.resolve(ctx, name)
 		return []connectors.Item{item}, err
 	})
+}
+
+// branchPattern matches a branch, which a delivery names if it is not the default one.
+var branchPattern = regexp.MustCompile(`(?s)^([1-9]\d{0,17}):` + kindBranch + `:(.+)$`)
+
+// branchFiles returns all files of a branch, or nothing if its files are not read.
+func (s *source) branchFiles(ctx context.Context, id, branch string) (items []connectors.Item, err error) {
+	list, err := s.projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(p project) bool { return p.key() == id })
+	if i < 0 || !s.applies(0, list[i]) || s.branch(list[i]) != branch {
+		return nil, nil
+	}
+	for at := (position{}); ; {
+		step, err := s.step(ctx, list[i], at)
+		if err != nil {
+			return nil, fmt.Errorf("list the files of %s: %w", list[i].Path, err)
+		}
+		if items = append(items, step.items...); step.next == nil {
+			return items, nil
+		}
+		at = *step.next
+	}
 }
 
 func (s *source) resolve(ctx context.Context, name string) (connectors.Item, error) {

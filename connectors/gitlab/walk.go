@@ -26,6 +26,7 @@ const (
 	kindMerge   = "m"
 	kindWiki    = "w"
 	kindSnippet = "s"
+	kindBranch  = "b" // of deliveries only
 )
 
 const (

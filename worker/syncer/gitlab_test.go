@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"testing"
 	"time"
@@ -41,24 +42,40 @@ func TestGitLabNeedsFewRequests(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		change   func(p *gitlabserver.Project)
+		deliver  func() (http.Header, []byte) // nil for a sync by the feed
 		want     syncjob.Counters
 		requests int
 	}{
-		{"first", func(*gitlabserver.Project) {}, syncjob.Counters{Added: 1000}, 530},
-		{"unchanged", func(*gitlabserver.Project) {}, syncjob.Counters{}, 7},
+		{"first", func(*gitlabserver.Project) {}, nil, syncjob.Counters{Added: 1000}, 530},
+		{"unchanged", func(*gitlabserver.Project) {}, nil, syncjob.Counters{}, 7},
 		{"1 issue changed", func(p *gitlabserver.Project) {
 			p.Issues[3].Text, p.Issues[3].Updated = "Another text", p.Issues[499].Updated.Add(time.Hour)
-		}, syncjob.Counters{Modified: 1}, 7},
+		}, nil, syncjob.Counters{Modified: 1}, 7},
 		{"1 file changed, 1 deleted", func(p *gitlabserver.Project) {
 			p.Files["docs/3.md"] = []byte("Another text")
 			delete(p.Files, "docs/4.md")
-		}, syncjob.Counters{Modified: 1, Deleted: 1}, 12},
+		}, nil, syncjob.Counters{Modified: 1, Deleted: 1}, 12},
+		{"1 issue changed by webhook", func(p *gitlabserver.Project) {
+			p.Issues[7].Text, p.Issues[7].Updated = "Another text", p.Issues[3].Updated.Add(time.Hour)
+		}, func() (http.Header, []byte) { return site.IssueHook(7, 8, "") }, syncjob.Counters{Modified: 1}, 3},
+		{"1 file changed, 1 deleted by webhook", func(p *gitlabserver.Project) {
+			p.Files["docs/5.md"] = []byte("Another text")
+			delete(p.Files, "docs/6.md")
+		}, func() (http.Header, []byte) {
+			return site.PushHook(7, "", nil, []string{"docs/5.md"}, []string{"docs/6.md"})
+		}, syncjob.Counters{Modified: 1, Deleted: 1}, 4},
 	} {
 		f.clock.advance(time.Hour)
 		site.Change(7, c.change)
 		site.Requests()
 		start := time.Now()
-		job := f.sync(syncjob.StartOptions{})
+		options := auto()
+		if c.deliver != nil {
+			delivery, err := gitlab.Kind(guard.DialContext).Webhook.Parse(c.deliver())
+			f.must(err)
+			options = incremental(delivery.Items...)
+		}
+		job := f.sync(options)
 		requests := len(site.Requests())
 		t.Logf("%s: %d requests, %.1f s", c.name, requests, time.Since(start).Seconds())
 		if job.Status != entjob.StatusCompleted || job.Added != c.want.Added || job.Modified != c.want.Modified || job.Deleted != c.want.Deleted || job.Failed != 0 || requests > c.requests {

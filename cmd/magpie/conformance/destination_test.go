@@ -49,7 +49,7 @@ func moved(t *testing.T) map[string]struct {
 			map[string]string{
 				"graphUrl": `{"graphUrl":"https://graph.microsoft.us"}`, "authUrl": `{"authUrl":"https://login.microsoftonline.us"}`, "domainSuffix": `{"domainSuffix":"evil.example.com"}`,
 			}, `{"graphUrl":"https://GRAPH.microsoft.com:443/v1.0","sites":["https://acme.sharepoint.com/sites/b"]}`},
-		"gitlab": {`{"instanceUrl":"https://gitlab.example.com"}`, `{"token":"t0ken-old"}`,
+		"gitlab": {`{"instanceUrl":"https://gitlab.example.com"}`, `{"token":"t0ken-old","webhookSecret":"s3cret-old"}`,
 			map[string]string{"instanceUrl": `{"instanceUrl":null}`, "apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://GitLab.example.com:443/"}`},
 		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},

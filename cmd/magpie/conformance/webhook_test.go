@@ -94,7 +94,7 @@ func webhookCases() map[string]check {
 			if a := s.do(t, call{"GET", "/webhooks/connectors/sharepoint/validate?validationToken=t", "", nil}); a.status != 200 || a.body != "t" {
 				t.Errorf("sharepoint: %d %s", a.status, a.body)
 			}
-			for _, kind := range []string{"github", "slack", "s3", "web_crawler", "web", "file_upload", "wizard"} {
+			for _, kind := range []string{"github", "gitlab", "slack", "s3", "web_crawler", "web", "file_upload", "wizard"} {
 				rejected(t, kind, s.do(t, call{"GET", "/webhooks/connectors/" + kind + "/validate?challenge=x", "", nil}), 404, "not_found", "")
 			}
 		},

@@ -31,6 +31,8 @@ type Server struct {
 	fail     func(r *http.Request) *Fault
 	clock    time.Time
 	requests []string
+
+	deliveries int
 }
 
 // A Fault replaces an answer.
