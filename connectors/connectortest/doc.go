@@ -8,6 +8,9 @@
 // databases, [RunWireFaultInjection]: responses of the platform are replaced by
 // wrong ones, and the suite checks that the source detects each of them.
 //
+// [PublishedDial] holds a source's requests against the published model of its
+// platform's API.
+//
 // [Fake] is a source in memory for tests of code that uses connectors.
 //
 // Allowed imports: the standard library, connectors and go.uber.org/goleak.
