@@ -251,7 +251,7 @@ func (a *api) project(ctx context.Context, key string) (project, error) {
 
 // projects returns all projects that the account sees, or those with some keys.
 func (a *api) projects(ctx context.Context, keys []string) ([]project, error) {
-	if len(keys) > 0 || a.Site.Cloud {
+	if a.Site.Cloud { // Data Center has no search for projects
 		found, err := a.searchProjects(ctx, keys)
 		if !isAbsent(err) {
 			return found, err

@@ -2,6 +2,7 @@ package jira
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -65,11 +66,15 @@ func (s *source) addReadable(ctx context.Context, h *holders, p project, given h
 	return nil
 }
 
+// errLevelsNotTold says that Data Center has no request for the members of security
+// levels.
+var errLevelsNotTold = errors.New("Data Center does not tell who belongs to a security level") //nolint:staticcheck // a name
+
 // levelHolders returns the members of a security level.
 func (s *source) levelHolders(ctx context.Context, p project, level string) (*holders, error) {
 	return s.cached(func() map[string]*holders { return s.levels }, string(p.ID)+"/"+level, func() (*holders, error) {
 		h, err := s.readLevel(ctx, p, level)
-		if isUnreadable(err) {
+		if isUnreadable(err) || errors.Is(err, errLevelsNotTold) {
 			s.addWarning("Jira does not tell who belongs to the security levels of the project " + p.Key +
 				"; nobody finds issues with a level. On Cloud, the account needs the permission \"Administer Jira\"; Data Center tells nobody.")
 			return &holders{unknown: true}, nil
@@ -79,6 +84,9 @@ func (s *source) levelHolders(ctx context.Context, p project, level string) (*ho
 }
 
 func (s *source) readLevel(ctx context.Context, p project, level string) (*holders, error) {
+	if !s.api.Site.Cloud {
+		return nil, errLevelsNotTold
+	}
 	var scheme struct{ ID identifier }
 	request := restapi.Request{Path: s.api.path("project", string(p.ID), "issuesecuritylevelscheme"), RequiredFields: []string{"id"}}
 	s.mutex.Lock()
