@@ -20,6 +20,12 @@ func TestMain(m *testing.M) { connectortest.Main(m) }
 
 const root = "acme/files/"
 
+// publishedKind returns the kind, whose requests must be in GitLab's published model.
+func publishedKind(t testing.TB) connectors.Kind {
+	t.Helper()
+	return gitlab.Kind(connectortest.PublishedDial(t, new(net.Dialer).DialContext, "testdata/published.json", ""))
+}
+
 // A site has the project acme/files with the files of the suite.
 type site struct{ *gitlabserver.Server }
 
@@ -68,7 +74,7 @@ func TestFilesPassTheSuite(t *testing.T) {
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		s := newSite(t)
 		return connectortest.Setup{
-			Kind: gitlab.Kind(new(net.Dialer).DialContext), Settings: s.settings(nil), Fixture: s, Break: s.failing,
+			Kind: publishedKind(t), Settings: s.settings(nil), Fixture: s, Break: s.failing,
 			UnusualPaths: []string{"a b.md", "日本/語.md", "50%.md", "a+b&c=d.md", "who?.md", "#1.md", "a%2Fb.md", "semi;colon.md", "back\\slash.md", "issues/1.md"},
 			ItemPath: func(path string) string {
 				if strings.HasPrefix(path, "9:f:") {
@@ -87,7 +93,7 @@ func TestFilesPassTheSuite(t *testing.T) {
 
 func open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	return connectortest.Open(t, gitlab.Kind(new(net.Dialer).DialContext), settings)
+	return connectortest.Open(t, publishedKind(t), settings)
 }
 
 func walk(t testing.TB, source connectors.Source) (items map[string]connectors.Item, incomplete, warnings []string) {

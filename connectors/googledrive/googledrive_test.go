@@ -64,9 +64,15 @@ func (p *place) accountSettings(config map[string]any) connectors.Settings {
 
 func kind() connectors.Kind { return googledrive.Kind(new(net.Dialer).DialContext) }
 
+// publishedKind returns the kind, whose requests must be in Google's published model.
+func publishedKind(t testing.TB) connectors.Kind {
+	t.Helper()
+	return googledrive.Kind(connectortest.PublishedDial(t, new(net.Dialer).DialContext, "testdata/published.json", "^/token$|^/export/"))
+}
+
 func open(t testing.TB, s connectors.Settings) connectors.Source {
 	t.Helper()
-	return connectortest.Open(t, kind(), s)
+	return connectortest.Open(t, publishedKind(t), s)
 }
 
 // Put implements [connectortest.Fixture]: files in folders of the shared drive.
@@ -161,7 +167,7 @@ func TestSharedDrivesPassTheSuite(t *testing.T) {
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		p := newPlace(t)
 		return connectortest.Setup{
-			Kind: kind(), Settings: p.accountSettings(nil), Fixture: p, Break: p.breakDown, FixedTimes: true,
+			Kind: publishedKind(t), Settings: p.accountSettings(nil), Fixture: p, Break: p.breakDown, FixedTimes: true,
 			Move: p.move, ChangeReaders: p.share, ExpireTokens: func(testing.TB) { p.ExpireChanges() }, Lock: p.lock,
 			UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", `x'"y;.md`, `back\slash.md`, "(1).md", "-", "~.md", "a:b.md", "plan.md.md"},
 			ItemPath:     func(path string) string { return itemPath("Team", path) },
@@ -180,7 +186,7 @@ func TestFoldersPassTheSuite(t *testing.T) {
 		p.drive = top // of Put
 		s := p.accountSettings(map[string]any{"folders": []any{"https://drive.google.com/drive/folders/" + top + "?usp=sharing"}})
 		return connectortest.Setup{
-			Kind: kind(), Settings: s, Fixture: p, Break: p.breakDown, FixedTimes: true,
+			Kind: publishedKind(t), Settings: s, Fixture: p, Break: p.breakDown, FixedTimes: true,
 			Move: p.move, ExpireTokens: func(testing.TB) { p.ExpireChanges() },
 			UnusualPaths: []string{"a b.md", "日本/語.md", `x'"y;.md`},
 			ItemPath:     func(path string) string { return itemPath("Handbook", path) },

@@ -56,7 +56,15 @@ func eachDeployment(t *testing.T, test func(t *testing.T, s *site)) {
 	}
 }
 
-func (s *site) kind() connectors.Kind { return jira.KindAt(new(net.Dialer).DialContext, s.Gateway) }
+// kind returns the kind, whose requests must be in the published model of the deployment.
+func (s *site) kind(t testing.TB) connectors.Kind {
+	t.Helper()
+	file := "testdata/published-center.json"
+	if s.cloud {
+		file = "testdata/published.json"
+	}
+	return jira.KindAt(connectortest.PublishedDial(t, new(net.Dialer).DialContext, file, "^/_edge/tenant_info$|^/oauth/token/accessible-resources$|/secure/attachment/|^/file/"), s.Gateway)
+}
 
 func (s *site) settings(config map[string]any) connectors.Settings {
 	made := connectors.Settings{Config: map[string]any{"instanceUrl": s.URL}, Credentials: map[string]string{}}
@@ -71,7 +79,7 @@ func (s *site) settings(config map[string]any) connectors.Settings {
 
 func (s *site) open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	return connectortest.Open(t, s.kind(), settings)
+	return connectortest.Open(t, s.kind(t), settings)
 }
 
 const filesIssue = "TST/TST-1/"
@@ -129,7 +137,7 @@ func TestAttachmentsPassTheSuite(t *testing.T) {
 				settings := s.settings(map[string]any{"includeAttachments": true})
 				settings.State = state
 				return connectortest.Setup{
-					Kind: s.kind(), Settings: settings, Fixture: s, ExpireTokens: func(testing.TB) { state.Clear() },
+					Kind: s.kind(t), Settings: settings, Fixture: s, ExpireTokens: func(testing.TB) { state.Clear() },
 					UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", "x'\"y;.md", "(1).md", "-", "~.md", "a:b.md"},
 					ItemPath: func(path string) string {
 						if strings.HasPrefix(path, "attachment:") {

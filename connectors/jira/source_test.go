@@ -142,13 +142,13 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a = b ORDER BY c DESC, d": false, "order BY c": false, "a = b order by c) or (d = e": true, `a = "order by"`: false, "reorder = by": false, "a = b ORDER BY c OR d = e": true,
 		`a = b ORDER BY "Due (UTC)" DESC, 'x = y'`: false, `a = b ORDER BY "c" ) OR (d = e`: true, `a ~ b\" ) OR (c = "d"`: true, `a ~ b\"`: false,
 	} {
-		err := s.kind().Validate(map[string]any{"instanceUrl": s.URL, "jql": jql}, s.settings(nil).Credentials)
+		err := s.kind(t).Validate(map[string]any{"instanceUrl": s.URL, "jql": jql}, s.settings(nil).Credentials)
 		if wrongOption, ok := errors.AsType[*connectors.OptionError](err); ok != wrong || ok && wrongOption.Field != "config.jql" {
 			t.Errorf("%q: %v", jql, err)
 		}
 	}
 	for _, key := range []string{"EN G", `X") OR (1`, "1A", "ENG-1", ""} {
-		if s.kind().Validate(map[string]any{"instanceUrl": s.URL, "projectKeys": []any{key}}, s.settings(nil).Credentials) == nil {
+		if s.kind(t).Validate(map[string]any{"instanceUrl": s.URL, "projectKeys": []any{key}}, s.settings(nil).Credentials) == nil {
 			t.Errorf("the key %q is accepted", key)
 		}
 	}

@@ -43,7 +43,11 @@ func (w *workspace) withFiles() *workspace {
 	return w
 }
 
-func (w *workspace) kind() connectors.Kind { return notion.Kind(new(net.Dialer).DialContext) }
+// kind returns the kind, whose requests must be in Notion's published model.
+func (w *workspace) kind(t testing.TB) connectors.Kind {
+	t.Helper()
+	return notion.Kind(connectortest.PublishedDial(t, new(net.Dialer).DialContext, "testdata/published.json", "^/[0-9a-f-]{36}/[0-9a-f-]{36}/"))
+}
 
 func (w *workspace) settings(config map[string]any) connectors.Settings {
 	made := connectors.Settings{Config: map[string]any{"apiUrl": w.URL}, Credentials: map[string]string{"integrationToken": w.Token}, State: &connectortest.State{}}
@@ -53,7 +57,7 @@ func (w *workspace) settings(config map[string]any) connectors.Settings {
 
 func (w *workspace) open(t testing.TB, settings connectors.Settings) connectors.Source {
 	t.Helper()
-	return connectortest.Open(t, w.kind(), settings)
+	return connectortest.Open(t, w.kind(t), settings)
 }
 
 func flat(path string) string { return strings.ReplaceAll(path, "/", "∕") }
@@ -111,7 +115,7 @@ func TestFilesPassTheSuite(t *testing.T) {
 				settings := w.settings(nil)
 				settings.State = state
 				return connectortest.Setup{
-					Kind: w.kind(), Settings: settings, Fixture: w, ExpireTokens: func(testing.TB) { state.Clear() }, FixedTimes: true,
+					Kind: w.kind(t), Settings: settings, Fixture: w, ExpireTokens: func(testing.TB) { state.Clear() }, FixedTimes: true,
 					UnusualPaths: []string{"a b.md", "日本/語.md", "a%20b+c&d=e#f?.md", "ÄÖ ü.txt", "x'\"y;.md", "(1).md", "-", "~.md", "a:b.md"},
 					ItemPath: func(path string) string {
 						if strings.HasPrefix(path, "file:") {

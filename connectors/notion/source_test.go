@@ -132,7 +132,7 @@ func TestPagesAndDatabasesAreSelected(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "Home", "https://www.notion.so/acme/Home", "1a2b3c4d"} {
-		if w.kind().Validate(map[string]any{"rootPages": []any{id}}, map[string]string{"integrationToken": "x"}) == nil {
+		if w.kind(t).Validate(map[string]any{"rootPages": []any{id}}, map[string]string{"integrationToken": "x"}) == nil {
 			t.Errorf("the id %q is accepted", id)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 // open opens a source as Magpie does.
 func open(t *testing.T, s connectors.Settings) connectors.Source {
 	t.Helper()
-	return connectortest.Open(t, sharepoint.Kind(dial), s)
+	return connectortest.Open(t, publishedKind(t), s)
 }
 
 // A listing is the result of a walk.

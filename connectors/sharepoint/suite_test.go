@@ -24,6 +24,13 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return guard.DialContext(ctx, network, address)
 }
 
+// publishedKind returns the kind, whose requests must be in the published model of
+// Microsoft Graph.
+func publishedKind(t testing.TB) connectors.Kind {
+	t.Helper()
+	return sharepoint.Kind(connectortest.PublishedDial(t, dial, "testdata/published.json", `/oauth2/v2\.0/token$|/_api/web/sitegroups/getbyid\(\d+\)/users$|^/b!\d+/01ITEM`))
+}
+
 const (
 	clientID = "66666666-7777-8888-9999-000000000000"
 	secret   = "Zq8~the-secret-of-the-app-0123456789abcd"
@@ -112,7 +119,7 @@ func TestFilesOfALibraryPassTheSuite(t *testing.T) {
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		o := newOrganisation(t)
 		o.AddSite("sites/other", "Other")
-		kind := sharepoint.Kind(dial)
+		kind := publishedKind(t)
 		open := kind.New
 		kind.New = func(ctx context.Context, s connectors.Settings) (connectors.Source, error) {
 			s.Config = maps.Clone(s.Config)
