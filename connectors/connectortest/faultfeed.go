@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/magpie-search/magpie/connectors"
 )
@@ -22,9 +23,55 @@ type changeSet struct {
 
 var errExpired = errors.New("the token has expired")
 
-// readFeed asks for the token of the present and reads the changes since a token.
-// The token counts as retryable if it has expired: the source is walked then.
-func (s *syncResult) readFeed(ctx context.Context, feeder connectors.Feeder, token string, stop func() bool) {
+// RecordFeed returns a token of the feed and the state that a sync leaves: it asks for
+// the token of the present and walks the source.
+func RecordFeed(t *testing.T, kind connectors.Kind, settings connectors.Settings) (token string, state *State) {
+	t.Helper()
+	state = &State{}
+	settings.State = state
+	source := Open(t, kind, settings)
+	feeder, ok := source.(connectors.Feeder)
+	if !ok {
+		t.Fatal("the source is no Feeder")
+	}
+	present, err := feeder.Changes(t.Context(), "")
+	if err != nil || present.Next == "" {
+		t.Fatalf("the token of the present: %q, %v", present.Next, err)
+	}
+	cursor := ""
+	for range maxPages {
+		page, err := source.Walk(t.Context(), cursor)
+		if err != nil {
+			t.Fatalf("walk: %v", err)
+		}
+		if page.Done {
+			return present.Next, state
+		}
+		cursor = page.Next
+	}
+	t.Fatal("the walk did not come to an end")
+	return "", nil
+}
+
+// syncFeed asks a source for the token of the present, and reads the changes since
+// the token of the suite.
+func (l FaultInjection) syncFeed(t *testing.T, s *syncResult, source connectors.Source, dial connectors.Dial, stop func() bool) {
+	t.Helper()
+	feeder, ok := source.(connectors.Feeder)
+	if !ok || l.FeedToken == "" {
+		return
+	}
+	s.readPresent(t.Context(), feeder, stop)
+	if l.FeedState != nil {
+		later := l.openSource(t, dial, l.FeedState.Clone())
+		defer func() { _ = later.Close() }()
+		feeder, _ = later.(connectors.Feeder)
+	}
+	s.readFeed(t.Context(), feeder, l.FeedToken, stop)
+}
+
+// readPresent asks for the token of the present.
+func (s *syncResult) readPresent(ctx context.Context, feeder connectors.Feeder, stop func() bool) {
 	if stop() {
 		return
 	}
@@ -33,6 +80,11 @@ func (s *syncResult) readFeed(ctx context.Context, feeder connectors.Feeder, tok
 		err = connectors.Retryable(errors.New("there is no token of the present"), 0)
 	}
 	s.record(partPresent, err)
+}
+
+// readFeed reads the changes since a token. A token that has expired is a retryable
+// error: the source is walked then.
+func (s *syncResult) readFeed(ctx context.Context, feeder connectors.Feeder, token string, stop func() bool) {
 	if stop() {
 		return
 	}

@@ -32,6 +32,10 @@ type FaultInjection struct {
 	// FeedToken is a token of the kind's feed from before changes, at least one of an
 	// item. With it, the sync also reads the changes.
 	FeedToken string
+	// FeedState is the state from before the changes, as [RecordFeed] returns it: the
+	// changes are read with a copy of it. If it is nil, they are read with the state of
+	// the sync.
+	FeedState *State
 	// AbsentNames are names that [connectors.Resolver] must report as missing.
 	AbsentNames []string
 	// PagedList returns the name of the paged list that a request reads a page
@@ -70,6 +74,9 @@ func RunFaultInjection(t *testing.T, setup func(t *testing.T) FaultInjection) {
 	calls := proxy.recorded()
 	if failed := want.failure(); failed != nil || len(want.items) == 0 {
 		t.Fatalf("the correct sync returned %d items: %v", len(want.items), failed)
+	}
+	if injection.FeedToken != "" && len(want.changes.items) == 0 || injection.FeedState != nil && len(want.changes.gone) == 0 {
+		t.Fatalf("the correct sync read %d changed items from the feed, and %d that are gone", len(want.changes.items), len(want.changes.gone))
 	}
 	if injection.AllowWarnings {
 		if kind := injection.Kind(proxy.Dial); kind.Enumerates {
@@ -211,9 +218,7 @@ func (l FaultInjection) sync(t *testing.T, proxy *faultProxy, maxCalls int, scri
 		s.record(partReaders, err)
 		maps.Copy(s.readers, readers)
 	}
-	if feeder, ok := source.(connectors.Feeder); ok && l.FeedToken != "" {
-		s.readFeed(ctx, feeder, l.FeedToken, injected.Load)
-	}
+	l.syncFeed(t, s, source, proxy.Dial, injected.Load)
 	if directory, ok := source.(connectors.GroupLister); ok && !injected.Load() {
 		s.listGroups(ctx, directory)
 	}

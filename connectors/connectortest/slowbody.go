@@ -73,9 +73,7 @@ func (l FaultInjection) syncWithSlowBody(t *testing.T, server *replayServer, s *
 		_, err := lister.Readers(ctx, items)
 		s.record(partReaders, err)
 	}
-	if feeder, ok := source.(connectors.Feeder); ok && l.FeedToken != "" {
-		s.readFeed(ctx, feeder, l.FeedToken, server.reachedSlowCall)
-	}
+	l.syncFeed(t, s, source, server.Dial, server.reachedSlowCall)
 	if directory, ok := source.(connectors.GroupLister); ok && !server.reachedSlowCall() {
 		s.listGroups(ctx, directory)
 	}

@@ -19,6 +19,17 @@ func (n *State) Put(ctx context.Context, name string, data []byte) error {
 	return n.MemoryState.Put(ctx, name, data)
 }
 
+// Clone returns a copy.
+func (n *State) Clone() *State {
+	ctx, copied := context.Background(), &State{}
+	keys, _ := n.Keys(ctx, "") // a state in memory never fails
+	for _, key := range keys {
+		value, _ := n.Get(ctx, key)
+		_ = copied.Put(ctx, key, value)
+	}
+	return copied
+}
+
 // Clear deletes all keys.
 func (n *State) Clear() {
 	_ = n.DeletePrefix(context.Background(), "") // never fails

@@ -13,8 +13,9 @@ import (
 	. "github.com/magpie-search/magpie/internal/testkit/driveserver"
 )
 
-// newPlaceWithLists returns a place in which every list has three entries.
-func newPlaceWithLists(t *testing.T) (p *place, top string) {
+// newPlaceWithLists returns a place in which every list has three entries, and a
+// function that changes it, so that each feed has three changes.
+func newPlaceWithLists(t *testing.T) (p *place, top string, change func()) {
 	t.Helper()
 	p = newPlace(t)
 	const staff, inner, everybody = "staff@example.com", "inner@example.com", "all@example.com"
@@ -27,11 +28,13 @@ func newPlaceWithLists(t *testing.T) (p *place, top string) {
 	p.AddDrive("Second", admin)
 	p.AddDrive("Third", admin)
 	top = p.Add(File{Name: "Handbook", Parent: p.drive, MimeType: Folder})
+	var opened, files, mine []string
 	for n := range 3 {
 		open := p.Add(File{Name: fmt.Sprint("Open ", n), Parent: top, MimeType: Folder})
-		p.Add(File{Name: fmt.Sprint(n, ".txt"), Parent: open, Content: []byte(fmt.Sprint("some text of number ", n))})
-		p.Add(File{Name: fmt.Sprint("mine-", n, ".txt"), Owner: ada, Content: []byte(fmt.Sprint("other text of number ", n)),
-			Permissions: []Permission{{Type: "user", Email: bob}, {Type: "group", Email: staff}, {Type: "domain", Domain: "example.com"}}})
+		opened = append(opened, open)
+		files = append(files, p.Add(File{Name: fmt.Sprint(n, ".txt"), Parent: open, Content: []byte(fmt.Sprint("some text of number ", n))}))
+		mine = append(mine, p.Add(File{Name: fmt.Sprint("mine-", n, ".txt"), Owner: ada, Content: []byte(fmt.Sprint("other text of number ", n)),
+			Permissions: []Permission{{Type: "user", Email: bob}, {Type: "group", Email: staff}, {Type: "domain", Domain: "example.com"}}}))
 		p.Add(File{Name: fmt.Sprint("Folder ", n), Owner: ada, MimeType: Folder})
 	}
 	closed := p.Add(File{Name: "Closed", Parent: top, MimeType: Folder, Permissions: []Permission{{Type: "user", Email: "eve@example.com"}, {Type: "user", Email: "kim@example.com"}}})
@@ -42,7 +45,17 @@ func newPlaceWithLists(t *testing.T) (p *place, top string) {
 		Exports: map[string][]byte{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": []byte("PK\x03\x04 a table that is packed")}})
 	external := p.Add(File{Name: "elsewhere.txt", Owner: "friend@example.org", Content: []byte("it belongs to another company"), Permissions: []Permission{{Type: "user", Email: ada}}})
 	p.Add(File{Name: "link", Parent: p.drive, MimeType: Shortcut, Target: external})
-	return p, top
+	return p, top, func() {
+		p.Change(files[0], true, func(f *File) { f.Content = []byte("some text that was changed") })
+		p.Change(files[1], false, func(f *File) { f.Trashed = true })
+		p.Change(opened[2], false, func(f *File) { f.Name = "Renamed" })
+		for n := range 3 {
+			p.Add(File{Name: fmt.Sprint("new-", n, ".txt"), Parent: opened[2], Content: []byte(fmt.Sprint("new text of number ", n))})
+		}
+		p.Change(mine[0], false, func(f *File) { f.Permissions = f.Permissions[:1] })
+		p.Remove(mine[1])
+		p.Add(File{Name: "also mine.txt", Owner: ada, Content: []byte("more text of this person")})
+	}
 }
 
 func pagedList(r *http.Request) string {
@@ -93,7 +106,7 @@ func TestFaultInjection(t *testing.T) {
 		t.Run(scope, func(t *testing.T) {
 			t.Parallel()
 			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-				p, top := newPlaceWithLists(t)
+				p, top, change := newPlaceWithLists(t)
 				config := map[string]any{"include_permissions": true, "includeSharedWithMe": true, "users": []any{ada}}
 				if scope == "a folder" { // in which the users have no files of their own to list
 					config["folders"], config["users"] = []any{top}, []any{"*"}
@@ -101,7 +114,10 @@ func TestFaultInjection(t *testing.T) {
 				s := p.settings(config)
 				s.Token = nil
 				s.Credentials = map[string]string{"serviceAccountJson": p.ServiceAccount(strings.Fields(Scopes)...), "adminEmail": ada}
+				token, state := connectortest.RecordFeed(t, kind(), s)
+				change()
 				return connectortest.FaultInjection{
+					FeedToken: token, FeedState: state,
 					Kind: func(dial connectors.Dial) connectors.Kind { return googledrive.Kind(dial) }, Settings: s,
 					AbsentNames: []string{"1aaaaaaaa", "Team/never"}, PagedList: pagedList, ShrinkPages: shrinkPages, Undetectable: undetectable,
 				}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
@@ -98,10 +100,22 @@ func TestFaultInjection(t *testing.T) {
 					"comments": regexp.MustCompile(`/issue/` + commented + `/comment`),
 					"issues":   regexp.MustCompile(`/search$|/search/jql$`),
 				}
+				settings := s.settings(map[string]any{"include_permissions": true, "includeAttachments": true})
+				s.Advance(time.Hour)
+				token, state := connectortest.RecordFeed(t, jira.KindAt(new(net.Dialer).DialContext, s.Gateway), settings)
+				s.Advance(time.Hour)
+				removed, _ := s.Find("TST-1")
+				s.Remove(removed.ID)
+				for _, key := range []string{"TST-2", "TST-3", "OPEN-1"} {
+					changed, _ := s.Find(key)
+					s.Change(changed.ID, func(i *Issue) { i.Summary, i.Files = "Changed", i.Files[:0] })
+				}
 				visitor := regexp.MustCompile(`/project/[A-Z]+$`)
 				return connectortest.FaultInjection{
 					Kind:        func(dial connectors.Dial) connectors.Kind { return jira.KindAt(dial, s.Gateway) },
-					Settings:    s.settings(map[string]any{"include_permissions": true, "includeAttachments": true}),
+					Settings:    settings,
+					FeedToken:   token,
+					FeedState:   state,
 					AbsentNames: []string{"issue:999999", "TST/TST-999", "nothing"},
 					PagedList: func(r *http.Request) string {
 						for name, pattern := range lists {

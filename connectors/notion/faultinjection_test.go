@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -16,7 +17,7 @@ import (
 )
 
 // newWorkspaceWithLists returns a workspace in which every list has three entries.
-func newWorkspaceWithLists(t *testing.T) (w *workspace, source, files, database, home string) {
+func newWorkspaceWithLists(t *testing.T) (w *workspace, source, files, database, home string, tasks []string) {
 	t.Helper()
 	w = newWorkspace(t)
 	w.MaxLines = 2
@@ -28,10 +29,11 @@ func newWorkspaceWithLists(t *testing.T) (w *workspace, source, files, database,
 	w.AddDatabase("Empty", home)
 	w.AddDatabase("Other", "")
 	for n := range 3 {
-		w.Add(Page{Title: fmt.Sprintf("Task %d", n), Parent: source, Text: "Do it", Properties: map[string]any{"Status": map[string]any{"id": "s", "type": "status", "status": map[string]any{"name": "Open"}}}})
+		status := map[string]any{"Status": map[string]any{"id": "s", "type": "status", "status": map[string]any{"name": "Open"}}}
+		tasks = append(tasks, w.Add(Page{Title: fmt.Sprintf("Task %d", n), Parent: source, Text: "Do it", Properties: status}))
 	}
 	w.Advance(3600e9)
-	return w, source, files, database, home
+	return w, source, files, database, home, tasks
 }
 
 // oneItemPages reduces the page size of a request, in its query or body.
@@ -65,7 +67,7 @@ func TestFaultInjection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
-				w, source, files, database, home := newWorkspaceWithLists(t)
+				w, source, files, database, home, tasks := newWorkspaceWithLists(t)
 				w.NoMarkdown = noMarkdown
 				lists := map[string]*regexp.Regexp{
 					"rows":     regexp.MustCompile(`/data_sources/` + source + `/query$`),
@@ -73,8 +75,17 @@ func TestFaultInjection(t *testing.T) {
 					"comments": regexp.MustCompile(`/comments\?`),
 				}
 				settings := w.settings(map[string]any{"includeComments": true, "databases": []any{database}, "rootPages": []any{home}})
+				token, state := connectortest.RecordFeed(t, notion.Kind(new(net.Dialer).DialContext), settings)
+				w.Advance(3600e9)
+				w.Change(home, func(p *Page) { p.Title = "House" })
+				w.Change(files, func(p *Page) { p.Files = p.Files[1:] })
+				w.Add(Page{Title: "New", Parent: home, Text: "It is new, and some more"})
+				w.Add(Page{Title: "Task 3", Parent: source, Text: "Do it as well"})
+				w.Set(tasks[0], func(p *Page) { p.Trashed = true })
+				w.Set(tasks[1], func(p *Page) { p.Unshared = true })
+				w.Advance(3600e9)
 				return connectortest.FaultInjection{
-					Kind: notion.Kind, Settings: settings,
+					Kind: notion.Kind, Settings: settings, FeedToken: token, FeedState: state,
 					AbsentNames: []string{"page:00000000-0000-0000-0000-000000000000", "nothing"},
 					PagedList: func(r *http.Request) string {
 						for name, pattern := range lists {

@@ -28,6 +28,9 @@ func newOrganisationWithLists(t *testing.T) (o *organisation, emptyFile string) 
 	o.Server.Put(o.drive, "docs/guide.md", []byte("# Guide\n\nwhat is in it, and some more of it"))
 	o.Server.Put(o.drive, "page.html", []byte("<html><body><p>a page of its own</p></body></html>"))
 	emptyFile = o.Server.Put(o.drive, "empty.txt", nil)
+	for _, name := range []string{"old/a.md", "old/b.md", "old/deep/c.md", "trash/d.md", "trash/e.md"} {
+		o.Server.Put(o.drive, name, []byte("the text of "+name))
+	}
 	o.Share(o.drive, "page.html", ToUser(ada), ToUser(User{ID: hidden.ID}), ToGroup(staff), ToLink("organization"))
 	for _, name := range []string{"Home.aspx", "News.aspx", "Rota.aspx"} {
 		o.PutPage(o.site, Page{Name: name, Title: name, Text: "<p>Read this, and some more of it</p>"})
@@ -43,6 +46,18 @@ func newOrganisationWithLists(t *testing.T) (o *organisation, emptyFile string) 
 	o.SetSiteGroup(o.site, 5, SiteMember{LoginName: "i:0#.f|membership|ada@acme.example", Type: 1}, SiteMember{LoginName: "c:0t.c|tenant|" + staff.ID, Type: 4})
 	o.Share(o.drive, "docs/guide.md", ToSiteGroup(5, "Members"))
 	return o, emptyFile
+}
+
+// change makes several changes of each sort.
+func change(o *organisation) {
+	o.Server.Put(o.drive, "docs/guide.md", []byte("# Guide\n\nwhat is new in it, and some more of it"))
+	for _, name := range []string{"one.md", "two.md", "three.md"} {
+		o.Server.Put(o.drive, "moved/"+name, []byte("the text of "+name))
+	}
+	o.Move(o.drive, "old", "moved/older")
+	o.Server.Delete(o.drive, "trash")
+	o.Share(o.drive, "page.html", ToLink("organization"))
+	o.PutPage(o.site, Page{Name: "News.aspx", Title: "News", Text: "<p>Read this instead, and some more of it</p>"})
 }
 
 // shrinkPages requests one entry a page.
@@ -85,8 +100,10 @@ func TestFaultInjection(t *testing.T) {
 					settings = o.withCertificate(t, settings)
 					o.NoDownloadURL = true
 				}
+				token, state := connectortest.RecordFeed(t, sharepoint.Kind(dial), settings)
+				change(o)
 				return connectortest.FaultInjection{
-					Kind: sharepoint.Kind, Dial: dial, Settings: settings, AbsentNames: []string{library + "never.md", "d:b!0/01"}, ShrinkPages: shrinkPages,
+					Kind: sharepoint.Kind, Dial: dial, Settings: settings, FeedToken: token, FeedState: state, AbsentNames: []string{library + "never.md", "d:b!0/01"}, ShrinkPages: shrinkPages,
 					Undetectable: func(e connectortest.Exchange, fault string) string {
 						if (strings.HasSuffix(e.URI, emptyFile+"/content") || strings.Contains(e.URI, emptyFile+"?tempauth")) && fault == "an empty body" {
 							return "the file is empty"
@@ -109,5 +126,12 @@ func TestFaultInjection(t *testing.T) {
 
 var partOfURI = regexp.MustCompile(`/(?:drives|lists|sites)/[^/?]*[^/?]+/(?:root|items|drives|lists|pages)`)
 
-// oneOf tells the lists of a sort apart.
-func oneOf(r *http.Request) string { return partOfURI.FindString(r.URL.Path) }
+// oneOf tells the lists of a sort apart: a delta from its start, its changes, and the
+// token of the present.
+func oneOf(r *http.Request) string {
+	mode, _, _ := strings.Cut(r.URL.Query().Get("token"), ".")
+	if strings.HasSuffix(r.URL.Path, "/items/delta") {
+		return r.URL.Path + strings.TrimPrefix(mode, "e")
+	}
+	return partOfURI.FindString(r.URL.Path) + strings.TrimPrefix(mode, "e")
+}

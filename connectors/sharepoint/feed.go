@@ -228,7 +228,16 @@ func (f *feed) read(ctx context.Context) error {
 
 // next moves behind a part.
 func (f *feed) next(p part) {
-	f.token.At, f.token.Pages, f.token.Seen, f.token.Compares = p.key()+"\x7f", "", nil, false
+	f.token.At, f.token.Pages, f.token.Seen, f.token.Compares, f.token.Loop = p.key()+"\x7f", "", nil, false, ""
+}
+
+// visit returns an error for the link of a page that was read before. loop is the
+// detector's state in the token.
+func visit(loop *string, list, link string) error {
+	detector, _ := restapi.ParseLoopDetector(*loop)
+	err := detector.Visit(platform, list, link)
+	*loop = detector.String()
+	return err
 }
 
 // readPart reads a page of the changes of a part.
@@ -270,12 +279,9 @@ func (f *feed) readPart(ctx context.Context, p part) error {
 	if err != nil {
 		return err
 	}
-	if read.next == link && !read.done {
-		return restapi.LoopError(platform, "the changes of "+p.name, link)
-	}
 	f.token.Links[p.key()] = read.next
 	if !read.done {
-		return nil
+		return visit(&f.token.Loop, "the changes of "+p.name, read.next)
 	}
 	if f.token.Compares {
 		err = f.addMissing(ctx, p)
@@ -467,10 +473,11 @@ func (f *feed) readMoved(ctx context.Context) error {
 		}
 	}
 	if next != "" {
-		if next == moved.Link {
-			return restapi.LoopError(platform, "a folder of "+p.name, next)
+		if err := visit(&moved.Loop, "a folder of "+p.name, next); err != nil {
+			return err
 		}
-		f.token.Moved = append([]movedFolder{{Part: moved.Part, ID: moved.ID, Link: next}}, f.token.Moved...)
+		moved.Link = next
+		f.token.Moved = append([]movedFolder{moved}, f.token.Moved...)
 	}
 	r, err := f.record(ctx, p)
 	if err != nil {
@@ -517,11 +524,8 @@ func (f *feed) readPages(ctx context.Context, p part) error {
 		return err
 	}
 	if !read.done {
-		if read.next == f.token.Pages {
-			return restapi.LoopError(platform, "the pages of "+p.name, read.next)
-		}
 		f.token.Pages = read.next
-		return nil
+		return visit(&f.token.Loop, "the pages of "+p.name, read.next)
 	}
 	err = f.addMissing(ctx, p)
 	f.next(p)

@@ -33,6 +33,8 @@ type feedToken struct {
 	At string `json:"a,omitempty"`
 	// Pages is the link of the next page of a site's pages.
 	Pages string `json:"p,omitempty"`
+	// Loop is the state of the loop detector of the part.
+	Loop string `json:"o,omitempty"`
 	// Seen are the ids of a part that is read from its start, so far. Compares says
 	// that others are gone at the end.
 	Seen     []string `json:"s,omitempty"`
@@ -47,6 +49,7 @@ type movedFolder struct {
 	Part string `json:"k"`
 	ID   string `json:"i"`
 	Link string `json:"l,omitempty"`
+	Loop string `json:"o,omitempty"`
 }
 
 // A pendingEntries are entries for the record of a part.
