@@ -312,14 +312,14 @@ func (c *Client) Now() time.Time {
 	return time.Time{}
 }
 
-// Download requests a file of the site.
+// Download requests a file of the site. See [restapi.Client.DownloadConfirmed].
 func (c *Client) Download(ctx context.Context, r restapi.Request, want restapi.Expected) (*restapi.Download, error) {
 	client, err := c.HTTP(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.Header = http.Header{"Accept": {"*/*"}}
-	content, err := client.Download(ctx, r, want)
+	content, err := client.DownloadConfirmed(ctx, r, want, restapi.Claim{})
 	if err != nil {
 		return nil, c.statusError(c.loginError(err))
 	}

@@ -37,7 +37,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 		return nil, err
 	}
 	version, text, err := s.read(ctx, p, kind, rest)
-	if err == nil && item.Version != "" && item.Version != version {
+	if err == nil && item.Version != "" && item.Version != version && (kind != kindFile || !s.isConfirmed(ctx, p, rest, item.Version, text)) {
 		err = connectors.Retryable(errChanged, 0)
 	}
 	if restapi.StatusOf(err) == http.StatusForbidden && !errors.Is(err, errScope) {
@@ -147,6 +147,30 @@ func (s *source) readFile(ctx context.Context, p project, path string) (string, 
 	return blobHash(sha1.New(), content), content, nil //nolint:gosec // git does so
 }
 
+// fileBlob returns the version of a file of the branch as GitLab tells it.
+func (s *source) fileBlob(ctx context.Context, p project, path string) (string, error) {
+	var file struct {
+		Blob string `json:"blob_id"`
+		Path string `json:"file_path"`
+	}
+	_, err := s.get(ctx, p.path("/repository/files/"+url.PathEscape(path)), url.Values{"ref": {s.branch(p)}}, &file, "blob_id", "file_path")
+	return file.Blob, err
+}
+
+// isConfirmed reports whether a file has a content although its version is not the
+// SHA-1 of it, as in repositories with other hashes: GitLab tells the version again, if
+// it tells one, and gives the same content again.
+func (s *source) isConfirmed(ctx context.Context, p project, path, version string, content []byte) bool {
+	if len(content) == 0 {
+		return false
+	}
+	if blob, err := s.fileBlob(ctx, p, path); err != nil && restapi.StatusOf(err) == 0 || err == nil && blob != version {
+		return false
+	}
+	_, again, err := s.readFile(ctx, p, path)
+	return err == nil && bytes.Equal(again, content)
+}
+
 func blobHash(h hash.Hash, content []byte) string {
 	_, _ = fmt.Fprintf(h, "blob %d\x00", len(content))
 	_, _ = h.Write(content)
@@ -253,12 +277,8 @@ func (s *source) resolve(ctx context.Context, name string) (connectors.Item, err
 	}
 	switch kind {
 	case kindFile:
-		var file struct {
-			Blob string `json:"blob_id"`
-			Path string `json:"file_path"`
-		}
-		_, err := s.get(ctx, p.path("/repository/files/"+url.PathEscape(rest)), url.Values{"ref": {s.branch(p)}}, &file, "blob_id", "file_path")
-		item, selected := s.fileItem(p, rest, file.Blob)
+		blob, err := s.fileBlob(ctx, p, rest)
+		item, selected := s.fileItem(p, rest, blob)
 		if err == nil && !selected {
 			err = connectors.ErrNotFound
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -124,7 +125,7 @@ func (s *source) presentToken(ctx context.Context) (connectors.ChangePage, error
 			return err
 		})
 	}
-	if err := group.Wait(); isInvisible(err) && len(streams) > 0 {
+	if err := group.Wait(); (isInvisible(err) || restapi.StatusOf(err) == http.StatusNotImplemented) && len(streams) > 0 {
 		// Everybody may follow the changes of their own files.
 		return connectors.ChangePage{Warnings: []string{"Google does not give the changes of My Drive; every sync lists all files."}}, nil
 	} else if err != nil {

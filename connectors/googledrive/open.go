@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"mime"
 	"net/http"
@@ -80,33 +79,23 @@ func (s *source) openFile(ctx context.Context, subject string, item connectors.I
 	if err != nil {
 		return nil, err
 	}
-	content, err := client.Download(ctx, restapi.Request{
+	claim := restapi.Claim{Current: func(ctx context.Context) error {
+		f, err := s.fileByID(ctx, subject, item.ID)
+		if err == nil && item.Version != "" && s.version(f) != item.Version {
+			err = connectors.Retryable(errChanged, 0)
+		}
+		return err
+	}}
+	if len(item.Version) == hex.EncodedLen(md5.Size) {
+		claim.New, claim.Sum = md5.New, item.Version
+	}
+	content, err := client.DownloadConfirmed(ctx, restapi.Request{
 		Path: "drive/" + apiVersion + "/files/" + item.ID, Query: url.Values{"alt": {"media"}, "supportsAllDrives": {"true"}}, Header: http.Header{"Accept": {"*/*"}},
-	}, restapi.Expected{Size: item.Size, AllowHTML: strings.Contains(item.Metadata[metaType], "html") || strings.Contains(item.MediaType, "html")})
+	}, restapi.Expected{Size: item.Size, AllowHTML: strings.Contains(item.Metadata[metaType], "html") || strings.Contains(item.MediaType, "html")}, claim)
 	if err != nil {
 		return nil, itemError(err)
 	}
-	if len(item.Version) != hex.EncodedLen(md5.Size) {
-		return content, nil
-	}
-	return &checkedBody{ReadCloser: content, hash: md5.New(), want: item.Version}, nil //nolint:gosec // Google's checksum
-}
-
-// A checkedBody is a content whose checksum is the item's version.
-type checkedBody struct {
-	io.ReadCloser
-	hash hash.Hash
-	want string
-}
-
-// Read implements io.Reader.
-func (b *checkedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	_, _ = b.hash.Write(p[:n]) // never fails
-	if errors.Is(err, io.EOF) && hex.EncodeToString(b.hash.Sum(nil)) != b.want {
-		return n, connectors.Retryable(errChanged, 0)
-	}
-	return n, err
+	return content, nil
 }
 
 // itemError returns the error of a file that cannot be read. Google answers many

@@ -116,7 +116,7 @@ func (s *source) openFile(ctx context.Context, p part, item connectors.Item, id 
 		}
 		request.Path = file.DownloadURL
 	}
-	download, err := client.Download(ctx, request, want)
+	download, err := client.DownloadConfirmed(ctx, request, want, restapi.Claim{})
 	if err != nil {
 		return nil, contentError(file, err)
 	}
