@@ -28,7 +28,7 @@ import (
 // go test ./worker/syncer -run TestKills -kill.items 10000 -kill.times 20 -kill.seed 7
 var (
 	killItems = flag.Int("kill.items", 1500, "items of the sync whose workers are killed")
-	killTimes = flag.Int("kill.times", 5, "how many times a worker is killed in each of two syncs")
+	killTimes = flag.Int("kill.times", 5, "how many times a worker is killed in each of two syncs; 20 times at least in that of a feed")
 	killSeed  = flag.Uint64("kill.seed", 1, "where and when")
 )
 
@@ -46,6 +46,7 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	items, tenth := *killItems, *killItems/10
 	k := &killing{
 		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 1)),
+		times: *killTimes, within: 2500 * time.Millisecond, last: []string{"walked"},
 		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
 	}
 	job := k.runSync(items, stepWalk, stepFetch, stepStore, stepStored, "moment")
@@ -60,6 +61,9 @@ func TestKillsLoseNothingAndRepeatNothing(t *testing.T) {
 	})
 }
 
+// feedKills is how many times a worker is killed while a sync reads changes.
+const feedKills = 20
+
 // The same on a feed: workers die while a sync reads changes.
 func TestKillsLoseNothingOfAFeed(t *testing.T) {
 	t.Parallel()
@@ -69,19 +73,23 @@ func TestKillsLoseNothingOfAFeed(t *testing.T) {
 	f.embedder = embed.NewBuiltin()
 	f.row = f.connector("feeding", nil)
 	items, tenth := *killItems, *killItems/10
+	f.script = newWorld(items, sourceWhole)
+	stop := f.work()
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
+	stop()
 	k := &killing{
 		fixture: f, admin: database.AdminURL, dice: rand.New(rand.NewPCG(*killSeed, 2)),
-		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items},
+		times: max(*killTimes, feedKills), within: 400 * time.Millisecond, last: []string{stepDelete, stepDeleted},
+		plan: plan{Database: database.AppURL, Redis: redisURL, Items: items, Source: sourceChanged, Stale: 700 * time.Millisecond},
 	}
-	job := k.runSync(items, stepWalk, stepStored, stepFetch, "moment")
-	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: items, Added: items})
-	k.exact(items, map[syncitem.Status]int{syncitem.StatusIndexed: items})
 	token := f.reread().FeedToken
 
-	k.plan.Source = sourceChanged
-	job = k.runSync(tenth, stepChanges, stepFetch, stepStore, stepStored, stepDelete, stepDeleted, "moment")
+	job := k.runSync(tenth, stepChanges, stepFetch, stepStore, stepStored, "moment")
 	f.expect(f.job(job), entjob.StatusCompleted, syncjob.Counters{Collected: tenth, Modified: tenth, Deleted: tenth})
 	k.exact(items-tenth, map[syncitem.Status]int{syncitem.StatusIndexed: items - tenth, syncitem.StatusDeleted: tenth})
+	if k.killed < k.times {
+		t.Errorf("workers were killed %d times, want %d", k.killed, k.times)
+	}
 	if after := f.reread().FeedToken; after == token || after == "" {
 		t.Errorf("the token went from %q to %q", token, after)
 	}
@@ -94,9 +102,13 @@ func TestKillsLoseNothingOfAFeed(t *testing.T) {
 type killing struct {
 	*fixture
 
-	admin string
-	dice  *rand.Rand
-	plan  plan
+	admin  string
+	dice   *rand.Rand
+	plan   plan
+	times  int           // of kills in a sync
+	within time.Duration // after which a process dies at a random moment
+	last   []string      // the steps of the last kills
+	killed int           // in the last sync
 }
 
 // runSync starts a sync and kills workers until it has ended. fetched is the
@@ -104,12 +116,17 @@ type killing struct {
 func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 	k.Helper()
 	began, job := time.Now(), k.start(auto()).ID
+	k.killed = 0
 	killed := map[string]int{}
 	var standby *victim
-	for n := range *killTimes {
+	for n := range k.times {
 		step := steps[n%len(steps)]
-		if n == *killTimes-1 {
-			step = "walked" // all items are stored
+		if n >= k.times-len(k.last) {
+			step = k.last[n-(k.times-len(k.last))]
+			if standby != nil {
+				standby.kill() // at another step it would end the sync
+				standby = nil
+			}
 		}
 		p := k.plan
 		switch step {
@@ -119,7 +136,7 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 		case stepDelete, stepDeleted:
 			p.Step, p.At = step, 1
 		default:
-			p.Step, p.At = step, 1+k.dice.Int64N(int64(max(fetched / *killTimes, 2)))
+			p.Step, p.At = step, 1+k.dice.Int64N(int64(max(fetched/k.times, 2)))
 		}
 		w := k.begin(p)
 		if standby == nil {
@@ -137,6 +154,7 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 			break    // the sync ended first
 		}
 		killed[died]++
+		k.killed++
 		if w.exited() {
 			w = nil
 		}
@@ -154,7 +172,7 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 	k.wait(job)
 	last.end()
 	k.Logf("%d items, killed %v, done in %s with %d turns", k.plan.Items, killed, time.Since(began).Round(time.Millisecond), k.job(job).Turns)
-	if done := k.job(job); *killTimes > 1 && done.Turns < 2 {
+	if done := k.job(job); k.times > 1 && done.Turns < 2 {
 		k.Errorf("no worker was killed: %+v", done)
 	}
 	return job
@@ -164,7 +182,7 @@ func (k *killing) runSync(fetched int, steps ...string) uuid.UUID {
 // returns where. It returns "" when the sync has ended before.
 func (k *killing) death(job uuid.UUID, step string, processes ...*victim) string {
 	k.Helper()
-	moment := time.Now().Add(time.Duration(k.dice.IntN(2500)) * time.Millisecond)
+	moment := time.Now().Add(time.Duration(k.dice.Int64N(int64(k.within))))
 	patience := time.Now().Add(30 * time.Second)
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,9 +48,10 @@ const (
 type plan struct {
 	Database, Redis string
 	Items           int
-	Source          string // one of the contents below
-	Step            string // at which it dies
-	At              int64  // the number of the visit at which it dies
+	Stale           time.Duration // after which the job of a dead worker is taken over, 2 s if it is 0
+	Source          string        // one of the contents below
+	Step            string        // at which it dies
+	At              int64         // the number of the visit at which it dies
 }
 
 // The contents of the source.
@@ -62,7 +64,7 @@ const (
 // newWorld returns the source that all processes see.
 func newWorld(items int, source string) *script {
 	s := newScript()
-	s.PageSize, s.FeedPageSize = 200, 20
+	s.PageSize, s.FeedPageSize = 200, 8
 	s.fill(items, "v1")
 	switch source {
 	case sourceWhole:
@@ -178,7 +180,7 @@ func work(text string) error {
 		SlicePages: 3, RetryDelay: 50 * time.Millisecond, Retries: 1000, Window: -1, Log: log,
 	})
 	w := worker.New(client, jobs, engine, reembed.New(documents, models, reembed.Options{Log: log}), worker.Options{
-		Concurrency: 2, SweepEvery: 200 * time.Millisecond, Stale: 2 * time.Second, PollEvery: 20 * time.Millisecond, Shutdown: 5 * time.Second, Log: log,
+		Concurrency: 2, SweepEvery: 200 * time.Millisecond, Stale: cmp.Or(m.plan.Stale, 2*time.Second), PollEvery: 20 * time.Millisecond, Shutdown: 5 * time.Second, Log: log,
 	})
 	return w.Run(ctx)
 }
