@@ -7,6 +7,7 @@ import (
 
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/collection"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func collectionDraft(in model.CreateCollectionInput) collection.Draft {
@@ -25,9 +26,11 @@ func collectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats,
 	if err != nil {
 		return nil, err
 	}
-	sources, err := l.sources.Load(ctx, id)
-	if err != nil {
-		return nil, err
+	var sources collection.Sources
+	if v, _ := viewer.From(ctx); v.Kind != viewer.KindKey { // a key does not see connectors
+		if sources, err = l.sources.Load(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	return &model.CollectionStats{
 		DocumentCount: stats.Documents, EmbeddingCount: stats.Embeddings,

@@ -21,7 +21,7 @@ type QueryLog interface {
 // no log, or for queries of Magpie itself.
 func (r *Resolver) loggedQuery(ctx context.Context, kind analytics.Kind, text string) (q analytics.Query, ok bool) {
 	v, ok := viewer.From(ctx)
-	if r.Queries == nil || !ok || v.Surface != viewer.SurfacePublic && v.Surface != viewer.SurfaceDashboard {
+	if r.Queries == nil || !ok || v.Surface == viewer.SurfaceInternal {
 		return analytics.Query{}, false
 	}
 	q = analytics.Query{

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -228,4 +229,18 @@ func (x *exchange) rateHeaders(r ratelimit.Result) {
 		reset++ // rounded up, so that waiting until then is enough
 	}
 	h.Set(resetHeader, strconv.FormatInt(reset, 10))
+}
+
+// AdmitKey authenticates a request of another transport of the server by an API
+// key, with the checks and the rate headers of the public surface. body is the
+// whole body, which a signature covers. The returned context has the viewer.
+func (t *Transport) AdmitKey(w http.ResponseWriter, r *http.Request, key string, body []byte) (context.Context, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(keyHeader, key)
+	client := ratelimit.Client(r, t.proxies)
+	x := &exchange{t: t, w: w, r: r, ctx: authn.WithClient(ratelimit.WithClient(r.Context(), client), authn.ClientInfo{Address: client, UserAgent: r.UserAgent()})}
+	if err := x.authenticateKey(body); err != nil {
+		return nil, err
+	}
+	return x.ctx, nil
 }

@@ -8507,6 +8507,8 @@ enum Surface {
   DASHBOARD
   "calls from inside the process"
   INTERNAL
+  "/mcp, the Model Context Protocol, by API key or access token"
+  MCP
 }
 
 "A member's role in a workspace, each including the ones before it."
@@ -8660,14 +8662,14 @@ type MyWorkspace {
 	{Name: "../schema/agent.graphql", Input: `extend type Query {
   "The workspace's agents."
   agents(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentOrder!]): AgentConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+    @surface(on: [DASHBOARD, INTERNAL, MCP])
   "One agent."
   agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL])
   "The tools that agents may have."
   agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL])
 
   "Templates of agents: the built-in ones, then the workspace's own; optionally of one category."
-  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL])
+  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL, MCP])
   "One template."
   agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL])
 
@@ -9198,7 +9200,7 @@ type ConversationExport {
 
 extend type Subscription {
   "Answers from the indexed documents, with citations, as they are written."
-  chat(input: ChatInput!): ChatEvent! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+  chat(input: ChatInput!): ChatEvent! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP])
 }
 
 "A chat model that widgetModelId of an API key may name."
@@ -9260,9 +9262,9 @@ type ChatUsage {
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]
     "Only collections whose name or description contains this."
     matching: String
-  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL, MCP])
   "One collection."
-  collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL])
+  collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL, MCP])
 }
 
 extend type Mutation {
@@ -9538,7 +9540,7 @@ type OptionDependency {
     matching: String
   ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One document."
-  document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL])
+  document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL, MCP])
 }
 
 extend type Mutation {
@@ -10303,7 +10305,7 @@ extend type Subscription {
   """
   Runs an agent and follows it. A run without a reader is canceled after ten seconds; until then, agentRun can resume it.
   """
-  runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
+  runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL, MCP])
   "Follows one of the caller's runs after the given event number, or from the beginning."
   agentRun(runId: ID!, after: Int): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
 }
@@ -10394,9 +10396,9 @@ type AgentRunEvent {
 `, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections in the caller's scope."
-  search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+  search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP])
   "The distribution of documents over the values of their fields: the documents of a search, or without a query those of the filters."
-  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL])
+  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL, MCP])
   "Titles of documents that match the typed text, the best first."
   searchSuggestions(
     "The last word may be incomplete."
@@ -38282,7 +38284,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *ent.AgentConnection
 					return zeroVal, err
@@ -38471,7 +38473,7 @@ func (ec *executionContext) _Query_agentTemplates(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *model.AgentTemplateConnection
 					return zeroVal, err
@@ -39378,7 +39380,7 @@ func (ec *executionContext) _Query_collections(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *ent.CollectionConnection
 					return zeroVal, err
@@ -39445,7 +39447,7 @@ func (ec *executionContext) _Query_collection(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *ent.Collection
 					return zeroVal, err
@@ -39835,7 +39837,7 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *ent.Document
 					return zeroVal, err
@@ -40845,7 +40847,7 @@ func (ec *executionContext) _Query_search(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *model.SearchResults
 					return zeroVal, err
@@ -40912,7 +40914,7 @@ func (ec *executionContext) _Query_searchFacets(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal []*model.SearchFacet
 					return zeroVal, err
@@ -45511,7 +45513,7 @@ func (ec *executionContext) _Subscription_chat(ctx context.Context, field graphq
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal model.ChatEvent
 					return zeroVal, err
@@ -45779,7 +45781,7 @@ func (ec *executionContext) _Subscription_runAgent(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal model.AgentEvent
 					return zeroVal, err

@@ -2211,17 +2211,20 @@ const (
 	SurfaceDashboard Surface = "DASHBOARD"
 	// calls from inside the process
 	SurfaceInternal Surface = "INTERNAL"
+	// /mcp, the Model Context Protocol, by API key or access token
+	SurfaceMcp Surface = "MCP"
 )
 
 var AllSurface = []Surface{
 	SurfacePublic,
 	SurfaceDashboard,
 	SurfaceInternal,
+	SurfaceMcp,
 }
 
 func (e Surface) IsValid() bool {
 	switch e {
-	case SurfacePublic, SurfaceDashboard, SurfaceInternal:
+	case SurfacePublic, SurfaceDashboard, SurfaceInternal, SurfaceMcp:
 		return true
 	}
 	return false

@@ -122,6 +122,8 @@ type Config struct {
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
 	// RefuseReplays accepts each signature once, for keys that require signatures.
 	RefuseReplays bool `env:"REFUSE_REPLAYS" envDefault:"true"`
+	// MCPRunAgents offers people who are connected by /mcp the tool run_agent.
+	MCPRunAgents bool `env:"MCP_RUN_AGENTS" envDefault:"false"`
 	// QueryLimit is the default limit of queries per month of a workspace; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 

@@ -26,6 +26,7 @@ const (
 	SurfacePublic    Surface = "PUBLIC"    // /v1, by API key
 	SurfaceDashboard Surface = "DASHBOARD" // /graphql and /api/v1, by session
 	SurfaceInternal  Surface = "INTERNAL"  // calls inside the process
+	SurfaceMCP       Surface = "MCP"       // /mcp, by API key or access token
 )
 
 // Role is what a member of a workspace may do.

@@ -47,6 +47,7 @@ type grammar struct {
 	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
 	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	MCP         mcpCommand         `cmd:"" name:"mcp" group:"operate" help:"Serve the Model Context Protocol on standard input and output, for programs on this machine."`
 	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
 	Why         whyCommand         `cmd:"" group:"operate" help:"Why somebody finds a document, or does not."`

@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
+	"github.com/magpie-search/magpie/rest/mcp"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -70,7 +71,12 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 	if err != nil {
 		return nil, fmt.Errorf("REST: %w", err)
 	}
+	assistants, err := mcp.New(app.MCP(transport, version))
+	if err != nil {
+		return nil, err
+	}
 	server.AddTransport(transport) // before those that go by content type
+	server.AddTransport(assistants)
 	web.AddTransports(server, streams, int64(c.UploadLimit))
 	scripts, err := widget.New()
 	if err != nil {
@@ -107,6 +113,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 	return web.New(web.Options{
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
+		MCP:         mcp.Handler(server),
 		OpenAPI:     description,
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,

@@ -80,5 +80,14 @@ func (s *service) surfaces(collection, agent string) map[string]func(who *servic
 		"agents": func(who *service) string {
 			return text(who, "/api/v1/agents/"+agent+"/execute/stream", map[string]any{"message": "What does the narwhal or the walrus do in winter?"})
 		},
+		"assistants": func(who *service) string {
+			session, err := who.assistant("Authorization", "Bearer "+who.token)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			found, _ := who.tool(session, "search", map[string]any{"query": "what is in the ice in winter", "min_score": 0}, nil)
+			said, _ := who.tool(session, "ask", map[string]any{"question": "What does the narwhal or the walrus do in winter?", "collection": collection}, nil)
+			return found + said
+		},
 	}
 }

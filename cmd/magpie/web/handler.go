@@ -38,6 +38,8 @@ type Options struct {
 	GraphQL http.Handler
 	// REST serves /v1 and /api/v1.
 	REST http.Handler
+	// MCP serves /mcp.
+	MCP http.Handler
 	// Webhooks serves /webhooks/connectors.
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
@@ -76,6 +78,8 @@ func New(o Options) http.Handler {
 			graphql.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
+		case path == "/mcp":
+			o.MCP.ServeHTTP(w, r)
 		case below(path, "/webhooks"):
 			o.Webhooks.ServeHTTP(w, r)
 		case path == "/openapi.json":
@@ -127,7 +131,7 @@ func serveOpenAPI(w http.ResponseWriter, r *http.Request, next http.Handler) {
 // rootHandler serves the list of paths.
 func rootHandler(o Options) http.Handler {
 	paths := map[string]string{
-		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "openapi": "/openapi.json",
+		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "mcp": "/mcp", "openapi": "/openapi.json",
 		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": alivePath, "ready": readyPath, "metrics": "/metrics",
 	}
 	if o.Page {

@@ -63,6 +63,7 @@ import (
 	"github.com/magpie-search/magpie/internal/usage/quota"
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/rest"
+	"github.com/magpie-search/magpie/rest/mcp"
 )
 
 // App has the connected parts of a process.
@@ -337,6 +338,14 @@ func (a *App) REST() rest.Options {
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},
 		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
+	}
+}
+
+// MCP returns the options of the transport of the Model Context Protocol.
+func (a *App) MCP(keys mcp.Keys, version string) mcp.Options {
+	return mcp.Options{
+		Schema: a.schema.Schema(), Keys: keys, Sessions: a.Accounts, URL: a.Config.PublicURL(), Version: version,
+		RunAgents: a.Config.MCPRunAgents, Log: a.Log,
 	}
 }
 

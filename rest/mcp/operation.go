@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/storedop"
+)
+
+//go:embed ops/mcp.graphql
+var operations string
+
+// checkOperations validates the stored operations, so that a renamed field is an
+// error at startup and not at the first request.
+func checkOperations(schema *ast.Schema) error {
+	if _, errs := gqlparser.LoadQueryWithRules(schema, operations, rules.NewDefaultRules()); len(errs) > 0 {
+		return fmt.Errorf("mcp: the stored operations are not valid for the schema: %w", errs)
+	}
+	return nil
+}
+
+// caller runs stored operations as the caller of one request.
+type caller struct {
+	exec graphql.GraphExecutor
+}
+
+// run runs a query or mutation and decodes its data.
+func (c caller) run(ctx context.Context, operation string, variables map[string]any, data any) error {
+	responses, ctx, err := c.dispatch(ctx, operation, variables)
+	if err != nil {
+		return err
+	}
+	response := responses(ctx)
+	if response == nil {
+		return apierr.From(errors.Join(ctx.Err(), fmt.Errorf("%s has no result", operation)))
+	}
+	if len(response.Errors) > 0 {
+		return toError(operation, response.Errors)
+	}
+	return apierr.Wrap("decode "+operation, json.Unmarshal(response.Data, data))
+}
+
+// event is an event of a subscription whose field is called event.
+type event struct {
+	Kind           string   `json:"__typename"`
+	ConversationID string   `json:"conversationId"`
+	RunID          string   `json:"runId"`
+	Delta          string   `json:"delta"`
+	Content        string   `json:"content"`
+	Sources        []source `json:"sources"`
+	Code           string   `json:"code"`
+	Message        string   `json:"message"`
+}
+
+// follow runs a subscription and passes its events to handle until its end.
+func (c caller) follow(ctx context.Context, operation string, variables map[string]any, handle func(event)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	responses, ctx, err := c.dispatch(ctx, operation, variables)
+	if err != nil {
+		return err
+	}
+	for {
+		response := responses(ctx)
+		if response == nil {
+			return context.Cause(ctx)
+		}
+		if len(response.Errors) > 0 {
+			return toError(operation, response.Errors)
+		}
+		var data struct{ Event event }
+		if err := json.Unmarshal(response.Data, &data); err != nil {
+			return apierr.Wrap("decode "+operation, err)
+		}
+		if e := data.Event; e.Code != "" {
+			return apierr.New(apierr.Code(e.Code), e.Message)
+		}
+		handle(data.Event)
+	}
+}
+
+func (c caller) dispatch(ctx context.Context, operation string, variables map[string]any) (graphql.ResponseHandler, context.Context, error) {
+	ctx = storedop.With(ctx)
+	now := graphql.Now()
+	prepared, errs := c.exec.CreateOperationContext(ctx, &graphql.RawParams{
+		Query: operations, OperationName: operation, Variables: variables, ReadTime: graphql.TraceTiming{Start: now, End: now},
+	})
+	if len(errs) > 0 {
+		response := c.exec.DispatchError(graphql.WithOperationContext(ctx, prepared), errs)
+		return nil, nil, toError(operation, response.Errors)
+	}
+	responses, ctx := c.exec.DispatchOperation(ctx, prepared)
+	return responses, ctx, nil
+}
+
+// toError converts the first error of an operation. Code and message are those of
+// the server's error presenter.
+func toError(operation string, list gqlerror.List) error {
+	first := list[0]
+	code := apierr.Internal
+	switch value := first.Extensions["code"].(type) {
+	case string:
+		code = apierr.Code(value)
+	case apierr.Code:
+		code = value
+	}
+	switch code {
+	case "GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED", "BAD_USER_INPUT":
+		code = apierr.InvalidRequest
+	}
+	if code.Status() == http.StatusInternalServerError {
+		return &apierr.Error{Code: apierr.Internal, Message: "The operation failed on our side; try again.", Op: operation, Cause: errors.Join(first, first.Err)}
+	}
+	return &apierr.Error{Code: code, Message: first.Message, Op: operation, Cause: first.Err}
+}
