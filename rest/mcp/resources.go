@@ -9,6 +9,7 @@ import (
 	protocol "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // The resources: documents in Markdown, collections as JSON.
@@ -77,6 +78,9 @@ func (s *session) resourceError(ctx context.Context, uri string, err error) erro
 
 // addPrompts adds the templates of agents as prompts. An API key has none.
 func (s *session) addPrompts(ctx context.Context, server *protocol.Server) error {
+	if v, _ := viewer.From(ctx); v.Kind == viewer.KindKey {
+		return nil
+	}
 	var data struct {
 		AgentTemplates struct {
 			Edges []struct {
@@ -84,11 +88,7 @@ func (s *session) addPrompts(ctx context.Context, server *protocol.Server) error
 			}
 		}
 	}
-	err := s.caller.run(ctx, "MCPTemplates", map[string]any{"limit": maxListed}, &data)
-	if apierr.From(err).Code == apierr.Forbidden {
-		return nil
-	}
-	if err != nil {
+	if err := s.caller.run(ctx, "MCPTemplates", map[string]any{"limit": maxListed}, &data); err != nil {
 		return err
 	}
 	for _, e := range data.AgentTemplates.Edges {

@@ -151,6 +151,9 @@ func TestAnAssistantSearchesReadsAndAsksByKey(t *testing.T) {
 	if read, err = session.ReadResource(t.Context(), &protocol.ReadResourceParams{URI: resources.Resources[0].URI}); err != nil || !strings.Contains(read.Contents[0].Text, `"documents":1`) {
 		t.Errorf("collection: %+v %v", read, err)
 	}
+	if prompts, err := session.ListPrompts(t.Context(), nil); err != nil || len(prompts.Prompts) != 0 {
+		t.Errorf("prompts: %+v %v", prompts, err)
+	}
 	if templates, err := session.ListResourceTemplates(t.Context(), nil); err != nil || len(templates.ResourceTemplates) != 2 {
 		t.Errorf("resource templates: %+v %v", templates, err)
 	}
