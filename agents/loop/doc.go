@@ -6,6 +6,6 @@
 // model, and it changes neither the tools nor what they can reach. Without a
 // model, a small planner searches, calculates and looks up the time.
 //
-// The package imports agents/calc, internal/model/llm, internal/search,
+// The package imports agents/calc, agents/policy, internal/model/llm, internal/search,
 // internal/apierr and internal/safetext.
 package loop

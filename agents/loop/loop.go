@@ -58,6 +58,8 @@ type Quote struct {
 
 // Task is the input of a run.
 type Task struct {
+	// ID is the id of the run, with which the keys of its calls begin.
+	ID string
 	// System is the agent's own system prompt.
 	System string
 	// History is the conversation so far, the oldest message first.

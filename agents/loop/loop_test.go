@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
@@ -383,5 +384,47 @@ func TestEveryLimitIsRequired(t *testing.T) {
 	limits.AnswerReserve = limits.Timeout
 	if _, err := loop.New(loop.Options{Limits: limits}); err == nil {
 		t.Error("a loop with all its time for the answer")
+	}
+}
+
+func TestCallsThatARuleDeniesAreNotMade(t *testing.T) {
+	t.Parallel()
+	forEachProtocol(t, []llmtest.Reply{
+		callReply(call("a", "echo", `{"text":"yes"}`), call("b", "echo", `{"text":"no"}`), call("c", "post", `{"text":"hi"}`)), textReply("Done."),
+	}, func(t *testing.T, model llm.ChatModel, server *llmtest.Server) {
+		guarded, post := echo("echo"), echo("post")
+		guarded.Policy = func(arguments json.RawMessage) policy.Policy {
+			return policy.Evaluate([]policy.Rule{{Path: "text", Op: policy.Equal, Value: "no", Policy: policy.Deny}}, arguments)
+		}
+		post.Policy = func(json.RawMessage) policy.Policy { return "unknown" }
+		var events recorder
+		if _, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: "Go", Tools: []loop.Tool{guarded, post}, Model: model}, events.emit); err != nil {
+			t.Fatal(err)
+		}
+		text := events.text()
+		if !strings.Contains(text, "result a echo ok: said yes") || strings.Count(text, "failed: Not called: the rules of this workspace do not allow this call.") != 2 ||
+			strings.Contains(text, "said no") || strings.Contains(text, "said hi") {
+			t.Errorf("%s", text)
+		}
+		if body := contents(server.Requests()[1]); !strings.Contains(body, "do not allow this call") {
+			t.Errorf("the model is not told: %s", body)
+		}
+	})
+}
+
+func TestAToolKnowsItsCall(t *testing.T) {
+	t.Parallel()
+	tool := echo("echo")
+	tool.Call = func(ctx context.Context, _ json.RawMessage) (loop.Result, error) {
+		info := loop.CallInfoFrom(ctx)
+		return loop.Result{Summary: info.ID + " " + info.Key}, nil
+	}
+	model := newModel(t, "openai", llmtest.NewServer(t, callReply(call("a", "echo", `{}`)), textReply("Done.")))
+	var events recorder
+	if _, err := newLoop(t, nil).Run(t.Context(), loop.Task{ID: "run-1", Message: "Go", Tools: []loop.Tool{tool}, Model: model}, events.emit); err != nil {
+		t.Fatal(err)
+	}
+	if text := events.text(); !strings.Contains(text, "ok: a run-1:a") {
+		t.Errorf("%s", text)
 	}
 }

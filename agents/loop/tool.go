@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
@@ -36,6 +37,48 @@ type Tool struct {
 	// validated. The model and people see the message of an *apierr.Error;
 	// other errors are logged. Call must return when its context ends.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
+
+	// Risk is what a call can do; empty means policy.Read.
+	Risk policy.Risk
+	// Policy returns the policy of a call. Nil means the default of Risk.
+	Policy func(arguments json.RawMessage) policy.Policy
+	// Preview describes a call to the person who decides about it, without making
+	// the call. An *apierr.Error means that the arguments cannot be used: the model
+	// is told and nobody is asked. Nil shows the arguments.
+	Preview func(ctx context.Context, arguments json.RawMessage) (Preview, error)
+	// Idempotent reports that a call with the same [CallInfo.Key] takes effect
+	// once, so that it may be repeated after a crash.
+	Idempotent bool
+}
+
+// Preview is the text of an approval.
+type Preview struct {
+	Title string // one line, such as "Send mail to ada@example.com"
+	Text  string // Markdown
+}
+
+// CallInfo identifies a call to its tool.
+type CallInfo struct {
+	ID string // unique within the run
+	// Key is unique in the workspace and the same when the call is repeated after
+	// a crash. Tools pass it to platforms as the idempotency key.
+	Key string
+}
+
+type callInfoKey struct{}
+
+// CallInfoFrom returns the call that a tool's context belongs to.
+func CallInfoFrom(ctx context.Context) CallInfo {
+	info, _ := ctx.Value(callInfoKey{}).(CallInfo)
+	return info
+}
+
+// policyOf returns the policy of a call.
+func (t *Tool) policyOf(arguments json.RawMessage) policy.Policy {
+	if t.Policy == nil {
+		return t.Risk.Default()
+	}
+	return policy.Strictest(t.Policy(arguments), policy.Allow)
 }
 
 // Result is the result of a tool call.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 )
@@ -96,6 +97,15 @@ func (r *run) prepare(call llm.ToolCall) *invocation {
 		inv.failure = "This very call was made before, as " + before.id + "; its result stands above. Use it, do something else, or answer."
 		return inv
 	}
+	switch inv.tool.policyOf(inv.arguments) {
+	case policy.Allow:
+	case policy.Ask: // nobody can be asked yet
+		inv.failure = "Not called: a person must approve this call, and nobody can be asked here."
+		return inv
+	default:
+		inv.failure = "Not called: the rules of this workspace do not allow this call. Do something else, or say that it is not allowed."
+		return inv
+	}
 	if r.outcome.ToolCalls >= r.limits.Calls {
 		inv.failure = fmt.Sprintf("Not called: the limit of %d tool calls is reached.", r.limits.Calls)
 		return inv
@@ -129,7 +139,8 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 				if ctx.Err() != nil {
 					inv.err = context.Cause(ctx)
 				} else {
-					inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
+					info := CallInfo{ID: inv.id, Key: r.task.ID + ":" + inv.id}
+					inv.result, inv.err = r.loop.invoke(context.WithValue(ctx, callInfoKey{}, info), inv.tool, inv.arguments, limit)
 				}
 				done <- inv
 			}

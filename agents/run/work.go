@@ -76,7 +76,7 @@ func (w *work) execute(ctx context.Context) (err error) {
 		runContext.Memories = r.opt.Memories
 	}
 	task := loop.Task{
-		System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Citer: w.citations,
+		ID: w.row.ID.String(), System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Citer: w.citations,
 		Tools: r.opt.Kit.Tools(runContext, w.agent.Tools), Memories: w.memories(ctx),
 		FindQuotes: func(question string, hits []search.Hit) []loop.Quote {
 			var out []loop.Quote
