@@ -171,6 +171,22 @@ func (t *tokenSource) request(ctx context.Context, subject, scopes string) (acce
 	return accessToken{token: answer.AccessToken, expires: now.Add(max(lifetime-renewBefore, lifetime/2))}, nil
 }
 
+// A personError says that Google does not let the service account act for one
+// person, whom it does not know or has suspended.
+type personError struct {
+	person string
+	cause  error
+}
+
+func (e *personError) Error() string { return e.cause.Error() }
+func (e *personError) Unwrap() error { return e.cause }
+
+// isUnknownPerson reports whether an error concerns one person only.
+func isUnknownPerson(err error) bool {
+	_, ok := errors.AsType[*personError](err)
+	return ok
+}
+
 // refusal explains why the token endpoint refused an assertion.
 func (t *tokenSource) refusal(failure *restapi.StatusError, subject, scopes string) error {
 	var problem struct {
@@ -183,6 +199,13 @@ func (t *tokenSource) refusal(failure *restapi.StatusError, subject, scopes stri
 		detail = " (" + text + ")"
 	}
 	switch problem.Error {
+	case "invalid_request", "access_denied":
+		description := strings.ToLower(problem.Description)
+		if subject != "" && (strings.Contains(description, "impersonation") || strings.Contains(description, "account restricted")) {
+			return &personError{subject, fmt.Errorf("%s does not let the service account act for %s%s", platform, subject, detail)}
+		}
+	}
+	switch problem.Error {
 	case "unauthorized_client", "access_denied", "invalid_scope":
 		if subject != "" {
 			return fmt.Errorf("the service account may not act for %s%s; allow its client id the scope %s under Security, API controls, Domain-wide delegation of the Admin console", subject, detail, scopes)
@@ -190,7 +213,11 @@ func (t *tokenSource) refusal(failure *restapi.StatusError, subject, scopes stri
 		return fmt.Errorf("the service account does not get the scope %s%s", scopes, detail)
 	case "invalid_grant":
 		if subject != "" {
-			return fmt.Errorf("%s does not accept the key of the service account, or does not know %s%s; correct credentials.%s", platform, subject, detail, credentialAccount)
+			err := fmt.Errorf("%s does not accept the key of the service account, or does not know %s%s; correct credentials.%s or config.%s", platform, subject, detail, credentialAccount, optionUsers)
+			if strings.Contains(problem.Description, "JWT") { // the signature or the clock
+				return err
+			}
+			return &personError{subject, err}
 		}
 	}
 	return fmt.Errorf("%s does not accept the key of the service account%s; enter credentials.%s again", platform, detail, credentialAccount)

@@ -119,6 +119,10 @@ func (a *api) send(ctx context.Context, subject string, r restapi.Request, out a
 		return err
 	}
 	_, err = client.JSON(ctx, r, out)
+	if subject != "" && restapi.StatusOf(err) == http.StatusUnauthorized {
+		// The token is new, and Google refuses it for this person.
+		return connectors.NeedsAuth(&personError{subject, fmt.Errorf("%s does not let the service account act for %s, whose account may be suspended: %w", platform, subject, err)})
+	}
 	return explain(err, scopeDrive)
 }
 
@@ -240,7 +244,15 @@ func isForbidden(err error) bool {
 }
 
 // isInvisible reports whether the account does not see a thing.
-func isInvisible(err error) bool { return isForbidden(err) || errors.Is(err, connectors.ErrNotFound) }
+func isInvisible(err error) bool {
+	return isForbidden(err) || errors.Is(err, connectors.ErrNotFound) || isUnknownPerson(err)
+}
+
+// isHidden reports whether a unit cannot be listed because the account, or the person
+// that it acts for, does not see it.
+func isHidden(err error) bool {
+	return isInvisible(err) && (restapi.StatusOf(err) != 0 || isUnknownPerson(err))
+}
 
 // errInvalid returns the error of a response with an invalid entry. If the entry
 // were ignored, its document would be deleted.

@@ -118,8 +118,8 @@ func (s *source) presentToken(ctx context.Context) (connectors.ChangePage, error
 	for i, stream := range streams {
 		group.Go(func() error {
 			token, err := s.startToken(groupCtx, stream, subjectOfStream(units, stream))
-			if isInvisible(err) && strings.HasPrefix(stream, unitDrive+":") {
-				err = nil // the walk names the drive
+			if isInvisible(err) && strings.HasPrefix(stream, unitDrive+":") || isUnknownPerson(err) {
+				err = nil // the walk names the drive or person
 			}
 			tokens[i] = token
 			return err
@@ -281,14 +281,14 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 	s, stream := r.source, r.token.At
 	subject := r.inStream[0].Subject
 	position := r.token.Streams[stream]
-	if position == "" { // the drive was not visible; is it now?
+	if position == "" { // the drive or person was not visible; is it now?
 		_, err := s.startToken(ctx, stream, subject)
 		if isInvisible(err) {
 			if _, err := s.listPage(ctx, r.inStream[0], s.listQuery(r.inStream[0], "trashed = false", 1)); err == nil {
 				r.isExpired = true // its files are visible, its changes are not
 				return nil
 			}
-			s.addWarning("Google does not show " + s.title(r.inStream[0]) + " to the account. Its documents stay as they are until it is shared again or removed from the config.")
+			s.warnHidden(r.inStream[0], err)
 			return r.nextStream(ctx)
 		}
 		r.isExpired = err == nil
@@ -308,7 +308,11 @@ func (r *feedReader) readChanges(ctx context.Context) error {
 		Changes                          []change
 	}
 	err := s.api.list(ctx, subject, "changes", query, "changes", &page)
-	if isExpired(err) || isInvisible(err) && restapi.StatusOf(err) != 0 {
+	if isUnknownPerson(err) { // its changes are read when the person is back
+		s.warnPerson(subject)
+		return r.nextStream(ctx)
+	}
+	if isExpired(err) || isHidden(err) {
 		r.isExpired = true
 		return nil
 	}
@@ -361,7 +365,7 @@ func (r *feedReader) apply(ctx context.Context, c change, position string) error
 	if idPattern.MatchString(id) && !c.Removed && (f == nil || f.MimeType == "") {
 		// The change names the file alone.
 		found, err := r.source.fileByID(ctx, r.inStream[0].Subject, id)
-		if err != nil && !isInvisible(err) {
+		if err != nil && (!isInvisible(err) || isUnknownPerson(err)) {
 			return fmt.Errorf("look up a file that changed: %w", err)
 		}
 		f = found
@@ -515,7 +519,7 @@ func (r *feedReader) listMoved(ctx context.Context) error {
 	case isExpired(err) && r.token.Page != "":
 		r.token.Page = ""
 		return nil
-	case isInvisible(err) && restapi.StatusOf(err) != 0:
+	case isHidden(err):
 		r.isExpired = true
 		return nil
 	case err != nil:

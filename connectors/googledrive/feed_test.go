@@ -155,6 +155,45 @@ func TestTheFeedFollowsFoldersAndDrives(t *testing.T) {
 	}
 }
 
+// The files in a folder in the trash are gone with the feed, and come back with it.
+func TestFoldersInTheTrash(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	trees := map[string]string{} // the top folder of each unit
+	for unit, parent := range map[string]string{"My Drive": "", "Team": p.drive} {
+		top := p.Add(File{Name: "Top of " + unit, Parent: parent, Owner: ada, MimeType: Folder})
+		deep := p.Add(File{Name: "Deep", Parent: p.Add(File{Name: "Inner", Parent: top, Owner: ada, MimeType: Folder}), Owner: ada, MimeType: Folder})
+		p.Add(File{Name: "a.md", Parent: top, Owner: ada})
+		p.Add(File{Name: "b.md", Parent: deep, Owner: ada})
+		trees[unit] = top
+	}
+	for name, config := range map[string]map[string]any{
+		"drives": nil, "folders": {"folders": []any{trees["My Drive"], trees["Team"]}},
+	} {
+		f := follow(t, open(t, p.settings(config)))
+		before := len(f.items)
+		for _, top := range trees {
+			inner := p.Find(top, "Inner")
+			for _, trashed := range []bool{true, false} {
+				p.Change(inner, false, func(f *File) { f.Trashed = trashed })
+				page := f.read()
+				if want := map[bool]int{true: before - 1, false: before}[trashed]; page.Expired || len(f.items) != want || trashed != (len(page.Gone) > 0) {
+					t.Errorf("%s, in the trash %v: %d files, want %d; gone %q, expired %v", name, trashed, len(f.items), want, page.Gone, page.Expired)
+				}
+				f.expectWalk(fmt.Sprint(name, ", in the trash ", trashed))
+			}
+		}
+		// A folder that was in the trash before the walk.
+		inner := p.Find(trees["Team"], "Inner")
+		p.Change(inner, false, func(f *File) { f.Trashed = true })
+		f = follow(t, open(t, p.settings(config)))
+		p.Change(inner, false, func(f *File) { f.Trashed = false })
+		if page := f.read(); page.Expired || len(f.items) != before {
+			t.Errorf("%s: after a folder came back: %d files, want %d; expired %v", name, len(f.items), before, page.Expired)
+		}
+	}
+}
+
 // A sync that fails after the folders were stored reads the same changes again.
 func TestTheFilesOfAMovedFolderAreGivenAgain(t *testing.T) {
 	t.Parallel()

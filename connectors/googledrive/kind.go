@@ -80,7 +80,8 @@ func options() []connectors.Option {
 			Check: connectors.CheckString(func(text string) error { _, err := restapi.ParseBaseURL(text, example); return err }),
 		}
 	}
-	links := flag(optionLinks, "Links count as public", false, "Files that everyone with the link may open are found by everyone who may search the collection.")
+	links := flag(optionLinks, "Links count as public", false,
+		"A share that only those with the link can open makes readers: everyone, or everybody of the domain. Without it, such a share makes none.")
 	links.Group = "Permissions"
 	return []connectors.Option{
 		flag(optionMyDrive, "My Drive", true, "Files in the My Drive of the account or of the users."),

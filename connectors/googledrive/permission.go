@@ -46,6 +46,15 @@ func (p permission) isValid(now time.Time) bool {
 	return !expires.IsZero() && now.Before(expires)
 }
 
+// needsLink reports whether only those with the link can open the file. A share with
+// everyone that does not say so counts as one with the link.
+func (p permission) needsLink() bool {
+	if p.AllowFileDiscovery != nil {
+		return !*p.AllowFileDiscovery
+	}
+	return p.Type == "anyone"
+}
+
 // person returns the mail address of the person whom a valid permission is for.
 func (p permission) person(now time.Time) (string, bool) {
 	address := strings.ToLower(strings.TrimSpace(p.EmailAddress))
@@ -241,12 +250,12 @@ func (s *source) readPermissions(ctx context.Context, subject, id string, asAdmi
 func (s *source) readers(ctx context.Context, permissions []permission) (connectors.Readers, error) {
 	var readers connectors.Readers
 	for _, p := range permissions {
-		if !p.isValid(s.now()) {
+		if !p.isValid(s.now()) || (p.Type == "anyone" || p.Type == "domain") && p.needsLink() && !s.settings.Boolean(optionLinks) {
 			continue
 		}
 		address, domain := strings.ToLower(strings.TrimSpace(p.EmailAddress)), strings.ToLower(strings.TrimSpace(p.Domain))
 		switch {
-		case p.Type == "anyone" && (p.AllowFileDiscovery != nil && *p.AllowFileDiscovery || s.settings.Boolean(optionLinks)):
+		case p.Type == "anyone":
 			readers.Everyone = true
 		case p.Type == "user" && strings.Contains(address, "@"):
 			readers.Principals = append(readers.Principals, "user:"+address)

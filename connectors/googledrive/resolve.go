@@ -27,11 +27,19 @@ func (s *source) Resolve(ctx context.Context, names []string) (found []connector
 		return nil, nil, err
 	}
 	return connectors.ResolveEach(ctx, names, parallelLookUps, func(ctx context.Context, name string) ([]connectors.Item, error) {
+		var found []connectors.Item
+		var err error
 		if idPattern.MatchString(name) {
-			item, err := s.itemByID(ctx, units, name)
-			return []connectors.Item{item}, err
+			var item connectors.Item
+			item, err = s.itemByID(ctx, units, name)
+			found = []connectors.Item{item}
+		} else {
+			found, err = s.itemsAt(ctx, units, name)
 		}
-		return s.itemsAt(ctx, units, name)
+		if isUnknownPerson(err) {
+			return nil, nil // it may be in the Drive of a person who is suspended: it is neither found nor missing
+		}
+		return found, err
 	})
 }
 
@@ -47,8 +55,12 @@ func subjectsOf(units []unit) []string {
 
 // itemByID returns the item of a file, or of the target of a shortcut.
 func (s *source) itemByID(ctx context.Context, units []unit, id string) (connectors.Item, error) {
+	missing := connectors.ErrNotFound
 	for _, subject := range subjectsOf(units) {
 		f, err := s.fileByID(ctx, subject, id)
+		if isUnknownPerson(err) {
+			missing = fmt.Errorf("%w: %w", err, connectors.ErrNotFound)
+		}
 		if isInvisible(err) {
 			continue
 		}
@@ -76,7 +88,7 @@ func (s *source) itemByID(ctx context.Context, units []unit, id string) (connect
 			}
 		}
 	}
-	return connectors.Item{}, fmt.Errorf("look up a file: %w", connectors.ErrNotFound)
+	return connectors.Item{}, fmt.Errorf("look up a file: %w", missing)
 }
 
 // itemIn returns the item of a file that a subject sees, in the unit that lists it.
@@ -160,7 +172,7 @@ func (s *source) itemsAt(ctx context.Context, units []unit, path string) (found 
 			continue
 		}
 		items, err := s.itemsBelow(ctx, units, u, condition, path, rest)
-		if err != nil && !isInvisible(err) {
+		if err != nil && (!isInvisible(err) || isUnknownPerson(err)) {
 			return nil, err
 		}
 		found = append(found, items...)

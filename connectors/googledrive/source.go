@@ -106,6 +106,20 @@ func (s *source) takeWarnings() []string {
 	return warnings
 }
 
+// warnHidden says that a unit is left out.
+func (s *source) warnHidden(u unit, err error) {
+	if isUnknownPerson(err) {
+		s.warnPerson(u.Subject)
+		return
+	}
+	s.addWarning("Google does not show " + s.title(u) + " to the account. Its documents stay as they are until it is shared again or removed from the config.")
+}
+
+// warnPerson says that the files of a person are left out.
+func (s *source) warnPerson(person string) {
+	s.addWarning(fmt.Sprintf("Google does not know %s, or has suspended the account. The person's documents stay as they are until the account is back or removed from config.%s.", person, optionUsers))
+}
+
 // title returns the name of a unit for people.
 func (s *source) title(u unit) string {
 	switch {

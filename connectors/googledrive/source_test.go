@@ -196,6 +196,66 @@ func TestADelegatedAccountReadsUsersAndDrives(t *testing.T) {
 	}
 }
 
+// Somebody whom Google does not know or has suspended is left out, and the others
+// still sync.
+func TestUnknownPeopleAreLeftOut(t *testing.T) {
+	t.Parallel()
+	const kim, typo = "kim@example.com", "nobody@example.com"
+	p := newPlace(t)
+	p.AddUser(kim)
+	p.Add(File{Name: "of-ada.md", Owner: ada})
+	ofKim := p.Add(File{Name: "of-kim.md", Owner: kim})
+	p.Add(File{Name: "c.md", Parent: p.drive})
+	s := p.settings(map[string]any{"users": []any{ada, kim, typo}})
+	s.Token, s.Credentials = nil, map[string]string{"serviceAccountJson": p.ServiceAccount("https://www.googleapis.com/auth/drive.readonly"), "adminEmail": ada}
+	source := open(t, s)
+	f := follow(t, source)
+	items, page := walk(t, source)
+	expectPaths(t, "one is unknown", items, "ada@example.com/of-ada.md", "kim@example.com/of-kim.md", "Team/c.md")
+	if !slices.Equal(page.Incomplete, []string{"user:" + typo}) || len(page.Warnings) > 1 {
+		t.Errorf("one is unknown: incomplete %q, warnings %q", page.Incomplete, page.Warnings)
+	}
+	if err := open(t, s).Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), typo) {
+		t.Errorf("the connection test names the unknown person: %v", err)
+	}
+
+	p.Suspend(kim, true)
+	p.Add(File{Name: "new.md", Owner: ada})
+	p.Change(ofKim, true, func(f *File) { f.Name = "renamed.md" })
+	f.source = open(t, s)
+	change := f.read()
+	if change.Expired || len(change.Gone) > 0 || len(f.items) != 4 || !slices.ContainsFunc(change.Warnings, func(w string) bool { return strings.Contains(w, kim) }) {
+		t.Errorf("the feed after a suspension: %+v", change)
+	}
+	found, missing, err := f.source.(connectors.Resolver).Resolve(t.Context(), []string{ofKim, "kim@example.com/of-kim.md", "Team/c.md"})
+	if err != nil || len(missing) > 0 || len(found) != 1 {
+		t.Errorf("a suspended person's file is found %v, missing %q: %v", found, missing, err)
+	}
+	p.Suspend(kim, false)
+	f.source = open(t, s)
+	if f.read(); f.items[ofKim].Path != "kim@example.com/renamed.md" {
+		t.Errorf("after the suspension, the feed has %+v", f.items[ofKim])
+	}
+	p.Suspend(kim, true)
+	items, page = walk(t, open(t, s))
+	expectPaths(t, "one is suspended", items, "ada@example.com/of-ada.md", "ada@example.com/new.md", "Team/c.md")
+	if !slices.Equal(page.Incomplete, []string{"user:" + kim, "user:" + typo}) || len(page.Warnings) != 2 {
+		t.Errorf("one is suspended: incomplete %q, warnings %q", page.Incomplete, page.Warnings)
+	}
+	suspended := follow(t, open(t, s)) // begins without her
+
+	p.Suspend(kim, false)
+	suspended.source = open(t, s)
+	if change := suspended.read(); !change.Expired {
+		t.Errorf("a person who is back needs a walk: %+v", change)
+	}
+
+	s.Config["users"] = []any{typo, "another@example.com"}
+	if _, err := open(t, s).Walk(t.Context(), ""); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "@example.com") {
+		t.Errorf("all are unknown: %v", err)
+	}
+}
+
 func TestHiddenDrivesKeepTheirDocuments(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -108,15 +108,22 @@ func (s *source) listUnits(ctx context.Context, known []unit) ([]unit, error) {
 	if err != nil {
 		return nil, err
 	}
+	var unknown []string // people
 	if len(folders) == 0 && (s.settings.Boolean(optionMyDrive) || s.includesShared()) {
 		for _, subject := range subjects {
 			u := unit{Type: unitUser, Subject: subject}
 			if i := slices.IndexFunc(known, func(other unit) bool { return other.key() == u.key() && other.Root != "" }); i >= 0 {
 				u.Root = known[i].Root
-			} else if u.Root, err = s.rootOf(ctx, subject); err != nil {
+			} else if u.Root, err = s.rootOf(ctx, subject); isUnknownPerson(err) {
+				s.warnPerson(subject)
+				unknown = append(unknown, subject)
+			} else if err != nil {
 				return nil, err
 			}
 			units = append(units, u)
+		}
+		if len(unknown) == len(subjects) && len(unknown) > 0 {
+			return nil, err
 		}
 	}
 	if s.settings.Boolean(optionSharedDrives) && (len(named) > 0 || len(folders) == 0) {
@@ -170,7 +177,7 @@ func (s *source) subjects(ctx context.Context) ([]string, error) {
 func (s *source) rootOf(ctx context.Context, subject string) (string, error) {
 	var root file
 	err := s.api.get(ctx, subject, "files/root", url.Values{"fields": {"id"}}, "id", &root)
-	if isInvisible(err) || restapi.StatusOf(err) == http.StatusBadRequest {
+	if (isInvisible(err) || restapi.StatusOf(err) == http.StatusBadRequest) && !isUnknownPerson(err) {
 		return "", nil
 	}
 	if err != nil {

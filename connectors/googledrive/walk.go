@@ -177,10 +177,10 @@ func (w *walker) run(ctx context.Context) error {
 			restarts := w.cursor.Restarts + 1
 			w.begin(i)
 			w.cursor.Restarts = restarts
-		case isInvisible(err) && restapi.StatusOf(err) != 0:
+		case isHidden(err):
 			u := w.units[i]
 			w.page.Incomplete = append(w.page.Incomplete, u.key())
-			w.source.addWarning("Google does not show " + w.source.title(u) + " to the account. Its documents stay as they are until it is shared again or removed from the config.")
+			w.source.warnHidden(u, err)
 			w.cursor.Hidden = true
 			w.begin(i + 1)
 		default:

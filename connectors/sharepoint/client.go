@@ -177,6 +177,9 @@ func needsRight(err error, action, rights string) error {
 // isUnavailable reports whether an error says that a site or drive cannot be read
 // although the platform works: it is forbidden, missing, archived or locked.
 func isUnavailable(err error) (reason string, ok bool) {
+	if errors.Is(err, errNoSite) {
+		return "no site that the app finds has the name; a new site can take some hours to be found", true
+	}
 	switch restapi.StatusOf(err) {
 	case http.StatusForbidden:
 		return "the app has no access to it", true

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
@@ -77,12 +78,12 @@ func options() []connectors.Option {
 		{
 			// Microsoft Graph gets the credentials, not the site.
 			Name: optionSite, Title: "Site", Type: connectors.TypeString, Example: "https://acme.sharepoint.com/sites/handbook",
-			Help:  "The address of a site. Without siteUrl and sites: all sites of the organisation.",
+			Help:  "The address or name of a site. Without siteUrl and sites: all sites of the organisation.",
 			Check: connectors.CheckString(func(text string) error { _, err := parseSiteRef(text); return err }),
 		},
 		{
 			Name: optionSites, Title: "Sites", Type: connectors.TypeStringList, Example: "https://acme.sharepoint.com/sites/sales",
-			Help:  "Addresses or ids of sites. An app with Sites.Selected needs them.",
+			Help:  "Addresses, ids or names of sites. An app with Sites.Selected needs addresses or ids.",
 			Check: connectors.CheckEach(func(text string) error { _, err := parseSiteRef(text); return err }),
 		},
 		{
@@ -105,8 +106,8 @@ func options() []connectors.Option {
 			Name: optionNoPaths, Title: "Excluded paths", Type: connectors.TypeStringList, Format: connectors.FormatPattern, Example: "**/Old versions/**", Group: limits,
 			Help: "Patterns of the paths of items that are left out.", Check: connectors.CheckPatterns,
 		},
-		flag(optionLinkIsPublic, "Links are public", "Permissions", false,
-			"A link that works for anybody, or for anybody in the organisation, makes the item readable for everyone with access to the collection."),
+		flag(optionLinkIsPublic, "Links count as public", "Permissions", false,
+			"A share that only those with the link can open makes readers: everyone with access to the collection. Without it, such a share makes none."),
 		{
 			Name: optionGraph, Title: "Address of Graph", Type: connectors.TypeString, Format: connectors.FormatURL, Destination: true, Advanced: true, Group: platform,
 			Default: defaultGraph, Example: "https://graph.microsoft.us", Help: "For national clouds: the address of Microsoft Graph.", Check: connectors.CheckString(checkURL),
@@ -191,10 +192,12 @@ func checkUser(text string) error {
 	return nil
 }
 
-// A siteRef names a site by its id, or by its host and path.
-type siteRef struct{ id, host, path string }
+const maxSiteName = 255
 
-// parseSiteRef parses the address or id of a site.
+// A siteRef names a site by its id, by its host and path, or by its name.
+type siteRef struct{ id, host, path, name string }
+
+// parseSiteRef parses the address, id or name of a site.
 func parseSiteRef(text string) (siteRef, error) {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "://") {
@@ -207,9 +210,12 @@ func parseSiteRef(text string) (siteRef, error) {
 	if regexp.MustCompile(`^[A-Za-z0-9.:-]+,[0-9A-Za-z-]+,[0-9A-Za-z-]+$|^[0-9a-fA-F-]{36}$`).MatchString(text) {
 		return siteRef{id: text}, nil
 	}
-	host, path, _ := strings.Cut(text, "/")
-	if !regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d+)?$`).MatchString(host) {
-		return siteRef{}, errors.New("is no address of a site; write it as https://acme.sharepoint.com/sites/handbook")
+	host, path, hasPath := strings.Cut(text, "/")
+	if isHost := regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d+)?$`).MatchString(host); !isHost {
+		if hasPath || text == "" || len(text) > maxSiteName || strings.ContainsFunc(text, unicode.IsControl) {
+			return siteRef{}, errors.New("is no address of a site; write it as https://acme.sharepoint.com/sites/handbook")
+		}
+		return siteRef{name: text}, nil
 	}
 	return siteRef{host: strings.ToLower(host), path: sitePath(path)}, nil
 }
@@ -230,8 +236,8 @@ func sitePath(path string) string {
 
 // String returns the reference for people.
 func (r siteRef) String() string {
-	if r.id != "" {
-		return r.id
+	if r.id+r.name != "" {
+		return r.id + r.name
 	}
 	return strings.TrimRight(r.host+"/"+r.path, "/")
 }

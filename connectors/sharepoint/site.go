@@ -1,10 +1,12 @@
 package sharepoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -223,6 +225,13 @@ func matchesSite(pattern string, site graphSite) bool {
 
 // siteOf returns a named site.
 func (s *source) siteOf(ctx context.Context, ref siteRef) (graphSite, error) {
+	if ref.name != "" {
+		site, err := s.siteNamed(ctx, ref.name)
+		if err != nil {
+			return graphSite{}, err
+		}
+		return site, s.rememberRef(ctx, ref.String(), site.ID)
+	}
 	path := "sites/" + segment(ref.id)
 	switch {
 	case ref.id != "":
@@ -245,6 +254,45 @@ func (s *source) siteOf(ctx context.Context, ref siteRef) (graphSite, error) {
 	}
 	return site, s.rememberRef(ctx, ref.String(), site.ID)
 }
+
+// errNoSite says that no site has a name.
+var errNoSite = errors.New("no site has the name")
+
+// siteNamed returns the site with a name or title. Upper and lower case are equal.
+func (s *source) siteNamed(ctx context.Context, name string) (graphSite, error) {
+	found, err := list[graphSite](ctx, s.graph, "the sites", "sites", url.Values{"search": {name}, "$select": {siteSelect}})
+	if err != nil {
+		return graphSite{}, needsRight(err, "search for the site "+name, "the application permission Sites.Read.All (or name the site by its address)")
+	}
+	byID := map[string]graphSite{}
+	for _, site := range found {
+		if site.ID == "" {
+			return graphSite{}, errInvalid("a site")
+		}
+		if !isPersonal(site) && (strings.EqualFold(site.Name, name) || strings.EqualFold(site.DisplayName, name)) {
+			byID[site.ID] = site
+		}
+	}
+	var addresses []string
+	for id, site := range byID {
+		addresses = append(addresses, cmp.Or(site.WebURL, id))
+	}
+	slices.Sort(addresses)
+	switch len(byID) {
+	case 0:
+		return graphSite{}, errNoSite
+	case 1:
+		return byID[slices.Collect(maps.Keys(byID))[0]], nil
+	}
+	more := ""
+	if len(addresses) > maxNamesakes {
+		addresses, more = addresses[:maxNamesakes], " and others"
+	}
+	return graphSite{}, connectors.Fatal(fmt.Errorf("config.%s: %d sites have the name %q; write the address of the one that is meant: %s%s", optionSites, len(byID), name, strings.Join(addresses, ", "), more))
+}
+
+// maxNamesakes bounds the addresses that an error lists.
+const maxNamesakes = 10
 
 // escapePath escapes the segments of a path.
 func escapePath(path string) string {

@@ -161,6 +161,8 @@ func TestOptionsSelect(t *testing.T) {
 		"siteUrl":                 {map[string]any{"sites": nil, "siteUrl": o.URL + "/sites/sales/SitePages/Home.aspx"}, []string{sold}},
 		"the root site":           {map[string]any{"sites": []any{o.URL}}, []string{home}},
 		"by id":                   {map[string]any{"sites": []any{o.site}}, []string{eng, contract}},
+		"by title":                {map[string]any{"sites": []any{"engineering", "sales"}}, []string{eng, contract, sold}},
+		"siteUrl by name":         {map[string]any{"sites": nil, "siteUrl": "ENG"}, []string{eng, contract}},
 		"all sites":               {map[string]any{"sites": nil}, []string{eng, contract, sold, home}},
 		"excluded sites":          {map[string]any{"sites": nil, "excludedSites": []any{"sites/S*", o.URL + "/sites/eng"}}, []string{home}},
 		"a library":               {map[string]any{"libraries": []any{"contracts"}}, []string{contract}},
@@ -182,6 +184,44 @@ func TestOptionsSelect(t *testing.T) {
 				t.Errorf("Check: %v", err)
 			}
 		})
+	}
+}
+
+// A name must be exactly that of one site.
+func TestNamesOfSites(t *testing.T) {
+	t.Parallel()
+	o := newOrganisation(t)
+	o.AddSite("sites/sales", "Sales")
+	o.AddSite("sites/sales-archive", "Sales archive")
+	other, _ := o.AddSite("sites/emea", "Emea")
+	o.Server.Put(o.drive, "a.md", []byte("a"))
+	for name, text := range map[string]string{"a part of the name": "sale", "unknown": "Nowhere"} {
+		l := walk(t, open(t, o.settings(map[string]any{"sites": []any{"Engineering", text}})))
+		expectPaths(t, l.paths(), library+"a.md")
+		if len(l.warnings) != 1 || !strings.Contains(l.warnings[0], text) || !strings.Contains(l.warnings[0], "None of its documents is deleted") {
+			t.Errorf("%s: warnings %q", name, l.warnings)
+		}
+		o.state.Clear()
+	}
+	if err := open(t, o.settings(map[string]any{"sites": []any{"Nowhere"}})).Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "none of the sites") {
+		t.Errorf("no site has the name: %v", err)
+	}
+	// A site that lost its name keeps its documents.
+	s := o.settings(map[string]any{"sites": []any{"Engineering", "Emea"}})
+	walk(t, open(t, s))
+	o.ChangeSite(other, func(site *Site) { site.Name, site.Path = "Europe", "sites/europe" })
+	if l := walk(t, open(t, s)); !slices.Contains(l.incomplete, other) {
+		t.Errorf("incomplete are %q, want %q", l.incomplete, other)
+	}
+	o.AddSite("teams/sales", "Sales of the team")
+	_, err := open(t, o.settings(map[string]any{"sites": []any{"Sales"}})).Walk(t.Context(), "")
+	if !connectors.IsFatal(err) || !strings.Contains(err.Error(), o.URL+"/sites/sales, "+o.URL+"/teams/sales") {
+		t.Errorf("two sites have the name: %v", err)
+	}
+	for _, text := range []string{"sites/eng", "a\nb", strings.Repeat("x", 256)} {
+		if err := sharepoint.Kind(dial).Validate(o.settings(map[string]any{"sites": []any{text}}).Config, s.Credentials); err == nil {
+			t.Errorf("%q is taken for a site", text)
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ type Server struct {
 	epoch     int // of page tokens
 	channels  []*Channel
 	tokens    map[string]session
+	suspended map[string]bool // by mail address
 	key       *rsa.PrivateKey
 	delegated []string // scopes
 	fault     func(r *http.Request) *Fault
@@ -60,7 +61,7 @@ type session struct{ email, scopes string }
 func New() *Server {
 	s := &Server{
 		clock: time.Date(2024, 5, 1, 8, 0, 0, 0, time.UTC), groups: map[string][]Member{}, files: map[string]*File{}, hidden: map[string]bool{},
-		tokens: map[string]session{}, counts: map[string]int{},
+		tokens: map[string]session{}, suspended: map[string]bool{}, counts: map[string]int{},
 	}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL
@@ -81,6 +82,13 @@ func (s *Server) Grant(token, email string, scopes ...string) {
 		scopes = []string{Scopes}
 	}
 	s.tokens[token] = session{email, strings.Join(scopes, " ")}
+}
+
+// Suspend makes Drive refuse the tokens of a user, or accept them again.
+func (s *Server) Suspend(email string, suspended bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.suspended[email] = suspended
 }
 
 // Revoke makes an access token invalid.
@@ -178,7 +186,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var known bool
-	if c.session, known = s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]; !known {
+	if c.session, known = s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]; !known || s.suspended[c.email] {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="https://accounts.google.com/", error="invalid_token"`)
 		c.refuse(http.StatusUnauthorized, "authError", "Invalid Credentials")
 		return

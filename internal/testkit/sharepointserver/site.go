@@ -68,7 +68,11 @@ func (c *call) listSites(form string) {
 	}
 	var all []any
 	for _, site := range c.sites {
-		all = append(all, c.siteObject(site))
+		o := c.siteObject(site)
+		names := strings.ToLower(fmt.Sprint(o["name"], " ", o["displayName"]))
+		if wanted := c.r.URL.Query().Get("search"); wanted == "" || wanted == "*" || strings.Contains(names, strings.ToLower(wanted)) {
+			all = append(all, o)
+		}
 	}
 	c.page(all, c.path)
 }
