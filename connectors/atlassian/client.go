@@ -282,7 +282,7 @@ func (c *Client) Request(ctx context.Context, r restapi.Request, out any) error 
 			c.ending.Store(name + ": " + value)
 		}
 	}
-	err = client.ReadJSON(ctx, response, r.RequiredFields, out)
+	err = client.ReadJSON(ctx, response, r, out)
 	if errors.Is(err, restapi.ErrTooLarge) {
 		return ErrTooLarge
 	}
@@ -416,7 +416,7 @@ func (c *Client) IsPublic(ctx context.Context, path, key string) (bool, error) {
 		return false, nil
 	}
 	var shown struct{ Key string }
-	err = client.ReadJSON(ctx, response, []string{"key"}, &shown)
+	err = client.ReadJSON(ctx, response, restapi.Request{RequiredFields: []string{"key"}}, &shown)
 	if unexpected, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && unexpected.IsLogin {
 		return false, nil
 	}

@@ -56,7 +56,7 @@ func search[T any](ctx context.Context, a *api, q query, fields []string, limit 
 		Total  int
 	}
 	body := map[string]any{"jql": q.String(), "fields": fields, "startAt": start, "maxResults": limit}
-	request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"issues", "total"}}
+	request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"total"}, RequiredList: "issues"}
 	err = a.Request(ctx, request, &page)
 	if status := restapi.StatusOf(err); status == http.StatusMethodNotAllowed || status == http.StatusNotFound {
 		// Some proxies only let reading requests through.
@@ -94,11 +94,23 @@ func searchCloud[T any](ctx context.Context, a *api, q query, fields []string, l
 		}
 		body["reconcileIssues"] = numbers
 	}
-	request := restapi.Request{Method: http.MethodPost, Path: a.path("search", "jql"), Body: body, RequiredFields: []string{"issues"}}
-	if err := a.Request(ctx, request, &page); err != nil {
+	request := restapi.Request{Method: http.MethodPost, Path: a.path("search", "jql"), Body: body, RequiredList: "issues"}
+	err := a.Request(ctx, request, &page)
+	if status := restapi.StatusOf(err); status == http.StatusMethodNotAllowed || status == http.StatusNotFound {
+		// Some proxies only let reading requests through.
+		request.Method, request.Body = http.MethodGet, nil
+		request.Query = url.Values{"jql": {q.String()}, "fields": {strings.Join(fields, ",")}, "maxResults": {strconv.Itoa(limit)}}
+		if token != "" {
+			request.Query.Set("nextPageToken", token)
+		}
+		err = a.Request(ctx, request, &page)
+	}
+	if err != nil {
 		return nil, "", queryError(err)
 	}
 	switch last := page.IsLast != nil && *page.IsLast; {
+	case page.Issues == nil && !last: // null stands for no issues only at the end
+		return nil, "", a.ErrInvalid("a list without its issues")
 	case last:
 		return page.Issues, "", nil
 	case page.NextPageToken == "" && page.IsLast != nil:
@@ -161,7 +173,7 @@ func byID[T any](ctx context.Context, a *api, ids, fields []string) (issues []T,
 	if !a.Site.Cloud {
 		var page struct{ Issues []T }
 		body := map[string]any{"jql": inIDs(ids), "fields": fields, "startAt": 0, "maxResults": len(ids), "validateQuery": false}
-		request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"issues", "total"}}
+		request := restapi.Request{Method: http.MethodPost, Path: a.path("search"), Body: body, RequiredFields: []string{"total"}, RequiredList: "issues"}
 		err := a.Request(ctx, request, &page)
 		if isAbsent(err) {
 			return eachByID[T](ctx, a, ids, fields)
@@ -173,13 +185,16 @@ func byID[T any](ctx context.Context, a *api, ids, fields []string) (issues []T,
 		IssueErrors []struct{ ID identifier }
 	}
 	body := map[string]any{"issueIdsOrKeys": ids, "fields": fields}
-	request := restapi.Request{Method: http.MethodPost, Path: a.path("issue", "bulkfetch"), Body: body, RequiredFields: []string{"issues"}}
+	request := restapi.Request{Method: http.MethodPost, Path: a.path("issue", "bulkfetch"), Body: body, RequiredList: "issues"}
 	err = a.Request(ctx, request, &page)
 	if isAbsent(err) {
 		return eachByID[T](ctx, a, ids, fields)
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if page.Issues == nil && page.IssueErrors == nil {
+		return nil, nil, a.ErrInvalid("a list without its issues")
 	}
 	for _, failed := range page.IssueErrors {
 		unknown = append(unknown, string(failed.ID))
@@ -281,7 +296,7 @@ func (a *api) searchProjects(ctx context.Context, keys []string) ([]project, err
 		if len(keys) > 0 {
 			query["keys"] = keys
 		}
-		request := restapi.Request{Path: a.path("project", "search"), Query: query, RequiredFields: []string{"values"}}
+		request := restapi.Request{Path: a.path("project", "search"), Query: query, RequiredList: "values"}
 		if err := a.Request(ctx, request, &page); err != nil {
 			return nil, false, err
 		}

@@ -38,7 +38,7 @@ func (a *api) groups(ctx context.Context, start int) ([]group, int, error) {
 			Total  int
 		}
 		query := url.Values{"maxResults": {strconv.Itoa(centerGroups)}}
-		err := a.Request(ctx, restapi.Request{Path: a.path("groups", "picker"), Query: query, RequiredFields: []string{"groups"}}, &page)
+		err := a.Request(ctx, restapi.Request{Path: a.path("groups", "picker"), Query: query, RequiredList: "groups"}, &page)
 		return page.Groups, -1, err
 	}
 	var page struct {
@@ -47,7 +47,7 @@ func (a *api) groups(ctx context.Context, start int) ([]group, int, error) {
 		Total  int
 	}
 	query := url.Values{"startAt": {strconv.Itoa(start)}, "maxResults": {strconv.Itoa(groupsPerPage)}}
-	if err := a.Request(ctx, restapi.Request{Path: a.path("group", "bulk"), Query: query, RequiredFields: []string{"values"}}, &page); err != nil {
+	if err := a.Request(ctx, restapi.Request{Path: a.path("group", "bulk"), Query: query, RequiredList: "values"}, &page); err != nil {
 		return nil, 0, err
 	}
 	more := start+len(page.Values) < page.Total
@@ -64,7 +64,7 @@ func (a *api) groups(ctx context.Context, start int) ([]group, int, error) {
 func (a *api) groupNamed(ctx context.Context, name string) (group, error) {
 	var page struct{ Values []group }
 	query := url.Values{"groupName": {name}}
-	if err := a.Request(ctx, restapi.Request{Path: a.path("group", "bulk"), Query: query, RequiredFields: []string{"values"}}, &page); err != nil {
+	if err := a.Request(ctx, restapi.Request{Path: a.path("group", "bulk"), Query: query, RequiredList: "values"}, &page); err != nil {
 		return group{}, err
 	}
 	if i := slices.IndexFunc(page.Values, func(g group) bool { return strings.EqualFold(g.Name, name) }); i >= 0 {
@@ -152,7 +152,7 @@ func (s *source) members(ctx context.Context, id string) ([]string, error) {
 		} else {
 			query.Set("groupname", id)
 		}
-		err = s.api.Request(ctx, restapi.Request{Path: s.api.path("group", "member"), Query: query, RequiredFields: []string{"values"}}, &found)
+		err = s.api.Request(ctx, restapi.Request{Path: s.api.path("group", "member"), Query: query, RequiredList: "values"}, &found)
 		if errors.Is(err, connectors.ErrNotFound) {
 			return nil, false, nil // a deleted group is still in schemes
 		}
@@ -275,7 +275,7 @@ func (a *api) users(ctx context.Context, ids []string) (map[string]*user, error)
 	for batch := range slices.Chunk(ids, addressesAPage) {
 		var page struct{ Values []user }
 		query := url.Values{"accountId": batch, "maxResults": {strconv.Itoa(len(batch))}}
-		if err := a.Request(ctx, restapi.Request{Path: a.path("user", "bulk"), Query: query, RequiredFields: []string{"values"}}, &page); err != nil {
+		if err := a.Request(ctx, restapi.Request{Path: a.path("user", "bulk"), Query: query, RequiredList: "values"}, &page); err != nil {
 			return nil, fmt.Errorf("read mail addresses: %w", err)
 		}
 		for i := range page.Values {

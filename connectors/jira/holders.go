@@ -33,7 +33,7 @@ func (s *source) readBrowsers(ctx context.Context, p project) (*holders, error) 
 	}
 	if scheme.Permissions == nil {
 		// The published example of the answer does not have them.
-		request := restapi.Request{Path: s.api.path("permissionscheme", string(scheme.ID), "permission"), Query: expand, RequiredFields: []string{"permissions"}}
+		request := restapi.Request{Path: s.api.path("permissionscheme", string(scheme.ID), "permission"), Query: expand, RequiredList: "permissions"}
 		if err := s.api.Request(ctx, request, &scheme); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (s *source) readLevel(ctx context.Context, p project, level string) (*holde
 			Total  int
 		}
 		query := map[string][]string{"startAt": {fmt.Sprint(offset)}, "maxResults": {fmt.Sprint(membersAPage)}, "issueSecurityLevelId": {level}}
-		request := restapi.Request{Path: s.api.path("issuesecurityschemes", string(scheme.ID), "members"), Query: query, RequiredFields: []string{"values"}}
+		request := restapi.Request{Path: s.api.path("issuesecurityschemes", string(scheme.ID), "members"), Query: query, RequiredList: "values"}
 		if err := s.api.Request(ctx, request, &page); err != nil {
 			return nil, false, err
 		}
@@ -226,7 +226,7 @@ func (s *source) roleActors(ctx context.Context, p project, role string) (*holde
 				ActorGroup *struct{ Name, GroupID string }
 			}
 		}
-		request := restapi.Request{Path: s.api.path("project", string(p.ID), "role", role), RequiredFields: []string{"actors"}}
+		request := restapi.Request{Path: s.api.path("project", string(p.ID), "role", role), RequiredList: "actors"}
 		if err := s.api.Request(ctx, request, &found); err != nil {
 			return nil, err
 		}

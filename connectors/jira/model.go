@@ -115,7 +115,7 @@ type comments struct {
 	Total    int
 }
 
-func (comments) RequiredFields() []string { return []string{"comments"} }
+func (comments) RequiredList() string { return "comments" }
 
 type comment struct {
 	ID           identifier

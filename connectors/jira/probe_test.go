@@ -1,15 +1,18 @@
 package jira_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/jira"
 )
 
@@ -87,5 +90,54 @@ func TestAServerWithoutPartsOfTheAPIIsRead(t *testing.T) {
 	gone.Store(true)
 	if changed, err := feeder.Changes(t.Context(), unchanged.Next); err != nil || len(changed.Gone) != 1 || changed.Gone[0] != "issue:10002" {
 		t.Errorf("after a deletion, Changes is %+v, %v", changed, err)
+	}
+}
+
+// A site may have pages that are shorter than the overlap of two pages, tell null for
+// no issues, and let only reading requests through.
+func TestShortPagesAndReadingRequestsSuffice(t *testing.T) {
+	t.Parallel()
+	const count = 30
+	for name, cloud := range map[string]bool{"Cloud": true, "DataCenter": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				query := r.URL.Query()
+				if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/project") {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				from, _ := strconv.Atoi(query.Get("startAt") + query.Get("nextPageToken"))
+				var issues []string
+				for n := from; n < min(from+3, count); n++ {
+					issues = append(issues, fmt.Sprintf(`{"id":"%d","key":"ED-%d","fields":{"updated":"2021-01-17T12:34:00.000+0000","project":{"id":"10000","key":"ED"},"summary":"s","description":null}}`, 10000+n, n))
+				}
+				list := "[" + strings.Join(issues, ",") + "]"
+				if strings.Contains(query.Get("jql"), "empty") {
+					list, from = "null", count
+				}
+				_, _ = fmt.Fprintf(w, `{"startAt":%d,"maxResults":3,"total":%d,"isLast":%v,"nextPageToken":"%d","issues":%s}`, from, count, from+3 >= count, from+3, list)
+			}))
+			t.Cleanup(server.Close)
+			for jql, want := range map[string]int{"": count, "labels = empty": 0} {
+				settings := connectors.Settings{
+					Config:      map[string]any{"instanceUrl": server.URL, "projectKeys": []any{"ED"}, "includeComments": false, "jql": jql},
+					Credentials: map[string]string{"email": "reader@example.com", "apiToken": "secret"}, State: &connectors.MemoryState{},
+				}
+				if !cloud {
+					settings.Credentials = map[string]string{"personalAccessToken": "secret"}
+				}
+				if jql == "" {
+					delete(settings.Config, "jql")
+				} else if !cloud {
+					continue // the total is not 0
+				}
+				items, _ := walk(t, connectortest.Open(t, jira.Kind(new(net.Dialer).DialContext), settings))
+				if len(items) != want {
+					t.Errorf("with %q, the walk lists %d issues, want %d", jql, len(items), want)
+				}
+			}
+		})
 	}
 }

@@ -196,6 +196,9 @@ func (s *source) readPage(ctx context.Context, q query, at position) ([]issue, s
 		// The texts are requested one by one later.
 		issues, next, err = search[issue](ctx, s.api, q, factFields(s.withFiles), issuesPerPage+skip, page)
 	}
+	if err == nil && skip > 0 {
+		issues, next, err = s.readBeyond(ctx, q, at.Page, issues, next)
+	}
 	if err != nil {
 		return nil, "", scopeError(err)
 	}
@@ -218,6 +221,28 @@ func (s *source) readPage(ctx context.Context, q query, at position) ([]issue, s
 	// Too many issues were deleted in front: the list starts again. Issues are given
 	// twice then, and none is skipped.
 	return nil, "0", nil
+}
+
+// readBeyond reads on until the issues reach beyond a position, from a site with pages
+// that are not longer than the overlap.
+func (s *source) readBeyond(ctx context.Context, q query, position string, issues []issue, next string) ([]issue, string, error) {
+	start, _ := strconv.Atoi(position) // readPage has parsed it
+	for next != "" {
+		if at, err := strconv.Atoi(next); err != nil || at > start {
+			break
+		}
+		more, after, err := search[issue](ctx, s.api, q, textFields(s.withComments, s.withFiles), issuesPerPage, next)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, found := range more {
+			if slices.ContainsFunc(issues, func(i issue) bool { return i.ID == found.ID }) {
+				return nil, "", restapi.LoopError("Jira", "the issues", string(found.ID))
+			}
+		}
+		issues, next = append(issues, more...), after
+	}
+	return issues, next, nil
 }
 
 // content returns the document of an issue, or nil if the search did not give all

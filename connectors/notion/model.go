@@ -112,8 +112,10 @@ type list[T any] struct {
 	} `json:"request_status"`
 }
 
-// RequiredFields are the fields without which a list would seem empty.
-func (list[T]) RequiredFields() []string { return []string{"results", "has_more"} }
+// RequiredFields and RequiredList are the fields without which a list would seem
+// complete or empty.
+func (list[T]) RequiredFields() []string { return []string{"has_more"} }
+func (list[T]) RequiredList() string     { return "results" }
 
 // A hosted file is a file that Notion or another site serves.
 type hosted struct {

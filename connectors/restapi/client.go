@@ -69,6 +69,9 @@ type Options struct {
 	// GoneEndsAPI says that the status 410 means that the platform has removed a part
 	// of its API. On other platforms it is a thing or a position that is gone.
 	GoneEndsAPI bool
+	// RedirectsAuthorize says that redirects to paths outside the base are their own
+	// authorization, also at the platform's host: no other is sent to them.
+	RedirectsAuthorize bool
 	// Advice names what to check if a response does not come from the platform,
 	// such as "config.apiUrl".
 	Advice string
@@ -120,7 +123,8 @@ func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errors.New("too many redirects")
 	}
-	if r.URL.Host != c.base.Host || r.URL.Scheme != c.base.Scheme {
+	outside := c.opt.RedirectsAuthorize && !strings.HasPrefix(r.URL.Path, c.base.Path+"/")
+	if outside || r.URL.Host != c.base.Host || r.URL.Scheme != c.base.Scheme {
 		if r.Body != nil && r.Body != http.NoBody {
 			return errors.New("a request with a body was sent on to another host")
 		}
@@ -154,7 +158,8 @@ type Request struct {
 	// a method RequiredFields() []string instead.
 	RequiredFields []string
 	// RequiredList is a field that the JSON response must have. It may be null, which
-	// stands for an empty list.
+	// stands for an empty list. The type of out can have a method RequiredList() string
+	// instead.
 	RequiredList string
 }
 

@@ -110,11 +110,10 @@ func StartsAsHTML(content []byte) bool {
 
 // ReadJSON decodes a successful response of [Client.Do] into out. The status must
 // be 200 or 201. The body must be complete, a list if out is a slice, an object if
-// out is a struct or map, and have the required fields ([Request].RequiredFields);
-// anything else is an [UnexpectedResponseError], or [ErrTooLarge]. The caller closes
+// out is a struct or map, and have the required fields of the request; anything else is an [UnexpectedResponseError], or [ErrTooLarge]. The caller closes
 // the body.
-func (c *Client) ReadJSON(ctx context.Context, response *http.Response, required []string, out any) error {
-	return c.readJSON(ctx, response, required, "", out)
+func (c *Client) ReadJSON(ctx context.Context, response *http.Response, r Request, out any) error {
+	return c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
 }
 
 func (c *Client) readJSON(ctx context.Context, response *http.Response, required []string, list string, out any) error {
@@ -142,6 +141,9 @@ func (c *Client) readJSON(ctx context.Context, response *http.Response, required
 	}
 	if typed, ok := out.(interface{ RequiredFields() []string }); ok {
 		required = append(slices.Clone(required), typed.RequiredFields()...)
+	}
+	if typed, ok := out.(interface{ RequiredList() string }); ok {
+		list = typed.RequiredList()
 	}
 	for _, path := range required {
 		if !HasField(body, path) {

@@ -46,7 +46,7 @@ func (s *source) batch(ctx context.Context, paths []string, read func(index, sta
 	var answer batchAnswer
 	if _, err := s.graph.client.JSON(ctx, restapi.Request{
 		Method: http.MethodPost, Path: s.graph.base + "/$batch", Body: map[string]any{"requests": requests}, RequiredFields: []string{"responses"},
-	}, &answer); isNoQuery(err) {
+	}, &answer); isNoQuery(err) || restapi.StatusOf(err) == http.StatusForbidden {
 		return s.single(ctx, paths, read)
 	} else if err != nil {
 		return err

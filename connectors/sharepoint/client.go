@@ -60,7 +60,7 @@ func newGraph(dial connectors.Dial, auth *authorizer, graphURL string, s connect
 	}
 	client, err := restapi.New(base, dial, restapi.Options{
 		Platform: platform, Wait: s.Wait, Authorize: auth.authorize(cloudOf(graphURL).graph + "/.default"), ErrorMessage: errorMessage,
-		Advice: "config." + optionGraph, Header: http.Header{"User-Agent": {userAgent}},
+		RedirectsAuthorize: true, Advice: "config." + optionGraph, Header: http.Header{"User-Agent": {userAgent}},
 	})
 	return &graph{client: client, base: base}, err
 }

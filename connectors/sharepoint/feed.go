@@ -91,6 +91,9 @@ func (f *feed) present(ctx context.Context) error {
 				return next, done, err
 			}, p)
 		}
+		if p.kind == partList && isNoQuery(err) {
+			continue // it is read from its start
+		}
 		if reason, ok := isUnavailable(err); ok {
 			f.page.Warnings = append(f.page.Warnings, fmt.Sprintf("%s is left out: %s. None of its documents is deleted.", p.name, reason))
 			continue

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // A listItem is an entry of a list.
@@ -45,9 +47,26 @@ func (i listItem) version() string {
 
 func listPath(site, id string) string { return "sites/" + segment(site) + "/lists/" + segment(id) }
 
-// readListItems reads a page of the delta of a list.
+// readEntries reads a page of the delta of a list or, where there is none, of all its
+// entries. These have no link for the next sync: it reads them from the start.
+func (s *source) readEntries(ctx context.Context, p part, link string) (entries []listItem, next string, done bool, err error) {
+	path, query := listPath(p.siteID, p.id)+"/items", url.Values{"$expand": {"fields"}, "$top": {"200"}}
+	if link == "" || strings.Contains(link, "/items/delta") {
+		entries, next, done, err = readDelta[listItem](ctx, s.graph, path+"/delta", query, link)
+		if link != "" || !isNoQuery(err) {
+			return entries, next, done, err
+		}
+	}
+	entries, next, err = readPage[listItem](ctx, s.graph, path, query, link)
+	if status := restapi.StatusOf(err); link != "" && (status == http.StatusGone || status == http.StatusBadRequest) {
+		err = errResync
+	}
+	return entries, next, err == nil && next == "", err
+}
+
+// readListItems reads a page of the entries of a list.
 func (s *source) readListItems(ctx context.Context, p part, link string) (partPage, error) {
-	entries, next, done, err := readDelta[listItem](ctx, s.graph, listPath(p.siteID, p.id)+"/items/delta", url.Values{"$expand": {"fields"}, "$top": {"200"}}, link)
+	entries, next, done, err := s.readEntries(ctx, p, link)
 	if err != nil {
 		return partPage{}, err
 	}

@@ -28,7 +28,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 // Microsoft Graph.
 func publishedKind(t testing.TB) connectors.Kind {
 	t.Helper()
-	return sharepoint.Kind(connectortest.PublishedDial(t, dial, "testdata/published.json", `/oauth2/v2\.0/token$|/_api/web/sitegroups/getbyid\(\d+\)/users$|^/b!\d+/01ITEM`))
+	return sharepoint.Kind(connectortest.PublishedDial(t, dial, "testdata/published.json", `/oauth2/v2\.0/token$|/_api/web/sitegroups/getbyid\(\d+\)/users$|^/b!\d+/01ITEM|^/download/`))
 }
 
 const (
