@@ -33,8 +33,9 @@ type Feeder interface {
 // of a page is not gone.
 type ChangePage struct {
 	// Items are new items and items with another version, path or fact, at most
-	// MaxPageItems. They equal those of a walk, and may include unchanged ones. A
-	// folder that moved is given as all items in it, with their new paths.
+	// MaxPageItems: after a larger page, the source is walked. They equal those of a
+	// walk, and may include unchanged ones. A folder that moved is given as all items
+	// in it, with their new paths.
 	Items []Item
 	// Gone are ids of items that the source no longer has. Unknown ids are ignored.
 	Gone []string

@@ -49,11 +49,18 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 	if token.At == nil {
 		s.resetCaches()
 	}
-	if _, err := s.selectedProjects(ctx); err != nil {
+	projects, err := s.selectedProjects(ctx)
+	if err != nil {
 		return connectors.ChangePage{}, err
 	}
 	if text == "" {
 		return s.present(ctx)
+	}
+	if token.At == nil {
+		// Issues of a project that is not shown would seem to be gone.
+		if _, _, changed, err := s.compareProjects(ctx, projects); err != nil || changed {
+			return connectors.ChangePage{Expired: err == nil}, err
+		}
 	}
 	before, known, err := s.loadSnapshot(ctx, token.IDs)
 	if err != nil || !known {
@@ -69,6 +76,9 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 		listed, err = s.list(ctx, q, position{}) // the window starts again
 	}
 	if err != nil {
+		return connectors.ChangePage{}, err
+	}
+	if err := s.rememberProjects(ctx, listed.page); err != nil {
 		return connectors.ChangePage{}, err
 	}
 	for _, i := range listed.issues {

@@ -194,6 +194,78 @@ func TestTokensExpire(t *testing.T) {
 	}
 }
 
+// A project that is no longer shown to the account keeps its documents, until the
+// config names others.
+func TestAProjectThatIsNoLongerShown(t *testing.T) {
+	t.Parallel()
+	eachDeployment(t, func(t *testing.T, s *site) {
+		lost := s.AddProject(Project{Key: "LOST"})
+		s.AddProject(Project{Key: "EMPTY"})
+		kept := s.Add(Issue{Project: "TST", Summary: "kept"})
+		s.Add(Issue{Project: "LOST", Summary: "lost"})
+		s.Advance(time.Hour)
+		show := func(shown bool) {
+			for _, key := range []string{"LOST", "EMPTY"} {
+				s.ChangeProject(key, func(p *Project) { p.Invisible = !shown })
+			}
+		}
+		state := &connectortest.State{}
+		read := func(config map[string]any, paths int, incomplete ...string) string {
+			t.Helper()
+			settings := s.settings(config)
+			settings.State = state
+			source := s.open(t, settings)
+			present, err := source.(connectors.Feeder).Changes(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := source.Walk(t.Context(), "")
+			if err != nil || !page.Done || len(page.Items) != paths || !slices.Equal(page.Incomplete, incomplete) || len(page.Warnings) != len(incomplete) {
+				t.Errorf("%d items, incomplete %q, want %q, warnings %q, %v", len(page.Items), page.Incomplete, incomplete, page.Warnings, err)
+			}
+			if len(incomplete) > 0 && !strings.Contains(strings.Join(page.Warnings, " "), "LOST") {
+				t.Errorf("the warnings are %q", page.Warnings)
+			}
+			return present.Next
+		}
+		changes := func(token string) connectors.ChangePage {
+			t.Helper()
+			settings := s.settings(nil)
+			settings.State = state
+			page, err := s.open(t, settings).(connectors.Feeder).Changes(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return page
+		}
+		token := read(nil, 2)
+		if page := changes(token); page.Expired || len(page.Warnings) > 0 {
+			t.Errorf("while both are shown: %+v", page)
+		}
+		show(false)
+		if page := changes(token); !page.Expired {
+			t.Errorf("the feed goes on without a project: gone %q", page.Gone)
+		}
+		read(nil, 1, lost)
+		token = read(nil, 1, lost) // as with a walk a week later
+		s.Change(kept, func(*Issue) {})
+		if page := changes(token); page.Expired || len(page.Gone) > 0 || len(page.Items) != 1 || len(page.Warnings) != 1 {
+			t.Errorf("the feed without the project: %+v", page)
+		}
+		show(true)
+		if page := changes(token); !page.Expired {
+			t.Errorf("a project that is back needs a walk: %+v", page)
+		}
+		read(nil, 2)
+		show(false)
+		read(map[string]any{"projectKeys": []any{"TST"}}, 1)
+		token = read(nil, 1)
+		if page := changes(token); page.Expired {
+			t.Errorf("a project without documents is not waited for: %+v", page)
+		}
+	})
+}
+
 // No change is lost, wherever the account lives and whatever the clocks say.
 func TestTimeZonesAndClocksLoseNothing(t *testing.T) {
 	t.Parallel()

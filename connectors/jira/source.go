@@ -32,7 +32,8 @@ type source struct {
 	projects       []project // nil until they are read
 	warnings       []string
 	warningSet     map[string]bool
-	facts          map[string]facts // of issues that were listed, by id
+	listed         map[string]listedProject // nil until they are read
+	facts          map[string]facts         // of issues that were listed, by id
 	browsers       map[string]*holders
 	levels         map[string]*holders // by project and security level
 	roles          map[string]*holders // by project and role
@@ -72,7 +73,7 @@ func open(dial connectors.Dial, gateway string, s connectors.Settings) (*source,
 func (s *source) resetCaches() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.projects, s.facts = nil, map[string]facts{}
+	s.projects, s.listed, s.facts = nil, nil, map[string]facts{}
 	s.resetReaders()
 }
 

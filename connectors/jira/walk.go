@@ -58,8 +58,15 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	} else if !at.isValid() {
 		return connectors.Page{}, connectors.ErrCursor
 	}
-	if _, err := s.selectedProjects(ctx); err != nil {
+	projects, err := s.selectedProjects(ctx)
+	if err != nil {
 		return connectors.Page{}, err
+	}
+	var incomplete []string
+	if text == "" {
+		if incomplete, err = s.beginProjects(ctx, projects); err != nil {
+			return connectors.Page{}, err
+		}
 	}
 	listed, err := s.list(ctx, query{base: s.base, order: walkOrder}, at)
 	if err != nil {
@@ -70,7 +77,10 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 			return connectors.Page{}, err
 		}
 	}
-	page := connectors.Page{Items: listed.items, Done: listed.done, Pause: s.api.Pause(), Warnings: s.takeWarnings()}
+	if err := s.rememberProjects(ctx, listed.page); err != nil {
+		return connectors.Page{}, err
+	}
+	page := connectors.Page{Items: listed.items, Done: listed.done, Incomplete: incomplete, Pause: s.api.Pause(), Warnings: s.takeWarnings()}
 	if !page.Done {
 		page.Next = connectors.FormatCursor(listed.next)
 	}

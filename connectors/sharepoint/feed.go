@@ -47,6 +47,10 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 	if err != nil {
 		return connectors.ChangePage{}, err
 	}
+	if len(f.page.Items) > connectors.MaxPageItems {
+		// Graph sent more than was asked for. A walk divides such pages.
+		return connectors.ChangePage{Expired: true}, nil
+	}
 	f.token.Serial++
 	if f.page.Next, err = s.saveToken(ctx, f.token, text); err != nil {
 		return connectors.ChangePage{}, err
@@ -322,9 +326,6 @@ func (f *feed) addItems(ctx context.Context, p part, read partPage) error {
 		return err
 	}
 	items, err := read.items(ctx, r)
-	if len(f.page.Items)+len(items) > connectors.MaxPageItems {
-		return connectors.Retryable(fmt.Errorf("Microsoft Graph sent a page of %d changes, which is more than was asked for", len(items)), 0) //nolint:staticcheck // a name
-	}
 	f.add(items)
 	return err
 }

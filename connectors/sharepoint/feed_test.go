@@ -294,8 +294,18 @@ func TestOversizedPagesAreDivided(t *testing.T) {
 		o.Server.Put(o.drive, fmt.Sprintf("%d.md", n), []byte("x"))
 	}
 	o.IgnoreTop = true
-	if l := walk(t, open(t, o.settings(nil))); len(l.items) != 1300 {
+	s := o.settings(nil)
+	feeder := open(t, s).(connectors.Feeder)
+	token := changesSince(t, open(t, s), "").next
+	if l := walk(t, open(t, s)); len(l.items) != 1300 {
 		t.Errorf("the walk lists %d items", len(l.items))
+	}
+	// The feed leaves them to a walk.
+	for n := range 600 {
+		o.Server.Put(o.drive, fmt.Sprintf("%d.md", n), []byte("y"))
+	}
+	if page, err := feeder.Changes(t.Context(), token); err != nil || !page.Expired {
+		t.Errorf("600 changes on a page: %d items, expired %v, %v", len(page.Items), page.Expired, err)
 	}
 }
 

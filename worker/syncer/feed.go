@@ -19,7 +19,8 @@ import (
 
 // A sync of a source with a feed reads the changes since the connector's token. It
 // walks the source if there is no token, after the full scan interval, when
-// settings have changed, as a full sync, and when the token has expired. Either way
+// settings have changed, as a full sync, and when the token has expired or a page of
+// changes is too large. Either way
 // the job has a token for the next sync, which becomes the connector's in the
 // transaction that ends the job: a job that fails or is canceled leaves the old
 // token, and its successor reads the same changes again.
@@ -132,7 +133,7 @@ func (s *slice) readChanges(ctx context.Context, feeder connectors.Feeder) error
 			return classify(err)
 		}
 		s.run.AddEffort(func(e *syncjob.Effort) { e.Pages++ })
-		if page.Expired {
+		if page.Expired || len(page.Items) > connectors.MaxPageItems {
 			s.state.discard()
 			return s.restartWalk(ctx, feeder)
 		}
@@ -174,8 +175,8 @@ func (s *slice) applyChanges(ctx context.Context, page connectors.ChangePage) er
 	if err := s.noteGone(ctx, page.Gone); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(page.Items, connectors.MaxPageItems) {
-		if err := s.processPage(ctx, part); err != nil {
+	if len(page.Items) > 0 {
+		if err := s.processPage(ctx, page.Items); err != nil {
 			return err
 		}
 	}
@@ -225,7 +226,8 @@ func (s *slice) knownItems(ctx context.Context, ids []string) ([]connectors.Item
 	return items, nil
 }
 
-// restartWalk makes the job walk the source because its token has expired.
+// restartWalk makes the job walk the source because its token has expired, or its
+// feed cannot be read.
 func (s *slice) restartWalk(ctx context.Context, feeder connectors.Feeder) error {
 	present, err := s.presentToken(ctx, feeder)
 	if err != nil {
@@ -239,7 +241,7 @@ func (s *slice) restartWalk(ctx context.Context, feeder connectors.Feeder) error
 	if err != nil {
 		return err
 	}
-	s.log.InfoContext(ctx, "feed token expired, source will be walked", slog.String("type", s.kind.Name))
+	s.log.InfoContext(ctx, "feed cannot be continued, source will be walked", slog.String("type", s.kind.Name))
 	s.job.Feed, s.job.Cursor, s.job.FeedToken, s.job.Incomplete = false, "", &present, nil
 	return s.walkPages(ctx, nil)
 }

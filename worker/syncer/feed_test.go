@@ -133,6 +133,27 @@ func TestAnExpiredTokenWalks(t *testing.T) {
 	}
 }
 
+// A page of changes that is too large is not asked for again and again.
+func TestAPageOfChangesThatIsTooLargeWalks(t *testing.T) {
+	t.Parallel()
+	f := newFeedFixture(t, "feeding", 10)
+	f.script.Lock()
+	f.script.FeedPageSize = 2 * connectors.MaxPageItems
+	f.script.Unlock()
+	before := f.reread().FeedToken
+	for i := range connectors.MaxPageItems + 1 {
+		f.script.set(fmt.Sprintf("new-%03d.md", i), "v1", "# New\n\nText.\n")
+	}
+	f.script.remove("doc-0000.md")
+	walked := f.walks()
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: connectors.MaxPageItems + 10, Added: connectors.MaxPageItems + 1, Unchanged: 9, Deleted: 1})
+	if after := f.reread().FeedToken; f.walks() == walked || after == before || after == "" {
+		t.Errorf("%d walks, the token went from %q to %q", f.walks()-walked, before, after)
+	}
+	f.script.set("newer.md", "v1", "# Newer\n\nNewer text.\n")
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 1, Added: 1})
+}
+
 // A token that expires between two pages makes the job walk. What the job took from
 // the first page may have changed or gone meanwhile.
 func TestATokenThatExpiresMidwayLosesNothing(t *testing.T) {
