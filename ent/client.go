@@ -27,6 +27,8 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -69,6 +71,10 @@ type Client struct {
 	Document *DocumentClient
 	// Feedback is the client for interacting with the Feedback builders.
 	Feedback *FeedbackClient
+	// InboundEvent is the client for interacting with the InboundEvent builders.
+	InboundEvent *InboundEventClient
+	// InboundIntegration is the client for interacting with the InboundIntegration builders.
+	InboundIntegration *InboundIntegrationClient
 	// Invitation is the client for interacting with the Invitation builders.
 	Invitation *InvitationClient
 	// Membership is the client for interacting with the Membership builders.
@@ -113,6 +119,8 @@ func (c *Client) init() {
 	c.Conversation = NewConversationClient(c.config)
 	c.Document = NewDocumentClient(c.config)
 	c.Feedback = NewFeedbackClient(c.config)
+	c.InboundEvent = NewInboundEventClient(c.config)
+	c.InboundIntegration = NewInboundIntegrationClient(c.config)
 	c.Invitation = NewInvitationClient(c.config)
 	c.Membership = NewMembershipClient(c.config)
 	c.Message = NewMessageClient(c.config)
@@ -214,30 +222,32 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:           ctx,
-		config:        cfg,
-		APIKey:        NewAPIKeyClient(cfg),
-		Agent:         NewAgentClient(cfg),
-		AgentMemory:   NewAgentMemoryClient(cfg),
-		AgentRun:      NewAgentRunClient(cfg),
-		AgentTemplate: NewAgentTemplateClient(cfg),
-		AuditEntry:    NewAuditEntryClient(cfg),
-		Collection:    NewCollectionClient(cfg),
-		Connector:     NewConnectorClient(cfg),
-		Conversation:  NewConversationClient(cfg),
-		Document:      NewDocumentClient(cfg),
-		Feedback:      NewFeedbackClient(cfg),
-		Invitation:    NewInvitationClient(cfg),
-		Membership:    NewMembershipClient(cfg),
-		Message:       NewMessageClient(cfg),
-		OAuthGrant:    NewOAuthGrantClient(cfg),
-		PlanItem:      NewPlanItemClient(cfg),
-		Session:       NewSessionClient(cfg),
-		SourceFile:    NewSourceFileClient(cfg),
-		SyncItem:      NewSyncItemClient(cfg),
-		SyncJob:       NewSyncJobClient(cfg),
-		User:          NewUserClient(cfg),
-		Workspace:     NewWorkspaceClient(cfg),
+		ctx:                ctx,
+		config:             cfg,
+		APIKey:             NewAPIKeyClient(cfg),
+		Agent:              NewAgentClient(cfg),
+		AgentMemory:        NewAgentMemoryClient(cfg),
+		AgentRun:           NewAgentRunClient(cfg),
+		AgentTemplate:      NewAgentTemplateClient(cfg),
+		AuditEntry:         NewAuditEntryClient(cfg),
+		Collection:         NewCollectionClient(cfg),
+		Connector:          NewConnectorClient(cfg),
+		Conversation:       NewConversationClient(cfg),
+		Document:           NewDocumentClient(cfg),
+		Feedback:           NewFeedbackClient(cfg),
+		InboundEvent:       NewInboundEventClient(cfg),
+		InboundIntegration: NewInboundIntegrationClient(cfg),
+		Invitation:         NewInvitationClient(cfg),
+		Membership:         NewMembershipClient(cfg),
+		Message:            NewMessageClient(cfg),
+		OAuthGrant:         NewOAuthGrantClient(cfg),
+		PlanItem:           NewPlanItemClient(cfg),
+		Session:            NewSessionClient(cfg),
+		SourceFile:         NewSourceFileClient(cfg),
+		SyncItem:           NewSyncItemClient(cfg),
+		SyncJob:            NewSyncJobClient(cfg),
+		User:               NewUserClient(cfg),
+		Workspace:          NewWorkspaceClient(cfg),
 	}, nil
 }
 
@@ -255,30 +265,32 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:           ctx,
-		config:        cfg,
-		APIKey:        NewAPIKeyClient(cfg),
-		Agent:         NewAgentClient(cfg),
-		AgentMemory:   NewAgentMemoryClient(cfg),
-		AgentRun:      NewAgentRunClient(cfg),
-		AgentTemplate: NewAgentTemplateClient(cfg),
-		AuditEntry:    NewAuditEntryClient(cfg),
-		Collection:    NewCollectionClient(cfg),
-		Connector:     NewConnectorClient(cfg),
-		Conversation:  NewConversationClient(cfg),
-		Document:      NewDocumentClient(cfg),
-		Feedback:      NewFeedbackClient(cfg),
-		Invitation:    NewInvitationClient(cfg),
-		Membership:    NewMembershipClient(cfg),
-		Message:       NewMessageClient(cfg),
-		OAuthGrant:    NewOAuthGrantClient(cfg),
-		PlanItem:      NewPlanItemClient(cfg),
-		Session:       NewSessionClient(cfg),
-		SourceFile:    NewSourceFileClient(cfg),
-		SyncItem:      NewSyncItemClient(cfg),
-		SyncJob:       NewSyncJobClient(cfg),
-		User:          NewUserClient(cfg),
-		Workspace:     NewWorkspaceClient(cfg),
+		ctx:                ctx,
+		config:             cfg,
+		APIKey:             NewAPIKeyClient(cfg),
+		Agent:              NewAgentClient(cfg),
+		AgentMemory:        NewAgentMemoryClient(cfg),
+		AgentRun:           NewAgentRunClient(cfg),
+		AgentTemplate:      NewAgentTemplateClient(cfg),
+		AuditEntry:         NewAuditEntryClient(cfg),
+		Collection:         NewCollectionClient(cfg),
+		Connector:          NewConnectorClient(cfg),
+		Conversation:       NewConversationClient(cfg),
+		Document:           NewDocumentClient(cfg),
+		Feedback:           NewFeedbackClient(cfg),
+		InboundEvent:       NewInboundEventClient(cfg),
+		InboundIntegration: NewInboundIntegrationClient(cfg),
+		Invitation:         NewInvitationClient(cfg),
+		Membership:         NewMembershipClient(cfg),
+		Message:            NewMessageClient(cfg),
+		OAuthGrant:         NewOAuthGrantClient(cfg),
+		PlanItem:           NewPlanItemClient(cfg),
+		Session:            NewSessionClient(cfg),
+		SourceFile:         NewSourceFileClient(cfg),
+		SyncItem:           NewSyncItemClient(cfg),
+		SyncJob:            NewSyncJobClient(cfg),
+		User:               NewUserClient(cfg),
+		Workspace:          NewWorkspaceClient(cfg),
 	}, nil
 }
 
@@ -310,8 +322,9 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.InboundEvent, c.InboundIntegration, c.Invitation, c.Membership, c.Message,
+		c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob,
+		c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -323,8 +336,9 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.User, c.Workspace,
+		c.InboundEvent, c.InboundIntegration, c.Invitation, c.Membership, c.Message,
+		c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob,
+		c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -355,6 +369,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Document.mutate(ctx, m)
 	case *FeedbackMutation:
 		return c.Feedback.mutate(ctx, m)
+	case *InboundEventMutation:
+		return c.InboundEvent.mutate(ctx, m)
+	case *InboundIntegrationMutation:
+		return c.InboundIntegration.mutate(ctx, m)
 	case *InvitationMutation:
 		return c.Invitation.mutate(ctx, m)
 	case *MembershipMutation:
@@ -2160,6 +2178,274 @@ func (c *FeedbackClient) mutate(ctx context.Context, m *FeedbackMutation) (Value
 	}
 }
 
+// InboundEventClient is a client for the InboundEvent schema.
+type InboundEventClient struct {
+	config
+}
+
+// NewInboundEventClient returns a client for the InboundEvent from the given config.
+func NewInboundEventClient(c config) *InboundEventClient {
+	return &InboundEventClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `inboundevent.Hooks(f(g(h())))`.
+func (c *InboundEventClient) Use(hooks ...Hook) {
+	c.hooks.InboundEvent = append(c.hooks.InboundEvent, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `inboundevent.Intercept(f(g(h())))`.
+func (c *InboundEventClient) Intercept(interceptors ...Interceptor) {
+	c.inters.InboundEvent = append(c.inters.InboundEvent, interceptors...)
+}
+
+// Create returns a builder for creating a InboundEvent entity.
+func (c *InboundEventClient) Create() *InboundEventCreate {
+	mutation := newInboundEventMutation(c.config, OpCreate)
+	return &InboundEventCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of InboundEvent entities.
+func (c *InboundEventClient) CreateBulk(builders ...*InboundEventCreate) *InboundEventCreateBulk {
+	return &InboundEventCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *InboundEventClient) MapCreateBulk(slice any, setFunc func(*InboundEventCreate, int)) *InboundEventCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &InboundEventCreateBulk{err: fmt.Errorf("calling to InboundEventClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*InboundEventCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &InboundEventCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for InboundEvent.
+func (c *InboundEventClient) Update() *InboundEventUpdate {
+	mutation := newInboundEventMutation(c.config, OpUpdate)
+	return &InboundEventUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *InboundEventClient) UpdateOne(_m *InboundEvent) *InboundEventUpdateOne {
+	mutation := newInboundEventMutation(c.config, OpUpdateOne, withInboundEvent(_m))
+	return &InboundEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *InboundEventClient) UpdateOneID(id uuid.UUID) *InboundEventUpdateOne {
+	mutation := newInboundEventMutation(c.config, OpUpdateOne, withInboundEventID(id))
+	return &InboundEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for InboundEvent.
+func (c *InboundEventClient) Delete() *InboundEventDelete {
+	mutation := newInboundEventMutation(c.config, OpDelete)
+	return &InboundEventDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *InboundEventClient) DeleteOne(_m *InboundEvent) *InboundEventDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *InboundEventClient) DeleteOneID(id uuid.UUID) *InboundEventDeleteOne {
+	builder := c.Delete().Where(inboundevent.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &InboundEventDeleteOne{builder}
+}
+
+// Query returns a query builder for InboundEvent.
+func (c *InboundEventClient) Query() *InboundEventQuery {
+	return &InboundEventQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeInboundEvent},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a InboundEvent entity by its id.
+func (c *InboundEventClient) Get(ctx context.Context, id uuid.UUID) (*InboundEvent, error) {
+	return c.Query().Where(inboundevent.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *InboundEventClient) GetX(ctx context.Context, id uuid.UUID) *InboundEvent {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *InboundEventClient) Hooks() []Hook {
+	hooks := c.hooks.InboundEvent
+	return append(hooks[:len(hooks):len(hooks)], inboundevent.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *InboundEventClient) Interceptors() []Interceptor {
+	return c.inters.InboundEvent
+}
+
+func (c *InboundEventClient) mutate(ctx context.Context, m *InboundEventMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&InboundEventCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&InboundEventUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&InboundEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&InboundEventDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown InboundEvent mutation op: %q", m.Op())
+	}
+}
+
+// InboundIntegrationClient is a client for the InboundIntegration schema.
+type InboundIntegrationClient struct {
+	config
+}
+
+// NewInboundIntegrationClient returns a client for the InboundIntegration from the given config.
+func NewInboundIntegrationClient(c config) *InboundIntegrationClient {
+	return &InboundIntegrationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `inboundintegration.Hooks(f(g(h())))`.
+func (c *InboundIntegrationClient) Use(hooks ...Hook) {
+	c.hooks.InboundIntegration = append(c.hooks.InboundIntegration, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `inboundintegration.Intercept(f(g(h())))`.
+func (c *InboundIntegrationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.InboundIntegration = append(c.inters.InboundIntegration, interceptors...)
+}
+
+// Create returns a builder for creating a InboundIntegration entity.
+func (c *InboundIntegrationClient) Create() *InboundIntegrationCreate {
+	mutation := newInboundIntegrationMutation(c.config, OpCreate)
+	return &InboundIntegrationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of InboundIntegration entities.
+func (c *InboundIntegrationClient) CreateBulk(builders ...*InboundIntegrationCreate) *InboundIntegrationCreateBulk {
+	return &InboundIntegrationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *InboundIntegrationClient) MapCreateBulk(slice any, setFunc func(*InboundIntegrationCreate, int)) *InboundIntegrationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &InboundIntegrationCreateBulk{err: fmt.Errorf("calling to InboundIntegrationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*InboundIntegrationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &InboundIntegrationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for InboundIntegration.
+func (c *InboundIntegrationClient) Update() *InboundIntegrationUpdate {
+	mutation := newInboundIntegrationMutation(c.config, OpUpdate)
+	return &InboundIntegrationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *InboundIntegrationClient) UpdateOne(_m *InboundIntegration) *InboundIntegrationUpdateOne {
+	mutation := newInboundIntegrationMutation(c.config, OpUpdateOne, withInboundIntegration(_m))
+	return &InboundIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *InboundIntegrationClient) UpdateOneID(id uuid.UUID) *InboundIntegrationUpdateOne {
+	mutation := newInboundIntegrationMutation(c.config, OpUpdateOne, withInboundIntegrationID(id))
+	return &InboundIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for InboundIntegration.
+func (c *InboundIntegrationClient) Delete() *InboundIntegrationDelete {
+	mutation := newInboundIntegrationMutation(c.config, OpDelete)
+	return &InboundIntegrationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *InboundIntegrationClient) DeleteOne(_m *InboundIntegration) *InboundIntegrationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *InboundIntegrationClient) DeleteOneID(id uuid.UUID) *InboundIntegrationDeleteOne {
+	builder := c.Delete().Where(inboundintegration.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &InboundIntegrationDeleteOne{builder}
+}
+
+// Query returns a query builder for InboundIntegration.
+func (c *InboundIntegrationClient) Query() *InboundIntegrationQuery {
+	return &InboundIntegrationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeInboundIntegration},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a InboundIntegration entity by its id.
+func (c *InboundIntegrationClient) Get(ctx context.Context, id uuid.UUID) (*InboundIntegration, error) {
+	return c.Query().Where(inboundintegration.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *InboundIntegrationClient) GetX(ctx context.Context, id uuid.UUID) *InboundIntegration {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *InboundIntegrationClient) Hooks() []Hook {
+	hooks := c.hooks.InboundIntegration
+	return append(hooks[:len(hooks):len(hooks)], inboundintegration.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *InboundIntegrationClient) Interceptors() []Interceptor {
+	return c.inters.InboundIntegration
+}
+
+func (c *InboundIntegrationClient) mutate(ctx context.Context, m *InboundIntegrationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&InboundIntegrationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&InboundIntegrationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&InboundIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&InboundIntegrationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown InboundIntegration mutation op: %q", m.Op())
+	}
+}
+
 // InvitationClient is a client for the Invitation schema.
 type InvitationClient struct {
 	config
@@ -3846,15 +4132,15 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 type (
 	hooks struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
-		Connector, Conversation, Document, Feedback, Invitation, Membership, Message,
-		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, User,
-		Workspace []ent.Hook
+		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
+		Invitation, Membership, Message, OAuthGrant, PlanItem, Session, SourceFile,
+		SyncItem, SyncJob, User, Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
-		Connector, Conversation, Document, Feedback, Invitation, Membership, Message,
-		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, User,
-		Workspace []ent.Interceptor
+		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
+		Invitation, Membership, Message, OAuthGrant, PlanItem, Session, SourceFile,
+		SyncItem, SyncJob, User, Workspace []ent.Interceptor
 	}
 )
 

@@ -23,6 +23,8 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -94,28 +96,30 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			apikey.Table:        apikey.ValidColumn,
-			agent.Table:         agent.ValidColumn,
-			agentmemory.Table:   agentmemory.ValidColumn,
-			agentrun.Table:      agentrun.ValidColumn,
-			agenttemplate.Table: agenttemplate.ValidColumn,
-			auditentry.Table:    auditentry.ValidColumn,
-			collection.Table:    collection.ValidColumn,
-			connector.Table:     connector.ValidColumn,
-			conversation.Table:  conversation.ValidColumn,
-			document.Table:      document.ValidColumn,
-			feedback.Table:      feedback.ValidColumn,
-			invitation.Table:    invitation.ValidColumn,
-			membership.Table:    membership.ValidColumn,
-			message.Table:       message.ValidColumn,
-			oauthgrant.Table:    oauthgrant.ValidColumn,
-			planitem.Table:      planitem.ValidColumn,
-			session.Table:       session.ValidColumn,
-			sourcefile.Table:    sourcefile.ValidColumn,
-			syncitem.Table:      syncitem.ValidColumn,
-			syncjob.Table:       syncjob.ValidColumn,
-			user.Table:          user.ValidColumn,
-			workspace.Table:     workspace.ValidColumn,
+			apikey.Table:             apikey.ValidColumn,
+			agent.Table:              agent.ValidColumn,
+			agentmemory.Table:        agentmemory.ValidColumn,
+			agentrun.Table:           agentrun.ValidColumn,
+			agenttemplate.Table:      agenttemplate.ValidColumn,
+			auditentry.Table:         auditentry.ValidColumn,
+			collection.Table:         collection.ValidColumn,
+			connector.Table:          connector.ValidColumn,
+			conversation.Table:       conversation.ValidColumn,
+			document.Table:           document.ValidColumn,
+			feedback.Table:           feedback.ValidColumn,
+			inboundevent.Table:       inboundevent.ValidColumn,
+			inboundintegration.Table: inboundintegration.ValidColumn,
+			invitation.Table:         invitation.ValidColumn,
+			membership.Table:         membership.ValidColumn,
+			message.Table:            message.ValidColumn,
+			oauthgrant.Table:         oauthgrant.ValidColumn,
+			planitem.Table:           planitem.ValidColumn,
+			session.Table:            session.ValidColumn,
+			sourcefile.Table:         sourcefile.ValidColumn,
+			syncitem.Table:           syncitem.ValidColumn,
+			syncjob.Table:            syncjob.ValidColumn,
+			user.Table:               user.ValidColumn,
+			workspace.Table:          workspace.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -20,6 +20,8 @@ import (
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -2073,6 +2075,320 @@ func newDocumentPaginateArgs(rv map[string]any) *documentPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithDocumentOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *InboundEventQuery) CollectFields(ctx context.Context, satisfies ...string) (*InboundEventQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *InboundEventQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(inboundevent.Columns))
+		selectedFields = []string{inboundevent.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[inboundevent.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldCreatedAt)
+				fieldSeen[inboundevent.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[inboundevent.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldUpdatedAt)
+				fieldSeen[inboundevent.FieldUpdatedAt] = struct{}{}
+			}
+		case "integrationID":
+			if _, ok := fieldSeen[inboundevent.FieldIntegrationID]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldIntegrationID)
+				fieldSeen[inboundevent.FieldIntegrationID] = struct{}{}
+			}
+		case "providerEventID":
+			if _, ok := fieldSeen[inboundevent.FieldProviderEventID]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldProviderEventID)
+				fieldSeen[inboundevent.FieldProviderEventID] = struct{}{}
+			}
+		case "type":
+			if _, ok := fieldSeen[inboundevent.FieldType]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldType)
+				fieldSeen[inboundevent.FieldType] = struct{}{}
+			}
+		case "receivedAt":
+			if _, ok := fieldSeen[inboundevent.FieldReceivedAt]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldReceivedAt)
+				fieldSeen[inboundevent.FieldReceivedAt] = struct{}{}
+			}
+		case "occurredAt":
+			if _, ok := fieldSeen[inboundevent.FieldOccurredAt]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldOccurredAt)
+				fieldSeen[inboundevent.FieldOccurredAt] = struct{}{}
+			}
+		case "summary":
+			if _, ok := fieldSeen[inboundevent.FieldSummary]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldSummary)
+				fieldSeen[inboundevent.FieldSummary] = struct{}{}
+			}
+		case "size":
+			if _, ok := fieldSeen[inboundevent.FieldSize]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldSize)
+				fieldSeen[inboundevent.FieldSize] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[inboundevent.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldStatus)
+				fieldSeen[inboundevent.FieldStatus] = struct{}{}
+			}
+		case "reason":
+			if _, ok := fieldSeen[inboundevent.FieldReason]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldReason)
+				fieldSeen[inboundevent.FieldReason] = struct{}{}
+			}
+		case "automationIds":
+			if _, ok := fieldSeen[inboundevent.FieldAutomationIds]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldAutomationIds)
+				fieldSeen[inboundevent.FieldAutomationIds] = struct{}{}
+			}
+		case "documentID":
+			if _, ok := fieldSeen[inboundevent.FieldDocumentID]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldDocumentID)
+				fieldSeen[inboundevent.FieldDocumentID] = struct{}{}
+			}
+		case "attempts":
+			if _, ok := fieldSeen[inboundevent.FieldAttempts]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldAttempts)
+				fieldSeen[inboundevent.FieldAttempts] = struct{}{}
+			}
+		case "processedAt":
+			if _, ok := fieldSeen[inboundevent.FieldProcessedAt]; !ok {
+				selectedFields = append(selectedFields, inboundevent.FieldProcessedAt)
+				fieldSeen[inboundevent.FieldProcessedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type inboundeventPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []InboundEventPaginateOption
+}
+
+func newInboundEventPaginateArgs(rv map[string]any) *inboundeventPaginateArgs {
+	args := &inboundeventPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*InboundEventOrder:
+			args.opts = append(args.opts, WithInboundEventOrder(v))
+		case []any:
+			var orders []*InboundEventOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &InboundEventOrder{Field: &InboundEventOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithInboundEventOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *InboundIntegrationQuery) CollectFields(ctx context.Context, satisfies ...string) (*InboundIntegrationQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *InboundIntegrationQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(inboundintegration.Columns))
+		selectedFields = []string{inboundintegration.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[inboundintegration.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldCreatedAt)
+				fieldSeen[inboundintegration.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[inboundintegration.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldUpdatedAt)
+				fieldSeen[inboundintegration.FieldUpdatedAt] = struct{}{}
+			}
+		case "kind":
+			if _, ok := fieldSeen[inboundintegration.FieldKind]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldKind)
+				fieldSeen[inboundintegration.FieldKind] = struct{}{}
+			}
+		case "provider":
+			if _, ok := fieldSeen[inboundintegration.FieldProvider]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldProvider)
+				fieldSeen[inboundintegration.FieldProvider] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[inboundintegration.FieldName]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldName)
+				fieldSeen[inboundintegration.FieldName] = struct{}{}
+			}
+		case "enabled":
+			if _, ok := fieldSeen[inboundintegration.FieldEnabled]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldEnabled)
+				fieldSeen[inboundintegration.FieldEnabled] = struct{}{}
+			}
+		case "config":
+			if _, ok := fieldSeen[inboundintegration.FieldConfig]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldConfig)
+				fieldSeen[inboundintegration.FieldConfig] = struct{}{}
+			}
+		case "previousUntil":
+			if _, ok := fieldSeen[inboundintegration.FieldPreviousUntil]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldPreviousUntil)
+				fieldSeen[inboundintegration.FieldPreviousUntil] = struct{}{}
+			}
+		case "token":
+			if _, ok := fieldSeen[inboundintegration.FieldToken]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldToken)
+				fieldSeen[inboundintegration.FieldToken] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[inboundintegration.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldStatus)
+				fieldSeen[inboundintegration.FieldStatus] = struct{}{}
+			}
+		case "lastEventAt":
+			if _, ok := fieldSeen[inboundintegration.FieldLastEventAt]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldLastEventAt)
+				fieldSeen[inboundintegration.FieldLastEventAt] = struct{}{}
+			}
+		case "lastError":
+			if _, ok := fieldSeen[inboundintegration.FieldLastError]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldLastError)
+				fieldSeen[inboundintegration.FieldLastError] = struct{}{}
+			}
+		case "rejected":
+			if _, ok := fieldSeen[inboundintegration.FieldRejected]; !ok {
+				selectedFields = append(selectedFields, inboundintegration.FieldRejected)
+				fieldSeen[inboundintegration.FieldRejected] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type inboundintegrationPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []InboundIntegrationPaginateOption
+}
+
+func newInboundIntegrationPaginateArgs(rv map[string]any) *inboundintegrationPaginateArgs {
+	args := &inboundintegrationPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*InboundIntegrationOrder:
+			args.opts = append(args.opts, WithInboundIntegrationOrder(v))
+		case []any:
+			var orders []*InboundIntegrationOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &InboundIntegrationOrder{Field: &InboundIntegrationOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithInboundIntegrationOrder(orders))
 		}
 	}
 	return args

@@ -19,6 +19,8 @@ import (
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -80,6 +82,16 @@ var documentImplementors = []string{"Document", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*Document) IsNode() {}
+
+var inboundeventImplementors = []string{"InboundEvent", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*InboundEvent) IsNode() {}
+
+var inboundintegrationImplementors = []string{"InboundIntegration", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*InboundIntegration) IsNode() {}
 
 var invitationImplementors = []string{"Invitation", "Node"}
 
@@ -266,6 +278,24 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(document.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, documentImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case inboundevent.Table:
+		query := c.InboundEvent.Query().
+			Where(inboundevent.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, inboundeventImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case inboundintegration.Table:
+		query := c.InboundIntegration.Query().
+			Where(inboundintegration.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, inboundintegrationImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -565,6 +595,38 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.Document.Query().
 			Where(document.IDIn(ids...))
 		query, err := query.CollectFields(ctx, documentImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case inboundevent.Table:
+		query := c.InboundEvent.Query().
+			Where(inboundevent.IDIn(ids...))
+		query, err := query.CollectFields(ctx, inboundeventImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case inboundintegration.Table:
+		query := c.InboundIntegration.Query().
+			Where(inboundintegration.IDIn(ids...))
+		query, err := query.CollectFields(ctx, inboundintegrationImplementors...)
 		if err != nil {
 			return nil, err
 		}

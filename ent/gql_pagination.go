@@ -24,6 +24,8 @@ import (
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -3370,6 +3372,724 @@ func (_m *Document) ToEdge(order *DocumentOrder) *DocumentEdge {
 		order = DefaultDocumentOrder
 	}
 	return &DocumentEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// InboundEventEdge is the edge representation of InboundEvent.
+type InboundEventEdge struct {
+	Node   *InboundEvent `json:"node"`
+	Cursor Cursor        `json:"cursor"`
+}
+
+// InboundEventConnection is the connection containing edges to InboundEvent.
+type InboundEventConnection struct {
+	Edges      []*InboundEventEdge `json:"edges"`
+	PageInfo   PageInfo            `json:"pageInfo"`
+	TotalCount int                 `json:"totalCount"`
+}
+
+func (c *InboundEventConnection) build(nodes []*InboundEvent, pager *inboundeventPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *InboundEvent
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *InboundEvent {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *InboundEvent {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*InboundEventEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &InboundEventEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// InboundEventPaginateOption enables pagination customization.
+type InboundEventPaginateOption func(*inboundeventPager) error
+
+// WithInboundEventOrder configures pagination ordering.
+func WithInboundEventOrder(order []*InboundEventOrder) InboundEventPaginateOption {
+	return func(pager *inboundeventPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithInboundEventFilter configures pagination filter.
+func WithInboundEventFilter(filter func(*InboundEventQuery) (*InboundEventQuery, error)) InboundEventPaginateOption {
+	return func(pager *inboundeventPager) error {
+		if filter == nil {
+			return errors.New("InboundEventQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type inboundeventPager struct {
+	reverse bool
+	order   []*InboundEventOrder
+	filter  func(*InboundEventQuery) (*InboundEventQuery, error)
+}
+
+func newInboundEventPager(opts []InboundEventPaginateOption, reverse bool) (*inboundeventPager, error) {
+	pager := &inboundeventPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *inboundeventPager) applyFilter(query *InboundEventQuery) (*InboundEventQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *inboundeventPager) toCursor(_m *InboundEvent) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *inboundeventPager) applyCursors(query *InboundEventQuery, after, before *Cursor) (*InboundEventQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultInboundEventOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *inboundeventPager) applyOrder(query *InboundEventQuery) *InboundEventQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultInboundEventOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultInboundEventOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *inboundeventPager) orderExpr(query *InboundEventQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultInboundEventOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to InboundEvent.
+func (_m *InboundEventQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...InboundEventPaginateOption,
+) (*InboundEventConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newInboundEventPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &InboundEventConnection{Edges: []*InboundEventEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// InboundEventOrderFieldCreatedAt orders InboundEvent by created_at.
+	InboundEventOrderFieldCreatedAt = &InboundEventOrderField{
+		Value: func(_m *InboundEvent) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: inboundevent.FieldCreatedAt,
+		toTerm: inboundevent.ByCreatedAt,
+		toCursor: func(_m *InboundEvent) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// InboundEventOrderFieldUpdatedAt orders InboundEvent by updated_at.
+	InboundEventOrderFieldUpdatedAt = &InboundEventOrderField{
+		Value: func(_m *InboundEvent) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: inboundevent.FieldUpdatedAt,
+		toTerm: inboundevent.ByUpdatedAt,
+		toCursor: func(_m *InboundEvent) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f InboundEventOrderField) String() string {
+	var str string
+	switch f.column {
+	case InboundEventOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case InboundEventOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f InboundEventOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *InboundEventOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("InboundEventOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *InboundEventOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *InboundEventOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid InboundEventOrderField", str)
+	}
+	return nil
+}
+
+// InboundEventOrderField defines the ordering field of InboundEvent.
+type InboundEventOrderField struct {
+	// Value extracts the ordering value from the given InboundEvent.
+	Value    func(*InboundEvent) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) inboundevent.OrderOption
+	toCursor func(*InboundEvent) Cursor
+}
+
+// InboundEventOrder defines the ordering of InboundEvent.
+type InboundEventOrder struct {
+	Direction OrderDirection          `json:"direction"`
+	Field     *InboundEventOrderField `json:"field"`
+}
+
+// DefaultInboundEventOrder is the default ordering of InboundEvent.
+var DefaultInboundEventOrder = &InboundEventOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &InboundEventOrderField{
+		Value: func(_m *InboundEvent) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: inboundevent.FieldID,
+		toTerm: inboundevent.ByID,
+		toCursor: func(_m *InboundEvent) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts InboundEvent into InboundEventEdge.
+func (_m *InboundEvent) ToEdge(order *InboundEventOrder) *InboundEventEdge {
+	if order == nil {
+		order = DefaultInboundEventOrder
+	}
+	return &InboundEventEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// InboundIntegrationEdge is the edge representation of InboundIntegration.
+type InboundIntegrationEdge struct {
+	Node   *InboundIntegration `json:"node"`
+	Cursor Cursor              `json:"cursor"`
+}
+
+// InboundIntegrationConnection is the connection containing edges to InboundIntegration.
+type InboundIntegrationConnection struct {
+	Edges      []*InboundIntegrationEdge `json:"edges"`
+	PageInfo   PageInfo                  `json:"pageInfo"`
+	TotalCount int                       `json:"totalCount"`
+}
+
+func (c *InboundIntegrationConnection) build(nodes []*InboundIntegration, pager *inboundintegrationPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *InboundIntegration
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *InboundIntegration {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *InboundIntegration {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*InboundIntegrationEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &InboundIntegrationEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// InboundIntegrationPaginateOption enables pagination customization.
+type InboundIntegrationPaginateOption func(*inboundintegrationPager) error
+
+// WithInboundIntegrationOrder configures pagination ordering.
+func WithInboundIntegrationOrder(order []*InboundIntegrationOrder) InboundIntegrationPaginateOption {
+	return func(pager *inboundintegrationPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithInboundIntegrationFilter configures pagination filter.
+func WithInboundIntegrationFilter(filter func(*InboundIntegrationQuery) (*InboundIntegrationQuery, error)) InboundIntegrationPaginateOption {
+	return func(pager *inboundintegrationPager) error {
+		if filter == nil {
+			return errors.New("InboundIntegrationQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type inboundintegrationPager struct {
+	reverse bool
+	order   []*InboundIntegrationOrder
+	filter  func(*InboundIntegrationQuery) (*InboundIntegrationQuery, error)
+}
+
+func newInboundIntegrationPager(opts []InboundIntegrationPaginateOption, reverse bool) (*inboundintegrationPager, error) {
+	pager := &inboundintegrationPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *inboundintegrationPager) applyFilter(query *InboundIntegrationQuery) (*InboundIntegrationQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *inboundintegrationPager) toCursor(_m *InboundIntegration) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *inboundintegrationPager) applyCursors(query *InboundIntegrationQuery, after, before *Cursor) (*InboundIntegrationQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultInboundIntegrationOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *inboundintegrationPager) applyOrder(query *InboundIntegrationQuery) *InboundIntegrationQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultInboundIntegrationOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultInboundIntegrationOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *inboundintegrationPager) orderExpr(query *InboundIntegrationQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultInboundIntegrationOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to InboundIntegration.
+func (_m *InboundIntegrationQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...InboundIntegrationPaginateOption,
+) (*InboundIntegrationConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newInboundIntegrationPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &InboundIntegrationConnection{Edges: []*InboundIntegrationEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// InboundIntegrationOrderFieldCreatedAt orders InboundIntegration by created_at.
+	InboundIntegrationOrderFieldCreatedAt = &InboundIntegrationOrderField{
+		Value: func(_m *InboundIntegration) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: inboundintegration.FieldCreatedAt,
+		toTerm: inboundintegration.ByCreatedAt,
+		toCursor: func(_m *InboundIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// InboundIntegrationOrderFieldUpdatedAt orders InboundIntegration by updated_at.
+	InboundIntegrationOrderFieldUpdatedAt = &InboundIntegrationOrderField{
+		Value: func(_m *InboundIntegration) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: inboundintegration.FieldUpdatedAt,
+		toTerm: inboundintegration.ByUpdatedAt,
+		toCursor: func(_m *InboundIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// InboundIntegrationOrderFieldName orders InboundIntegration by name.
+	InboundIntegrationOrderFieldName = &InboundIntegrationOrderField{
+		Value: func(_m *InboundIntegration) (ent.Value, error) {
+			return _m.Name, nil
+		},
+		column: inboundintegration.FieldName,
+		toTerm: inboundintegration.ByName,
+		toCursor: func(_m *InboundIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Name,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f InboundIntegrationOrderField) String() string {
+	var str string
+	switch f.column {
+	case InboundIntegrationOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case InboundIntegrationOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case InboundIntegrationOrderFieldName.column:
+		str = "NAME"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f InboundIntegrationOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *InboundIntegrationOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("InboundIntegrationOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *InboundIntegrationOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *InboundIntegrationOrderFieldUpdatedAt
+	case "NAME":
+		*f = *InboundIntegrationOrderFieldName
+	default:
+		return fmt.Errorf("%s is not a valid InboundIntegrationOrderField", str)
+	}
+	return nil
+}
+
+// InboundIntegrationOrderField defines the ordering field of InboundIntegration.
+type InboundIntegrationOrderField struct {
+	// Value extracts the ordering value from the given InboundIntegration.
+	Value    func(*InboundIntegration) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) inboundintegration.OrderOption
+	toCursor func(*InboundIntegration) Cursor
+}
+
+// InboundIntegrationOrder defines the ordering of InboundIntegration.
+type InboundIntegrationOrder struct {
+	Direction OrderDirection                `json:"direction"`
+	Field     *InboundIntegrationOrderField `json:"field"`
+}
+
+// DefaultInboundIntegrationOrder is the default ordering of InboundIntegration.
+var DefaultInboundIntegrationOrder = &InboundIntegrationOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &InboundIntegrationOrderField{
+		Value: func(_m *InboundIntegration) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: inboundintegration.FieldID,
+		toTerm: inboundintegration.ByID,
+		toCursor: func(_m *InboundIntegration) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts InboundIntegration into InboundIntegrationEdge.
+func (_m *InboundIntegration) ToEdge(order *InboundIntegrationOrder) *InboundIntegrationEdge {
+	if order == nil {
+		order = DefaultInboundIntegrationOrder
+	}
+	return &InboundIntegrationEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

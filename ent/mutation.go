@@ -23,6 +23,8 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -46,28 +48,30 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
-	TypeAPIKey        = "APIKey"
-	TypeAgent         = "Agent"
-	TypeAgentMemory   = "AgentMemory"
-	TypeAgentRun      = "AgentRun"
-	TypeAgentTemplate = "AgentTemplate"
-	TypeAuditEntry    = "AuditEntry"
-	TypeCollection    = "Collection"
-	TypeConnector     = "Connector"
-	TypeConversation  = "Conversation"
-	TypeDocument      = "Document"
-	TypeFeedback      = "Feedback"
-	TypeInvitation    = "Invitation"
-	TypeMembership    = "Membership"
-	TypeMessage       = "Message"
-	TypeOAuthGrant    = "OAuthGrant"
-	TypePlanItem      = "PlanItem"
-	TypeSession       = "Session"
-	TypeSourceFile    = "SourceFile"
-	TypeSyncItem      = "SyncItem"
-	TypeSyncJob       = "SyncJob"
-	TypeUser          = "User"
-	TypeWorkspace     = "Workspace"
+	TypeAPIKey             = "APIKey"
+	TypeAgent              = "Agent"
+	TypeAgentMemory        = "AgentMemory"
+	TypeAgentRun           = "AgentRun"
+	TypeAgentTemplate      = "AgentTemplate"
+	TypeAuditEntry         = "AuditEntry"
+	TypeCollection         = "Collection"
+	TypeConnector          = "Connector"
+	TypeConversation       = "Conversation"
+	TypeDocument           = "Document"
+	TypeFeedback           = "Feedback"
+	TypeInboundEvent       = "InboundEvent"
+	TypeInboundIntegration = "InboundIntegration"
+	TypeInvitation         = "Invitation"
+	TypeMembership         = "Membership"
+	TypeMessage            = "Message"
+	TypeOAuthGrant         = "OAuthGrant"
+	TypePlanItem           = "PlanItem"
+	TypeSession            = "Session"
+	TypeSourceFile         = "SourceFile"
+	TypeSyncItem           = "SyncItem"
+	TypeSyncJob            = "SyncJob"
+	TypeUser               = "User"
+	TypeWorkspace          = "Workspace"
 )
 
 // APIKeyMutation represents an operation that mutates the APIKey nodes in the graph.
@@ -15622,6 +15626,2804 @@ func (m *FeedbackMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Feedback edge %s", name)
+}
+
+// InboundEventMutation represents an operation that mutates the InboundEvent nodes in the graph.
+type InboundEventMutation struct {
+	config
+	op                   Op
+	typ                  string
+	id                   *uuid.UUID
+	created_at           *time.Time
+	updated_at           *time.Time
+	workspace_id         *uuid.UUID
+	integration_id       *uuid.UUID
+	provider_event_id    *string
+	_type                *string
+	received_at          *time.Time
+	occurred_at          *time.Time
+	summary              *string
+	size                 *int64
+	addsize              *int64
+	payload              *[]byte
+	status               *inboundevent.Status
+	reason               *string
+	automation_ids       *[]uuid.UUID
+	appendautomation_ids []uuid.UUID
+	document_id          *uuid.UUID
+	attempts             *int
+	addattempts          *int
+	due_at               *time.Time
+	processed_at         *time.Time
+	clearedFields        map[string]struct{}
+	done                 bool
+	oldValue             func(context.Context) (*InboundEvent, error)
+	predicates           []predicate.InboundEvent
+}
+
+var _ ent.Mutation = (*InboundEventMutation)(nil)
+
+// inboundeventOption allows management of the mutation configuration using functional options.
+type inboundeventOption func(*InboundEventMutation)
+
+// newInboundEventMutation creates new mutation for the InboundEvent entity.
+func newInboundEventMutation(c config, op Op, opts ...inboundeventOption) *InboundEventMutation {
+	m := &InboundEventMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeInboundEvent,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withInboundEventID sets the ID field of the mutation.
+func withInboundEventID(id uuid.UUID) inboundeventOption {
+	return func(m *InboundEventMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *InboundEvent
+		)
+		m.oldValue = func(ctx context.Context) (*InboundEvent, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().InboundEvent.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withInboundEvent sets the old InboundEvent of the mutation.
+func withInboundEvent(node *InboundEvent) inboundeventOption {
+	return func(m *InboundEventMutation) {
+		m.oldValue = func(context.Context) (*InboundEvent, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m InboundEventMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m InboundEventMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of InboundEvent entities.
+func (m *InboundEventMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *InboundEventMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *InboundEventMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().InboundEvent.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *InboundEventMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *InboundEventMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *InboundEventMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *InboundEventMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *InboundEventMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *InboundEventMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *InboundEventMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *InboundEventMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *InboundEventMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *InboundEventMutation) SetIntegrationID(u uuid.UUID) {
+	m.integration_id = &u
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *InboundEventMutation) IntegrationID() (r uuid.UUID, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldIntegrationID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *InboundEventMutation) ResetIntegrationID() {
+	m.integration_id = nil
+}
+
+// SetProviderEventID sets the "provider_event_id" field.
+func (m *InboundEventMutation) SetProviderEventID(s string) {
+	m.provider_event_id = &s
+}
+
+// ProviderEventID returns the value of the "provider_event_id" field in the mutation.
+func (m *InboundEventMutation) ProviderEventID() (r string, exists bool) {
+	v := m.provider_event_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProviderEventID returns the old "provider_event_id" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldProviderEventID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProviderEventID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProviderEventID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProviderEventID: %w", err)
+	}
+	return oldValue.ProviderEventID, nil
+}
+
+// ResetProviderEventID resets all changes to the "provider_event_id" field.
+func (m *InboundEventMutation) ResetProviderEventID() {
+	m.provider_event_id = nil
+}
+
+// SetType sets the "type" field.
+func (m *InboundEventMutation) SetType(s string) {
+	m._type = &s
+}
+
+// GetType returns the value of the "type" field in the mutation.
+func (m *InboundEventMutation) GetType() (r string, exists bool) {
+	v := m._type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldType returns the old "type" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldType(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldType: %w", err)
+	}
+	return oldValue.Type, nil
+}
+
+// ResetType resets all changes to the "type" field.
+func (m *InboundEventMutation) ResetType() {
+	m._type = nil
+}
+
+// SetReceivedAt sets the "received_at" field.
+func (m *InboundEventMutation) SetReceivedAt(t time.Time) {
+	m.received_at = &t
+}
+
+// ReceivedAt returns the value of the "received_at" field in the mutation.
+func (m *InboundEventMutation) ReceivedAt() (r time.Time, exists bool) {
+	v := m.received_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReceivedAt returns the old "received_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldReceivedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReceivedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReceivedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReceivedAt: %w", err)
+	}
+	return oldValue.ReceivedAt, nil
+}
+
+// ResetReceivedAt resets all changes to the "received_at" field.
+func (m *InboundEventMutation) ResetReceivedAt() {
+	m.received_at = nil
+}
+
+// SetOccurredAt sets the "occurred_at" field.
+func (m *InboundEventMutation) SetOccurredAt(t time.Time) {
+	m.occurred_at = &t
+}
+
+// OccurredAt returns the value of the "occurred_at" field in the mutation.
+func (m *InboundEventMutation) OccurredAt() (r time.Time, exists bool) {
+	v := m.occurred_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOccurredAt returns the old "occurred_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldOccurredAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOccurredAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOccurredAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOccurredAt: %w", err)
+	}
+	return oldValue.OccurredAt, nil
+}
+
+// ClearOccurredAt clears the value of the "occurred_at" field.
+func (m *InboundEventMutation) ClearOccurredAt() {
+	m.occurred_at = nil
+	m.clearedFields[inboundevent.FieldOccurredAt] = struct{}{}
+}
+
+// OccurredAtCleared returns if the "occurred_at" field was cleared in this mutation.
+func (m *InboundEventMutation) OccurredAtCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldOccurredAt]
+	return ok
+}
+
+// ResetOccurredAt resets all changes to the "occurred_at" field.
+func (m *InboundEventMutation) ResetOccurredAt() {
+	m.occurred_at = nil
+	delete(m.clearedFields, inboundevent.FieldOccurredAt)
+}
+
+// SetSummary sets the "summary" field.
+func (m *InboundEventMutation) SetSummary(s string) {
+	m.summary = &s
+}
+
+// Summary returns the value of the "summary" field in the mutation.
+func (m *InboundEventMutation) Summary() (r string, exists bool) {
+	v := m.summary
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSummary returns the old "summary" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldSummary(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSummary is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSummary requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSummary: %w", err)
+	}
+	return oldValue.Summary, nil
+}
+
+// ResetSummary resets all changes to the "summary" field.
+func (m *InboundEventMutation) ResetSummary() {
+	m.summary = nil
+}
+
+// SetSize sets the "size" field.
+func (m *InboundEventMutation) SetSize(i int64) {
+	m.size = &i
+	m.addsize = nil
+}
+
+// Size returns the value of the "size" field in the mutation.
+func (m *InboundEventMutation) Size() (r int64, exists bool) {
+	v := m.size
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSize returns the old "size" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldSize(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSize is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSize requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSize: %w", err)
+	}
+	return oldValue.Size, nil
+}
+
+// AddSize adds i to the "size" field.
+func (m *InboundEventMutation) AddSize(i int64) {
+	if m.addsize != nil {
+		*m.addsize += i
+	} else {
+		m.addsize = &i
+	}
+}
+
+// AddedSize returns the value that was added to the "size" field in this mutation.
+func (m *InboundEventMutation) AddedSize() (r int64, exists bool) {
+	v := m.addsize
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSize resets all changes to the "size" field.
+func (m *InboundEventMutation) ResetSize() {
+	m.size = nil
+	m.addsize = nil
+}
+
+// SetPayload sets the "payload" field.
+func (m *InboundEventMutation) SetPayload(b []byte) {
+	m.payload = &b
+}
+
+// Payload returns the value of the "payload" field in the mutation.
+func (m *InboundEventMutation) Payload() (r []byte, exists bool) {
+	v := m.payload
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPayload returns the old "payload" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldPayload(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPayload is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPayload requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPayload: %w", err)
+	}
+	return oldValue.Payload, nil
+}
+
+// ClearPayload clears the value of the "payload" field.
+func (m *InboundEventMutation) ClearPayload() {
+	m.payload = nil
+	m.clearedFields[inboundevent.FieldPayload] = struct{}{}
+}
+
+// PayloadCleared returns if the "payload" field was cleared in this mutation.
+func (m *InboundEventMutation) PayloadCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldPayload]
+	return ok
+}
+
+// ResetPayload resets all changes to the "payload" field.
+func (m *InboundEventMutation) ResetPayload() {
+	m.payload = nil
+	delete(m.clearedFields, inboundevent.FieldPayload)
+}
+
+// SetStatus sets the "status" field.
+func (m *InboundEventMutation) SetStatus(i inboundevent.Status) {
+	m.status = &i
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *InboundEventMutation) Status() (r inboundevent.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldStatus(ctx context.Context) (v inboundevent.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *InboundEventMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *InboundEventMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *InboundEventMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *InboundEventMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[inboundevent.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *InboundEventMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *InboundEventMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, inboundevent.FieldReason)
+}
+
+// SetAutomationIds sets the "automation_ids" field.
+func (m *InboundEventMutation) SetAutomationIds(u []uuid.UUID) {
+	m.automation_ids = &u
+	m.appendautomation_ids = nil
+}
+
+// AutomationIds returns the value of the "automation_ids" field in the mutation.
+func (m *InboundEventMutation) AutomationIds() (r []uuid.UUID, exists bool) {
+	v := m.automation_ids
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAutomationIds returns the old "automation_ids" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldAutomationIds(ctx context.Context) (v []uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAutomationIds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAutomationIds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAutomationIds: %w", err)
+	}
+	return oldValue.AutomationIds, nil
+}
+
+// AppendAutomationIds adds u to the "automation_ids" field.
+func (m *InboundEventMutation) AppendAutomationIds(u []uuid.UUID) {
+	m.appendautomation_ids = append(m.appendautomation_ids, u...)
+}
+
+// AppendedAutomationIds returns the list of values that were appended to the "automation_ids" field in this mutation.
+func (m *InboundEventMutation) AppendedAutomationIds() ([]uuid.UUID, bool) {
+	if len(m.appendautomation_ids) == 0 {
+		return nil, false
+	}
+	return m.appendautomation_ids, true
+}
+
+// ResetAutomationIds resets all changes to the "automation_ids" field.
+func (m *InboundEventMutation) ResetAutomationIds() {
+	m.automation_ids = nil
+	m.appendautomation_ids = nil
+}
+
+// SetDocumentID sets the "document_id" field.
+func (m *InboundEventMutation) SetDocumentID(u uuid.UUID) {
+	m.document_id = &u
+}
+
+// DocumentID returns the value of the "document_id" field in the mutation.
+func (m *InboundEventMutation) DocumentID() (r uuid.UUID, exists bool) {
+	v := m.document_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDocumentID returns the old "document_id" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldDocumentID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDocumentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDocumentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDocumentID: %w", err)
+	}
+	return oldValue.DocumentID, nil
+}
+
+// ClearDocumentID clears the value of the "document_id" field.
+func (m *InboundEventMutation) ClearDocumentID() {
+	m.document_id = nil
+	m.clearedFields[inboundevent.FieldDocumentID] = struct{}{}
+}
+
+// DocumentIDCleared returns if the "document_id" field was cleared in this mutation.
+func (m *InboundEventMutation) DocumentIDCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldDocumentID]
+	return ok
+}
+
+// ResetDocumentID resets all changes to the "document_id" field.
+func (m *InboundEventMutation) ResetDocumentID() {
+	m.document_id = nil
+	delete(m.clearedFields, inboundevent.FieldDocumentID)
+}
+
+// SetAttempts sets the "attempts" field.
+func (m *InboundEventMutation) SetAttempts(i int) {
+	m.attempts = &i
+	m.addattempts = nil
+}
+
+// Attempts returns the value of the "attempts" field in the mutation.
+func (m *InboundEventMutation) Attempts() (r int, exists bool) {
+	v := m.attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempts returns the old "attempts" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldAttempts(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempts: %w", err)
+	}
+	return oldValue.Attempts, nil
+}
+
+// AddAttempts adds i to the "attempts" field.
+func (m *InboundEventMutation) AddAttempts(i int) {
+	if m.addattempts != nil {
+		*m.addattempts += i
+	} else {
+		m.addattempts = &i
+	}
+}
+
+// AddedAttempts returns the value that was added to the "attempts" field in this mutation.
+func (m *InboundEventMutation) AddedAttempts() (r int, exists bool) {
+	v := m.addattempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempts resets all changes to the "attempts" field.
+func (m *InboundEventMutation) ResetAttempts() {
+	m.attempts = nil
+	m.addattempts = nil
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *InboundEventMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *InboundEventMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *InboundEventMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[inboundevent.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *InboundEventMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *InboundEventMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, inboundevent.FieldDueAt)
+}
+
+// SetProcessedAt sets the "processed_at" field.
+func (m *InboundEventMutation) SetProcessedAt(t time.Time) {
+	m.processed_at = &t
+}
+
+// ProcessedAt returns the value of the "processed_at" field in the mutation.
+func (m *InboundEventMutation) ProcessedAt() (r time.Time, exists bool) {
+	v := m.processed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProcessedAt returns the old "processed_at" field's value of the InboundEvent entity.
+// If the InboundEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundEventMutation) OldProcessedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProcessedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProcessedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProcessedAt: %w", err)
+	}
+	return oldValue.ProcessedAt, nil
+}
+
+// ClearProcessedAt clears the value of the "processed_at" field.
+func (m *InboundEventMutation) ClearProcessedAt() {
+	m.processed_at = nil
+	m.clearedFields[inboundevent.FieldProcessedAt] = struct{}{}
+}
+
+// ProcessedAtCleared returns if the "processed_at" field was cleared in this mutation.
+func (m *InboundEventMutation) ProcessedAtCleared() bool {
+	_, ok := m.clearedFields[inboundevent.FieldProcessedAt]
+	return ok
+}
+
+// ResetProcessedAt resets all changes to the "processed_at" field.
+func (m *InboundEventMutation) ResetProcessedAt() {
+	m.processed_at = nil
+	delete(m.clearedFields, inboundevent.FieldProcessedAt)
+}
+
+// Where appends a list predicates to the InboundEventMutation builder.
+func (m *InboundEventMutation) Where(ps ...predicate.InboundEvent) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the InboundEventMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *InboundEventMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.InboundEvent, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *InboundEventMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *InboundEventMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (InboundEvent).
+func (m *InboundEventMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *InboundEventMutation) Fields() []string {
+	fields := make([]string, 0, 18)
+	if m.created_at != nil {
+		fields = append(fields, inboundevent.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, inboundevent.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, inboundevent.FieldWorkspaceID)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, inboundevent.FieldIntegrationID)
+	}
+	if m.provider_event_id != nil {
+		fields = append(fields, inboundevent.FieldProviderEventID)
+	}
+	if m._type != nil {
+		fields = append(fields, inboundevent.FieldType)
+	}
+	if m.received_at != nil {
+		fields = append(fields, inboundevent.FieldReceivedAt)
+	}
+	if m.occurred_at != nil {
+		fields = append(fields, inboundevent.FieldOccurredAt)
+	}
+	if m.summary != nil {
+		fields = append(fields, inboundevent.FieldSummary)
+	}
+	if m.size != nil {
+		fields = append(fields, inboundevent.FieldSize)
+	}
+	if m.payload != nil {
+		fields = append(fields, inboundevent.FieldPayload)
+	}
+	if m.status != nil {
+		fields = append(fields, inboundevent.FieldStatus)
+	}
+	if m.reason != nil {
+		fields = append(fields, inboundevent.FieldReason)
+	}
+	if m.automation_ids != nil {
+		fields = append(fields, inboundevent.FieldAutomationIds)
+	}
+	if m.document_id != nil {
+		fields = append(fields, inboundevent.FieldDocumentID)
+	}
+	if m.attempts != nil {
+		fields = append(fields, inboundevent.FieldAttempts)
+	}
+	if m.due_at != nil {
+		fields = append(fields, inboundevent.FieldDueAt)
+	}
+	if m.processed_at != nil {
+		fields = append(fields, inboundevent.FieldProcessedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *InboundEventMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case inboundevent.FieldCreatedAt:
+		return m.CreatedAt()
+	case inboundevent.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case inboundevent.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case inboundevent.FieldIntegrationID:
+		return m.IntegrationID()
+	case inboundevent.FieldProviderEventID:
+		return m.ProviderEventID()
+	case inboundevent.FieldType:
+		return m.GetType()
+	case inboundevent.FieldReceivedAt:
+		return m.ReceivedAt()
+	case inboundevent.FieldOccurredAt:
+		return m.OccurredAt()
+	case inboundevent.FieldSummary:
+		return m.Summary()
+	case inboundevent.FieldSize:
+		return m.Size()
+	case inboundevent.FieldPayload:
+		return m.Payload()
+	case inboundevent.FieldStatus:
+		return m.Status()
+	case inboundevent.FieldReason:
+		return m.Reason()
+	case inboundevent.FieldAutomationIds:
+		return m.AutomationIds()
+	case inboundevent.FieldDocumentID:
+		return m.DocumentID()
+	case inboundevent.FieldAttempts:
+		return m.Attempts()
+	case inboundevent.FieldDueAt:
+		return m.DueAt()
+	case inboundevent.FieldProcessedAt:
+		return m.ProcessedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *InboundEventMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case inboundevent.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case inboundevent.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case inboundevent.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case inboundevent.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case inboundevent.FieldProviderEventID:
+		return m.OldProviderEventID(ctx)
+	case inboundevent.FieldType:
+		return m.OldType(ctx)
+	case inboundevent.FieldReceivedAt:
+		return m.OldReceivedAt(ctx)
+	case inboundevent.FieldOccurredAt:
+		return m.OldOccurredAt(ctx)
+	case inboundevent.FieldSummary:
+		return m.OldSummary(ctx)
+	case inboundevent.FieldSize:
+		return m.OldSize(ctx)
+	case inboundevent.FieldPayload:
+		return m.OldPayload(ctx)
+	case inboundevent.FieldStatus:
+		return m.OldStatus(ctx)
+	case inboundevent.FieldReason:
+		return m.OldReason(ctx)
+	case inboundevent.FieldAutomationIds:
+		return m.OldAutomationIds(ctx)
+	case inboundevent.FieldDocumentID:
+		return m.OldDocumentID(ctx)
+	case inboundevent.FieldAttempts:
+		return m.OldAttempts(ctx)
+	case inboundevent.FieldDueAt:
+		return m.OldDueAt(ctx)
+	case inboundevent.FieldProcessedAt:
+		return m.OldProcessedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown InboundEvent field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *InboundEventMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case inboundevent.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case inboundevent.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case inboundevent.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case inboundevent.FieldIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case inboundevent.FieldProviderEventID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProviderEventID(v)
+		return nil
+	case inboundevent.FieldType:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetType(v)
+		return nil
+	case inboundevent.FieldReceivedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReceivedAt(v)
+		return nil
+	case inboundevent.FieldOccurredAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOccurredAt(v)
+		return nil
+	case inboundevent.FieldSummary:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSummary(v)
+		return nil
+	case inboundevent.FieldSize:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSize(v)
+		return nil
+	case inboundevent.FieldPayload:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPayload(v)
+		return nil
+	case inboundevent.FieldStatus:
+		v, ok := value.(inboundevent.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case inboundevent.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case inboundevent.FieldAutomationIds:
+		v, ok := value.([]uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAutomationIds(v)
+		return nil
+	case inboundevent.FieldDocumentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDocumentID(v)
+		return nil
+	case inboundevent.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempts(v)
+		return nil
+	case inboundevent.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	case inboundevent.FieldProcessedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProcessedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown InboundEvent field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *InboundEventMutation) AddedFields() []string {
+	var fields []string
+	if m.addsize != nil {
+		fields = append(fields, inboundevent.FieldSize)
+	}
+	if m.addattempts != nil {
+		fields = append(fields, inboundevent.FieldAttempts)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *InboundEventMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case inboundevent.FieldSize:
+		return m.AddedSize()
+	case inboundevent.FieldAttempts:
+		return m.AddedAttempts()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *InboundEventMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case inboundevent.FieldSize:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSize(v)
+		return nil
+	case inboundevent.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempts(v)
+		return nil
+	}
+	return fmt.Errorf("unknown InboundEvent numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *InboundEventMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(inboundevent.FieldOccurredAt) {
+		fields = append(fields, inboundevent.FieldOccurredAt)
+	}
+	if m.FieldCleared(inboundevent.FieldPayload) {
+		fields = append(fields, inboundevent.FieldPayload)
+	}
+	if m.FieldCleared(inboundevent.FieldReason) {
+		fields = append(fields, inboundevent.FieldReason)
+	}
+	if m.FieldCleared(inboundevent.FieldDocumentID) {
+		fields = append(fields, inboundevent.FieldDocumentID)
+	}
+	if m.FieldCleared(inboundevent.FieldDueAt) {
+		fields = append(fields, inboundevent.FieldDueAt)
+	}
+	if m.FieldCleared(inboundevent.FieldProcessedAt) {
+		fields = append(fields, inboundevent.FieldProcessedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *InboundEventMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *InboundEventMutation) ClearField(name string) error {
+	switch name {
+	case inboundevent.FieldOccurredAt:
+		m.ClearOccurredAt()
+		return nil
+	case inboundevent.FieldPayload:
+		m.ClearPayload()
+		return nil
+	case inboundevent.FieldReason:
+		m.ClearReason()
+		return nil
+	case inboundevent.FieldDocumentID:
+		m.ClearDocumentID()
+		return nil
+	case inboundevent.FieldDueAt:
+		m.ClearDueAt()
+		return nil
+	case inboundevent.FieldProcessedAt:
+		m.ClearProcessedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown InboundEvent nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *InboundEventMutation) ResetField(name string) error {
+	switch name {
+	case inboundevent.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case inboundevent.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case inboundevent.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case inboundevent.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case inboundevent.FieldProviderEventID:
+		m.ResetProviderEventID()
+		return nil
+	case inboundevent.FieldType:
+		m.ResetType()
+		return nil
+	case inboundevent.FieldReceivedAt:
+		m.ResetReceivedAt()
+		return nil
+	case inboundevent.FieldOccurredAt:
+		m.ResetOccurredAt()
+		return nil
+	case inboundevent.FieldSummary:
+		m.ResetSummary()
+		return nil
+	case inboundevent.FieldSize:
+		m.ResetSize()
+		return nil
+	case inboundevent.FieldPayload:
+		m.ResetPayload()
+		return nil
+	case inboundevent.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case inboundevent.FieldReason:
+		m.ResetReason()
+		return nil
+	case inboundevent.FieldAutomationIds:
+		m.ResetAutomationIds()
+		return nil
+	case inboundevent.FieldDocumentID:
+		m.ResetDocumentID()
+		return nil
+	case inboundevent.FieldAttempts:
+		m.ResetAttempts()
+		return nil
+	case inboundevent.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	case inboundevent.FieldProcessedAt:
+		m.ResetProcessedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown InboundEvent field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *InboundEventMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *InboundEventMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *InboundEventMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *InboundEventMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *InboundEventMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *InboundEventMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *InboundEventMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown InboundEvent unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *InboundEventMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown InboundEvent edge %s", name)
+}
+
+// InboundIntegrationMutation represents an operation that mutates the InboundIntegration nodes in the graph.
+type InboundIntegrationMutation struct {
+	config
+	op                   Op
+	typ                  string
+	id                   *uuid.UUID
+	created_at           *time.Time
+	updated_at           *time.Time
+	workspace_id         *uuid.UUID
+	kind                 *inboundintegration.Kind
+	provider             *string
+	name                 *string
+	enabled              *bool
+	_config              *map[string]interface{}
+	credentials          *[]byte
+	previous_credentials *[]byte
+	previous_until       *time.Time
+	token                *string
+	routing_keys         *[]string
+	appendrouting_keys   []string
+	status               *inboundintegration.Status
+	last_event_at        *time.Time
+	last_error           *string
+	rejected             *int64
+	addrejected          *int64
+	clearedFields        map[string]struct{}
+	done                 bool
+	oldValue             func(context.Context) (*InboundIntegration, error)
+	predicates           []predicate.InboundIntegration
+}
+
+var _ ent.Mutation = (*InboundIntegrationMutation)(nil)
+
+// inboundintegrationOption allows management of the mutation configuration using functional options.
+type inboundintegrationOption func(*InboundIntegrationMutation)
+
+// newInboundIntegrationMutation creates new mutation for the InboundIntegration entity.
+func newInboundIntegrationMutation(c config, op Op, opts ...inboundintegrationOption) *InboundIntegrationMutation {
+	m := &InboundIntegrationMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeInboundIntegration,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withInboundIntegrationID sets the ID field of the mutation.
+func withInboundIntegrationID(id uuid.UUID) inboundintegrationOption {
+	return func(m *InboundIntegrationMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *InboundIntegration
+		)
+		m.oldValue = func(ctx context.Context) (*InboundIntegration, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().InboundIntegration.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withInboundIntegration sets the old InboundIntegration of the mutation.
+func withInboundIntegration(node *InboundIntegration) inboundintegrationOption {
+	return func(m *InboundIntegrationMutation) {
+		m.oldValue = func(context.Context) (*InboundIntegration, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m InboundIntegrationMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m InboundIntegrationMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of InboundIntegration entities.
+func (m *InboundIntegrationMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *InboundIntegrationMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *InboundIntegrationMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().InboundIntegration.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *InboundIntegrationMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *InboundIntegrationMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *InboundIntegrationMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *InboundIntegrationMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *InboundIntegrationMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *InboundIntegrationMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *InboundIntegrationMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *InboundIntegrationMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *InboundIntegrationMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *InboundIntegrationMutation) SetKind(i inboundintegration.Kind) {
+	m.kind = &i
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *InboundIntegrationMutation) Kind() (r inboundintegration.Kind, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldKind(ctx context.Context) (v inboundintegration.Kind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *InboundIntegrationMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetProvider sets the "provider" field.
+func (m *InboundIntegrationMutation) SetProvider(s string) {
+	m.provider = &s
+}
+
+// Provider returns the value of the "provider" field in the mutation.
+func (m *InboundIntegrationMutation) Provider() (r string, exists bool) {
+	v := m.provider
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProvider returns the old "provider" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldProvider(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProvider is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProvider requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProvider: %w", err)
+	}
+	return oldValue.Provider, nil
+}
+
+// ResetProvider resets all changes to the "provider" field.
+func (m *InboundIntegrationMutation) ResetProvider() {
+	m.provider = nil
+}
+
+// SetName sets the "name" field.
+func (m *InboundIntegrationMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *InboundIntegrationMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *InboundIntegrationMutation) ResetName() {
+	m.name = nil
+}
+
+// SetEnabled sets the "enabled" field.
+func (m *InboundIntegrationMutation) SetEnabled(b bool) {
+	m.enabled = &b
+}
+
+// Enabled returns the value of the "enabled" field in the mutation.
+func (m *InboundIntegrationMutation) Enabled() (r bool, exists bool) {
+	v := m.enabled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnabled returns the old "enabled" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldEnabled(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnabled is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnabled requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnabled: %w", err)
+	}
+	return oldValue.Enabled, nil
+}
+
+// ResetEnabled resets all changes to the "enabled" field.
+func (m *InboundIntegrationMutation) ResetEnabled() {
+	m.enabled = nil
+}
+
+// SetConfig sets the "config" field.
+func (m *InboundIntegrationMutation) SetConfig(value map[string]interface{}) {
+	m._config = &value
+}
+
+// Config returns the value of the "config" field in the mutation.
+func (m *InboundIntegrationMutation) Config() (r map[string]interface{}, exists bool) {
+	v := m._config
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfig returns the old "config" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldConfig(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfig is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfig requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfig: %w", err)
+	}
+	return oldValue.Config, nil
+}
+
+// ResetConfig resets all changes to the "config" field.
+func (m *InboundIntegrationMutation) ResetConfig() {
+	m._config = nil
+}
+
+// SetCredentials sets the "credentials" field.
+func (m *InboundIntegrationMutation) SetCredentials(b []byte) {
+	m.credentials = &b
+}
+
+// Credentials returns the value of the "credentials" field in the mutation.
+func (m *InboundIntegrationMutation) Credentials() (r []byte, exists bool) {
+	v := m.credentials
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCredentials returns the old "credentials" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldCredentials(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCredentials is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCredentials requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCredentials: %w", err)
+	}
+	return oldValue.Credentials, nil
+}
+
+// ClearCredentials clears the value of the "credentials" field.
+func (m *InboundIntegrationMutation) ClearCredentials() {
+	m.credentials = nil
+	m.clearedFields[inboundintegration.FieldCredentials] = struct{}{}
+}
+
+// CredentialsCleared returns if the "credentials" field was cleared in this mutation.
+func (m *InboundIntegrationMutation) CredentialsCleared() bool {
+	_, ok := m.clearedFields[inboundintegration.FieldCredentials]
+	return ok
+}
+
+// ResetCredentials resets all changes to the "credentials" field.
+func (m *InboundIntegrationMutation) ResetCredentials() {
+	m.credentials = nil
+	delete(m.clearedFields, inboundintegration.FieldCredentials)
+}
+
+// SetPreviousCredentials sets the "previous_credentials" field.
+func (m *InboundIntegrationMutation) SetPreviousCredentials(b []byte) {
+	m.previous_credentials = &b
+}
+
+// PreviousCredentials returns the value of the "previous_credentials" field in the mutation.
+func (m *InboundIntegrationMutation) PreviousCredentials() (r []byte, exists bool) {
+	v := m.previous_credentials
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousCredentials returns the old "previous_credentials" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldPreviousCredentials(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousCredentials is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousCredentials requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousCredentials: %w", err)
+	}
+	return oldValue.PreviousCredentials, nil
+}
+
+// ClearPreviousCredentials clears the value of the "previous_credentials" field.
+func (m *InboundIntegrationMutation) ClearPreviousCredentials() {
+	m.previous_credentials = nil
+	m.clearedFields[inboundintegration.FieldPreviousCredentials] = struct{}{}
+}
+
+// PreviousCredentialsCleared returns if the "previous_credentials" field was cleared in this mutation.
+func (m *InboundIntegrationMutation) PreviousCredentialsCleared() bool {
+	_, ok := m.clearedFields[inboundintegration.FieldPreviousCredentials]
+	return ok
+}
+
+// ResetPreviousCredentials resets all changes to the "previous_credentials" field.
+func (m *InboundIntegrationMutation) ResetPreviousCredentials() {
+	m.previous_credentials = nil
+	delete(m.clearedFields, inboundintegration.FieldPreviousCredentials)
+}
+
+// SetPreviousUntil sets the "previous_until" field.
+func (m *InboundIntegrationMutation) SetPreviousUntil(t time.Time) {
+	m.previous_until = &t
+}
+
+// PreviousUntil returns the value of the "previous_until" field in the mutation.
+func (m *InboundIntegrationMutation) PreviousUntil() (r time.Time, exists bool) {
+	v := m.previous_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreviousUntil returns the old "previous_until" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldPreviousUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreviousUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreviousUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreviousUntil: %w", err)
+	}
+	return oldValue.PreviousUntil, nil
+}
+
+// ClearPreviousUntil clears the value of the "previous_until" field.
+func (m *InboundIntegrationMutation) ClearPreviousUntil() {
+	m.previous_until = nil
+	m.clearedFields[inboundintegration.FieldPreviousUntil] = struct{}{}
+}
+
+// PreviousUntilCleared returns if the "previous_until" field was cleared in this mutation.
+func (m *InboundIntegrationMutation) PreviousUntilCleared() bool {
+	_, ok := m.clearedFields[inboundintegration.FieldPreviousUntil]
+	return ok
+}
+
+// ResetPreviousUntil resets all changes to the "previous_until" field.
+func (m *InboundIntegrationMutation) ResetPreviousUntil() {
+	m.previous_until = nil
+	delete(m.clearedFields, inboundintegration.FieldPreviousUntil)
+}
+
+// SetToken sets the "token" field.
+func (m *InboundIntegrationMutation) SetToken(s string) {
+	m.token = &s
+}
+
+// Token returns the value of the "token" field in the mutation.
+func (m *InboundIntegrationMutation) Token() (r string, exists bool) {
+	v := m.token
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToken returns the old "token" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldToken(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToken is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToken requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToken: %w", err)
+	}
+	return oldValue.Token, nil
+}
+
+// ResetToken resets all changes to the "token" field.
+func (m *InboundIntegrationMutation) ResetToken() {
+	m.token = nil
+}
+
+// SetRoutingKeys sets the "routing_keys" field.
+func (m *InboundIntegrationMutation) SetRoutingKeys(s []string) {
+	m.routing_keys = &s
+	m.appendrouting_keys = nil
+}
+
+// RoutingKeys returns the value of the "routing_keys" field in the mutation.
+func (m *InboundIntegrationMutation) RoutingKeys() (r []string, exists bool) {
+	v := m.routing_keys
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRoutingKeys returns the old "routing_keys" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldRoutingKeys(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRoutingKeys is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRoutingKeys requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRoutingKeys: %w", err)
+	}
+	return oldValue.RoutingKeys, nil
+}
+
+// AppendRoutingKeys adds s to the "routing_keys" field.
+func (m *InboundIntegrationMutation) AppendRoutingKeys(s []string) {
+	m.appendrouting_keys = append(m.appendrouting_keys, s...)
+}
+
+// AppendedRoutingKeys returns the list of values that were appended to the "routing_keys" field in this mutation.
+func (m *InboundIntegrationMutation) AppendedRoutingKeys() ([]string, bool) {
+	if len(m.appendrouting_keys) == 0 {
+		return nil, false
+	}
+	return m.appendrouting_keys, true
+}
+
+// ResetRoutingKeys resets all changes to the "routing_keys" field.
+func (m *InboundIntegrationMutation) ResetRoutingKeys() {
+	m.routing_keys = nil
+	m.appendrouting_keys = nil
+}
+
+// SetStatus sets the "status" field.
+func (m *InboundIntegrationMutation) SetStatus(i inboundintegration.Status) {
+	m.status = &i
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *InboundIntegrationMutation) Status() (r inboundintegration.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldStatus(ctx context.Context) (v inboundintegration.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *InboundIntegrationMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetLastEventAt sets the "last_event_at" field.
+func (m *InboundIntegrationMutation) SetLastEventAt(t time.Time) {
+	m.last_event_at = &t
+}
+
+// LastEventAt returns the value of the "last_event_at" field in the mutation.
+func (m *InboundIntegrationMutation) LastEventAt() (r time.Time, exists bool) {
+	v := m.last_event_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastEventAt returns the old "last_event_at" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldLastEventAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastEventAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastEventAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastEventAt: %w", err)
+	}
+	return oldValue.LastEventAt, nil
+}
+
+// ClearLastEventAt clears the value of the "last_event_at" field.
+func (m *InboundIntegrationMutation) ClearLastEventAt() {
+	m.last_event_at = nil
+	m.clearedFields[inboundintegration.FieldLastEventAt] = struct{}{}
+}
+
+// LastEventAtCleared returns if the "last_event_at" field was cleared in this mutation.
+func (m *InboundIntegrationMutation) LastEventAtCleared() bool {
+	_, ok := m.clearedFields[inboundintegration.FieldLastEventAt]
+	return ok
+}
+
+// ResetLastEventAt resets all changes to the "last_event_at" field.
+func (m *InboundIntegrationMutation) ResetLastEventAt() {
+	m.last_event_at = nil
+	delete(m.clearedFields, inboundintegration.FieldLastEventAt)
+}
+
+// SetLastError sets the "last_error" field.
+func (m *InboundIntegrationMutation) SetLastError(s string) {
+	m.last_error = &s
+}
+
+// LastError returns the value of the "last_error" field in the mutation.
+func (m *InboundIntegrationMutation) LastError() (r string, exists bool) {
+	v := m.last_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastError returns the old "last_error" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldLastError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastError: %w", err)
+	}
+	return oldValue.LastError, nil
+}
+
+// ClearLastError clears the value of the "last_error" field.
+func (m *InboundIntegrationMutation) ClearLastError() {
+	m.last_error = nil
+	m.clearedFields[inboundintegration.FieldLastError] = struct{}{}
+}
+
+// LastErrorCleared returns if the "last_error" field was cleared in this mutation.
+func (m *InboundIntegrationMutation) LastErrorCleared() bool {
+	_, ok := m.clearedFields[inboundintegration.FieldLastError]
+	return ok
+}
+
+// ResetLastError resets all changes to the "last_error" field.
+func (m *InboundIntegrationMutation) ResetLastError() {
+	m.last_error = nil
+	delete(m.clearedFields, inboundintegration.FieldLastError)
+}
+
+// SetRejected sets the "rejected" field.
+func (m *InboundIntegrationMutation) SetRejected(i int64) {
+	m.rejected = &i
+	m.addrejected = nil
+}
+
+// Rejected returns the value of the "rejected" field in the mutation.
+func (m *InboundIntegrationMutation) Rejected() (r int64, exists bool) {
+	v := m.rejected
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRejected returns the old "rejected" field's value of the InboundIntegration entity.
+// If the InboundIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *InboundIntegrationMutation) OldRejected(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRejected is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRejected requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRejected: %w", err)
+	}
+	return oldValue.Rejected, nil
+}
+
+// AddRejected adds i to the "rejected" field.
+func (m *InboundIntegrationMutation) AddRejected(i int64) {
+	if m.addrejected != nil {
+		*m.addrejected += i
+	} else {
+		m.addrejected = &i
+	}
+}
+
+// AddedRejected returns the value that was added to the "rejected" field in this mutation.
+func (m *InboundIntegrationMutation) AddedRejected() (r int64, exists bool) {
+	v := m.addrejected
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRejected resets all changes to the "rejected" field.
+func (m *InboundIntegrationMutation) ResetRejected() {
+	m.rejected = nil
+	m.addrejected = nil
+}
+
+// Where appends a list predicates to the InboundIntegrationMutation builder.
+func (m *InboundIntegrationMutation) Where(ps ...predicate.InboundIntegration) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the InboundIntegrationMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *InboundIntegrationMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.InboundIntegration, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *InboundIntegrationMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *InboundIntegrationMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (InboundIntegration).
+func (m *InboundIntegrationMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *InboundIntegrationMutation) Fields() []string {
+	fields := make([]string, 0, 17)
+	if m.created_at != nil {
+		fields = append(fields, inboundintegration.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, inboundintegration.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, inboundintegration.FieldWorkspaceID)
+	}
+	if m.kind != nil {
+		fields = append(fields, inboundintegration.FieldKind)
+	}
+	if m.provider != nil {
+		fields = append(fields, inboundintegration.FieldProvider)
+	}
+	if m.name != nil {
+		fields = append(fields, inboundintegration.FieldName)
+	}
+	if m.enabled != nil {
+		fields = append(fields, inboundintegration.FieldEnabled)
+	}
+	if m._config != nil {
+		fields = append(fields, inboundintegration.FieldConfig)
+	}
+	if m.credentials != nil {
+		fields = append(fields, inboundintegration.FieldCredentials)
+	}
+	if m.previous_credentials != nil {
+		fields = append(fields, inboundintegration.FieldPreviousCredentials)
+	}
+	if m.previous_until != nil {
+		fields = append(fields, inboundintegration.FieldPreviousUntil)
+	}
+	if m.token != nil {
+		fields = append(fields, inboundintegration.FieldToken)
+	}
+	if m.routing_keys != nil {
+		fields = append(fields, inboundintegration.FieldRoutingKeys)
+	}
+	if m.status != nil {
+		fields = append(fields, inboundintegration.FieldStatus)
+	}
+	if m.last_event_at != nil {
+		fields = append(fields, inboundintegration.FieldLastEventAt)
+	}
+	if m.last_error != nil {
+		fields = append(fields, inboundintegration.FieldLastError)
+	}
+	if m.rejected != nil {
+		fields = append(fields, inboundintegration.FieldRejected)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *InboundIntegrationMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case inboundintegration.FieldCreatedAt:
+		return m.CreatedAt()
+	case inboundintegration.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case inboundintegration.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case inboundintegration.FieldKind:
+		return m.Kind()
+	case inboundintegration.FieldProvider:
+		return m.Provider()
+	case inboundintegration.FieldName:
+		return m.Name()
+	case inboundintegration.FieldEnabled:
+		return m.Enabled()
+	case inboundintegration.FieldConfig:
+		return m.Config()
+	case inboundintegration.FieldCredentials:
+		return m.Credentials()
+	case inboundintegration.FieldPreviousCredentials:
+		return m.PreviousCredentials()
+	case inboundintegration.FieldPreviousUntil:
+		return m.PreviousUntil()
+	case inboundintegration.FieldToken:
+		return m.Token()
+	case inboundintegration.FieldRoutingKeys:
+		return m.RoutingKeys()
+	case inboundintegration.FieldStatus:
+		return m.Status()
+	case inboundintegration.FieldLastEventAt:
+		return m.LastEventAt()
+	case inboundintegration.FieldLastError:
+		return m.LastError()
+	case inboundintegration.FieldRejected:
+		return m.Rejected()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *InboundIntegrationMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case inboundintegration.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case inboundintegration.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case inboundintegration.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case inboundintegration.FieldKind:
+		return m.OldKind(ctx)
+	case inboundintegration.FieldProvider:
+		return m.OldProvider(ctx)
+	case inboundintegration.FieldName:
+		return m.OldName(ctx)
+	case inboundintegration.FieldEnabled:
+		return m.OldEnabled(ctx)
+	case inboundintegration.FieldConfig:
+		return m.OldConfig(ctx)
+	case inboundintegration.FieldCredentials:
+		return m.OldCredentials(ctx)
+	case inboundintegration.FieldPreviousCredentials:
+		return m.OldPreviousCredentials(ctx)
+	case inboundintegration.FieldPreviousUntil:
+		return m.OldPreviousUntil(ctx)
+	case inboundintegration.FieldToken:
+		return m.OldToken(ctx)
+	case inboundintegration.FieldRoutingKeys:
+		return m.OldRoutingKeys(ctx)
+	case inboundintegration.FieldStatus:
+		return m.OldStatus(ctx)
+	case inboundintegration.FieldLastEventAt:
+		return m.OldLastEventAt(ctx)
+	case inboundintegration.FieldLastError:
+		return m.OldLastError(ctx)
+	case inboundintegration.FieldRejected:
+		return m.OldRejected(ctx)
+	}
+	return nil, fmt.Errorf("unknown InboundIntegration field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *InboundIntegrationMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case inboundintegration.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case inboundintegration.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case inboundintegration.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case inboundintegration.FieldKind:
+		v, ok := value.(inboundintegration.Kind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case inboundintegration.FieldProvider:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProvider(v)
+		return nil
+	case inboundintegration.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case inboundintegration.FieldEnabled:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnabled(v)
+		return nil
+	case inboundintegration.FieldConfig:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfig(v)
+		return nil
+	case inboundintegration.FieldCredentials:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCredentials(v)
+		return nil
+	case inboundintegration.FieldPreviousCredentials:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousCredentials(v)
+		return nil
+	case inboundintegration.FieldPreviousUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreviousUntil(v)
+		return nil
+	case inboundintegration.FieldToken:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToken(v)
+		return nil
+	case inboundintegration.FieldRoutingKeys:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRoutingKeys(v)
+		return nil
+	case inboundintegration.FieldStatus:
+		v, ok := value.(inboundintegration.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case inboundintegration.FieldLastEventAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastEventAt(v)
+		return nil
+	case inboundintegration.FieldLastError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastError(v)
+		return nil
+	case inboundintegration.FieldRejected:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRejected(v)
+		return nil
+	}
+	return fmt.Errorf("unknown InboundIntegration field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *InboundIntegrationMutation) AddedFields() []string {
+	var fields []string
+	if m.addrejected != nil {
+		fields = append(fields, inboundintegration.FieldRejected)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *InboundIntegrationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case inboundintegration.FieldRejected:
+		return m.AddedRejected()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *InboundIntegrationMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case inboundintegration.FieldRejected:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRejected(v)
+		return nil
+	}
+	return fmt.Errorf("unknown InboundIntegration numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *InboundIntegrationMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(inboundintegration.FieldCredentials) {
+		fields = append(fields, inboundintegration.FieldCredentials)
+	}
+	if m.FieldCleared(inboundintegration.FieldPreviousCredentials) {
+		fields = append(fields, inboundintegration.FieldPreviousCredentials)
+	}
+	if m.FieldCleared(inboundintegration.FieldPreviousUntil) {
+		fields = append(fields, inboundintegration.FieldPreviousUntil)
+	}
+	if m.FieldCleared(inboundintegration.FieldLastEventAt) {
+		fields = append(fields, inboundintegration.FieldLastEventAt)
+	}
+	if m.FieldCleared(inboundintegration.FieldLastError) {
+		fields = append(fields, inboundintegration.FieldLastError)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *InboundIntegrationMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *InboundIntegrationMutation) ClearField(name string) error {
+	switch name {
+	case inboundintegration.FieldCredentials:
+		m.ClearCredentials()
+		return nil
+	case inboundintegration.FieldPreviousCredentials:
+		m.ClearPreviousCredentials()
+		return nil
+	case inboundintegration.FieldPreviousUntil:
+		m.ClearPreviousUntil()
+		return nil
+	case inboundintegration.FieldLastEventAt:
+		m.ClearLastEventAt()
+		return nil
+	case inboundintegration.FieldLastError:
+		m.ClearLastError()
+		return nil
+	}
+	return fmt.Errorf("unknown InboundIntegration nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *InboundIntegrationMutation) ResetField(name string) error {
+	switch name {
+	case inboundintegration.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case inboundintegration.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case inboundintegration.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case inboundintegration.FieldKind:
+		m.ResetKind()
+		return nil
+	case inboundintegration.FieldProvider:
+		m.ResetProvider()
+		return nil
+	case inboundintegration.FieldName:
+		m.ResetName()
+		return nil
+	case inboundintegration.FieldEnabled:
+		m.ResetEnabled()
+		return nil
+	case inboundintegration.FieldConfig:
+		m.ResetConfig()
+		return nil
+	case inboundintegration.FieldCredentials:
+		m.ResetCredentials()
+		return nil
+	case inboundintegration.FieldPreviousCredentials:
+		m.ResetPreviousCredentials()
+		return nil
+	case inboundintegration.FieldPreviousUntil:
+		m.ResetPreviousUntil()
+		return nil
+	case inboundintegration.FieldToken:
+		m.ResetToken()
+		return nil
+	case inboundintegration.FieldRoutingKeys:
+		m.ResetRoutingKeys()
+		return nil
+	case inboundintegration.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case inboundintegration.FieldLastEventAt:
+		m.ResetLastEventAt()
+		return nil
+	case inboundintegration.FieldLastError:
+		m.ResetLastError()
+		return nil
+	case inboundintegration.FieldRejected:
+		m.ResetRejected()
+		return nil
+	}
+	return fmt.Errorf("unknown InboundIntegration field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *InboundIntegrationMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *InboundIntegrationMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *InboundIntegrationMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *InboundIntegrationMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *InboundIntegrationMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *InboundIntegrationMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *InboundIntegrationMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown InboundIntegration unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *InboundIntegrationMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown InboundIntegration edge %s", name)
 }
 
 // InvitationMutation represents an operation that mutates the Invitation nodes in the graph.

@@ -36,6 +36,10 @@ type Tx struct {
 	Document *DocumentClient
 	// Feedback is the client for interacting with the Feedback builders.
 	Feedback *FeedbackClient
+	// InboundEvent is the client for interacting with the InboundEvent builders.
+	InboundEvent *InboundEventClient
+	// InboundIntegration is the client for interacting with the InboundIntegration builders.
+	InboundIntegration *InboundIntegrationClient
 	// Invitation is the client for interacting with the Invitation builders.
 	Invitation *InvitationClient
 	// Membership is the client for interacting with the Membership builders.
@@ -200,6 +204,8 @@ func (tx *Tx) init() {
 	tx.Conversation = NewConversationClient(tx.config)
 	tx.Document = NewDocumentClient(tx.config)
 	tx.Feedback = NewFeedbackClient(tx.config)
+	tx.InboundEvent = NewInboundEventClient(tx.config)
+	tx.InboundIntegration = NewInboundIntegrationClient(tx.config)
 	tx.Invitation = NewInvitationClient(tx.config)
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)

@@ -35,6 +35,7 @@ func unaudited() map[string]string {
 		"Mutation.startOAuth":             "nothing is kept of a connection but its beginning; the grant is noted when it is made",
 		"Mutation.startOIDCSignIn":        "nobody is known yet; the session is noted when it is opened",
 		"Mutation.answerOIDCSignIn":       "the session is noted when it is opened",
+		"Mutation.resendInboundEvent":     "it processes an event again, whose row says so, and changes no setting",
 		"Mutation.cancelRun":              "a run is its person's own, and is kept with all its events",
 	}
 }

@@ -80,6 +80,7 @@ func calls() map[string]maker {
 	maps.Copy(all, signOnCalls())
 	maps.Copy(all, agentCalls())
 	maps.Copy(all, talkCalls())
+	maps.Copy(all, inboundCalls())
 	return all
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/graph/generated"
@@ -42,6 +44,12 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Connector.Items = rows[ent.SyncItemOrder]
 	c.Connector.Jobs = rows[ent.SyncJobOrder]
 	c.Conversation.Messages = rows[ent.MessageOrder]
+	c.Query.InboundIntegrations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InboundIntegrationOrder, _ *inboundintegration.Kind, _ *string) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.InboundEvents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InboundEventOrder, _ *uuid.UUID, _ []inboundevent.Status) int {
+		return rows(child, after, first, before, last, order)
+	}
 	c.Query.APIKeys = rows[ent.APIKeyOrder]
 	c.Query.Agents = rows[ent.AgentOrder]
 	c.Query.AgentTemplates = func(child int, _ *string, _ cursor, first *int) int {

@@ -48,6 +48,10 @@ func (r *Resolver) Conversation() generated.ConversationResolver { return &conve
 
 func (r *Resolver) Document() generated.DocumentResolver { return &documentResolver{r} }
 
+func (r *Resolver) InboundIntegration() generated.InboundIntegrationResolver {
+	return &inboundIntegrationResolver{r}
+}
+
 func (r *Resolver) Invitation() generated.InvitationResolver { return &invitationResolver{r} }
 
 func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
@@ -57,17 +61,18 @@ func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
 type (
-	aPIKeyResolver       struct{ *Resolver }
-	agentResolver        struct{ *Resolver }
-	agentMemoryResolver  struct{ *Resolver }
-	agentRunResolver     struct{ *Resolver }
-	auditEntryResolver   struct{ *Resolver }
-	collectionResolver   struct{ *Resolver }
-	connectorResolver    struct{ *Resolver }
-	conversationResolver struct{ *Resolver }
-	documentResolver     struct{ *Resolver }
-	invitationResolver   struct{ *Resolver }
-	messageResolver      struct{ *Resolver }
-	queryResolver        struct{ *Resolver }
-	syncJobResolver      struct{ *Resolver }
+	aPIKeyResolver             struct{ *Resolver }
+	agentResolver              struct{ *Resolver }
+	agentMemoryResolver        struct{ *Resolver }
+	agentRunResolver           struct{ *Resolver }
+	auditEntryResolver         struct{ *Resolver }
+	collectionResolver         struct{ *Resolver }
+	connectorResolver          struct{ *Resolver }
+	conversationResolver       struct{ *Resolver }
+	documentResolver           struct{ *Resolver }
+	inboundIntegrationResolver struct{ *Resolver }
+	invitationResolver         struct{ *Resolver }
+	messageResolver            struct{ *Resolver }
+	queryResolver              struct{ *Resolver }
+	syncJobResolver            struct{ *Resolver }
 )

@@ -42,6 +42,8 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
+	eventinbox "github.com/magpie-search/magpie/internal/event/inbox"
+	"github.com/magpie-search/magpie/internal/event/provider"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -158,6 +160,10 @@ func newFixture(t *testing.T) *fixture {
 	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
 	limiter := ratelimit.New(ratelimit.Options{})
 	inbox := inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"})
+	received := eventinbox.New(eventinbox.Options{
+		Ent: db.Ent, Pool: db.Pool, Providers: provider.All(provider.Deps{Dial: httpx.NewGuard(nil).DialContext}), Box: box, Queue: q,
+		BaseURL: "https://magpie.example.com", Log: log,
+	})
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
 	h := &fixture{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
 		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
@@ -172,7 +178,7 @@ func newFixture(t *testing.T) *fixture {
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
 		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),
-		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
+		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
@@ -210,6 +216,7 @@ type tenant struct {
 	item                     uuid.UUID
 	run                      uuid.UUID
 	plan                     uuid.UUID
+	integration, inbound     uuid.UUID // an inbound integration and an event of it
 	email                    string
 }
 
@@ -272,6 +279,8 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	plan, err := h.db.Ent.SyncJob.Create().SetConnectorID(n.connector).SetMode("PLAN").SetPlannedMode("AUTO").SetStatus("COMPLETED").Save(ctx)
 	must(err)
 	n.plan = plan.ID
+	n.integration = anIntegration(t, h, n)
+	n.inbound = anEvent(t, h, n)
 	must(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(plan.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).SetAction("UNCHANGED").Exec(ctx))
 	return n
 }

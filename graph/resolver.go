@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
+	"github.com/magpie-search/magpie/internal/event/inbox"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/principal"
@@ -49,6 +50,7 @@ type Resolver struct {
 	Kinds         *connectors.Registry
 	Grants        *oauth.Grants
 	Inbox         *inbound.Inbox
+	Events        *inbox.Inbox // of inbound integrations
 	Jobs          *syncjob.Jobs
 	Index         *index.Store
 	Search        *search.Engine

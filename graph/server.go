@@ -84,7 +84,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 // hash passwords, wait for a network, read a body, or open their own transaction.
 func untransacted() []string {
 	return []string{
-		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector",
+		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testInboundIntegration",
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "refreshCollectionStats", "recordEvents",
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
 		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",

@@ -446,5 +446,6 @@ func rows() map[string]any {
 		"recordEvents": object{"accepted": 2, "duplicates": 1, "unknown": 1},
 	}
 	maps.Copy(all, peopleRows(tokens))
+	maps.Copy(all, inboundRows(kind))
 	return all
 }

@@ -160,6 +160,7 @@ func newTable() []*route {
 	table = append(table, flowRoutes()...)
 	table = append(table, auditRoutes()...)
 	table = append(table, engineRoutes()...)
+	table = append(table, inboundRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -297,6 +298,10 @@ func noun(before string) string {
 		return "Message"
 	case "api-keys":
 		return "API key"
+	case "inbound":
+		return "Integration"
+	case "inbound-events":
+		return "Event"
 	case "callback":
 		return "Provider"
 	default:

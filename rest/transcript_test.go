@@ -325,6 +325,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	maps.Copy(told, peopleExamples())
 	maps.Copy(told, agentExamples())
 	maps.Copy(told, talkExamples())
+	maps.Copy(told, inboundExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

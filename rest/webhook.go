@@ -32,18 +32,22 @@ type Inbox interface {
 
 // WebhookOptions configures Webhooks. Zero means the default in the comment.
 type WebhookOptions struct {
-	Inbox Inbox         // required
-	Body  int64         // bytes of a delivery; default 25 MiB, the maximum of the platforms
-	Read  time.Duration // timeout of reading a body; default 30 s
+	Inbox Inbox // required
+	// Events receives the deliveries of inbound integrations; nil for none. BaseURL is
+	// the address at which their platforms reach the service.
+	Events  EventInbox
+	BaseURL string
+	Body    int64         // bytes of a delivery; default 25 MiB, the maximum of the platforms
+	Read    time.Duration // timeout of reading a body; default 30 s
 	// InFlight is the maximum number of bytes of concurrent large deliveries;
 	// default 128 MiB.
 	InFlight int64
 	Log      *slog.Logger // nil: discarded
 }
 
-// Webhooks serves the paths below /webhooks/connectors/. A delivery has no session
-// and no API key; the Inbox first verifies the raw body with the connector's
-// secret.
+// Webhooks serves the paths below /webhooks/connectors/ and /api/v1/webhooks/. A delivery
+// has no session and no API key; the Inbox first verifies the raw body with the secret of
+// the connector or integration.
 type Webhooks struct {
 	opt   WebhookOptions
 	slots chan struct{} // one element for each megabyte in flight
@@ -62,6 +66,10 @@ func NewWebhooks(o WebhookOptions) *Webhooks {
 const webhookRoot = "/webhooks/connectors/"
 
 func (h *Webhooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, eventRoot) {
+		h.serveEvent(w, r)
+		return
+	}
 	kind, suffix, nested := strings.Cut(strings.TrimPrefix(r.URL.Path, webhookRoot), "/")
 	switch {
 	case !strings.HasPrefix(r.URL.Path, webhookRoot) || !nameRegexp.MatchString(kind) || (nested && (suffix == "" || strings.Contains(suffix, "/"))):
@@ -112,19 +120,9 @@ func (h *Webhooks) validate(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Webhooks) deliver(w http.ResponseWriter, r *http.Request, kind string, connector uuid.UUID) {
-	if r.ContentLength > h.opt.Body {
-		h.fail(w, r, h.tooLarge())
-		return
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opt.Read)) // writers of tests may not support it
-	body, release, err := h.read(http.MaxBytesReader(w, r.Body, h.opt.Body))
+	body, release, err := h.body(w, r)
 	defer release()
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			err = h.tooLarge()
-		} else if _, known := errors.AsType[*apierr.Error](err); !known {
-			err = apierr.New(apierr.InvalidRequest, "body: is incomplete")
-		}
 		h.fail(w, r, err)
 		return
 	}
@@ -147,6 +145,23 @@ func (h *Webhooks) deliver(w http.ResponseWriter, r *http.Request, kind string, 
 	default:
 		h.send(w, http.StatusOK, "application/json; charset=utf-8", []byte(`{"data":{"ok":true}}`))
 	}
+}
+
+// body returns the body of a delivery. release ends its part of the bytes in flight.
+func (h *Webhooks) body(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	if r.ContentLength > h.opt.Body {
+		return nil, func() {}, h.tooLarge()
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opt.Read)) // writers of tests may not support it
+	body, release, err = h.read(http.MaxBytesReader(w, r.Body, h.opt.Body))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			err = h.tooLarge()
+		} else if _, known := errors.AsType[*apierr.Error](err); !known {
+			err = apierr.New(apierr.InvalidRequest, "body: is incomplete")
+		}
+	}
+	return body, release, err
 }
 
 // maxResponse is the maximum length of the response to a challenge in bytes. The

@@ -50,6 +50,15 @@ type Permissions interface {
 	StartReaders(ctx context.Context) error
 }
 
+// Events processes the events of inbound integrations (internal/event/inbox).
+type Events interface {
+	// Pending returns a task for each event that nobody has taken in time, from
+	// PostgreSQL.
+	Pending(ctx context.Context) ([]queue.Event, error)
+	// Process processes an event.
+	Process(ctx context.Context, t queue.Event) error
+}
+
 // Options has useful zero values. The defaults of numbers and intervals are in the
 // comments.
 type Options struct {
@@ -68,6 +77,7 @@ type Options struct {
 	Inbound       Dispatcher
 	Subscriptions Subscriptions
 	Permissions   Permissions
+	Events        Events
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error

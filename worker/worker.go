@@ -47,6 +47,12 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 			}
 			return w.opt.Purge.Purge(ctx, t)
 		}),
+		queue.EventName: handler(queue.DecodeEvent, func(ctx context.Context, t queue.Event) error {
+			if w.opt.Events == nil {
+				return nil // the loop of another worker queues it again
+			}
+			return w.opt.Events.Process(ctx, t)
+		}),
 	}
 }
 
@@ -85,6 +91,9 @@ func (w *Worker) loops() []loop {
 	}
 	if o.Purge != nil {
 		loops = append(loops, loop{"queue deletions", o.SweepEvery, func(ctx context.Context) error { return enqueue(ctx, w.queue, o.Purge.Pending) }})
+	}
+	if o.Events != nil {
+		loops = append(loops, loop{"queue events", o.SweepEvery, func(ctx context.Context) error { return enqueue(ctx, w.queue, o.Events.Pending) }})
 	}
 	if o.Inbound != nil {
 		loops = append(loops, loop{"dispatch webhooks", o.InboundEvery, func(ctx context.Context) error {

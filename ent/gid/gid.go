@@ -41,6 +41,8 @@ const (
 	ToolIntegration
 	Approval
 	PlanItem
+	InboundIntegration
+	InboundEvent
 )
 
 // New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -121,6 +123,10 @@ func table(k Kind) (string, bool) {
 		return "audit_entries", true
 	case PlanItem:
 		return "plan_items", true
+	case InboundIntegration:
+		return "inbound_integrations", true
+	case InboundEvent:
+		return "integration_events", true
 	case Passage, PrincipalGroup, ToolIntegration, Approval:
 		return "", true
 	default:

@@ -141,6 +141,30 @@ func (f FeedbackFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FeedbackMutation", m)
 }
 
+// The InboundEventFunc type is an adapter to allow the use of ordinary
+// function as InboundEvent mutator.
+type InboundEventFunc func(context.Context, *ent.InboundEventMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f InboundEventFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.InboundEventMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.InboundEventMutation", m)
+}
+
+// The InboundIntegrationFunc type is an adapter to allow the use of ordinary
+// function as InboundIntegration mutator.
+type InboundIntegrationFunc func(context.Context, *ent.InboundIntegrationMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f InboundIntegrationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.InboundIntegrationMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.InboundIntegrationMutation", m)
+}
+
 // The InvitationFunc type is an adapter to allow the use of ordinary
 // function as Invitation mutator.
 type InvitationFunc func(context.Context, *ent.InvitationMutation) (ent.Value, error)

@@ -19,6 +19,8 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -386,6 +388,60 @@ func (f TraverseFeedback) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.FeedbackQuery", q)
 }
 
+// The InboundEventFunc type is an adapter to allow the use of ordinary function as a Querier.
+type InboundEventFunc func(context.Context, *ent.InboundEventQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f InboundEventFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.InboundEventQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.InboundEventQuery", q)
+}
+
+// The TraverseInboundEvent type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseInboundEvent func(context.Context, *ent.InboundEventQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseInboundEvent) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseInboundEvent) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.InboundEventQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.InboundEventQuery", q)
+}
+
+// The InboundIntegrationFunc type is an adapter to allow the use of ordinary function as a Querier.
+type InboundIntegrationFunc func(context.Context, *ent.InboundIntegrationQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f InboundIntegrationFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.InboundIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.InboundIntegrationQuery", q)
+}
+
+// The TraverseInboundIntegration type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseInboundIntegration func(context.Context, *ent.InboundIntegrationQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseInboundIntegration) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseInboundIntegration) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.InboundIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.InboundIntegrationQuery", q)
+}
+
 // The InvitationFunc type is an adapter to allow the use of ordinary function as a Querier.
 type InvitationFunc func(context.Context, *ent.InvitationQuery) (ent.Value, error)
 
@@ -708,6 +764,10 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.DocumentQuery, predicate.Document, document.OrderOption]{typ: ent.TypeDocument, tq: q}, nil
 	case *ent.FeedbackQuery:
 		return &query[*ent.FeedbackQuery, predicate.Feedback, feedback.OrderOption]{typ: ent.TypeFeedback, tq: q}, nil
+	case *ent.InboundEventQuery:
+		return &query[*ent.InboundEventQuery, predicate.InboundEvent, inboundevent.OrderOption]{typ: ent.TypeInboundEvent, tq: q}, nil
+	case *ent.InboundIntegrationQuery:
+		return &query[*ent.InboundIntegrationQuery, predicate.InboundIntegration, inboundintegration.OrderOption]{typ: ent.TypeInboundIntegration, tq: q}, nil
 	case *ent.InvitationQuery:
 		return &query[*ent.InvitationQuery, predicate.Invitation, invitation.OrderOption]{typ: ent.TypeInvitation, tq: q}, nil
 	case *ent.MembershipQuery:

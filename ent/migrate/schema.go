@@ -492,6 +492,93 @@ var (
 			},
 		},
 	}
+	// IntegrationEventsColumns holds the columns for the "integration_events" table.
+	IntegrationEventsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "integration_id", Type: field.TypeUUID},
+		{Name: "provider_event_id", Type: field.TypeString, Size: 200},
+		{Name: "type", Type: field.TypeString, Size: 200},
+		{Name: "received_at", Type: field.TypeTime},
+		{Name: "occurred_at", Type: field.TypeTime, Nullable: true},
+		{Name: "summary", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "size", Type: field.TypeInt64, Default: 0},
+		{Name: "payload", Type: field.TypeBytes, Nullable: true},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"RECEIVED", "MATCHED", "IGNORED", "REJECTED", "FAILED"}, Default: "RECEIVED"},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "automation_ids", Type: field.TypeJSON},
+		{Name: "document_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "processed_at", Type: field.TypeTime, Nullable: true},
+	}
+	// IntegrationEventsTable holds the schema information for the "integration_events" table.
+	IntegrationEventsTable = &schema.Table{
+		Name:       "integration_events",
+		Columns:    IntegrationEventsColumns,
+		PrimaryKey: []*schema.Column{IntegrationEventsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "inboundevent_integration_id_provider_event_id",
+				Unique:  true,
+				Columns: []*schema.Column{IntegrationEventsColumns[4], IntegrationEventsColumns[5]},
+			},
+			{
+				Name:    "inboundevent_workspace_id_received_at",
+				Unique:  false,
+				Columns: []*schema.Column{IntegrationEventsColumns[3], IntegrationEventsColumns[7]},
+			},
+			{
+				Name:    "inboundevent_integration_id_received_at",
+				Unique:  false,
+				Columns: []*schema.Column{IntegrationEventsColumns[4], IntegrationEventsColumns[7]},
+			},
+			{
+				Name:    "inboundevent_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{IntegrationEventsColumns[17]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "due_at is not null",
+				},
+			},
+		},
+	}
+	// InboundIntegrationsColumns holds the columns for the "inbound_integrations" table.
+	InboundIntegrationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"EMAIL", "EVENTS", "MEETINGS", "SLACK"}},
+		{Name: "provider", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "enabled", Type: field.TypeBool, Default: true},
+		{Name: "config", Type: field.TypeJSON},
+		{Name: "credentials", Type: field.TypeBytes, Nullable: true},
+		{Name: "previous_credentials", Type: field.TypeBytes, Nullable: true},
+		{Name: "previous_until", Type: field.TypeTime, Nullable: true},
+		{Name: "token", Type: field.TypeString, Unique: true, Size: 64},
+		{Name: "routing_keys", Type: field.TypeJSON},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"UNVERIFIED", "OK", "FAILING"}, Default: "UNVERIFIED"},
+		{Name: "last_event_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "rejected", Type: field.TypeInt64, Default: 0},
+	}
+	// InboundIntegrationsTable holds the schema information for the "inbound_integrations" table.
+	InboundIntegrationsTable = &schema.Table{
+		Name:       "inbound_integrations",
+		Columns:    InboundIntegrationsColumns,
+		PrimaryKey: []*schema.Column{InboundIntegrationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "inboundintegration_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{InboundIntegrationsColumns[3], InboundIntegrationsColumns[1]},
+			},
+		},
+	}
 	// InvitationsColumns holds the columns for the "invitations" table.
 	InvitationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -938,6 +1025,8 @@ var (
 		ConversationsTable,
 		DocumentsTable,
 		FeedbacksTable,
+		IntegrationEventsTable,
+		InboundIntegrationsTable,
 		InvitationsTable,
 		MembershipsTable,
 		MessagesTable,
@@ -961,6 +1050,12 @@ func init() {
 	DocumentsTable.ForeignKeys[0].RefTable = CollectionsTable
 	DocumentsTable.ForeignKeys[1].RefTable = ConnectorsTable
 	FeedbacksTable.ForeignKeys[0].RefTable = MessagesTable
+	IntegrationEventsTable.Annotation = &entsql.Annotation{
+		Table: "integration_events",
+	}
+	InboundIntegrationsTable.Annotation = &entsql.Annotation{
+		Table: "inbound_integrations",
+	}
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable
 	MembershipsTable.ForeignKeys[1].RefTable = WorkspacesTable
 	MessagesTable.ForeignKeys[0].RefTable = ConversationsTable

@@ -39,6 +39,12 @@ type Document func(*sql.Selector)
 // Feedback is the predicate function for feedback builders.
 type Feedback func(*sql.Selector)
 
+// InboundEvent is the predicate function for inboundevent builders.
+type InboundEvent func(*sql.Selector)
+
+// InboundIntegration is the predicate function for inboundintegration builders.
+type InboundIntegration func(*sql.Selector)
+
 // Invitation is the predicate function for invitation builders.
 type Invitation func(*sql.Selector)
 

@@ -374,6 +374,54 @@ func (f FeedbackMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutati
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.FeedbackMutation", m)
 }
 
+// The InboundEventQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type InboundEventQueryRuleFunc func(context.Context, *ent.InboundEventQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f InboundEventQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.InboundEventQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.InboundEventQuery", q)
+}
+
+// The InboundEventMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type InboundEventMutationRuleFunc func(context.Context, *ent.InboundEventMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f InboundEventMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.InboundEventMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.InboundEventMutation", m)
+}
+
+// The InboundIntegrationQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type InboundIntegrationQueryRuleFunc func(context.Context, *ent.InboundIntegrationQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f InboundIntegrationQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.InboundIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.InboundIntegrationQuery", q)
+}
+
+// The InboundIntegrationMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type InboundIntegrationMutationRuleFunc func(context.Context, *ent.InboundIntegrationMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f InboundIntegrationMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.InboundIntegrationMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.InboundIntegrationMutation", m)
+}
+
 // The InvitationQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type InvitationQueryRuleFunc func(context.Context, *ent.InvitationQuery) error

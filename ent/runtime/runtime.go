@@ -18,6 +18,8 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/feedback"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -838,6 +840,198 @@ func init() {
 	feedbackDescID := feedbackMixinFields0[0].Descriptor()
 	// feedback.DefaultID holds the default value on creation for the id field.
 	feedback.DefaultID = feedbackDescID.Default.(func() uuid.UUID)
+	inboundeventMixin := schema.InboundEvent{}.Mixin()
+	inboundevent.Policy = privacy.NewPolicies(schema.InboundEvent{})
+	inboundevent.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := inboundevent.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	inboundeventMixinFields0 := inboundeventMixin[0].Fields()
+	_ = inboundeventMixinFields0
+	inboundeventFields := schema.InboundEvent{}.Fields()
+	_ = inboundeventFields
+	// inboundeventDescCreatedAt is the schema descriptor for created_at field.
+	inboundeventDescCreatedAt := inboundeventMixinFields0[1].Descriptor()
+	// inboundevent.DefaultCreatedAt holds the default value on creation for the created_at field.
+	inboundevent.DefaultCreatedAt = inboundeventDescCreatedAt.Default.(func() time.Time)
+	// inboundeventDescUpdatedAt is the schema descriptor for updated_at field.
+	inboundeventDescUpdatedAt := inboundeventMixinFields0[2].Descriptor()
+	// inboundevent.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	inboundevent.DefaultUpdatedAt = inboundeventDescUpdatedAt.Default.(func() time.Time)
+	// inboundevent.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	inboundevent.UpdateDefaultUpdatedAt = inboundeventDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// inboundeventDescProviderEventID is the schema descriptor for provider_event_id field.
+	inboundeventDescProviderEventID := inboundeventFields[1].Descriptor()
+	// inboundevent.ProviderEventIDValidator is a validator for the "provider_event_id" field. It is called by the builders before save.
+	inboundevent.ProviderEventIDValidator = func() func(string) error {
+		validators := inboundeventDescProviderEventID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(provider_event_id string) error {
+			for _, fn := range fns {
+				if err := fn(provider_event_id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// inboundeventDescType is the schema descriptor for type field.
+	inboundeventDescType := inboundeventFields[2].Descriptor()
+	// inboundevent.TypeValidator is a validator for the "type" field. It is called by the builders before save.
+	inboundevent.TypeValidator = func() func(string) error {
+		validators := inboundeventDescType.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(_type string) error {
+			for _, fn := range fns {
+				if err := fn(_type); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// inboundeventDescSummary is the schema descriptor for summary field.
+	inboundeventDescSummary := inboundeventFields[5].Descriptor()
+	// inboundevent.DefaultSummary holds the default value on creation for the summary field.
+	inboundevent.DefaultSummary = inboundeventDescSummary.Default.(string)
+	// inboundevent.SummaryValidator is a validator for the "summary" field. It is called by the builders before save.
+	inboundevent.SummaryValidator = inboundeventDescSummary.Validators[0].(func(string) error)
+	// inboundeventDescSize is the schema descriptor for size field.
+	inboundeventDescSize := inboundeventFields[6].Descriptor()
+	// inboundevent.DefaultSize holds the default value on creation for the size field.
+	inboundevent.DefaultSize = inboundeventDescSize.Default.(int64)
+	// inboundevent.SizeValidator is a validator for the "size" field. It is called by the builders before save.
+	inboundevent.SizeValidator = inboundeventDescSize.Validators[0].(func(int64) error)
+	// inboundeventDescReason is the schema descriptor for reason field.
+	inboundeventDescReason := inboundeventFields[9].Descriptor()
+	// inboundevent.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	inboundevent.ReasonValidator = inboundeventDescReason.Validators[0].(func(string) error)
+	// inboundeventDescAutomationIds is the schema descriptor for automation_ids field.
+	inboundeventDescAutomationIds := inboundeventFields[10].Descriptor()
+	// inboundevent.DefaultAutomationIds holds the default value on creation for the automation_ids field.
+	inboundevent.DefaultAutomationIds = inboundeventDescAutomationIds.Default.([]uuid.UUID)
+	// inboundeventDescAttempts is the schema descriptor for attempts field.
+	inboundeventDescAttempts := inboundeventFields[12].Descriptor()
+	// inboundevent.DefaultAttempts holds the default value on creation for the attempts field.
+	inboundevent.DefaultAttempts = inboundeventDescAttempts.Default.(int)
+	// inboundevent.AttemptsValidator is a validator for the "attempts" field. It is called by the builders before save.
+	inboundevent.AttemptsValidator = inboundeventDescAttempts.Validators[0].(func(int) error)
+	// inboundeventDescID is the schema descriptor for id field.
+	inboundeventDescID := inboundeventMixinFields0[0].Descriptor()
+	// inboundevent.DefaultID holds the default value on creation for the id field.
+	inboundevent.DefaultID = inboundeventDescID.Default.(func() uuid.UUID)
+	inboundintegrationMixin := schema.InboundIntegration{}.Mixin()
+	inboundintegration.Policy = privacy.NewPolicies(schema.InboundIntegration{})
+	inboundintegration.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := inboundintegration.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	inboundintegrationMixinFields0 := inboundintegrationMixin[0].Fields()
+	_ = inboundintegrationMixinFields0
+	inboundintegrationFields := schema.InboundIntegration{}.Fields()
+	_ = inboundintegrationFields
+	// inboundintegrationDescCreatedAt is the schema descriptor for created_at field.
+	inboundintegrationDescCreatedAt := inboundintegrationMixinFields0[1].Descriptor()
+	// inboundintegration.DefaultCreatedAt holds the default value on creation for the created_at field.
+	inboundintegration.DefaultCreatedAt = inboundintegrationDescCreatedAt.Default.(func() time.Time)
+	// inboundintegrationDescUpdatedAt is the schema descriptor for updated_at field.
+	inboundintegrationDescUpdatedAt := inboundintegrationMixinFields0[2].Descriptor()
+	// inboundintegration.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	inboundintegration.DefaultUpdatedAt = inboundintegrationDescUpdatedAt.Default.(func() time.Time)
+	// inboundintegrationDescProvider is the schema descriptor for provider field.
+	inboundintegrationDescProvider := inboundintegrationFields[1].Descriptor()
+	// inboundintegration.ProviderValidator is a validator for the "provider" field. It is called by the builders before save.
+	inboundintegration.ProviderValidator = func() func(string) error {
+		validators := inboundintegrationDescProvider.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(provider string) error {
+			for _, fn := range fns {
+				if err := fn(provider); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// inboundintegrationDescName is the schema descriptor for name field.
+	inboundintegrationDescName := inboundintegrationFields[2].Descriptor()
+	// inboundintegration.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	inboundintegration.NameValidator = func() func(string) error {
+		validators := inboundintegrationDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// inboundintegrationDescEnabled is the schema descriptor for enabled field.
+	inboundintegrationDescEnabled := inboundintegrationFields[3].Descriptor()
+	// inboundintegration.DefaultEnabled holds the default value on creation for the enabled field.
+	inboundintegration.DefaultEnabled = inboundintegrationDescEnabled.Default.(bool)
+	// inboundintegrationDescConfig is the schema descriptor for config field.
+	inboundintegrationDescConfig := inboundintegrationFields[4].Descriptor()
+	// inboundintegration.DefaultConfig holds the default value on creation for the config field.
+	inboundintegration.DefaultConfig = inboundintegrationDescConfig.Default.(map[string]interface{})
+	// inboundintegrationDescToken is the schema descriptor for token field.
+	inboundintegrationDescToken := inboundintegrationFields[8].Descriptor()
+	// inboundintegration.TokenValidator is a validator for the "token" field. It is called by the builders before save.
+	inboundintegration.TokenValidator = func() func(string) error {
+		validators := inboundintegrationDescToken.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(token string) error {
+			for _, fn := range fns {
+				if err := fn(token); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// inboundintegrationDescRoutingKeys is the schema descriptor for routing_keys field.
+	inboundintegrationDescRoutingKeys := inboundintegrationFields[9].Descriptor()
+	// inboundintegration.DefaultRoutingKeys holds the default value on creation for the routing_keys field.
+	inboundintegration.DefaultRoutingKeys = inboundintegrationDescRoutingKeys.Default.([]string)
+	// inboundintegrationDescLastError is the schema descriptor for last_error field.
+	inboundintegrationDescLastError := inboundintegrationFields[12].Descriptor()
+	// inboundintegration.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	inboundintegration.LastErrorValidator = inboundintegrationDescLastError.Validators[0].(func(string) error)
+	// inboundintegrationDescRejected is the schema descriptor for rejected field.
+	inboundintegrationDescRejected := inboundintegrationFields[13].Descriptor()
+	// inboundintegration.DefaultRejected holds the default value on creation for the rejected field.
+	inboundintegration.DefaultRejected = inboundintegrationDescRejected.Default.(int64)
+	// inboundintegration.RejectedValidator is a validator for the "rejected" field. It is called by the builders before save.
+	inboundintegration.RejectedValidator = inboundintegrationDescRejected.Validators[0].(func(int64) error)
+	// inboundintegrationDescID is the schema descriptor for id field.
+	inboundintegrationDescID := inboundintegrationMixinFields0[0].Descriptor()
+	// inboundintegration.DefaultID holds the default value on creation for the id field.
+	inboundintegration.DefaultID = inboundintegrationDescID.Default.(func() uuid.UUID)
 	invitationMixin := schema.Invitation{}.Mixin()
 	invitation.Policy = privacy.NewPolicies(schema.Invitation{})
 	invitation.Hooks[0] = func(next ent.Mutator) ent.Mutator {

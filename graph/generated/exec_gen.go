@@ -24,6 +24,8 @@ import (
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundevent"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -57,6 +59,7 @@ type ResolverRoot interface {
 	Connector() ConnectorResolver
 	Conversation() ConversationResolver
 	Document() DocumentResolver
+	InboundIntegration() InboundIntegrationResolver
 	Invitation() InvitationResolver
 	Message() MessageResolver
 	Mutation() MutationResolver
@@ -739,6 +742,91 @@ type ComplexityRoot struct {
 		P95     func(childComplexity int) int
 	}
 
+	InboundEvent struct {
+		Attempts        func(childComplexity int) int
+		AutomationIds   func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		DocumentID      func(childComplexity int) int
+		ID              func(childComplexity int) int
+		IntegrationID   func(childComplexity int) int
+		OccurredAt      func(childComplexity int) int
+		ProcessedAt     func(childComplexity int) int
+		ProviderEventID func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		ReceivedAt      func(childComplexity int) int
+		Size            func(childComplexity int) int
+		Status          func(childComplexity int) int
+		Summary         func(childComplexity int) int
+		Type            func(childComplexity int) int
+		UpdatedAt       func(childComplexity int) int
+	}
+
+	InboundEventConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	InboundEventEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	InboundIntegration struct {
+		Config        func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Enabled       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		LastError     func(childComplexity int) int
+		LastEventAt   func(childComplexity int) int
+		Name          func(childComplexity int) int
+		PreviousUntil func(childComplexity int) int
+		Provider      func(childComplexity int) int
+		Rejected      func(childComplexity int) int
+		Status        func(childComplexity int) int
+		Token         func(childComplexity int) int
+		URL           func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+	}
+
+	InboundIntegrationConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	InboundIntegrationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	InboundIntegrationSecret struct {
+		Instructions func(childComplexity int) int
+		Integration  func(childComplexity int) int
+		Secret       func(childComplexity int) int
+		URL          func(childComplexity int) int
+	}
+
+	InboundIntegrationTest struct {
+		Details func(childComplexity int) int
+		Message func(childComplexity int) int
+		Ok      func(childComplexity int) int
+	}
+
+	InboundProvider struct {
+		Credentials     func(childComplexity int) int
+		Description     func(childComplexity int) int
+		Documentation   func(childComplexity int) int
+		GeneratesSecret func(childComplexity int) int
+		Instructions    func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Options         func(childComplexity int) int
+		Secret          func(childComplexity int) int
+		Title           func(childComplexity int) int
+	}
+
 	Invitation struct {
 		AcceptedAt func(childComplexity int) int
 		CreatedAt  func(childComplexity int) int
@@ -834,79 +922,85 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AcceptInvitation        func(childComplexity int, input model.AcceptInvitationInput) int
-		AllowItem               func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		AnswerOIDCSignIn        func(childComplexity int, input model.OIDCAnswerInput) int
-		ApproveDeletion         func(childComplexity int, connectorID uuid.UUID) int
-		CancelRun               func(childComplexity int, id uuid.UUID) int
-		CancelSync              func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
-		ChangePassword          func(childComplexity int, input model.ChangePasswordInput) int
-		CreateAPIKey            func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateAgent             func(childComplexity int, input model.CreateAgentInput) int
-		CreateAgentFromTemplate func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
-		CreateAgentMemory       func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
-		CreateAgentTemplate     func(childComplexity int, input model.CreateAgentTemplateInput) int
-		CreateCollection        func(childComplexity int, input model.CreateCollectionInput) int
-		CreateConnector         func(childComplexity int, input model.CreateConnectorInput) int
-		CreatePasswordReset     func(childComplexity int, memberID uuid.UUID) int
-		CreateWorkspace         func(childComplexity int, input model.WorkspaceInput) int
-		DeleteAgent             func(childComplexity int, id uuid.UUID) int
-		DeleteAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		DeleteAgentTemplate     func(childComplexity int, id uuid.UUID) int
-		DeleteCollection        func(childComplexity int, id uuid.UUID) int
-		DeleteConnector         func(childComplexity int, id uuid.UUID) int
-		DeleteConversation      func(childComplexity int, id uuid.UUID) int
-		DeleteConversations     func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
-		DeleteDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		DeleteFiles             func(childComplexity int, connectorID uuid.UUID, paths []string) int
-		DeleteWorkspace         func(childComplexity int, input model.WorkspaceInput) int
-		DismissDeletion         func(childComplexity int, connectorID uuid.UUID) int
-		EndSession              func(childComplexity int, id uuid.UUID) int
-		FinishOAuth             func(childComplexity int, input model.FinishOAuthInput) int
-		FinishOIDCSignIn        func(childComplexity int, code string, binding string) int
-		InviteMember            func(childComplexity int, input model.InviteMemberInput) int
-		LeaveWorkspace          func(childComplexity int) int
-		MeasureSearchQuality    func(childComplexity int, input model.MeasureSearchQualityInput) int
-		PauseConnector          func(childComplexity int, id uuid.UUID) int
-		PlanSync                func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		RecordEvents            func(childComplexity int, input model.RecordEventsInput) int
-		RefreshCollectionStats  func(childComplexity int, id uuid.UUID) int
-		RefreshPermissions      func(childComplexity int, connectorID uuid.UUID) int
-		RefreshSession          func(childComplexity int, refreshToken string) int
-		RemoveFeedback          func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
-		RemoveMember            func(childComplexity int, id uuid.UUID) int
-		RenameConversation      func(childComplexity int, id uuid.UUID, title string) int
-		ResendInvitation        func(childComplexity int, id uuid.UUID) int
-		ResetPassword           func(childComplexity int, input model.ResetPasswordInput) int
-		RestoreDeletions        func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
-		RestoreDocument         func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		ResumeConnector         func(childComplexity int, id uuid.UUID) int
-		RetryItems              func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
-		RevokeAPIKey            func(childComplexity int, id uuid.UUID) int
-		RevokeInvitation        func(childComplexity int, id uuid.UUID) int
-		RevokeOAuthGrant        func(childComplexity int, id uuid.UUID) int
-		RotateAPIKey            func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
-		SetFeedback             func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
-		SignIn                  func(childComplexity int, input model.SignInInput) int
-		SignOut                 func(childComplexity int) int
-		SignOutEverywhere       func(childComplexity int) int
-		SignUp                  func(childComplexity int, input model.SignUpInput) int
-		StartOAuth              func(childComplexity int, input model.StartOAuthInput) int
-		StartOIDCSignIn         func(childComplexity int, redirectURL *string) int
-		StartSync               func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		SwitchWorkspace         func(childComplexity int, id uuid.UUID) int
-		TestConnection          func(childComplexity int, input model.TestConnectionInput) int
-		TestConnector           func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
-		UpdateAPIKey            func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
-		UpdateAgent             func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
-		UpdateAgentMemory       func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
-		UpdateAgentTemplate     func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
-		UpdateCollection        func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
-		UpdateConnector         func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
-		UpdateMember            func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
-		UpdateProfile           func(childComplexity int, input model.UpdateProfileInput) int
-		UpdateWorkspace         func(childComplexity int, input model.WorkspaceInput) int
-		UploadFiles             func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+		AcceptInvitation         func(childComplexity int, input model.AcceptInvitationInput) int
+		AllowItem                func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		AnswerOIDCSignIn         func(childComplexity int, input model.OIDCAnswerInput) int
+		ApproveDeletion          func(childComplexity int, connectorID uuid.UUID) int
+		CancelRun                func(childComplexity int, id uuid.UUID) int
+		CancelSync               func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		ChangePassword           func(childComplexity int, input model.ChangePasswordInput) int
+		CreateAPIKey             func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent              func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentFromTemplate  func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
+		CreateAgentMemory        func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
+		CreateAgentTemplate      func(childComplexity int, input model.CreateAgentTemplateInput) int
+		CreateCollection         func(childComplexity int, input model.CreateCollectionInput) int
+		CreateConnector          func(childComplexity int, input model.CreateConnectorInput) int
+		CreateInboundIntegration func(childComplexity int, input model.CreateInboundIntegrationInput) int
+		CreatePasswordReset      func(childComplexity int, memberID uuid.UUID) int
+		CreateWorkspace          func(childComplexity int, input model.WorkspaceInput) int
+		DeleteAgent              func(childComplexity int, id uuid.UUID) int
+		DeleteAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		DeleteAgentTemplate      func(childComplexity int, id uuid.UUID) int
+		DeleteCollection         func(childComplexity int, id uuid.UUID) int
+		DeleteConnector          func(childComplexity int, id uuid.UUID) int
+		DeleteConversation       func(childComplexity int, id uuid.UUID) int
+		DeleteConversations      func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
+		DeleteDocument           func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		DeleteFiles              func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		DeleteInboundIntegration func(childComplexity int, id uuid.UUID) int
+		DeleteWorkspace          func(childComplexity int, input model.WorkspaceInput) int
+		DismissDeletion          func(childComplexity int, connectorID uuid.UUID) int
+		EndSession               func(childComplexity int, id uuid.UUID) int
+		FinishOAuth              func(childComplexity int, input model.FinishOAuthInput) int
+		FinishOIDCSignIn         func(childComplexity int, code string, binding string) int
+		InviteMember             func(childComplexity int, input model.InviteMemberInput) int
+		LeaveWorkspace           func(childComplexity int) int
+		MeasureSearchQuality     func(childComplexity int, input model.MeasureSearchQualityInput) int
+		PauseConnector           func(childComplexity int, id uuid.UUID) int
+		PlanSync                 func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		RecordEvents             func(childComplexity int, input model.RecordEventsInput) int
+		RefreshCollectionStats   func(childComplexity int, id uuid.UUID) int
+		RefreshPermissions       func(childComplexity int, connectorID uuid.UUID) int
+		RefreshSession           func(childComplexity int, refreshToken string) int
+		RemoveFeedback           func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
+		RemoveMember             func(childComplexity int, id uuid.UUID) int
+		RenameConversation       func(childComplexity int, id uuid.UUID, title string) int
+		ResendInboundEvent       func(childComplexity int, id uuid.UUID) int
+		ResendInvitation         func(childComplexity int, id uuid.UUID) int
+		ResetPassword            func(childComplexity int, input model.ResetPasswordInput) int
+		RestoreDeletions         func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
+		RestoreDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		ResumeConnector          func(childComplexity int, id uuid.UUID) int
+		RetryItems               func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
+		RevokeAPIKey             func(childComplexity int, id uuid.UUID) int
+		RevokeInvitation         func(childComplexity int, id uuid.UUID) int
+		RevokeOAuthGrant         func(childComplexity int, id uuid.UUID) int
+		RotateAPIKey             func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
+		RotateInboundSecret      func(childComplexity int, id uuid.UUID, secret *string) int
+		SetFeedback              func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
+		SignIn                   func(childComplexity int, input model.SignInInput) int
+		SignOut                  func(childComplexity int) int
+		SignOutEverywhere        func(childComplexity int) int
+		SignUp                   func(childComplexity int, input model.SignUpInput) int
+		StartOAuth               func(childComplexity int, input model.StartOAuthInput) int
+		StartOIDCSignIn          func(childComplexity int, redirectURL *string) int
+		StartSync                func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		SwitchWorkspace          func(childComplexity int, id uuid.UUID) int
+		TestConnection           func(childComplexity int, input model.TestConnectionInput) int
+		TestConnector            func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
+		TestInboundIntegration   func(childComplexity int, id uuid.UUID) int
+		UpdateAPIKey             func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
+		UpdateAgent              func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
+		UpdateAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
+		UpdateAgentTemplate      func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateCollection         func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
+		UpdateConnector          func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
+		UpdateInboundIntegration func(childComplexity int, id uuid.UUID, input model.UpdateInboundIntegrationInput) int
+		UpdateMember             func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
+		UpdateProfile            func(childComplexity int, input model.UpdateProfileInput) int
+		UpdateWorkspace          func(childComplexity int, input model.WorkspaceInput) int
+		UploadFiles              func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
 	}
 
 	MyWorkspace struct {
@@ -1049,6 +1143,10 @@ type ComplexityRoot struct {
 		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
 		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		InboundEvents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
+		InboundIntegration   func(childComplexity int, id uuid.UUID) int
+		InboundIntegrations  func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) int
+		InboundProviders     func(childComplexity int) int
 		Invitation           func(childComplexity int, id uuid.UUID) int
 		InvitationOfToken    func(childComplexity int, token string) int
 		Invitations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
@@ -1541,6 +1639,9 @@ type DocumentResolver interface {
 	Source(ctx context.Context, obj *ent.Document) (string, error)
 	AllMetadata(ctx context.Context, obj *ent.Document) (map[string]any, error)
 }
+type InboundIntegrationResolver interface {
+	URL(ctx context.Context, obj *ent.InboundIntegration) (string, error)
+}
 type InvitationResolver interface {
 	Status(ctx context.Context, obj *ent.Invitation) (model.InvitationStatus, error)
 }
@@ -1598,6 +1699,12 @@ type MutationResolver interface {
 	DismissDeletion(ctx context.Context, connectorID uuid.UUID) (*model.DismissedDeletion, error)
 	RestoreDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (*ent.Document, error)
 	RestoreDeletions(ctx context.Context, connectorID uuid.UUID, jobID uuid.UUID) (*ent.SyncJob, error)
+	CreateInboundIntegration(ctx context.Context, input model.CreateInboundIntegrationInput) (*model.InboundIntegrationSecret, error)
+	UpdateInboundIntegration(ctx context.Context, id uuid.UUID, input model.UpdateInboundIntegrationInput) (*ent.InboundIntegration, error)
+	DeleteInboundIntegration(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	RotateInboundSecret(ctx context.Context, id uuid.UUID, secret *string) (*model.InboundIntegrationSecret, error)
+	TestInboundIntegration(ctx context.Context, id uuid.UUID) (*model.InboundIntegrationTest, error)
+	ResendInboundEvent(ctx context.Context, id uuid.UUID) (*ent.InboundEvent, error)
 	RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error)
 	AllowItem(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error)
 	RefreshPermissions(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
@@ -1655,6 +1762,10 @@ type QueryResolver interface {
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	SyncPlan(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*model.SyncPlan, error)
 	QuarantinedDocuments(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) (*ent.DocumentConnection, error)
+	InboundIntegrations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) (*ent.InboundIntegrationConnection, error)
+	InboundIntegration(ctx context.Context, id uuid.UUID) (*ent.InboundIntegration, error)
+	InboundProviders(ctx context.Context) ([]*model.InboundProvider, error)
+	InboundEvents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) (*ent.InboundEventConnection, error)
 	Members(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) (*ent.MemberConnection, error)
 	Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error)
 	Invitations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) (*ent.InvitationConnection, error)
@@ -4394,6 +4505,363 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FreshnessWindow.P95(childComplexity), true
 
+	case "InboundEvent.attempts":
+		if e.ComplexityRoot.InboundEvent.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Attempts(childComplexity), true
+	case "InboundEvent.automationIds":
+		if e.ComplexityRoot.InboundEvent.AutomationIds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.AutomationIds(childComplexity), true
+	case "InboundEvent.createdAt":
+		if e.ComplexityRoot.InboundEvent.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.CreatedAt(childComplexity), true
+	case "InboundEvent.documentID":
+		if e.ComplexityRoot.InboundEvent.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.DocumentID(childComplexity), true
+	case "InboundEvent.id":
+		if e.ComplexityRoot.InboundEvent.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.ID(childComplexity), true
+	case "InboundEvent.integrationID":
+		if e.ComplexityRoot.InboundEvent.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.IntegrationID(childComplexity), true
+	case "InboundEvent.occurredAt":
+		if e.ComplexityRoot.InboundEvent.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.OccurredAt(childComplexity), true
+	case "InboundEvent.processedAt":
+		if e.ComplexityRoot.InboundEvent.ProcessedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.ProcessedAt(childComplexity), true
+	case "InboundEvent.providerEventID":
+		if e.ComplexityRoot.InboundEvent.ProviderEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.ProviderEventID(childComplexity), true
+	case "InboundEvent.reason":
+		if e.ComplexityRoot.InboundEvent.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Reason(childComplexity), true
+	case "InboundEvent.receivedAt":
+		if e.ComplexityRoot.InboundEvent.ReceivedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.ReceivedAt(childComplexity), true
+	case "InboundEvent.size":
+		if e.ComplexityRoot.InboundEvent.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Size(childComplexity), true
+	case "InboundEvent.status":
+		if e.ComplexityRoot.InboundEvent.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Status(childComplexity), true
+	case "InboundEvent.summary":
+		if e.ComplexityRoot.InboundEvent.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Summary(childComplexity), true
+	case "InboundEvent.type":
+		if e.ComplexityRoot.InboundEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.Type(childComplexity), true
+	case "InboundEvent.updatedAt":
+		if e.ComplexityRoot.InboundEvent.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEvent.UpdatedAt(childComplexity), true
+
+	case "InboundEventConnection.edges":
+		if e.ComplexityRoot.InboundEventConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEventConnection.Edges(childComplexity), true
+	case "InboundEventConnection.pageInfo":
+		if e.ComplexityRoot.InboundEventConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEventConnection.PageInfo(childComplexity), true
+	case "InboundEventConnection.totalCount":
+		if e.ComplexityRoot.InboundEventConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEventConnection.TotalCount(childComplexity), true
+
+	case "InboundEventEdge.cursor":
+		if e.ComplexityRoot.InboundEventEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEventEdge.Cursor(childComplexity), true
+	case "InboundEventEdge.node":
+		if e.ComplexityRoot.InboundEventEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundEventEdge.Node(childComplexity), true
+
+	case "InboundIntegration.config":
+		if e.ComplexityRoot.InboundIntegration.Config == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Config(childComplexity), true
+	case "InboundIntegration.createdAt":
+		if e.ComplexityRoot.InboundIntegration.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.CreatedAt(childComplexity), true
+	case "InboundIntegration.enabled":
+		if e.ComplexityRoot.InboundIntegration.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Enabled(childComplexity), true
+	case "InboundIntegration.id":
+		if e.ComplexityRoot.InboundIntegration.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.ID(childComplexity), true
+	case "InboundIntegration.kind":
+		if e.ComplexityRoot.InboundIntegration.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Kind(childComplexity), true
+	case "InboundIntegration.lastError":
+		if e.ComplexityRoot.InboundIntegration.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.LastError(childComplexity), true
+	case "InboundIntegration.lastEventAt":
+		if e.ComplexityRoot.InboundIntegration.LastEventAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.LastEventAt(childComplexity), true
+	case "InboundIntegration.name":
+		if e.ComplexityRoot.InboundIntegration.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Name(childComplexity), true
+	case "InboundIntegration.previousUntil":
+		if e.ComplexityRoot.InboundIntegration.PreviousUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.PreviousUntil(childComplexity), true
+	case "InboundIntegration.provider":
+		if e.ComplexityRoot.InboundIntegration.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Provider(childComplexity), true
+	case "InboundIntegration.rejected":
+		if e.ComplexityRoot.InboundIntegration.Rejected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Rejected(childComplexity), true
+	case "InboundIntegration.status":
+		if e.ComplexityRoot.InboundIntegration.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Status(childComplexity), true
+	case "InboundIntegration.token":
+		if e.ComplexityRoot.InboundIntegration.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Token(childComplexity), true
+	case "InboundIntegration.url":
+		if e.ComplexityRoot.InboundIntegration.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.URL(childComplexity), true
+	case "InboundIntegration.updatedAt":
+		if e.ComplexityRoot.InboundIntegration.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.UpdatedAt(childComplexity), true
+
+	case "InboundIntegrationConnection.edges":
+		if e.ComplexityRoot.InboundIntegrationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationConnection.Edges(childComplexity), true
+	case "InboundIntegrationConnection.pageInfo":
+		if e.ComplexityRoot.InboundIntegrationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationConnection.PageInfo(childComplexity), true
+	case "InboundIntegrationConnection.totalCount":
+		if e.ComplexityRoot.InboundIntegrationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationConnection.TotalCount(childComplexity), true
+
+	case "InboundIntegrationEdge.cursor":
+		if e.ComplexityRoot.InboundIntegrationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationEdge.Cursor(childComplexity), true
+	case "InboundIntegrationEdge.node":
+		if e.ComplexityRoot.InboundIntegrationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationEdge.Node(childComplexity), true
+
+	case "InboundIntegrationSecret.instructions":
+		if e.ComplexityRoot.InboundIntegrationSecret.Instructions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationSecret.Instructions(childComplexity), true
+	case "InboundIntegrationSecret.integration":
+		if e.ComplexityRoot.InboundIntegrationSecret.Integration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationSecret.Integration(childComplexity), true
+	case "InboundIntegrationSecret.secret":
+		if e.ComplexityRoot.InboundIntegrationSecret.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationSecret.Secret(childComplexity), true
+	case "InboundIntegrationSecret.url":
+		if e.ComplexityRoot.InboundIntegrationSecret.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationSecret.URL(childComplexity), true
+
+	case "InboundIntegrationTest.details":
+		if e.ComplexityRoot.InboundIntegrationTest.Details == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationTest.Details(childComplexity), true
+	case "InboundIntegrationTest.message":
+		if e.ComplexityRoot.InboundIntegrationTest.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationTest.Message(childComplexity), true
+	case "InboundIntegrationTest.ok":
+		if e.ComplexityRoot.InboundIntegrationTest.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegrationTest.Ok(childComplexity), true
+
+	case "InboundProvider.credentials":
+		if e.ComplexityRoot.InboundProvider.Credentials == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Credentials(childComplexity), true
+	case "InboundProvider.description":
+		if e.ComplexityRoot.InboundProvider.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Description(childComplexity), true
+	case "InboundProvider.documentation":
+		if e.ComplexityRoot.InboundProvider.Documentation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Documentation(childComplexity), true
+	case "InboundProvider.generatesSecret":
+		if e.ComplexityRoot.InboundProvider.GeneratesSecret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.GeneratesSecret(childComplexity), true
+	case "InboundProvider.instructions":
+		if e.ComplexityRoot.InboundProvider.Instructions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Instructions(childComplexity), true
+	case "InboundProvider.kind":
+		if e.ComplexityRoot.InboundProvider.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Kind(childComplexity), true
+	case "InboundProvider.name":
+		if e.ComplexityRoot.InboundProvider.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Name(childComplexity), true
+	case "InboundProvider.options":
+		if e.ComplexityRoot.InboundProvider.Options == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Options(childComplexity), true
+	case "InboundProvider.secret":
+		if e.ComplexityRoot.InboundProvider.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Secret(childComplexity), true
+	case "InboundProvider.title":
+		if e.ComplexityRoot.InboundProvider.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundProvider.Title(childComplexity), true
+
 	case "Invitation.acceptedAt":
 		if e.ComplexityRoot.Invitation.AcceptedAt == nil {
 			break
@@ -4908,6 +5376,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateConnector(childComplexity, args["input"].(model.CreateConnectorInput)), true
+	case "Mutation.createInboundIntegration":
+		if e.ComplexityRoot.Mutation.CreateInboundIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createInboundIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateInboundIntegration(childComplexity, args["input"].(model.CreateInboundIntegrationInput)), true
 	case "Mutation.createPasswordReset":
 		if e.ComplexityRoot.Mutation.CreatePasswordReset == nil {
 			break
@@ -5029,6 +5508,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteFiles(childComplexity, args["connectorId"].(uuid.UUID), args["paths"].([]string)), true
+	case "Mutation.deleteInboundIntegration":
+		if e.ComplexityRoot.Mutation.DeleteInboundIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteInboundIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteInboundIntegration(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.deleteWorkspace":
 		if e.ComplexityRoot.Mutation.DeleteWorkspace == nil {
 			break
@@ -5211,6 +5701,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RenameConversation(childComplexity, args["id"].(uuid.UUID), args["title"].(string)), true
+	case "Mutation.resendInboundEvent":
+		if e.ComplexityRoot.Mutation.ResendInboundEvent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resendInboundEvent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResendInboundEvent(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.resendInvitation":
 		if e.ComplexityRoot.Mutation.ResendInvitation == nil {
 			break
@@ -5321,6 +5822,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateAPIKey(childComplexity, args["id"].(uuid.UUID), args["overlapMinutes"].(*int), args["expiresAt"].(*time.Time)), true
+	case "Mutation.rotateInboundSecret":
+		if e.ComplexityRoot.Mutation.RotateInboundSecret == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rotateInboundSecret_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RotateInboundSecret(childComplexity, args["id"].(uuid.UUID), args["secret"].(*string)), true
 	case "Mutation.setFeedback":
 		if e.ComplexityRoot.Mutation.SetFeedback == nil {
 			break
@@ -5432,6 +5944,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestConnector(childComplexity, args["id"].(uuid.UUID), args["config"].(map[string]any), args["credentials"].(map[string]any)), true
+	case "Mutation.testInboundIntegration":
+		if e.ComplexityRoot.Mutation.TestInboundIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testInboundIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestInboundIntegration(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.updateAPIKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -5498,6 +6021,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateConnector(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateConnectorInput)), true
+	case "Mutation.updateInboundIntegration":
+		if e.ComplexityRoot.Mutation.UpdateInboundIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateInboundIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateInboundIntegration(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateInboundIntegrationInput)), true
 	case "Mutation.updateMember":
 		if e.ComplexityRoot.Mutation.UpdateMember == nil {
 			break
@@ -6195,6 +6729,45 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ExportConversation(childComplexity, args["id"].(uuid.UUID), args["format"].(model.ExportFormat)), true
+	case "Query.inboundEvents":
+		if e.ComplexityRoot.Query.InboundEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_inboundEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.InboundEvents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.InboundEventOrder), args["integrationId"].(*uuid.UUID), args["status"].([]inboundevent.Status)), true
+	case "Query.inboundIntegration":
+		if e.ComplexityRoot.Query.InboundIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Query_inboundIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.InboundIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.inboundIntegrations":
+		if e.ComplexityRoot.Query.InboundIntegrations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_inboundIntegrations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.InboundIntegrations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.InboundIntegrationOrder), args["kind"].(*inboundintegration.Kind), args["provider"].(*string)), true
+	case "Query.inboundProviders":
+		if e.ComplexityRoot.Query.InboundProviders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.InboundProviders(childComplexity), true
 
 	case "Query.invitation":
 		if e.ComplexityRoot.Query.Invitation == nil {
@@ -8365,12 +8938,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateAgentTemplateInput,
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
+		ec.unmarshalInputCreateInboundIntegrationInput,
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
 		ec.unmarshalInputFacetsInput,
 		ec.unmarshalInputFeedbackInput,
 		ec.unmarshalInputFinishOAuthInput,
+		ec.unmarshalInputInboundEventOrder,
+		ec.unmarshalInputInboundIntegrationOrder,
 		ec.unmarshalInputInvitationOrder,
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputMeasureSearchQualityInput,
@@ -8400,6 +8976,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentTemplateInput,
 		ec.unmarshalInputUpdateCollectionInput,
 		ec.unmarshalInputUpdateConnectorInput,
+		ec.unmarshalInputUpdateInboundIntegrationInput,
 		ec.unmarshalInputUpdateMemberInput,
 		ec.unmarshalInputUpdateProfileInput,
 		ec.unmarshalInputUserOrder,
@@ -9849,6 +10426,101 @@ type ExplainedContribution {
   weight: Float!
   "Value times weight."
   contribution: Float!
+}
+`, BuiltIn: false},
+	{Name: "../schema/inbound.graphql", Input: `extend type Query {
+  "The integrations that receive mails, events and meetings."
+  inboundIntegrations(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [InboundIntegrationOrder!]
+    kind: InboundIntegrationKind
+    "Name of a provider."
+    provider: String
+  ): InboundIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "One integration."
+  inboundIntegration(id: ID!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "The providers of inbound integrations with their options, for forms."
+  inboundProviders: [InboundProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  "What integrations received, the newest first unless orderBy says otherwise."
+  inboundEvents(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [InboundEventOrder!]
+    integrationId: ID, status: [InboundEventStatus!]
+  ): InboundEventConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  "Creates an integration. The secret that Magpie makes is shown this once."
+  createInboundIntegration(input: CreateInboundIntegrationInput!): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Changes the given fields. config and credentials are merged key by key; null removes a key. A new secret is a rotation."
+  updateInboundIntegration(id: ID!, input: UpdateInboundIntegrationInput!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes the integration with its events. Returns the id."
+  deleteInboundIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Replaces the secret: by the given one, or by one that Magpie makes for platforms that let people choose it. Deliveries
+  with the old one are accepted until previousUntil.
+  """
+  rotateInboundSecret(id: ID!, secret: String): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Checks the secret, the address, and the access to the platform where something is fetched there."
+  testInboundIntegration(id: ID!): InboundIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Processes an event again, while its payload is kept."
+  resendInboundEvent(id: ID!): InboundEvent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type InboundIntegration {
+  "The address at which the platform reaches it, without a secret."
+  url: String!
+}
+
+input CreateInboundIntegrationInput {
+  "Name of a provider."
+  provider: String!
+  name: String!
+  enabled: Boolean
+  config: Map
+  credentials: Map
+}
+
+input UpdateInboundIntegrationInput {
+  name: String
+  enabled: Boolean
+  config: Map
+  credentials: Map
+}
+
+"An integration with values that are shown once."
+type InboundIntegrationSecret {
+  integration: InboundIntegration!
+  "The address to enter at the platform. It contains the secret where the platform knows no other place for it."
+  url: String!
+  "The secret to enter at the platform, if Magpie made it."
+  secret: String
+  "What to do with them."
+  instructions: String!
+}
+
+type InboundIntegrationTest {
+  ok: Boolean!
+  message: String!
+  details: Map
+}
+
+type InboundProvider {
+  "The value of provider."
+  name: String!
+  title: String!
+  description: String!
+  kind: InboundIntegrationKind!
+  "What to do at the platform."
+  instructions: String!
+  "The fields of config."
+  options: [ConnectorOption!]!
+  "The fields of credentials."
+  credentials: [ConnectorOption!]!
+  "The credential that deliveries are verified with; null for a platform that signs with a published key."
+  secret: String
+  "Magpie makes the secret unless one is given."
+  generatesSecret: Boolean!
+  "Address of the platform's documentation."
+  documentation: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/ledger.graphql", Input: `extend type Mutation {
@@ -11810,6 +12482,216 @@ enum DocumentStatus @goModel(model: "github.com/magpie-search/magpie/ent/documen
   INDEXED
   FAILED
   DELETED
+}
+type InboundEvent implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  integrationID: ID!
+  """
+  the platform's id; unique within the integration
+  """
+  providerEventID: String!
+  type: String!
+  receivedAt: Time!
+  """
+  when it happened, as the platform says
+  """
+  occurredAt: Time
+  """
+  one line, safe to show
+  """
+  summary: String!
+  """
+  bytes of the payload
+  """
+  size: Int64!
+  status: InboundEventStatus!
+  """
+  why it was ignored, rejected or failed, or what it waits for
+  """
+  reason: String
+  """
+  the automations that it started
+  """
+  automationIds: [ID!]!
+  """
+  the document with the transcript of a meeting
+  """
+  documentID: ID
+  """
+  how often a worker has taken it
+  """
+  attempts: Int!
+  """
+  when it was done
+  """
+  processedAt: Time
+}
+"""
+A connection to a list of items.
+"""
+type InboundEventConnection {
+  """
+  A list of edges.
+  """
+  edges: [InboundEventEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type InboundEventEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: InboundEvent
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for InboundEvent connections
+"""
+input InboundEventOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order InboundEvents.
+  """
+  field: InboundEventOrderField!
+}
+"""
+Properties by which InboundEvent connections can be ordered.
+"""
+enum InboundEventOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+InboundEventStatus is enum for the field status
+"""
+enum InboundEventStatus @goModel(model: "github.com/magpie-search/magpie/ent/inboundevent.Status") {
+  RECEIVED
+  MATCHED
+  IGNORED
+  REJECTED
+  FAILED
+}
+type InboundIntegration implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  kind: InboundIntegrationKind!
+  """
+  name of the provider: postmark, jira, zoom, …
+  """
+  provider: String!
+  name: String!
+  """
+  whether deliveries are accepted
+  """
+  enabled: Boolean!
+  config: Map!
+  """
+  until when deliveries with the secret before the rotation are accepted
+  """
+  previousUntil: Time
+  """
+  names the integration in a mail address
+  """
+  token: String!
+  status: InboundIntegrationStatus!
+  """
+  when the last verified delivery arrived
+  """
+  lastEventAt: Time
+  """
+  why the last delivery was refused, safe to show
+  """
+  lastError: String
+  """
+  number of deliveries that were refused
+  """
+  rejected: Int64!
+}
+"""
+A connection to a list of items.
+"""
+type InboundIntegrationConnection {
+  """
+  A list of edges.
+  """
+  edges: [InboundIntegrationEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type InboundIntegrationEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: InboundIntegration
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+InboundIntegrationKind is enum for the field kind
+"""
+enum InboundIntegrationKind @goModel(model: "github.com/magpie-search/magpie/ent/inboundintegration.Kind") {
+  EMAIL
+  EVENTS
+  MEETINGS
+  SLACK
+}
+"""
+Ordering options for InboundIntegration connections
+"""
+input InboundIntegrationOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order InboundIntegrations.
+  """
+  field: InboundIntegrationOrderField!
+}
+"""
+Properties by which InboundIntegration connections can be ordered.
+"""
+enum InboundIntegrationOrderField {
+  CREATED_AT
+  UPDATED_AT
+  NAME
+}
+"""
+InboundIntegrationStatus is enum for the field status
+"""
+enum InboundIntegrationStatus @goModel(model: "github.com/magpie-search/magpie/ent/inboundintegration.Status") {
+  UNVERIFIED
+  OK
+  FAILING
 }
 """
 The builtin Int64 type
@@ -13824,6 +14706,176 @@ func (ec *executionContext) childFields_FreshnessWindow(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type FreshnessWindow", field.Name)
 }
 
+func (ec *executionContext) childFields_InboundEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_InboundEvent_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_InboundEvent_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_InboundEvent_updatedAt(ctx, field)
+	case "integrationID":
+		return ec.fieldContext_InboundEvent_integrationID(ctx, field)
+	case "providerEventID":
+		return ec.fieldContext_InboundEvent_providerEventID(ctx, field)
+	case "type":
+		return ec.fieldContext_InboundEvent_type(ctx, field)
+	case "receivedAt":
+		return ec.fieldContext_InboundEvent_receivedAt(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_InboundEvent_occurredAt(ctx, field)
+	case "summary":
+		return ec.fieldContext_InboundEvent_summary(ctx, field)
+	case "size":
+		return ec.fieldContext_InboundEvent_size(ctx, field)
+	case "status":
+		return ec.fieldContext_InboundEvent_status(ctx, field)
+	case "reason":
+		return ec.fieldContext_InboundEvent_reason(ctx, field)
+	case "automationIds":
+		return ec.fieldContext_InboundEvent_automationIds(ctx, field)
+	case "documentID":
+		return ec.fieldContext_InboundEvent_documentID(ctx, field)
+	case "attempts":
+		return ec.fieldContext_InboundEvent_attempts(ctx, field)
+	case "processedAt":
+		return ec.fieldContext_InboundEvent_processedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_InboundEventConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_InboundEventConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_InboundEventConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_InboundEventEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_InboundEventEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundEventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundIntegration(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_InboundIntegration_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_InboundIntegration_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_InboundIntegration_updatedAt(ctx, field)
+	case "kind":
+		return ec.fieldContext_InboundIntegration_kind(ctx, field)
+	case "provider":
+		return ec.fieldContext_InboundIntegration_provider(ctx, field)
+	case "name":
+		return ec.fieldContext_InboundIntegration_name(ctx, field)
+	case "enabled":
+		return ec.fieldContext_InboundIntegration_enabled(ctx, field)
+	case "config":
+		return ec.fieldContext_InboundIntegration_config(ctx, field)
+	case "previousUntil":
+		return ec.fieldContext_InboundIntegration_previousUntil(ctx, field)
+	case "token":
+		return ec.fieldContext_InboundIntegration_token(ctx, field)
+	case "status":
+		return ec.fieldContext_InboundIntegration_status(ctx, field)
+	case "lastEventAt":
+		return ec.fieldContext_InboundIntegration_lastEventAt(ctx, field)
+	case "lastError":
+		return ec.fieldContext_InboundIntegration_lastError(ctx, field)
+	case "rejected":
+		return ec.fieldContext_InboundIntegration_rejected(ctx, field)
+	case "url":
+		return ec.fieldContext_InboundIntegration_url(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundIntegration", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundIntegrationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_InboundIntegrationConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_InboundIntegrationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_InboundIntegrationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundIntegrationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundIntegrationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_InboundIntegrationEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_InboundIntegrationEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundIntegrationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundIntegrationSecret(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "integration":
+		return ec.fieldContext_InboundIntegrationSecret_integration(ctx, field)
+	case "url":
+		return ec.fieldContext_InboundIntegrationSecret_url(ctx, field)
+	case "secret":
+		return ec.fieldContext_InboundIntegrationSecret_secret(ctx, field)
+	case "instructions":
+		return ec.fieldContext_InboundIntegrationSecret_instructions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundIntegrationSecret", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundIntegrationTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ok":
+		return ec.fieldContext_InboundIntegrationTest_ok(ctx, field)
+	case "message":
+		return ec.fieldContext_InboundIntegrationTest_message(ctx, field)
+	case "details":
+		return ec.fieldContext_InboundIntegrationTest_details(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundIntegrationTest", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundProvider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_InboundProvider_name(ctx, field)
+	case "title":
+		return ec.fieldContext_InboundProvider_title(ctx, field)
+	case "description":
+		return ec.fieldContext_InboundProvider_description(ctx, field)
+	case "kind":
+		return ec.fieldContext_InboundProvider_kind(ctx, field)
+	case "instructions":
+		return ec.fieldContext_InboundProvider_instructions(ctx, field)
+	case "options":
+		return ec.fieldContext_InboundProvider_options(ctx, field)
+	case "credentials":
+		return ec.fieldContext_InboundProvider_credentials(ctx, field)
+	case "secret":
+		return ec.fieldContext_InboundProvider_secret(ctx, field)
+	case "generatesSecret":
+		return ec.fieldContext_InboundProvider_generatesSecret(ctx, field)
+	case "documentation":
+		return ec.fieldContext_InboundProvider_documentation(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundProvider", field.Name)
+}
+
 func (ec *executionContext) childFields_Invitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -15766,6 +16818,20 @@ func (ec *executionContext) field_Mutation_createConnector_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createInboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateInboundIntegrationInput, error) {
+			return ec.unmarshalNCreateInboundIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateInboundIntegrationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createPasswordReset_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15949,6 +17015,20 @@ func (ec *executionContext) field_Mutation_deleteFiles_args(ctx context.Context,
 		return nil, err
 	}
 	args["paths"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteInboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -16208,6 +17288,20 @@ func (ec *executionContext) field_Mutation_renameConversation_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_resendInboundEvent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_resendInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16388,6 +17482,28 @@ func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_rotateInboundSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "secret",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["secret"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16554,6 +17670,20 @@ func (ec *executionContext) field_Mutation_testConnector_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_testInboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16686,6 +17816,28 @@ func (ec *executionContext) field_Mutation_updateConnector_args(ctx context.Cont
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateConnectorInput, error) {
 			return ec.unmarshalNUpdateConnectorInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateConnectorInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateInboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateInboundIntegrationInput, error) {
+			return ec.unmarshalNUpdateInboundIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateInboundIntegrationInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17501,6 +18653,144 @@ func (ec *executionContext) field_Query_exportConversation_args(ctx context.Cont
 		return nil, err
 	}
 	args["format"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_inboundEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.InboundEventOrder, error) {
+			return ec.unmarshalOInboundEventOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "integrationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["integrationId"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]inboundevent.Status, error) {
+			return ec.unmarshalOInboundEventStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_inboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_inboundIntegrations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.InboundIntegrationOrder, error) {
+			return ec.unmarshalOInboundIntegrationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*inboundintegration.Kind, error) {
+			return ec.unmarshalOInboundIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "provider",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["provider"] = arg6
 	return args, nil
 }
 
@@ -29182,6 +30472,1421 @@ func (ec *executionContext) fieldContext_FreshnessWindow_max(_ context.Context, 
 	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _InboundEvent_id(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_integrationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_providerEventID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_providerEventID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProviderEventID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_providerEventID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_type(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_receivedAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_receivedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReceivedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_receivedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_occurredAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_occurredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OccurredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_occurredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_summary(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_summary(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Summary, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_summary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_size(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_size(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Size, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_status(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inboundevent.Status) graphql.Marshaler {
+			return ec.marshalNInboundEventStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type InboundEventStatus does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_reason(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_automationIds(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_automationIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AutomationIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_automationIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_documentID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_documentID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_documentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_attempts(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Attempts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_attempts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEvent_processedAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEvent_processedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProcessedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEvent_processedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEventConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEventConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.InboundEventEdge) graphql.Marshaler {
+			return ec.marshalOInboundEventEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEventConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundEventEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundEventConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEventConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEventConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundEventConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEventConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEventConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEventConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InboundEventEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEventEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundEvent) graphql.Marshaler {
+			return ec.marshalOInboundEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEvent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEventEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundEventEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundEventEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundEventEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundEventEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundEventEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_id(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_kind(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inboundintegration.Kind) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type InboundIntegrationKind does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_provider(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_name(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_enabled(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_config(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_config(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Config, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_config(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_previousUntil(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_previousUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PreviousUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_previousUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_token(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_token(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Token, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_status(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inboundintegration.Status) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type InboundIntegrationStatus does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_lastEventAt(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_lastEventAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastEventAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_lastEventAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_lastError(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_rejected(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_rejected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rejected, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_rejected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegration_url(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.InboundIntegration().URL(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegration", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.InboundIntegrationEdge) graphql.Marshaler {
+			return ec.marshalOInboundIntegrationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundIntegrationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegrationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundIntegrationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundIntegrationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundIntegrationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+			return ec.marshalOInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundIntegrationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegration(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundIntegrationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationSecret_integration(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationSecret_integration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Integration, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+			return ec.marshalNInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationSecret_integration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundIntegrationSecret",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegration(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundIntegrationSecret_url(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationSecret_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationSecret_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationSecret", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationSecret_secret(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationSecret_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationSecret_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationSecret", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationSecret_instructions(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationSecret_instructions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Instructions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationSecret_instructions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationSecret", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationTest_ok(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationTest_ok(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ok, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationTest_ok(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationTest", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationTest_message(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationTest_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationTest_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundIntegrationTest_details(ctx context.Context, field graphql.CollectedField, obj *model.InboundIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegrationTest_details(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Details, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegrationTest_details(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundIntegrationTest", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_name(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_title(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_description(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_kind(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inboundintegration.Kind) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type InboundIntegrationKind does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_instructions(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_instructions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Instructions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_instructions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_options(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_options(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Options, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_options(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundProvider",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundProvider_credentials(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_credentials(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credentials, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_credentials(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundProvider",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InboundProvider_secret(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_generatesSecret(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_generatesSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GeneratesSecret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_generatesSecret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _InboundProvider_documentation(ctx context.Context, field graphql.CollectedField, obj *model.InboundProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundProvider_documentation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documentation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundProvider_documentation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Invitation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Invitation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34484,6 +37189,480 @@ func (ec *executionContext) fieldContext_Mutation_restoreDeletions(ctx context.C
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_restoreDeletions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createInboundIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createInboundIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateInboundIntegration(ctx, fc.Args["input"].(model.CreateInboundIntegrationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.InboundIntegrationSecret) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationSecret2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundIntegrationSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createInboundIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegrationSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createInboundIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateInboundIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateInboundIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateInboundIntegration(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateInboundIntegrationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+			return ec.marshalNInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateInboundIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateInboundIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteInboundIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteInboundIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteInboundIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteInboundIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteInboundIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rotateInboundSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rotateInboundSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RotateInboundSecret(ctx, fc.Args["id"].(uuid.UUID), fc.Args["secret"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.InboundIntegrationSecret
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.InboundIntegrationSecret) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationSecret2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundIntegrationSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rotateInboundSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegrationSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rotateInboundSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_testInboundIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_testInboundIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().TestInboundIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.InboundIntegrationTest
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.InboundIntegrationTest
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.InboundIntegrationTest
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.InboundIntegrationTest
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.InboundIntegrationTest
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.InboundIntegrationTest) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundIntegrationTest(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_testInboundIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegrationTest(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_testInboundIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_resendInboundEvent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resendInboundEvent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResendInboundEvent(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.InboundEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.InboundEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.InboundEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.InboundEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.InboundEvent
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundEvent) graphql.Marshaler {
+			return ec.marshalNInboundEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resendInboundEvent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resendInboundEvent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -40016,6 +43195,298 @@ func (ec *executionContext) fieldContext_Query_quarantinedDocuments(ctx context.
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_quarantinedDocuments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_inboundIntegrations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_inboundIntegrations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().InboundIntegrations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.InboundIntegrationOrder), fc.Args["kind"].(*inboundintegration.Kind), fc.Args["provider"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.InboundIntegrationConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.InboundIntegrationConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.InboundIntegrationConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.InboundIntegrationConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.InboundIntegrationConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundIntegrationConnection) graphql.Marshaler {
+			return ec.marshalNInboundIntegrationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_inboundIntegrations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegrationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_inboundIntegrations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_inboundIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_inboundIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().InboundIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.InboundIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+			return ec.marshalNInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_inboundIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_inboundIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_inboundProviders(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_inboundProviders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().InboundProviders(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.InboundProvider
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.InboundProvider
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.InboundProvider
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.InboundProvider) graphql.Marshaler {
+			return ec.marshalNInboundProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundProviderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_inboundProviders(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundProvider(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_inboundEvents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_inboundEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().InboundEvents(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.InboundEventOrder), fc.Args["integrationId"].(*uuid.UUID), fc.Args["status"].([]inboundevent.Status))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.InboundEventConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.InboundEventConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.InboundEventConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.InboundEventConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.InboundEventConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.InboundEventConnection) graphql.Marshaler {
+			return ec.marshalNInboundEventConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_inboundEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_inboundEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -50993,6 +54464,64 @@ func (ec *executionContext) unmarshalInputCreateConnectorInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateInboundIntegrationInput(ctx context.Context, obj any) (model.CreateInboundIntegrationInput, error) {
+	var it model.CreateInboundIntegrationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "name", "enabled", "config", "credentials"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		case "credentials":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Credentials = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDocSyncInput(ctx context.Context, obj any) (model.DocSyncInput, error) {
 	var it model.DocSyncInput
 	if obj == nil {
@@ -51316,6 +54845,88 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 				return it, err
 			}
 			it.ErrorDescription = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInboundEventOrder(ctx context.Context, obj any) (ent.InboundEventOrder, error) {
+	var it ent.InboundEventOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNInboundEventOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInboundIntegrationOrder(ctx context.Context, obj any) (ent.InboundIntegrationOrder, error) {
+	var it ent.InboundIntegrationOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNInboundIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
 		}
 	}
 	return it, nil
@@ -52912,6 +56523,57 @@ func (ec *executionContext) unmarshalInputUpdateConnectorInput(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateInboundIntegrationInput(ctx context.Context, obj any) (model.UpdateInboundIntegrationInput, error) {
+	var it model.UpdateInboundIntegrationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "enabled", "config", "credentials"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		case "credentials":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Credentials = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateMemberInput(ctx context.Context, obj any) (model.UpdateMemberInput, error) {
 	var it model.UpdateMemberInput
 	if obj == nil {
@@ -53259,6 +56921,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Invitation(ctx, sel, obj)
+	case *ent.InboundIntegration:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._InboundIntegration(ctx, sel, obj)
+	case *ent.InboundEvent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._InboundEvent(ctx, sel, obj)
 	case *ent.Document:
 		if obj == nil {
 			return graphql.Null
@@ -59275,6 +62947,626 @@ func (ec *executionContext) _FreshnessWindow(ctx context.Context, sel ast.Select
 	return out
 }
 
+var inboundEventImplementors = []string{"InboundEvent", "Node"}
+
+func (ec *executionContext) _InboundEvent(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundEvent")
+		case "id":
+			out.Values[i] = ec._InboundEvent_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._InboundEvent_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._InboundEvent_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "integrationID":
+			out.Values[i] = ec._InboundEvent_integrationID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "providerEventID":
+			out.Values[i] = ec._InboundEvent_providerEventID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._InboundEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "receivedAt":
+			out.Values[i] = ec._InboundEvent_receivedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "occurredAt":
+			out.Values[i] = ec._InboundEvent_occurredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "summary":
+			out.Values[i] = ec._InboundEvent_summary(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "size":
+			out.Values[i] = ec._InboundEvent_size(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._InboundEvent_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._InboundEvent_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "automationIds":
+			out.Values[i] = ec._InboundEvent_automationIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentID":
+			out.Values[i] = ec._InboundEvent_documentID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "attempts":
+			out.Values[i] = ec._InboundEvent_attempts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "processedAt":
+			out.Values[i] = ec._InboundEvent_processedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundEventConnectionImplementors = []string{"InboundEventConnection"}
+
+func (ec *executionContext) _InboundEventConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundEventConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundEventConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundEventConnection")
+		case "edges":
+			out.Values[i] = ec._InboundEventConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._InboundEventConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._InboundEventConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundEventEdgeImplementors = []string{"InboundEventEdge"}
+
+func (ec *executionContext) _InboundEventEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundEventEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundEventEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundEventEdge")
+		case "node":
+			out.Values[i] = ec._InboundEventEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._InboundEventEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundIntegrationImplementors = []string{"InboundIntegration", "Node"}
+
+func (ec *executionContext) _InboundIntegration(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundIntegration) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundIntegrationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundIntegration")
+		case "id":
+			out.Values[i] = ec._InboundIntegration_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._InboundIntegration_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._InboundIntegration_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			out.Values[i] = ec._InboundIntegration_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "provider":
+			out.Values[i] = ec._InboundIntegration_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._InboundIntegration_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "enabled":
+			out.Values[i] = ec._InboundIntegration_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "config":
+			out.Values[i] = ec._InboundIntegration_config(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "previousUntil":
+			out.Values[i] = ec._InboundIntegration_previousUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "token":
+			out.Values[i] = ec._InboundIntegration_token(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._InboundIntegration_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastEventAt":
+			out.Values[i] = ec._InboundIntegration_lastEventAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastError":
+			out.Values[i] = ec._InboundIntegration_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rejected":
+			out.Values[i] = ec._InboundIntegration_rejected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "url":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._InboundIntegration_url(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundIntegrationConnectionImplementors = []string{"InboundIntegrationConnection"}
+
+func (ec *executionContext) _InboundIntegrationConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundIntegrationConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundIntegrationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundIntegrationConnection")
+		case "edges":
+			out.Values[i] = ec._InboundIntegrationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._InboundIntegrationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._InboundIntegrationConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundIntegrationEdgeImplementors = []string{"InboundIntegrationEdge"}
+
+func (ec *executionContext) _InboundIntegrationEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundIntegrationEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundIntegrationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundIntegrationEdge")
+		case "node":
+			out.Values[i] = ec._InboundIntegrationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._InboundIntegrationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundIntegrationSecretImplementors = []string{"InboundIntegrationSecret"}
+
+func (ec *executionContext) _InboundIntegrationSecret(ctx context.Context, sel ast.SelectionSet, obj *model.InboundIntegrationSecret) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundIntegrationSecretImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundIntegrationSecret")
+		case "integration":
+			out.Values[i] = ec._InboundIntegrationSecret_integration(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._InboundIntegrationSecret_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._InboundIntegrationSecret_secret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "instructions":
+			out.Values[i] = ec._InboundIntegrationSecret_instructions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundIntegrationTestImplementors = []string{"InboundIntegrationTest"}
+
+func (ec *executionContext) _InboundIntegrationTest(ctx context.Context, sel ast.SelectionSet, obj *model.InboundIntegrationTest) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundIntegrationTestImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundIntegrationTest")
+		case "ok":
+			out.Values[i] = ec._InboundIntegrationTest_ok(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._InboundIntegrationTest_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "details":
+			out.Values[i] = ec._InboundIntegrationTest_details(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundProviderImplementors = []string{"InboundProvider"}
+
+func (ec *executionContext) _InboundProvider(ctx context.Context, sel ast.SelectionSet, obj *model.InboundProvider) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundProviderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundProvider")
+		case "name":
+			out.Values[i] = ec._InboundProvider_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._InboundProvider_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._InboundProvider_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._InboundProvider_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "instructions":
+			out.Values[i] = ec._InboundProvider_instructions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "options":
+			out.Values[i] = ec._InboundProvider_options(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credentials":
+			out.Values[i] = ec._InboundProvider_credentials(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._InboundProvider_secret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "generatesSecret":
+			out.Values[i] = ec._InboundProvider_generatesSecret(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentation":
+			out.Values[i] = ec._InboundProvider_documentation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var invitationImplementors = []string{"Invitation", "Node"}
 
 func (ec *executionContext) _Invitation(ctx context.Context, sel ast.SelectionSet, obj *ent.Invitation) graphql.Marshaler {
@@ -60459,6 +64751,48 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "restoreDeletions":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_restoreDeletions(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createInboundIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createInboundIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateInboundIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateInboundIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteInboundIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteInboundIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rotateInboundSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rotateInboundSecret(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "testInboundIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_testInboundIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resendInboundEvent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resendInboundEvent(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -62268,6 +66602,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_quarantinedDocuments(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "inboundIntegrations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_inboundIntegrations(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "inboundIntegration":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_inboundIntegration(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "inboundProviders":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_inboundProviders(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "inboundEvents":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_inboundEvents(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -67233,6 +71655,11 @@ func (ec *executionContext) unmarshalNCreateConnectorInput2githubᚗcomᚋmagpie
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateInboundIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateInboundIntegrationInput(ctx context.Context, v any) (model.CreateInboundIntegrationInput, error) {
+	res, err := ec.unmarshalInputCreateInboundIntegrationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNCreatedAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx context.Context, sel ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -67674,6 +72101,164 @@ func (ec *executionContext) marshalNID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNInboundEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEvent(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNInboundEventConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventConnection(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEventConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundEventConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNInboundEventOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrder(ctx context.Context, v any) (*ent.InboundEventOrder, error) {
+	res, err := ec.unmarshalInputInboundEventOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNInboundEventOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrderField(ctx context.Context, v any) (*ent.InboundEventOrderField, error) {
+	var res = new(ent.InboundEventOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInboundEventOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEventOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNInboundEventStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatus(ctx context.Context, v any) (inboundevent.Status, error) {
+	var res inboundevent.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInboundEventStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatus(ctx context.Context, sel ast.SelectionSet, v inboundevent.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundIntegration(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNInboundIntegrationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.InboundIntegrationConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundIntegrationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNInboundIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx context.Context, v any) (inboundintegration.Kind, error) {
+	var res inboundintegration.Kind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInboundIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx context.Context, sel ast.SelectionSet, v inboundintegration.Kind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNInboundIntegrationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrder(ctx context.Context, v any) (*ent.InboundIntegrationOrder, error) {
+	res, err := ec.unmarshalInputInboundIntegrationOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNInboundIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrderField(ctx context.Context, v any) (*ent.InboundIntegrationOrderField, error) {
+	var res = new(ent.InboundIntegrationOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInboundIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.InboundIntegrationOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalNInboundIntegrationSecret2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundIntegrationSecret(ctx context.Context, sel ast.SelectionSet, v *model.InboundIntegrationSecret) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundIntegrationSecret(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNInboundIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐStatus(ctx context.Context, v any) (inboundintegration.Status, error) {
+	var res inboundintegration.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInboundIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐStatus(ctx context.Context, sel ast.SelectionSet, v inboundintegration.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNInboundIntegrationTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundIntegrationTest(ctx context.Context, sel ast.SelectionSet, v *model.InboundIntegrationTest) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundIntegrationTest(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNInboundProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.InboundProvider) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInboundProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundProvider(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNInboundProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundProvider(ctx context.Context, sel ast.SelectionSet, v *model.InboundProvider) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._InboundProvider(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
@@ -68998,6 +73583,11 @@ func (ec *executionContext) unmarshalNUpdateConnectorInput2githubᚗcomᚋmagpie
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateInboundIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateInboundIntegrationInput(ctx context.Context, v any) (model.UpdateInboundIntegrationInput, error) {
+	res, err := ec.unmarshalInputUpdateInboundIntegrationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateMemberInput(ctx context.Context, v any) (model.UpdateMemberInput, error) {
 	res, err := ec.unmarshalInputUpdateMemberInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -70067,6 +74657,146 @@ func (ec *executionContext) marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ct
 	_ = ctx
 	res := graphql.MarshalUUID(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOInboundEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEvent(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEvent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InboundEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOInboundEventEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.InboundEventEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOInboundEventEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOInboundEventEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventEdge(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEventEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InboundEventEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOInboundEventOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrderᚄ(ctx context.Context, v any) ([]*ent.InboundEventOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.InboundEventOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNInboundEventOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEventOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOInboundEventStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatusᚄ(ctx context.Context, v any) ([]inboundevent.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]inboundevent.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNInboundEventStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOInboundEventStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []inboundevent.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInboundEventStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundeventᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOInboundIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.InboundIntegration) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InboundIntegration(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOInboundIntegrationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.InboundIntegrationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOInboundIntegrationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOInboundIntegrationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.InboundIntegrationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InboundIntegrationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOInboundIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx context.Context, v any) (*inboundintegration.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(inboundintegration.Kind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInboundIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋinboundintegrationᚐKind(ctx context.Context, sel ast.SelectionSet, v *inboundintegration.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOInboundIntegrationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrderᚄ(ctx context.Context, v any) ([]*ent.InboundIntegrationOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.InboundIntegrationOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNInboundIntegrationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundIntegrationOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 )
@@ -445,6 +446,15 @@ type CreateConnectorInput struct {
 	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
 }
 
+type CreateInboundIntegrationInput struct {
+	// Name of a provider.
+	Provider    string         `json:"provider"`
+	Name        string         `json:"name"`
+	Enabled     *bool          `json:"enabled,omitempty"`
+	Config      map[string]any `json:"config,omitempty"`
+	Credentials map[string]any `json:"credentials,omitempty"`
+}
+
 type CreatedAPIKey struct {
 	PublishableKey string      `json:"publishableKey"`
 	SecretKey      string      `json:"secretKey"`
@@ -719,6 +729,43 @@ type FreshnessWindow struct {
 	P50     *float64 `json:"p50,omitempty"`
 	P95     *float64 `json:"p95,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
+}
+
+// An integration with values that are shown once.
+type InboundIntegrationSecret struct {
+	Integration *ent.InboundIntegration `json:"integration"`
+	// The address to enter at the platform. It contains the secret where the platform knows no other place for it.
+	URL string `json:"url"`
+	// The secret to enter at the platform, if Magpie made it.
+	Secret *string `json:"secret,omitempty"`
+	// What to do with them.
+	Instructions string `json:"instructions"`
+}
+
+type InboundIntegrationTest struct {
+	Ok      bool           `json:"ok"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+type InboundProvider struct {
+	// The value of provider.
+	Name        string                  `json:"name"`
+	Title       string                  `json:"title"`
+	Description string                  `json:"description"`
+	Kind        inboundintegration.Kind `json:"kind"`
+	// What to do at the platform.
+	Instructions string `json:"instructions"`
+	// The fields of config.
+	Options []*ConnectorOption `json:"options"`
+	// The fields of credentials.
+	Credentials []*ConnectorOption `json:"credentials"`
+	// The credential that deliveries are verified with; null for a platform that signs with a published key.
+	Secret *string `json:"secret,omitempty"`
+	// Magpie makes the secret unless one is given.
+	GeneratesSecret bool `json:"generatesSecret"`
+	// Address of the platform's documentation.
+	Documentation *string `json:"documentation,omitempty"`
 }
 
 type InvitationOffer struct {
@@ -1392,6 +1439,13 @@ type UpdateConnectorInput struct {
 	DocSync     *DocSyncInput  `json:"docSync,omitempty"`
 	// The schedule of a connector that attaches a database, instead of docSync.
 	SchemaSync *DocSyncInput `json:"schemaSync,omitempty"`
+}
+
+type UpdateInboundIntegrationInput struct {
+	Name        *string        `json:"name,omitempty"`
+	Enabled     *bool          `json:"enabled,omitempty"`
+	Config      map[string]any `json:"config,omitempty"`
+	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
 type UpdateMemberInput struct {

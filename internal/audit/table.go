@@ -93,6 +93,8 @@ func Audited() map[string]Entity {
 		"Conversation": {Table: "conversations", Kind: "conversation", Name: "''", Ignored: []string{"summary", "summarized", "collection_id", "subject_id", "agent_id"},
 			Hidden: []string{"title"}, NoCreate: true, Why: "a question is no change; a conversation belongs to its owner",
 			Verbs: []Verb{{Op: "update", Field: "title", Action: "conversation.rename"}}},
+		"InboundIntegration": {Table: "inbound_integrations", Kind: "inbound_integration",
+			Ignored: []string{"token", "routing_keys", "status", "last_event_at", "last_error", "rejected", "previous_until", "previous_credentials"}},
 		"Agent":         {Table: "agents", Kind: "agent"},
 		"AgentTemplate": {Table: "agent_templates", Kind: "agent_template"},
 		"AgentMemory": {Table: "agent_memories", Kind: "agent_memory", Name: "(select a.name from agents a where a.id = t.agent_id)",
@@ -103,12 +105,13 @@ func Audited() map[string]Entity {
 // Unaudited returns the entities without entries, with the reason.
 func Unaudited() map[string]string {
 	return map[string]string{
-		"AuditEntry": "the log itself",
-		"Document":   "written by syncs; the changes of people are recorded at its ledger entry",
-		"PlanItem":   "the plan itself is recorded as the start of a job",
-		"Feedback":   "a rating belongs to its author; query analytics has it without the person",
-		"Message":    "a conversation belongs to its owner",
-		"AgentRun":   "a run has a log of events of its own",
+		"AuditEntry":   "the log itself",
+		"Document":     "written by syncs; the changes of people are recorded at its ledger entry",
+		"PlanItem":     "the plan itself is recorded as the start of a job",
+		"Feedback":     "a rating belongs to its author; query analytics has it without the person",
+		"InboundEvent": "sent by platforms; it has a status and a reason of its own",
+		"Message":      "a conversation belongs to its owner",
+		"AgentRun":     "a run has a log of events of its own",
 	}
 }
 

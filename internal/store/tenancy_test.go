@@ -74,11 +74,14 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	template := must[*ent.AgentTemplate](t)(c.AgentTemplate.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
 	memory := must[*ent.AgentMemory](t)(c.AgentMemory.Create().SetAgentID(agent.ID).SetContent("Likes tables.").SetPersonID(user.ID).Save(ctx))
 	grant := must[*ent.OAuthGrant](t)(c.OAuthGrant.Create().SetProvider("google").SetPersonID(user.ID).SetTokens([]byte("sealed")).Save(ctx))
+	integration := must[*ent.InboundIntegration](t)(c.InboundIntegration.Create().SetKind("EVENTS").SetProvider("github").SetName("Hooks").SetToken(name).Save(ctx))
+	event := must[*ent.InboundEvent](t)(c.InboundEvent.Create().SetIntegrationID(integration.ID).SetProviderEventID("1").SetType("push").SetReceivedAt(time.Now()).Save(ctx))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
 		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID, "oauth_grants": grant.ID,
 		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
+		"inbound_integrations": integration.ID, "integration_events": event.ID,
 	}}
 }
 
@@ -110,7 +113,8 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count,
 		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
 		"agents": db.Ent.Agent.Query().Count, "agent_templates": db.Ent.AgentTemplate.Query().Count, "agent_memories": db.Ent.AgentMemory.Query().Count,
-		"oauth_grants": db.Ent.OAuthGrant.Query().Count,
+		"oauth_grants": db.Ent.OAuthGrant.Query().Count, "inbound_integrations": db.Ent.InboundIntegration.Query().Count,
+		"integration_events": db.Ent.InboundEvent.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -140,26 +144,28 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
 		"document of a foreign connector": c.Document.Create().SetCollectionID(eve.ids["collections"]).SetConnectorID(ada.ids["connectors"]).
 			SetSourceID("x").SetPath("x").SetTitle("x").Exec,
-		"job of a foreign connector":   c.SyncJob.Create().SetConnectorID(ada.ids["connectors"]).Exec,
-		"item of a foreign connector":  c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
-		"file of a foreign connector":  c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
-		"message in a foreign talk":    c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
-		"memory of a foreign agent":    c.AgentMemory.Create().SetAgentID(ada.ids["agents"]).SetContent("x").Exec,
-		"memory of somebody else":      c.AgentMemory.Create().SetAgentID(eve.ids["agents"]).SetContent("x").SetPersonID(ada.user.ID).Exec,
-		"run of a foreign agent":       c.AgentRun.Create().SetAgentID(ada.ids["agents"]).SetConversationID(eve.ids["conversations"]).SetMessage("x").Exec,
-		"collection named foreign":     c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
-		"talk of somebody else":        c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
-		"membership in her workspace":  c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
-		"collection moved by edge":     c.Collection.UpdateOneID(eve.ids["collections"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
-		"foreign collection renamed":   c.Collection.UpdateOneID(ada.ids["collections"]).SetName("x").Exec,
-		"foreign collection deleted":   c.Collection.DeleteOneID(ada.ids["collections"]).Exec,
-		"foreign person renamed":       c.User.UpdateOneID(ada.user.ID).SetName("x").Exec,
-		"foreign workspace renamed":    c.Workspace.UpdateOneID(ada.workspace).SetName("x").Exec,
-		"workspace made":               c.Workspace.Create().SetName("x").Exec,
-		"connector on a foreign grant": c.Connector.UpdateOneID(eve.ids["connectors"]).SetGrantID(ada.ids["oauth_grants"]).Exec,
-		"grant put on a foreign one":   c.OAuthGrant.UpdateOneID(eve.ids["oauth_grants"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
-		"grant of a foreign person":    c.OAuthGrant.Create().SetProvider("google").SetPersonID(ada.user.ID).SetTokens([]byte("x")).Exec,
-		"foreign grant deleted":        c.OAuthGrant.DeleteOneID(ada.ids["oauth_grants"]).Exec,
+		"job of a foreign connector":     c.SyncJob.Create().SetConnectorID(ada.ids["connectors"]).Exec,
+		"item of a foreign connector":    c.SyncItem.Create().SetConnectorID(ada.ids["connectors"]).SetJobID(eve.ids["sync_jobs"]).SetSourceID("x").SetPath("x").Exec,
+		"file of a foreign connector":    c.SourceFile.Create().SetConnectorID(ada.ids["connectors"]).SetPath("x").SetBytes(1).SetSha256("0").SetBlobKey("x").Exec,
+		"message in a foreign talk":      c.Message.Create().SetConversationID(ada.ids["conversations"]).SetRole(message.RoleUser).SetContent("x").Exec,
+		"memory of a foreign agent":      c.AgentMemory.Create().SetAgentID(ada.ids["agents"]).SetContent("x").Exec,
+		"memory of somebody else":        c.AgentMemory.Create().SetAgentID(eve.ids["agents"]).SetContent("x").SetPersonID(ada.user.ID).Exec,
+		"run of a foreign agent":         c.AgentRun.Create().SetAgentID(ada.ids["agents"]).SetConversationID(eve.ids["conversations"]).SetMessage("x").Exec,
+		"collection named foreign":       c.Collection.Create().SetWorkspaceID(ada.workspace).SetName("x").SetEmbeddingModel("m").Exec,
+		"talk of somebody else":          c.Conversation.Create().SetSubjectID(ada.user.ID).Exec,
+		"membership in her workspace":    c.Membership.Create().SetWorkspaceID(ada.workspace).SetUserID(eve.user.ID).SetRole(membership.RoleOwner).Exec,
+		"collection moved by edge":       c.Collection.UpdateOneID(eve.ids["collections"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
+		"foreign collection renamed":     c.Collection.UpdateOneID(ada.ids["collections"]).SetName("x").Exec,
+		"foreign collection deleted":     c.Collection.DeleteOneID(ada.ids["collections"]).Exec,
+		"foreign person renamed":         c.User.UpdateOneID(ada.user.ID).SetName("x").Exec,
+		"foreign workspace renamed":      c.Workspace.UpdateOneID(ada.workspace).SetName("x").Exec,
+		"workspace made":                 c.Workspace.Create().SetName("x").Exec,
+		"connector on a foreign grant":   c.Connector.UpdateOneID(eve.ids["connectors"]).SetGrantID(ada.ids["oauth_grants"]).Exec,
+		"grant put on a foreign one":     c.OAuthGrant.UpdateOneID(eve.ids["oauth_grants"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
+		"grant of a foreign person":      c.OAuthGrant.Create().SetProvider("google").SetPersonID(ada.user.ID).SetTokens([]byte("x")).Exec,
+		"event of a foreign integration": c.InboundEvent.Create().SetIntegrationID(ada.ids["inbound_integrations"]).SetProviderEventID("2").SetType("push").SetReceivedAt(time.Now()).Exec,
+		"foreign integration deleted":    c.InboundIntegration.DeleteOneID(ada.ids["inbound_integrations"]).Exec,
+		"foreign grant deleted":          c.OAuthGrant.DeleteOneID(ada.ids["oauth_grants"]).Exec,
 	}
 	for name, try := range tries {
 		if err := try(eve.ctx); err == nil {

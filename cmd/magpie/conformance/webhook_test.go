@@ -98,6 +98,28 @@ func webhookCases() map[string]check {
 				rejected(t, kind, s.do(t, call{"GET", "/webhooks/connectors/" + kind + "/validate?challenge=x", "", nil}), 404, "not_found", "")
 			}
 		},
+		"4 POST /api/v1/webhooks/events/{provider}": func(t *testing.T, s *site) {
+			const path = "/api/v1/webhooks/events/github"
+			const issue = `{"action":"opened","issue":{"number":1,"title":"t"},"repository":{"full_name":"acme/events"}}`
+			made := data(t, "the integration", s.atDashboard(t, "POST", "/api/v1/integrations/inbound",
+				`{"provider":"github","name":"events","config":{"repositories":["acme/events"]},"credentials":{"secret":"`+hookSecret+`"}}`), 201)
+			row, _ := made["integration"].(map[string]any)
+			id, _ := row["id"].(string)
+			headers := fromGitHub(hookSecret, "issues", issue)
+			for _, address := range []string{path, path, path + "/" + id, path + "?integration=" + id} {
+				if a := s.do(t, call{"POST", address, issue, headers}); a.status != 200 || a.body != `{"data":{"ok":true}}` {
+					t.Errorf("%s: %d %s", address, a.status, a.body)
+				}
+			}
+			if kept := s.atDashboard(t, "GET", "/api/v1/integrations/inbound/"+id+"/events", ""); strings.Count(kept.body, `"providerEventId"`) != 1 {
+				t.Errorf("kept: %s", kept.body)
+			}
+			rejected(t, "another secret", s.do(t, call{"POST", path, issue, fromGitHub("other", "issues", issue)}), 401, "invalid_signature", "Invalid request signature")
+			rejected(t, "an unknown provider", s.do(t, call{"POST", "/api/v1/webhooks/events/wizard", issue, headers}), 404, "not_found", "")
+			rejected(t, "another family", s.do(t, call{"POST", "/api/v1/webhooks/email/github", issue, headers}), 404, "not_found", "")
+			rejected(t, "an unknown integration", s.do(t, call{"POST", path + "/" + uuid.NewString(), issue, headers}), 404, "not_found", "")
+			rejected(t, "GET", s.do(t, call{"GET", path, "", nil}), 405, "method_not_allowed", "")
+		},
 		"5 code hosting: X-Hub-Signature-256": func(t *testing.T, s *site) {
 			id := s.connectorWithDeliveries(t, "github", `{"repos":["acme/signed"]}`, `{"token":"t","webhookSecret":"It's a Secret to Everybody"}`)
 			// The published example: its body is no delivery, which the server finds only after it has checked the signature.

@@ -21,6 +21,7 @@ type belongings struct {
 	conversation, message                      string // of a chat, and its answer
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
 	key, secretKey                             string
+	integration, event                         string // of inbound integrations
 	seat
 	// journey is what is under way at a provider; of those who have begun something there.
 	journey
@@ -99,6 +100,7 @@ func (s *service) furnish(name string) belongings {
 		map[string]any{"a": b.agent, "c": "The " + canary + " of " + name})
 	b.memory = made.CreateAgentMemory.ID
 	b.run, b.dialogue = s.runOf(b.agent)
+	b.integration, b.event = s.integrate(name)
 	b.seat = s.sit("guest-of-" + name + "@example.com")
 	for i, id := range b.ids() {
 		if id == "" {
@@ -193,7 +195,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 	for _, more := range []map[string]intrusion{
-		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada),
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada),
 	} {
 		maps.Copy(all, more)
 	}

@@ -40,7 +40,7 @@ type Options struct {
 	REST http.Handler
 	// MCP serves /mcp.
 	MCP http.Handler
-	// Webhooks serves /webhooks/connectors.
+	// Webhooks serves /webhooks/connectors and /api/v1/webhooks.
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
 	OpenAPI http.Handler
@@ -76,12 +76,12 @@ func New(o Options) http.Handler {
 		switch path := r.URL.Path; {
 		case path == graphqlPath:
 			graphql.ServeHTTP(w, r)
+		case below(path, "/webhooks"), below(path, "/api/v1/webhooks"):
+			o.Webhooks.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
 		case path == "/mcp":
 			o.MCP.ServeHTTP(w, r)
-		case below(path, "/webhooks"):
-			o.Webhooks.ServeHTTP(w, r)
 		case path == "/openapi.json":
 			serveOpenAPI(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):

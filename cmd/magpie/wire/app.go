@@ -42,6 +42,8 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/connector/throttle"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
+	"github.com/magpie-search/magpie/internal/event/inbox"
+	"github.com/magpie-search/magpie/internal/event/provider"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
@@ -94,6 +96,7 @@ type App struct {
 	Limiters   *throttle.Limiters
 	SignOn     *signon.SignOn
 	Inbox      *inbound.Inbox
+	Events     *inbox.Inbox // of inbound integrations
 
 	analytics *analytics.Store
 	failures  *audit.SignIns
@@ -195,6 +198,10 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
+	a.Events = inbox.New(inbox.Options{
+		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: provider.All(provider.Deps{Dial: guard.DialContext}), Box: a.Secrets, Queue: a.Queue,
+		BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log,
+	})
 	a.Limiters = throttle.New(throttle.Options{Redis: a.Redis, Salt: a.throttleSalt(), Log: a.Log})
 	sources := connector.New(connector.Options{
 		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Grants: a.Grants, Jobs: a.Jobs, Files: a.Files, Inbox: a.Inbox,
@@ -205,7 +212,7 @@ func (a *App) open(ctx context.Context) error {
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
-		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
+		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Runs: a.Runs,
@@ -350,7 +357,9 @@ func (a *App) MCP(keys mcp.Keys, version string) mcp.Options {
 }
 
 // Webhooks returns the options of the webhook handler.
-func (a *App) Webhooks() rest.WebhookOptions { return rest.WebhookOptions{Inbox: a.Inbox, Log: a.Log} }
+func (a *App) Webhooks() rest.WebhookOptions {
+	return rest.WebhookOptions{Inbox: a.Inbox, Events: a.Events, BaseURL: a.Config.PublicURL(), Log: a.Log}
+}
 
 // unlimitedWhenZero converts "no limit" from 0 in settings to -1 in rest.Limits.
 func unlimitedWhenZero(perMinute int) int {

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/state"
+	"github.com/magpie-search/magpie/internal/event/inbox"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/ingest/document"
@@ -51,7 +52,7 @@ func (a *App) Worker() *worker.Worker {
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
-		Inbound: dispatcher, Subscriptions: hooks,
+		Inbound: dispatcher, Subscriptions: hooks, Events: inbox.NewProcessor(a.Events, inbox.Nobody{}, nil),
 	})
 }
 
@@ -73,6 +74,11 @@ func (a *App) maintain(ctx context.Context) error {
 		}
 		err = errors.Join(err, failed)
 	}
+	swept, expired := a.Events.Sweep(ctx)
+	if swept != (inbox.Swept{}) {
+		a.Log.InfoContext(ctx, "expired events removed", "payloads", swept.Payloads, "events", swept.Events)
+	}
+	err = errors.Join(err, expired)
 	indexes := a.BuildIndexes(ctx)
 	if errors.Is(indexes, index.ErrBuilding) {
 		indexes = nil // another worker builds them

@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/event"
+)
+
+// EventInbox receives the deliveries of inbound integrations. [inbox.Inbox] implements it.
+type EventInbox interface {
+	// Serves reports whether there is a provider of a family with a name.
+	Serves(family, provider string) bool
+	// Receive verifies and stores a delivery for one integration or, with uuid.Nil, for
+	// those that the delivery names.
+	Receive(ctx context.Context, provider string, integration uuid.UUID, r *event.Request) (event.Answer, error)
+}
+
+const eventRoot = "/api/v1/webhooks/"
+
+// serveEvent serves the paths below /api/v1/webhooks: a family, a provider and perhaps the
+// id of an integration, which the query may have instead.
+func (h *Webhooks) serveEvent(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, eventRoot), "/")
+	if len(parts) < 2 || len(parts) > 3 || h.opt.Events == nil || !h.opt.Events.Serves(parts[0], parts[1]) {
+		h.fail(w, r, apierr.NotFound("Provider"))
+		return
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		h.fail(w, r, apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path allows POST"))
+		return
+	}
+	text := r.URL.Query().Get("integration")
+	if len(parts) == 3 {
+		text = parts[2]
+	}
+	integration := uuid.Nil
+	if text != "" || len(parts) == 3 {
+		id, err := uuid.Parse(text)
+		if err != nil || id == uuid.Nil || len(text) != len(id.String()) {
+			h.fail(w, r, apierr.NotFound("Integration"))
+			return
+		}
+		integration = id
+	}
+	body, release, err := h.body(w, r)
+	defer release()
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	answer, err := h.opt.Events.Receive(r.Context(), parts[1], integration, &event.Request{
+		Header: r.Header, Query: r.URL.Query(), URL: strings.TrimRight(h.opt.BaseURL, "/") + r.URL.RequestURI(), Body: body,
+	})
+	switch {
+	case err != nil:
+		h.fail(w, r, err)
+	case answer.Body == nil:
+		h.send(w, http.StatusOK, "application/json; charset=utf-8", []byte(`{"data":{"ok":true}}`))
+	case answer.ContentType == "":
+		h.send(w, http.StatusOK, "text/plain; charset=utf-8", answer.Body)
+	default:
+		h.send(w, http.StatusOK, answer.ContentType, answer.Body)
+	}
+}
