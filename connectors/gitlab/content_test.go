@@ -68,3 +68,43 @@ func TestFilesWithOtherHashesAreRead(t *testing.T) {
 		})
 	}
 }
+
+// Comments come from the notes where there are no discussions. An issue whose comments
+// are hidden is read without them.
+func TestCommentsWithoutDiscussions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		notes string
+		want  bool
+	}{
+		"notes":    {`[{"id":302,"body":"The stork says so.","author":{"name":"Pip"},"created_at":"2013-10-02T09:22:45Z","system":false,"noteable_iid":1},{"id":305,"body":"closed","system":true}]`, true},
+		"no notes": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch path := r.URL.EscapedPath(); {
+				case path == "/api/v4/projects/acme%2Fdocs":
+					_, _ = io.WriteString(w, `{"id":4,"path_with_namespace":"acme/docs","default_branch":"main"}`)
+				case path == "/api/v4/projects/4/issues/1":
+					_, _ = io.WriteString(w, `{"iid":1,"title":"Slow","state":"opened","user_notes_count":1,"updated_at":"2016-01-04T15:31:51.081Z","description":null,"author":null}`)
+				case strings.HasSuffix(path, "/notes") && c.notes != "":
+					_, _ = io.WriteString(w, c.notes)
+				default:
+					w.WriteHeader(http.StatusForbidden)
+					_, _ = io.WriteString(w, `{"message":"403 Forbidden"}`)
+				}
+			}))
+			t.Cleanup(server.Close)
+			source := open(t, connectors.Settings{
+				Config:      map[string]any{"instanceUrl": server.URL, "projects": []any{"acme/docs"}},
+				Credentials: map[string]string{"token": "t"}, State: &connectortest.State{},
+			})
+			text := read(t, source, connectors.Item{ID: "4:i:1", Size: -1})
+			if !strings.Contains(text, "# Slow") || strings.Contains(text, "closed") || strings.Contains(text, "The stork says so.") != c.want {
+				t.Errorf("the issue is %q", text)
+			}
+		})
+	}
+}

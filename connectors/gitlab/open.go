@@ -100,10 +100,11 @@ func (s *source) read(ctx context.Context, p project, kind, rest string) (versio
 	}
 	var notes []note
 	if t.Notes == nil || *t.Notes > 0 {
-		if notes, err = s.notes(ctx, p, kind, rest); err != nil {
+		var told bool
+		if notes, told, err = s.notes(ctx, p, kind, rest); err != nil {
 			return "", nil, err
 		}
-		if t.Notes != nil && len(notes) == 0 {
+		if t.Notes != nil && len(notes) == 0 && told {
 			return "", nil, connectors.Retryable(fmt.Errorf("GitLab counts %d comments, and lists none", *t.Notes), 0)
 		}
 	}
@@ -188,26 +189,29 @@ type note struct {
 	Created      time.Time `json:"created_at"`
 }
 
-// notes returns the comments of people in the order of the discussions. Those that fewer
-// people may read than the thread are marked.
-func (s *source) notes(ctx context.Context, p project, kind, number string) ([]note, error) {
+// notes returns the comments of people in the order of the discussions or, from servers
+// that do not show these, in the order of time. Those that fewer people may read than the
+// thread are marked. If GitLab shows no comments at all, told is false.
+func (s *source) notes(ctx context.Context, p project, kind, number string) (all []note, told bool, err error) {
 	type discussion struct {
 		ID    string `json:"id"`
 		Notes []note `json:"notes"`
 	}
 	list, err := listAll[discussion](ctx, s, p.path(listOf(kind)+"/"+number+"/discussions"), "the discussions", url.Values{"per_page": {perPage}})
-	var all []note
-	for _, d := range list {
-		if d.ID == "" || len(d.Notes) == 0 {
-			return nil, errInvalid("a discussion")
-		}
-		for _, n := range d.Notes {
-			if !n.System {
-				all = append(all, n)
-			}
+	if isHidden(err) && !errors.Is(err, errScope) {
+		query := url.Values{"order_by": {"created_at"}, "sort": {"asc"}, "per_page": {perPage}}
+		all, err = listAll[note](ctx, s, p.path(listOf(kind)+"/"+number+"/notes"), "the comments", query)
+		if isHidden(err) && !errors.Is(err, errScope) {
+			return nil, false, nil
 		}
 	}
-	return all, err
+	for _, d := range list {
+		if d.ID == "" || len(d.Notes) == 0 {
+			return nil, false, errInvalid("a discussion")
+		}
+		all = append(all, d.Notes...)
+	}
+	return slices.DeleteFunc(all, func(n note) bool { return n.System }), true, err
 }
 
 // render returns an issue or merge request as Markdown.
