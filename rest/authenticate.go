@@ -221,7 +221,10 @@ func (x *exchange) rateHeaders(r ratelimit.Result) {
 	if r.Limit <= 0 {
 		r.Limit, r.Remaining, r.Reset = unlimited, unlimited, x.t.now()
 	}
-	h := x.w.Header()
+	setRateHeaders(x.w.Header(), r)
+}
+
+func setRateHeaders(h http.Header, r ratelimit.Result) {
 	h.Set(limitHeader, strconv.Itoa(r.Limit))
 	h.Set(remainingHeader, strconv.Itoa(r.Remaining))
 	reset := r.Reset.Unix()

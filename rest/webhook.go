@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
@@ -42,7 +44,13 @@ type WebhookOptions struct {
 	// InFlight is the maximum number of bytes of concurrent large deliveries;
 	// default 128 MiB.
 	InFlight int64
-	Log      *slog.Logger // nil: discarded
+	// Limiter counts deliveries with a wrong signature by the sender's address; nil
+	// counts in this process. BadSignatures is their limit a minute; default 300.
+	Limiter       Limiter
+	BadSignatures int
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger // nil: discarded
 }
 
 // Webhooks serves the paths below /webhooks/connectors/ and /api/v1/webhooks/. A delivery
@@ -56,9 +64,12 @@ type Webhooks struct {
 // NewWebhooks returns a handler.
 func NewWebhooks(o WebhookOptions) *Webhooks {
 	o.Body, o.InFlight = orElse(o.Body, 25<<20), orElse(o.InFlight, 128<<20)
-	o.Read = orElse(o.Read, 30*time.Second)
+	o.Read, o.BadSignatures = orElse(o.Read, 30*time.Second), orElse(o.BadSignatures, 300)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Limiter == nil {
+		o.Limiter = ratelimit.New(ratelimit.Options{Log: o.Log})
 	}
 	return &Webhooks{opt: o, slots: make(chan struct{}, max(1, o.InFlight>>20))}
 }
@@ -164,6 +175,21 @@ func (h *Webhooks) body(w http.ResponseWriter, r *http.Request) (body []byte, re
 	return body, release, err
 }
 
+// countBadSignature counts a delivery whose signature is wrong, and returns another
+// error if its sender has sent too many. The signature is verified first, so that a
+// flood of wrong deliveries does not keep out a right one from the same address.
+func (h *Webhooks) countBadSignature(w http.ResponseWriter, r *http.Request, err error) error {
+	if apierr.From(err).Code != apierr.InvalidSignature {
+		return err
+	}
+	result, limitErr := h.opt.Limiter.Allow(r.Context(), "webhook:"+ratelimit.Client(r, h.opt.TrustedProxies), h.opt.BadSignatures)
+	if limitErr != nil || result.Allowed {
+		return err
+	}
+	setRateHeaders(w.Header(), result)
+	return &apierr.Error{Code: apierr.RateLimited, Message: "Too many deliveries with a wrong signature", RetryAfter: max(result.RetryAfter, 1)}
+}
+
 // maxResponse is the maximum length of the response to a challenge in bytes. The
 // platforms' tokens have a few hundred.
 const maxResponse = 4096
@@ -219,7 +245,7 @@ func (h *Webhooks) send(w http.ResponseWriter, status int, kind string, body []b
 }
 
 func (h *Webhooks) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := apierr.From(err)
+	e := apierr.From(h.countBadSignature(w, r, err))
 	if status := e.Code.Status(); status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		h.opt.Log.ErrorContext(r.Context(), "webhook delivery failed", slog.String(requestid.LogKey, requestid.From(r.Context())), slog.Any("error", err))
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -144,5 +145,45 @@ func TestTheMemoryOfLargeDeliveriesIsLimited(t *testing.T) {
 	sender.Wait()
 	if w := send(bytes.NewReader(large)); w.Code != http.StatusOK {
 		t.Errorf("a later delivery: %d", w.Code)
+	}
+}
+
+// A flood of wrong signatures is limited by address. A right one is never refused.
+func TestWrongSignaturesAreLimited(t *testing.T) {
+	t.Parallel()
+	const limit = 5
+	h := rest.NewWebhooks(rest.WebhookOptions{Inbox: inbox{}, BadSignatures: limit, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	send := func(signature, client string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/webhooks/connectors/wiki", strings.NewReader("{}"))
+		r.Header.Set("X-Signature", signature)
+		r.Header.Set("X-Forwarded-For", client)
+		r.RemoteAddr = "10.0.0.1:1234"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for n := range 4 * limit {
+		want := http.StatusUnauthorized
+		if n >= limit {
+			want = http.StatusTooManyRequests
+		}
+		w := send("bad", "198.51.100.1")
+		if w.Code != want {
+			t.Fatalf("wrong delivery %d: %d %s, not %d", n, w.Code, w.Body, want)
+		}
+		if want != http.StatusTooManyRequests {
+			continue
+		}
+		for _, name := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+			if w.Header().Get(name) == "" {
+				t.Errorf("the refusal has no %s: %v", name, w.Header())
+			}
+		}
+		if w := send("good", "198.51.100.1"); w.Code != http.StatusOK {
+			t.Errorf("a right delivery among them: %d %s", w.Code, w.Body)
+		}
+	}
+	if w := send("bad", "198.51.100.2"); w.Code != http.StatusUnauthorized {
+		t.Errorf("another address: %d", w.Code)
 	}
 }

@@ -358,7 +358,9 @@ func (a *App) MCP(keys mcp.Keys, version string) mcp.Options {
 
 // Webhooks returns the options of the webhook handler.
 func (a *App) Webhooks() rest.WebhookOptions {
-	return rest.WebhookOptions{Inbox: a.Inbox, Events: a.Events, BaseURL: a.Config.PublicURL(), Log: a.Log}
+	return rest.WebhookOptions{
+		Inbox: a.Inbox, Events: a.Events, BaseURL: a.Config.PublicURL(), Limiter: a.limiter, TrustedProxies: a.Config.TrustedProxies, Log: a.Log,
+	}
 }
 
 // unlimitedWhenZero converts "no limit" from 0 in settings to -1 in rest.Limits.
