@@ -21,6 +21,7 @@ type client struct {
 	dial     connectors.Dial
 	settings connectors.Settings
 	clock    atomic.Int64 // Notion's time in the last response, in Unix seconds
+	noTrash  atomic.Bool  // the search does not know the trash
 	sunset   atomic.Value // the text of a warning that the version of the API ends
 }
 
@@ -241,6 +242,25 @@ func (c *client) search(ctx context.Context, kind, direction, cursor string) (fo
 			}
 		}
 		return found, err
+	}
+	if err == nil {
+		err = found.check(cursor)
+	}
+	return found, err
+}
+
+// trash returns a page of the pages or data sources in the trash, the newest edits
+// first, or nothing if Notion does not search the trash.
+func (c *client) trash(ctx context.Context, kind, cursor string) (found list[object], err error) {
+	if c.noTrash.Load() {
+		return found, nil
+	}
+	err = c.post(ctx, listBody(cursor, map[string]any{
+		"filter": map[string]any{"property": "object", "value": kind, "in_trash": true}, "sort": map[string]any{"timestamp": "last_edited_time", "direction": descending},
+	}), &found, "search")
+	if isAbsent(err) {
+		c.noTrash.Store(true)
+		return list[object]{}, nil
 	}
 	if err == nil {
 		err = found.check(cursor)

@@ -19,8 +19,9 @@ const (
 	// overlap is how far the search goes back before the last edit that was seen: the
 	// time of edits is in minutes, and the search can be late.
 	overlap = 2 * time.Minute
-	// Deletions are not in the search: the whole list is compared with the one before.
-	// That is cheap for a few pages, and done every fullEvery for more.
+	// The search does not list what is no longer shared: the whole list is compared with
+	// the one before. That is cheap for a few pages, and done every fullEvery for more.
+	// In between, the trash is searched.
 	fewPages    = 1000
 	fullEvery   = 6 * time.Hour
 	maxConfirms = 100 // missing pages that are asked for in one sync
@@ -138,6 +139,14 @@ func (s *source) detect(ctx context.Context, token feedToken) (changeList, bool,
 			return changeList{}, false, err
 		}
 		token.Full = s.client.now().Unix()
+	} else {
+		missing, err := s.listTrash(ctx, t, token.Since)
+		if err == nil {
+			err = d.confirm(ctx, missing)
+		}
+		if err != nil {
+			return changeList{}, false, err
+		}
 	}
 	d.finish()
 	if len(d.changed) > maxChanges {
@@ -212,6 +221,47 @@ func (s *source) listChanges(ctx context.Context, t *tree, since int64, full boo
 	return listed, incomplete, nil
 }
 
+// listTrash returns the nodes of a tree that the trash lists down to a time of edits,
+// and those below them.
+func (s *source) listTrash(ctx context.Context, t *tree, since int64) ([]node, error) {
+	trashed := map[string]bool{}
+	for _, kind := range []string{"data_source", "page"} {
+		err := restapi.AllPages("Notion", "the trash", maxBlockPages, func(cursor string) (string, error) {
+			found, err := s.client.trash(ctx, kind, cursor)
+			if err != nil {
+				return "", err
+			}
+			for i := range found.Results {
+				o := &found.Results[i]
+				if _, known := t.nodes[o.ID]; known && (o.isGone() || !o.isValid()) {
+					trashed[o.ID] = true
+				}
+			}
+			if !found.HasMore || len(found.Results) > 0 && found.Results[len(found.Results)-1].Edited.Unix() < since {
+				return "", nil
+			}
+			return found.NextCursor, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(trashed) == 0 {
+		return nil, nil
+	}
+	var missing []node
+	for _, n := range t.nodes {
+		at, ok := n, true
+		for depth := 0; ok && depth < maxPathDepth && !trashed[at.ID]; depth++ {
+			at, ok = t.above(at)
+		}
+		if ok && trashed[at.ID] {
+			missing = append(missing, n)
+		}
+	}
+	return missing, nil
+}
+
 // A difference collects what changed in a tree.
 type difference struct {
 	*source
@@ -271,6 +321,11 @@ func (d *difference) findGone(ctx context.Context, listed map[string]node, incom
 			missing = append(missing, n)
 		}
 	}
+	return d.confirm(ctx, missing)
+}
+
+// confirm asks for some pages, and finds those that are gone.
+func (d *difference) confirm(ctx context.Context, missing []node) error {
 	slices.SortFunc(missing, func(a, b node) int { return compareText(a.ID, b.ID) })
 	for _, n := range missing[:min(len(missing), maxConfirms)] {
 		var found *object

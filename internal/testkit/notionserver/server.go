@@ -30,6 +30,8 @@ type Server struct {
 	// NoMarkdown serves no Markdown, NoRead and NoComments take the capabilities to
 	// read content and comments.
 	NoMarkdown, NoRead, NoComments bool
+	// NoTrash makes the search refuse to list the trash.
+	NoTrash bool
 	// MaxPage is the maximum number of entries of a page, QueryLimit of results of a
 	// query, and MaxLines of lines of a page in Markdown.
 	MaxPage, QueryLimit, MaxLines int
@@ -251,6 +253,7 @@ type body struct {
 	StartCursor string `json:"start_cursor"`
 	Filter      struct {
 		Property, Value, Timestamp string
+		InTrash                    bool `json:"in_trash"`
 		CreatedTime                struct {
 			OnOrAfter time.Time `json:"on_or_after"`
 		} `json:"created_time"`
@@ -301,12 +304,27 @@ func (c *call) search() {
 		return
 	}
 	var rows []object
-	switch b.Filter.Value {
-	case "page":
+	switch {
+	case b.Filter.InTrash && c.NoTrash:
+		c.refuse(http.StatusBadRequest, "validation_error", "body failed validation: body.filter.in_trash should be not present, instead was `true`.")
+		return
+	case b.Filter.InTrash && b.Filter.Value == "page":
+		for _, p := range c.pages {
+			if c.isVisible(p.ID) && c.isTrashed(p.ID) {
+				rows = append(rows, c.pageRow(p))
+			}
+		}
+	case b.Filter.InTrash && b.Filter.Value == "data_source":
+		for _, source := range c.sources {
+			if !source.Unshared && c.isTrashed(source.ID) {
+				rows = append(rows, c.sourceRow(source))
+			}
+		}
+	case b.Filter.Value == "page":
 		for _, p := range c.sortedPages(func(p *Page) bool { return !p.Unindexed }) {
 			rows = append(rows, c.pageRow(p))
 		}
-	case "data_source":
+	case b.Filter.Value == "data_source":
 		for _, source := range c.sources {
 			if !source.Unshared && !c.isTrashed(source.ID) {
 				rows = append(rows, c.sourceRow(source))
