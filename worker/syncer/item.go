@@ -321,8 +321,12 @@ func (s *slice) count(change func(*syncjob.Counters)) {
 	s.progress.Store(true)
 }
 
-// refreshDocument records a new version of an item with unchanged content.
+// refreshDocument records a new version of an item with unchanged content. What changed
+// may be who may read it.
 func (s *slice) refreshDocument(ctx context.Context, t task) error {
+	if err := s.refreshItemReaders(ctx, []connectors.Item{t.item}); err != nil {
+		return err
+	}
 	err := s.engine.index.Refresh(ctx, s.run.Scope(), s.fence, s.record(t))
 	if err != nil {
 		return s.handleStoreError(ctx, t, err)
