@@ -40,6 +40,7 @@ type feedToken struct {
 // A feedMark is a position in the changes of a project.
 type feedMark struct {
 	Facts  string `json:"f"`           // a hash of what decides about paths and content
+	Access string `json:"a,omitempty"` // a hash of what decides about readers
 	Head   string `json:"h,omitempty"` // the commit whose files are in the record
 	Issues int64  `json:"i,omitempty"` // the newest update, in milliseconds since 1970
 	Merges int64  `json:"m,omitempty"`
@@ -102,6 +103,7 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 	if text == "" {
 		return out, nil
 	}
+	out.Permissions = reader.readers
 	out.Items = slices.Collect(maps.Values(reader.items))
 	slices.SortFunc(out.Items, func(a, b connectors.Item) int { return cmp.Compare(a.ID, b.ID) })
 	for _, id := range slices.Sorted(maps.Keys(before)) {
@@ -120,8 +122,12 @@ func (t feedToken) covers(list []project) bool {
 // facts returns a hash of what decides about the paths and content of all items. A
 // repository that has its first file is a change of files only.
 func (p project) facts() string {
-	p.Empty = false
-	text, _ := json.Marshal(p)
+	p.Empty, p.projectAccess = false, projectAccess{}
+	return hashJSON(p)
+}
+
+func hashJSON(v any) string {
+	text, _ := json.Marshal(v)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -133,6 +139,7 @@ type feedReader struct {
 	before    record
 	now       record
 	items     map[string]connectors.Item
+	readers   []string // ids of items whose readers changed
 	warnings  []string
 }
 
@@ -140,17 +147,31 @@ type feedReader struct {
 // GitLab does not show keeps its position and record.
 func (r *feedReader) project(ctx context.Context, p project, mark feedMark) (feedMark, error) {
 	mark.Facts = p.facts()
+	before := mark.Access
+	if mark.Access = hashJSON(p.projectAccess); !r.source.imports {
+		mark.Access = ""
+	}
 	for stage, name := range stages() {
 		if !r.source.applies(stage, p) {
 			continue
 		}
 		var err error
+		if before != "" && mark.Access != "" && mark.Access != before {
+			err = r.list(ctx, p, position{Stage: stage}, func(items []connectors.Item) {
+				for _, item := range items {
+					r.readers = append(r.readers, item.ID)
+				}
+			})
+		}
+		if err != nil && !isHidden(err) {
+			return mark, fmt.Errorf("list the %s of %s, whose readers changed: %w", name, p.Path, err)
+		}
 		switch stage {
-		case 0:
+		case stageFiles:
 			mark.Head, err = r.files(ctx, p, mark.Head)
-		case 1:
+		case stageIssues:
 			mark.Issues, err = r.threads(ctx, p, stage, mark.Issues)
-		case 2:
+		case stageMerges:
 			mark.Merges, err = r.threads(ctx, p, stage, mark.Merges)
 		default:
 			err = r.compare(ctx, p, position{Stage: stage})
@@ -169,7 +190,7 @@ func (r *feedReader) project(ctx context.Context, p project, mark feedMark) (fee
 
 // keep keeps the record of a part of a project.
 func (r *feedReader) keep(p project, stage int) {
-	prefix := p.key() + ":" + "fimws"[stage:stage+1] + ":"
+	prefix := p.key() + ":" + kinds[stage:stage+1] + ":"
 	for id, version := range r.before {
 		if strings.HasPrefix(id, prefix) {
 			r.now[id] = version
@@ -184,7 +205,7 @@ func (r *feedReader) files(ctx context.Context, p project, before string) (strin
 		return before, err
 	}
 	if head != "" && head == before {
-		r.keep(p, 0)
+		r.keep(p, stageFiles)
 		return head, nil
 	}
 	if err := r.compare(ctx, p, position{Ref: head}); err != nil {

@@ -40,7 +40,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "gitlab", Title: "GitLab", Category: connectors.CategoryDevelopment,
 		Description:   "Files, issues, merge requests, wikis and snippets of projects at gitlab.com or a GitLab server.",
 		Documentation: "https://docs.gitlab.com/user/profile/personal_access_tokens/",
-		Enumerates:    true, Feeds: true, OAuth: "gitlab", APIVersion: apiVersion,
+		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "gitlab", APIVersion: apiVersion,
 		RateLimit: connectors.RateLimit{PerMinute: requestsPerMinute, Burst: requestBurst},
 		Options:   options(),
 		Credentials: []connectors.Option{

@@ -62,7 +62,7 @@ func (s *source) parseID(ctx context.Context, id string) (p project, kind, rest 
 		return p, "", "", err
 	}
 	i := slices.IndexFunc(list, func(p project) bool { return p.key() == match[1] })
-	if stage := strings.Index("fimws", match[2]); i < 0 || !s.applies(stage, list[i]) || stage == 1 && !isNumber(match[3]) || stage == 2 && !isNumber(match[3]) || stage == 4 && !isNumber(match[3]) {
+	if stage := strings.Index(kinds, match[2]); i < 0 || !s.applies(stage, list[i]) || stage != stageFiles && stage != stageWiki && !isNumber(match[3]) {
 		return p, "", "", connectors.ErrNotFound
 	}
 	return list[i], match[2], match[3], nil
@@ -255,7 +255,7 @@ func (s *source) branchFiles(ctx context.Context, id, branch string) (items []co
 		return nil, err
 	}
 	i := slices.IndexFunc(list, func(p project) bool { return p.key() == id })
-	if i < 0 || !s.applies(0, list[i]) || s.branch(list[i]) != branch {
+	if i < 0 || !s.applies(stageFiles, list[i]) || s.branch(list[i]) != branch {
 		return nil, nil
 	}
 	for at := (position{}); ; {
@@ -293,11 +293,16 @@ func (s *source) resolve(ctx context.Context, name string) (connectors.Item, err
 		return s.wikiItem(p, w), err
 	case kindSnippet:
 		var one snippet
-		_, err := s.get(ctx, p.path("/snippets/"+rest), nil, &one, "id", "updated_at")
-		return s.snippetItem(p, one), err
+		if _, err := s.get(ctx, p.path("/snippets/"+rest), nil, &one, "id", "updated_at"); err != nil {
+			return none, err
+		}
+		return s.snippetItem(p, one), nil
 	}
 	t, err := s.thread(ctx, p, kind, rest)
-	return s.threadItem(p, kind, t), err
+	if err != nil {
+		return none, err
+	}
+	return s.threadItem(p, kind, t), nil
 }
 
 // parsePath returns the parts of a path.
@@ -313,7 +318,7 @@ func (s *source) parsePath(ctx context.Context, name string) (p project, kind, r
 		}
 		for prefix, kind := range map[string]string{"#": kindIssue, "!": kindMerge, ".wiki/": kindWiki, "/": kindFile} {
 			rest, ok := strings.CutPrefix(below, prefix)
-			if ok && rest != "" && s.applies(strings.Index("fimws", kind), p) && (isNumber(rest) || kind != kindIssue && kind != kindMerge) {
+			if ok && rest != "" && s.applies(strings.Index(kinds, kind), p) && (isNumber(rest) || kind != kindIssue && kind != kindMerge) {
 				return p, kind, rest, nil
 			}
 		}

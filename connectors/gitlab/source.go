@@ -32,9 +32,14 @@ var errChanged = errors.New("it was changed meanwhile; the next sync takes the n
 type source struct {
 	settings connectors.Settings
 	api      *restapi.Client
+	imports  bool // permissions
 
-	mutex  sync.Mutex // guards the field below
-	walked []project
+	mutex        sync.Mutex // guards the fields below
+	walked       []project
+	access       map[string]threadAccess // by id of the item
+	participants map[string]bool         // the names that are in the State
+	directory    *directory
+	version      string
 }
 
 var _ connectors.Resolver = (*source)(nil)
@@ -50,6 +55,19 @@ type project struct {
 	Merges  *bool  `json:"merge_requests_enabled"`
 	Wiki    *bool  `json:"wiki_enabled"`
 	Snippet *bool  `json:"snippets_enabled"`
+
+	projectAccess
+}
+
+// A projectAccess is what decides who may see the parts of a project.
+type projectAccess struct {
+	Visibility       string `json:"visibility"`
+	RepositoryAccess string `json:"repository_access_level"`
+	IssuesAccess     string `json:"issues_access_level"`
+	MergesAccess     string `json:"merge_requests_access_level"`
+	WikiAccess       string `json:"wiki_access_level"`
+	SnippetsAccess   string `json:"snippets_access_level"`
+	Label            string `json:"external_authorization_classification_label"`
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]. A response without an id or path is an
@@ -87,7 +105,8 @@ func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{settings: s, api: api}, nil
+	imports, _ := s.IncludesPermissions()
+	return &source{settings: s, api: api, imports: imports, access: map[string]threadAccess{}, participants: map[string]bool{}}, nil
 }
 
 // grant authorizes requests with an OAuth grant.
@@ -142,7 +161,13 @@ func errorMessage(body []byte) string {
 func (s *source) get(ctx context.Context, path string, query url.Values, out any, required ...string) (http.Header, error) {
 	header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: query, RequiredFields: required}, out)
 	if failure, ok := errors.AsType[*restapi.StatusError](err); ok && failure.Status == http.StatusForbidden && strings.Contains(string(failure.Body), "insufficient_scope") {
-		err = connectors.NeedsAuth(fmt.Errorf("%w: the token needs the scopes read_api and read_repository", errScope))
+		var refusal struct{ Scope string }
+		_ = json.Unmarshal(failure.Body, &refusal) // an answer without names is enough
+		names := "read_api and read_repository"
+		if scopes := strings.Fields(refusal.Scope); len(scopes) > 0 && len(refusal.Scope) < 200 {
+			names = "one of " + strings.Join(scopes, ", ") + " here, and for all parts " + names
+		}
+		err = connectors.NeedsAuth(fmt.Errorf("%w: it needs %s", errScope, names))
 	}
 	return header, err
 }
@@ -157,41 +182,54 @@ func isHidden(err error) bool {
 // page requests a page of a list with keyset paging, or by number from servers that do
 // not have it. next is the query of the next page, "" for none.
 func page[T any](ctx context.Context, s *source, path string, query url.Values) (list []T, next string, err error) {
-	header, err := s.get(ctx, path, query, &list)
+	list, next, _, err = pageWithHeader[T](ctx, s, path, query)
+	return list, next, err
+}
+
+func pageWithHeader[T any](ctx context.Context, s *source, path string, query url.Values) (list []T, next string, header http.Header, err error) {
+	header, err = s.get(ctx, path, query, &list)
 	if status := restapi.StatusOf(err); query.Get("pagination") != "" && query.Get("page_token") == "" && query.Get("id_after") == "" &&
 		(status == http.StatusMethodNotAllowed || status == http.StatusBadRequest) {
 		query.Del("pagination")
 		header, err = s.get(ctx, path, query, &list)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", header, err
 	}
 	if next, err = restapi.NextLink("GitLab", header); err != nil || next != "" {
-		return list, next, err
+		return list, next, header, err
 	}
 	if number := header.Get("X-Next-Page"); number != "" && header.Get("Link") == "" {
 		query.Set("page", number)
-		return list, query.Encode(), nil
+		return list, query.Encode(), header, nil
 	}
-	return list, "", nil
+	return list, "", header, nil
 }
 
 // listAll requests a whole list.
 func listAll[T any](ctx context.Context, s *source, path, name string, first url.Values) ([]T, error) {
-	var all []T
-	err := restapi.AllPages("GitLab", name, maxListPages, func(cursor string) (string, error) {
+	all, _, err := listWithTime[T](ctx, s, path, name, first)
+	return all, err
+}
+
+// listWithTime requests a whole list, and returns GitLab's time as well.
+func listWithTime[T any](ctx context.Context, s *source, path, name string, first url.Values) (all []T, now time.Time, err error) {
+	err = restapi.AllPages("GitLab", name, maxListPages, func(cursor string) (string, error) {
 		query := first
 		if cursor != "" {
 			query, _ = url.ParseQuery(cursor) // NextLink has parsed it
 		}
-		list, next, err := page[T](ctx, s, path, query)
+		list, next, header, err := pageWithHeader[T](ctx, s, path, query)
 		if cursor != "" && err == nil && len(list) == 0 && next != "" {
 			err = connectors.Retryable(errors.New("GitLab names a next page, on which there is nothing"), 0)
+		}
+		if at, dateErr := http.ParseTime(header.Get("Date")); dateErr == nil {
+			now = at
 		}
 		all = append(all, list...)
 		return next, err
 	})
-	return all, err
+	return all, now, err
 }
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
@@ -264,7 +302,7 @@ func (s *source) namedProjects(ctx context.Context, name string) ([]project, err
 	}
 	path, query := "projects", keyset("membership", "true")
 	if at := strings.LastIndex(name[:strings.IndexAny(name, "*?")], "/"); at > 0 {
-		path, query = "groups/"+url.PathEscape(name[:at])+"/projects", keyset("include_subgroups", "true")
+		path, query = "groups/"+url.PathEscape(name[:at])+"/projects", keyset("include_subgroups", "true", "with_shared", "false")
 	}
 	all, err := listAll[project](ctx, s, path, "the projects of "+name, query)
 	return slices.DeleteFunc(all, func(p project) bool { return !glob.Match(name, p.Path) }), err
@@ -277,7 +315,8 @@ func (s *source) groupProjects(ctx context.Context, name string) ([]project, err
 			ID   int64  `json:"id"`
 			Path string `json:"full_path"`
 		}
-		groups, err := listAll[group](ctx, s, "groups", "the groups", keyset())
+		// Keyset paging of groups is for anonymous requests only.
+		groups, err := listAll[group](ctx, s, "groups", "the groups", url.Values{"order_by": {"id"}, "sort": {"asc"}, "per_page": {perPage}})
 		if err != nil {
 			return nil, err
 		}
@@ -293,7 +332,7 @@ func (s *source) groupProjects(ctx context.Context, name string) ([]project, err
 	}
 	var all []project
 	for _, one := range names {
-		found, err := listAll[project](ctx, s, "groups/"+url.PathEscape(one)+"/projects", "the projects of "+name, keyset("include_subgroups", "true"))
+		found, err := listAll[project](ctx, s, "groups/"+url.PathEscape(one)+"/projects", "the projects of "+name, keyset("include_subgroups", "true", "with_shared", "false"))
 		if err != nil {
 			return nil, err
 		}

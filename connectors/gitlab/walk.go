@@ -29,6 +29,18 @@ const (
 	kindBranch  = "b" // of deliveries only
 )
 
+// kinds has the kinds of items in the order of the stages.
+const kinds = kindFile + kindIssue + kindMerge + kindWiki + kindSnippet
+
+// The parts of a project, in the order of the walk.
+const (
+	stageFiles = iota
+	stageIssues
+	stageMerges
+	stageWiki
+	stageSnippets
+)
+
 const (
 	listedAtOnce = 100 // items of a step, except for a wiki
 	maxSteps     = 20  // of a page
@@ -55,13 +67,13 @@ func (s *source) applies(stage int, p project) bool {
 		return s.settings.Boolean(option) && (enabled == nil || *enabled)
 	}
 	switch stage {
-	case 0:
+	case stageFiles:
 		return s.settings.Boolean(optionFiles) && !p.Empty && cmp.Or(s.settings.String(optionBranch), p.Branch) != ""
-	case 1:
+	case stageIssues:
 		return on(optionIssues, p.Issues)
-	case 2:
+	case stageMerges:
 		return on(optionMerges, p.Merges)
-	case 3:
+	case stageWiki:
 		return on(optionWikis, p.Wiki)
 	default:
 		return on(optionSnippets, p.Snippet)
@@ -155,13 +167,13 @@ type stepResult struct {
 
 func (s *source) step(ctx context.Context, p project, at position) (stepResult, error) {
 	switch at.Stage {
-	case 0:
+	case stageFiles:
 		return s.files(ctx, p, at)
-	case 1:
+	case stageIssues:
 		return s.threads(ctx, p, kindIssue, at)
-	case 2:
+	case stageMerges:
 		return s.threads(ctx, p, kindMerge, at)
-	case 3:
+	case stageWiki:
 		return s.wiki(ctx, p)
 	default:
 		return s.snippets(ctx, p, at)
@@ -254,6 +266,7 @@ type thread struct {
 	URL          string    `json:"web_url"`
 	Labels       []string  `json:"labels"`
 	Author       author    `json:"author"`
+	Assignees    []author  `json:"assignees"`
 	Notes        *int      `json:"user_notes_count"`
 	Confidential bool      `json:"confidential"`
 	Created      time.Time `json:"created_at"`
@@ -261,6 +274,7 @@ type thread struct {
 }
 
 type author struct {
+	ID       int64  `json:"id"`
 	Name     string `json:"name"`
 	Username string `json:"username"`
 }
@@ -338,6 +352,9 @@ func (s *source) threadItem(p project, kind string, t thread) connectors.Item {
 	if t.Confidential {
 		item.Metadata["confidential"] = "true"
 	}
+	if kind == kindIssue {
+		s.rememberAccess(item.ID, t.access())
+	}
 	return item
 }
 
@@ -371,13 +388,14 @@ func (s *source) wikiItem(p project, w wikiPage) connectors.Item {
 }
 
 type snippet struct {
-	ID       int64     `json:"id"`
-	Title    string    `json:"title"`
-	FileName string    `json:"file_name"`
-	URL      string    `json:"web_url"`
-	Author   author    `json:"author"`
-	Created  time.Time `json:"created_at"`
-	Updated  time.Time `json:"updated_at"`
+	ID         int64     `json:"id"`
+	Title      string    `json:"title"`
+	FileName   string    `json:"file_name"`
+	Visibility string    `json:"visibility"`
+	URL        string    `json:"web_url"`
+	Author     author    `json:"author"`
+	Created    time.Time `json:"created_at"`
+	Updated    time.Time `json:"updated_at"`
 }
 
 func (s *source) snippets(ctx context.Context, p project, at position) (out stepResult, err error) {
@@ -404,5 +422,6 @@ func (s *source) snippetItem(p project, one snippet) connectors.Item {
 	item.Path, item.Title, item.Version = p.Path+"/snippets/"+id+"/"+connectors.PathSegment(one.FileName), one.Title, strconv.FormatInt(one.Updated.UnixMilli(), 10)
 	item.URL, item.Author, item.CreatedAt, item.ModifiedAt = one.URL, one.Author.Name, one.Created.UTC(), one.Updated.UTC()
 	item.Metadata["kind"] = "snippet"
+	s.rememberAccess(item.ID, one.access())
 	return item
 }

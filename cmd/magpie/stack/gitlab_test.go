@@ -120,3 +120,59 @@ func TestAChangeAtGitLabIsSearchableWithinSeconds(t *testing.T) {
 		}
 	}
 }
+
+// Two people find the issues that they may see in GitLab, on every surface: one reports
+// in the project, and the other one is a guest, who sees no confidential issue.
+func TestGitLabIsSearchedByTwoPeople(t *testing.T) {
+	t.Parallel()
+	site := gitlabserver.New()
+	t.Cleanup(site.Close)
+	const bob = "bob@example.com"
+	site.ChangeUser(1, func(u *gitlabserver.User) { u.Admin = true })
+	site.AddUser(gitlabserver.User{ID: 2, Name: "owner", Email: email})
+	site.AddUser(gitlabserver.User{ID: 3, Name: "bob", Email: bob})
+	site.AddGroup(gitlabserver.Group{Path: "acme", Members: []gitlabserver.Membership{{User: 2, Level: 20}}})
+	site.Add(&gitlabserver.Project{
+		ID: 7, Path: "acme/ice", Members: []gitlabserver.Membership{{User: 3, Level: 10}}, Files: map[string][]byte{"code.md": []byte("# code.md\n\nThe puffin is code.")},
+		Issues: []gitlabserver.Thread{
+			{Title: "secret.md", Text: "The narwhal swims below the ice in winter.", Confidential: true, Author: 2},
+			{Title: "shared.md", Text: "The walrus sleeps above the ice in winter.", Author: 2},
+		},
+	})
+	s := start(t, map[string]string{"ALLOWED_PRIVATE_NETWORKS": "127.0.0.0/8,::1/128"})
+	guest := s.join(bob)
+	var made struct {
+		CreateCollection struct{ ID string }
+		CreateConnector  struct{ ID string }
+	}
+	s.graphql(&made, `mutation { createCollection(input: {name: "Ice"}) { id } }`, nil)
+	collection := made.CreateCollection.ID
+	s.graphql(&made, `mutation($i: CreateConnectorInput!) { createConnector(input: $i) { id } }`, map[string]any{"i": map[string]any{
+		"name": "GitLab", "type": "gitlab", "collection": collection, "config": map[string]any{"instanceUrl": site.URL, "groups": []string{"acme"}, "include_permissions": true},
+		"credentials": map[string]any{"token": gitlabserver.Token, "webhookSecret": hookSecret},
+	}})
+	connector := made.CreateConnector.ID
+	agent, _ := s.call("POST", "/api/v1/agents", map[string]any{"name": "Guide", "systemPrompt": "You help.", "tools": []string{"search_documents"}, "collections": []any{collection}}).data["id"].(string)
+	s.graphql(&struct{}{}, `mutation($c: ID!) { startSync(connectorId: $c) { id } }`, map[string]any{"c": connector})
+	finds := func(who *service, word string) bool {
+		var found struct {
+			Search struct{ Results []struct{ Title string } }
+		}
+		who.graphql(&found, `query($c: ID!, $q: String!) { search(input: {query: $q, collection: $c, minScore: 0}) { results { title } } }`, map[string]any{"c": collection, "q": `"` + word + `"`})
+		return len(found.Search.Results) > 0
+	}
+	testkit.WaitFor(t, "the first sync", func() bool { return finds(s, "narwhal") && finds(s, "walrus") && finds(s, "puffin") })
+	testkit.WaitFor(t, "the members", func() bool { return finds(guest, "walrus") })
+	s.compareSurfaces(guest, collection, agent)
+	if finds(guest, "puffin") {
+		t.Error("a guest finds code of a private project")
+	}
+	site.Change(7, func(p *gitlabserver.Project) {
+		p.Issues[0].Confidential, p.Issues[0].Updated = false, p.Issues[1].Updated.Add(time.Hour)
+	})
+	header, body := site.IssueHook(7, 1, hookSecret)
+	if status := s.deliver("/webhooks/connectors/gitlab", header, body); status != http.StatusOK {
+		t.Errorf("the delivery was answered %d", status)
+	}
+	testkit.WaitFor(t, "the issue that is not confidential any more", func() bool { return finds(guest, "narwhal") })
+}

@@ -1,6 +1,7 @@
 package gitlabserver
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // git names objects by SHA-1
 	"encoding/hex"
 	"encoding/json"
@@ -24,6 +25,8 @@ type Server struct {
 	URL string
 	// Old makes the server one of version 13, which refuses keyset paging of most lists.
 	Old bool
+	// Version is the version that the server tells, "" for none.
+	Version string
 
 	http     *httptest.Server
 	mutex    sync.Mutex
@@ -33,6 +36,9 @@ type Server struct {
 	requests []string
 
 	deliveries int
+	users      map[int64]*User
+	groups     map[string]Group
+	tokens     map[string]TokenInfo
 }
 
 // A Fault replaces an answer.
@@ -53,6 +59,21 @@ type Project struct {
 	Snippets map[int64]string
 	// Locked makes GitLab answer 403 to requests for the content.
 	Locked bool
+
+	// Visibility is "private" if empty, and Access "enabled" for features that it lacks:
+	// repository, issues, merge_requests, wiki, snippets.
+	Visibility string
+	Access     map[string]string
+	Members    []Membership
+	Shares     []Share
+	// SnippetAccess has the visibility and author of snippets, by id.
+	SnippetAccess map[int64]SnippetAccess
+}
+
+// A SnippetAccess is who may see a snippet.
+type SnippetAccess struct {
+	Visibility string
+	Author     int64
 }
 
 // A Thread is an issue or merge request.
@@ -61,6 +82,8 @@ type Thread struct {
 	Confidential bool
 	Notes        []Note
 	Updated      time.Time
+	Author       int64
+	Assignees    []int64
 }
 
 // A Note is a comment.
@@ -71,7 +94,11 @@ type Note struct {
 
 // New starts a server. The caller calls Close.
 func New() *Server {
-	s := &Server{clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s := &Server{
+		Version: "18.5.0-ee", clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), groups: map[string]Group{},
+		users:  map[int64]*User{1: {ID: 1, Name: "Reader", Email: "reader@example.com"}},
+		tokens: map[string]TokenInfo{Token: {User: 1, Scopes: []string{"read_api", "read_repository"}}},
+	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
@@ -152,6 +179,7 @@ type call struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
+	token  TokenInfo
 }
 
 func (c call) json(v any) {
@@ -163,6 +191,14 @@ func (c call) refuse(status int, message string) {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	_ = json.NewEncoder(c.w).Encode(map[string]string{"message": message})
+}
+
+func (c call) insufficientScope(scopes string) {
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(c.w).Encode(map[string]string{
+		"error": "insufficient_scope", "error_description": "The request requires higher privileges than provided by the access token.", "scope": scopes,
+	})
 }
 
 // list answers with a page of a list.
@@ -182,6 +218,9 @@ func (c call) list(all []any, keyset bool) {
 	}
 	from := min((number-1)*size, len(all))
 	to := min(from+size, len(all))
+	if query.Get("pagination") != "keyset" {
+		c.w.Header().Set("X-Total", strconv.Itoa(len(all)))
+	}
 	if to < len(all) {
 		name := "page"
 		if query.Get("pagination") == "keyset" {
@@ -199,7 +238,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
-	c := call{s, w, r}
+	c := call{server: s, w: w, r: r}
 	if s.fail != nil {
 		if f := s.fail(r); f != nil {
 			for name, values := range f.Header {
@@ -210,8 +249,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if r.Header.Get("Private-Token") != Token && r.Header.Get("Authorization") != "Bearer "+Token {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	info, known := s.tokens[cmp.Or(r.Header.Get("Private-Token"), bearer)]
+	if !known {
 		c.refuse(http.StatusUnauthorized, "401 Unauthorized")
+		return
+	}
+	if c.token = info; !slices.Contains(info.Scopes, "read_api") && !slices.Contains(info.Scopes, "api") {
+		c.insufficientScope("api read_api")
 		return
 	}
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/v4/")
@@ -222,8 +267,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case ok && len(parts) == 1 && parts[0] == "projects":
 		c.projects("")
+	case ok && len(parts) == 1 && parts[0] == "version" && s.Version != "":
+		c.json(map[string]string{"version": s.Version, "revision": "1234567"})
+	case ok && len(parts) <= 2 && (parts[0] == "user" || parts[0] == "users"):
+		c.people(parts)
 	case ok && len(parts) == 1 && parts[0] == "groups":
-		c.list([]any{map[string]any{"id": 3, "full_path": "acme"}}, true)
+		c.list([]any{map[string]any{"id": 3, "full_path": "acme"}}, false)
 	case ok && len(parts) == 3 && parts[0] == "groups" && parts[2] == "projects":
 		if parts[1] == "3" {
 			parts[1] = "acme"
@@ -243,7 +292,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c call) show(p *Project) any {
+	access := func(feature string) string { return cmp.Or(p.Access[feature], "enabled") }
 	return map[string]any{
+		"visibility": cmp.Or(p.Visibility, "private"), "repository_access_level": access("repository"), "issues_access_level": access("issues"),
+		"merge_requests_access_level": access("merge_requests"), "wiki_access_level": access("wiki"), "snippets_access_level": access("snippets"),
+		"external_authorization_classification_label": nil,
 		"id": p.ID, "path_with_namespace": p.Path, "web_url": c.server.URL + "/" + p.Path, "default_branch": "main", "empty_repo": len(p.Files) == 0,
 		"issues_enabled": true, "merge_requests_enabled": true, "wiki_enabled": true, "snippets_enabled": true,
 	}
@@ -270,6 +323,8 @@ func (c call) project(p *Project, parts []string) {
 		c.json(c.show(p))
 	case p.Locked:
 		c.refuse(http.StatusForbidden, "403 Forbidden")
+	case rest == "members/all":
+		c.members(p)
 	case rest == "repository/tree":
 		c.tree(p)
 	case strings.HasPrefix(rest, "repository/branches/"):
@@ -330,17 +385,27 @@ func (c call) threads(p *Project, parts []string) {
 				notes++
 			}
 		}
+		author := map[string]any{"name": "Ada Lovelace", "username": "ada"}
+		if one := c.basic(list[i].Author); one != nil {
+			author = one
+		}
+		assignees := []any{}
+		for _, id := range list[i].Assignees {
+			assignees = append(assignees, c.basic(id))
+		}
 		return map[string]any{
-			"iid": i + 1, "title": list[i].Title, "description": list[i].Text, "state": "opened", "confidential": list[i].Confidential, "user_notes_count": notes,
-			"labels": []string{"ops"}, "author": map[string]any{"name": "Ada Lovelace", "username": "ada"}, "web_url": fmt.Sprintf("%s/%s/-/%s/%d", c.server.URL, p.Path, parts[0], i+1),
+			"assignees": assignees,
+			"iid":       i + 1, "title": list[i].Title, "description": list[i].Text, "state": "opened", "confidential": list[i].Confidential, "user_notes_count": notes,
+			"labels": []string{"ops"}, "author": author, "web_url": fmt.Sprintf("%s/%s/-/%s/%d", c.server.URL, p.Path, parts[0], i+1),
 			"created_at": list[i].Updated, "updated_at": list[i].Updated,
 		}
 	}
 	if len(parts) == 1 {
 		after, _ := time.Parse(time.RFC3339, c.r.URL.Query().Get("updated_after"))
 		var order []int
+		iids := c.r.URL.Query()["iids[]"]
 		for i, t := range list {
-			if !t.Updated.Before(after) {
+			if !t.Updated.Before(after) && (len(iids) == 0 || slices.Contains(iids, strconv.Itoa(i+1))) {
 				order = append(order, i)
 			}
 		}
@@ -389,7 +454,11 @@ func (c call) wiki(p *Project, parts []string) {
 
 func (c call) snippets(p *Project, parts []string) {
 	show := func(id int64) any {
-		return map[string]any{"id": id, "title": "A snippet", "file_name": "snippet.sh", "web_url": c.server.URL, "author": map[string]any{"name": "Ada"}, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+		author := map[string]any{"name": "Ada"}
+		if one := c.basic(p.SnippetAccess[id].Author); one != nil {
+			author = one
+		}
+		return map[string]any{"id": id, "title": "A snippet", "file_name": "snippet.sh", "web_url": c.server.URL, "author": author, "visibility": cmp.Or(p.SnippetAccess[id].Visibility, "private"), "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
 	}
 	if len(parts) == 1 {
 		all := []any{}
