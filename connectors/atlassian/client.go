@@ -37,7 +37,6 @@ type Client struct {
 	settings    connectors.Settings
 	isNearLimit atomic.Bool  // the site reported that its rate limit is near
 	clock       atomic.Int64 // the site's time in the last response, in Unix seconds
-	ending      atomic.Value // the announcement that a part of the API ends, a string
 
 	mutex      sync.Mutex // guards the fields below
 	client     *restapi.Client
@@ -277,11 +276,6 @@ func (c *Client) Request(ctx context.Context, r restapi.Request, out any) error 
 	if now, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 		c.clock.Store(now.Unix())
 	}
-	for _, name := range []string{"Sunset", "Deprecation"} {
-		if value := response.Header.Get(name); value != "" && len(value) < 100 {
-			c.ending.Store(name + ": " + value)
-		}
-	}
 	err = client.ReadJSON(ctx, response, r, out)
 	if errors.Is(err, restapi.ErrTooLarge) {
 		return ErrTooLarge
@@ -296,12 +290,6 @@ func (c *Client) Pause() time.Duration {
 		return nearLimitPause
 	}
 	return 0
-}
-
-// Ending returns the site's announcement that a part of its API ends, "" for none.
-func (c *Client) Ending() string {
-	text, _ := c.ending.Load().(string)
-	return text
 }
 
 // Now returns the site's time as of the last response, zero if unknown.

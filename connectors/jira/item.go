@@ -1,6 +1,9 @@
 package jira
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -36,8 +39,19 @@ func issuePath(i *issue) string {
 	return connectors.PathSegment(i.Fields.Project.Key) + "/" + connectors.PathSegment(i.Key)
 }
 
-// issueVersion changes with each edit, comment and move.
-func issueVersion(i *issue) string { return strconv.FormatInt(i.Fields.Updated.UnixMilli(), 10) }
+// issueVersion changes with each edit, comment and move, and with the options that
+// decide which comments the document has.
+func (s *source) issueVersion(i *issue) string {
+	version := strconv.FormatInt(i.Fields.Updated.UnixMilli(), 10)
+	switch {
+	case !s.withComments:
+		version += "-n"
+	case len(s.excluded) > 0:
+		sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(s.excluded)), "\n")))
+		version += "-" + hex.EncodeToString(sum[:6])
+	}
+	return version
+}
 
 // fileVersion is constant: a new file with the same name is another attachment.
 func fileVersion(f *attachment) string {
@@ -46,7 +60,7 @@ func fileVersion(f *attachment) string {
 
 func (s *source) issueItem(i *issue) connectors.Item {
 	item := connectors.Item{
-		ID: prefixIssue + string(i.ID), Path: issuePath(i), Version: issueVersion(i), Title: strings.TrimSpace(i.Key + ": " + i.Fields.Summary),
+		ID: prefixIssue + string(i.ID), Path: issuePath(i), Version: s.issueVersion(i), Title: strings.TrimSpace(i.Key + ": " + i.Fields.Summary),
 		URL: s.api.Site.Base + "/browse/" + i.Key, MediaType: "text/markdown", Author: i.Fields.Reporter.displayName(), Container: string(i.Fields.Project.ID),
 		Size: -1, CreatedAt: i.Fields.Created.Time, ModifiedAt: i.Fields.Updated.Time, Metadata: map[string]string{},
 	}

@@ -32,7 +32,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
-	if item.Version != "" && issueVersion(found) != item.Version {
+	if item.Version != "" && s.issueVersion(found) != item.Version {
 		return nil, connectors.Retryable(errChanged, 0)
 	}
 	var list []comment

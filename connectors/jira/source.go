@@ -88,9 +88,6 @@ func (s *source) addWarning(text string) {
 }
 
 func (s *source) takeWarnings() []string {
-	if text := s.api.Ending(); text != "" {
-		s.addWarning("Jira announces the end of a part of its API that Magpie uses (" + text + "); update Magpie.")
-	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	warnings := s.warnings

@@ -309,6 +309,32 @@ func TestLiesAreErrors(t *testing.T) {
 	}
 }
 
+// Options that change the documents of issues change their versions, so that the next
+// sync reads them again.
+func TestOptionsOfCommentsChangeVersions(t *testing.T) {
+	t.Parallel()
+	eachDeployment(t, func(t *testing.T, s *site) {
+		s.Add(Issue{Project: "TST", Summary: "a", Description: s.Text("text"), Comments: []Comment{{Author: s.reader.ID, Body: s.Text("said")}}})
+		versions := map[string]string{}
+		for name, config := range map[string]map[string]any{
+			"all": nil, "none": {"includeComments": false}, "without one": {"commentAuthorsExcluded": []any{"bot"}}, "without two": {"commentAuthorsExcluded": []any{"bot", "Rea Der"}},
+		} {
+			source := s.open(t, s.settings(config))
+			items, _ := walk(t, source)
+			item := items["TST/TST-1"]
+			if other, twice := versions[item.Version]; twice || item.Version == "" {
+				t.Errorf("%s has the version %q of %s", name, item.Version, other)
+			}
+			versions[item.Version] = name
+			item.Content = nil
+			content, err := readContent(t.Context(), source, item)
+			if err != nil || strings.Contains(content, "said") != (name == "all" || name == "without one") {
+				t.Errorf("%s: %q, %v", name, content, err)
+			}
+		}
+	})
+}
+
 // A walk that lists fewer issues than Jira counts says so, as does one of an API that
 // ends.
 func TestWarningsOfWalks(t *testing.T) {
@@ -322,8 +348,10 @@ func TestWarningsOfWalks(t *testing.T) {
 		t.Errorf("the warnings are %q", warnings)
 	}
 	s.Sunset = "Sat, 31 Oct 2026 00:00:00 GMT"
-	if _, warnings = walk(t, s.open(t, s.settings(map[string]any{"jql": "summary ~ 50"}))); len(warnings) != 1 || !strings.Contains(warnings[0], "31 Oct 2026") {
-		t.Errorf("the warnings are %q", warnings)
+	var notices []string
+	ctx := connectors.WithNotices(t.Context(), func(text string) { notices = append(notices, text) })
+	if _, err := s.open(t, s.settings(nil)).Walk(ctx, ""); err != nil || !slices.ContainsFunc(notices, func(text string) bool { return strings.Contains(text, "Jira ends a part of its API on 2026-10-31") }) {
+		t.Errorf("the notices are %q, %v", notices, err)
 	}
 }
 

@@ -22,7 +22,6 @@ type client struct {
 	settings connectors.Settings
 	clock    atomic.Int64 // Notion's time in the last response, in Unix seconds
 	noTrash  atomic.Bool  // the search does not know the trash
-	sunset   atomic.Value // the text of a warning that the version of the API ends
 }
 
 func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
@@ -37,7 +36,7 @@ func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
 	var err error
 	c.Client, err = restapi.New(base, dial, restapi.Options{
 		Platform: "Notion", Wait: s.Wait, Authorize: c.authorize, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
-		Header: http.Header{"Notion-Version": {Version}},
+		Header: http.Header{"Notion-Version": {Version}}, GoneEndsAPI: true,
 	})
 	return c, err
 }
@@ -97,11 +96,6 @@ func (c *client) request(ctx context.Context, r restapi.Request, out any) error 
 	header, err := c.JSON(ctx, r, out)
 	if now, parseErr := http.ParseTime(header.Get("Date")); parseErr == nil {
 		c.clock.Store(now.Unix())
-	}
-	for _, name := range []string{"Sunset", "Deprecation"} {
-		if value := header.Get(name); value != "" && len(value) < 100 {
-			c.sunset.Store(fmt.Sprintf("Notion announces the end of version %s of its API (%s: %s); update Magpie.", Version, name, value))
-		}
 	}
 	return err
 }

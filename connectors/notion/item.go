@@ -42,6 +42,10 @@ func parseItemID(id string) (page, key string) {
 	return "", ""
 }
 
+// markComments ends the version of a page that is read with its comments, so that the
+// pages are read again when the option changes.
+const markComments = "+c"
+
 func pageItem(t *tree, n node) connectors.Item {
 	item := connectors.Item{
 		ID: prefixPage + n.ID, Path: t.path(n), Version: n.version(), Title: n.Title, URL: n.URL, MediaType: "text/markdown", Size: -1,

@@ -38,7 +38,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "notion", Title: "Notion", Category: connectors.CategoryCollaboration,
 		Description:   "Pages, rows of databases with their properties, and files of Notion.",
 		Documentation: "https://developers.notion.com/docs/create-a-notion-integration",
-		Enumerates:    true, ConfirmDeletions: true, Feeds: true, OAuth: "notion",
+		Enumerates:    true, ConfirmDeletions: true, Feeds: true, OAuth: "notion", APIVersion: Version,
 		RateLimit: connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options: []connectors.Option{
 			{

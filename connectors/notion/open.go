@@ -34,13 +34,14 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
-	listed, _, _ := strings.Cut(item.Version, "~")
+	version := strings.TrimSuffix(item.Version, markComments)
+	listed, _, _ := strings.Cut(version, "~")
 	if now := page.Edited.UTC().Format(time.RFC3339); item.Version != "" && now != listed {
 		return nil, connectors.Retryable(errChanged, 0)
 	}
 	s.mutex.Lock()
-	text, ok := s.texts[id+item.Version]
-	delete(s.texts, id+item.Version)
+	text, ok := s.texts[id+version]
+	delete(s.texts, id+version)
 	s.mutex.Unlock()
 	if !ok {
 		if text, _, err = s.readText(ctx, id); err != nil {

@@ -77,9 +77,6 @@ func (s *source) addWarning(text string) {
 }
 
 func (s *source) takeWarnings() []string {
-	if text, ok := s.client.sunset.Load().(string); ok {
-		s.addWarning(text)
-	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	warnings := s.warnings

@@ -303,9 +303,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		t.Errorf("an empty workspace: %v", err)
 	}
 	w.Sunset = "Sat, 31 Oct 2026 00:00:00 GMT"
-	_, pages := walk(t, w.open(t, w.settings(nil)))
-	if warnings := pages[len(pages)-1].Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "2026-03-11") {
-		t.Errorf("the end of the version gives %q", warnings)
+	var notices []string
+	ctx := connectors.WithNotices(t.Context(), func(text string) { notices = append(notices, text) })
+	if _, err := w.open(t, w.settings(nil)).Walk(ctx, ""); err != nil || len(notices) == 0 || !strings.Contains(notices[0], "Notion ends a part of its API on 2026-10-31") {
+		t.Errorf("the end of the version gives %q, %v", notices, err)
 	}
 }
 
@@ -350,6 +351,35 @@ func FuzzCursor(f *testing.F) {
 }
 
 // A page without readable comments is a document, and not taken for deleted.
+// The option for comments changes the versions of pages, so that the next sync reads
+// them again.
+func TestTheOptionOfCommentsChangesVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	id := w.Add(Page{Title: "Page", Text: "text", Comments: []string{"said"}})
+	versions := map[bool]string{}
+	for _, with := range []bool{true, false} {
+		for range 2 {
+			source := w.open(t, w.settings(map[string]any{"includeComments": with}))
+			found, _ := walk(t, source)
+			for _, item := range found {
+				if item.ID != "page:"+id {
+					continue
+				}
+				versions[with] = item.Version
+				content, err := readContent(t.Context(), source, item)
+				if err != nil || strings.Contains(content, "said") != with {
+					t.Errorf("with comments %v: %q, %v", with, content, err)
+				}
+			}
+			w.Advance(time.Hour) // the edit is settled the second time
+		}
+	}
+	if versions[true] == versions[false] || versions[false] == "" {
+		t.Errorf("the versions are %v", versions)
+	}
+}
+
 func TestCommentsThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusNotFound} {

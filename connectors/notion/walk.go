@@ -244,6 +244,9 @@ func (s *source) firstChunks(ctx context.Context, walk string, chunks int) (map[
 // that the page was requested.
 func (s *source) items(ctx context.Context, t *tree, n node) (items []connectors.Item, fetched bool, err error) {
 	items = []connectors.Item{pageItem(t, n)}
+	if s.withComments {
+		items[0].Version += markComments
+	}
 	if !s.withFiles {
 		return items, false, nil
 	}
