@@ -21,7 +21,10 @@ func TestFaultInjection(t *testing.T) {
 		for i := range threads {
 			threads[i] = gitlabserver.Thread{Title: fmt.Sprint("Thread ", i), Text: "some text", Notes: []gitlabserver.Note{{Text: "one"}, {Text: "two"}, {Text: "three"}}}
 		}
-		files := map[string][]byte{"a.md": []byte("the first file"), "b.md": []byte("the second file"), "c.md": []byte("the third file")}
+		files := map[string][]byte{} // enough for git
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			files[name+".md"] = []byte("the file " + name)
+		}
 		s.Add(&gitlabserver.Project{ID: 12, Path: "acme/a", Files: files, Issues: threads, Merges: threads[:1], Pages: map[string]string{"home": "Welcome"}, Snippets: map[int64]string{1: "echo hello, and more"}})
 		lists := map[string]*regexp.Regexp{
 			"projects":    regexp.MustCompile(`/groups/[^/]+/projects\?`),
@@ -51,6 +54,9 @@ func TestFaultInjection(t *testing.T) {
 			},
 			ShrinkPages: connectortest.OneItemPages,
 			Undetectable: func(e connectortest.Exchange, fault string) string {
+				if strings.Contains(e.URI, ".git/") {
+					return "the API has the files that git does not give"
+				}
 				if strings.HasSuffix(e.URI, "/snippets/1/raw") && !strings.Contains(fault, "login") && !strings.Contains(fault, "proxy") && !strings.Contains(fault, "empty") {
 					return "GitLab tells neither the size nor a hash of a snippet"
 				}

@@ -23,7 +23,7 @@ const root = "acme/files/"
 // publishedKind returns the kind, whose requests must be in GitLab's published model.
 func publishedKind(t testing.TB) connectors.Kind {
 	t.Helper()
-	return gitlab.Kind(connectortest.PublishedDial(t, new(net.Dialer).DialContext, "testdata/published.json", ""))
+	return gitlab.Kind(connectortest.PublishedDial(t, new(net.Dialer).DialContext, "testdata/published.json", `\.git/`))
 }
 
 // A site has the project acme/files with the files of the suite.

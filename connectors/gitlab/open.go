@@ -36,7 +36,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
-	version, text, err := s.read(ctx, p, kind, rest)
+	version, text, err := s.readItem(ctx, p, kind, rest, item.Version)
 	if err == nil && item.Version != "" && item.Version != version && (kind != kindFile || !s.isConfirmed(ctx, p, rest, item.Version, text)) {
 		err = connectors.Retryable(errChanged, 0)
 	}
@@ -47,6 +47,29 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 		return nil, fmt.Errorf("read an item of %s: %w", p.Path, err)
 	}
 	return io.NopCloser(bytes.NewReader(text)), nil
+}
+
+// readItem returns the current version and content of an item. version is the one that
+// a walk listed.
+func (s *source) readItem(ctx context.Context, p project, kind, rest, version string) (string, []byte, error) {
+	if kind != kindFile || version == "" {
+		return s.read(ctx, p, kind, rest)
+	}
+	if _, ok := s.fileItem(p, rest, ""); !ok {
+		return "", nil, connectors.ErrNotFound
+	}
+	if content, ok := s.fetched(ctx, p, rest, version); ok {
+		return version, content, checkFile(content)
+	}
+	return s.readFile(ctx, p, rest)
+}
+
+// checkFile refuses a file that is not in the repository.
+func checkFile(content []byte) error {
+	if bytes.HasPrefix(content, []byte(lfsPointerPrefix)) {
+		return connectors.Skip(errors.New("kept in Git LFS: the repository has a pointer in its place"))
+	}
+	return nil
 }
 
 var idPattern = regexp.MustCompile(`(?s)^([1-9]\d{0,17}):([fimws]):(.+)$`)
@@ -142,8 +165,8 @@ func (s *source) readFile(ctx context.Context, p project, path string) (string, 
 	if err != nil {
 		return "", nil, err
 	}
-	if bytes.HasPrefix(content, []byte(lfsPointerPrefix)) {
-		return "", nil, connectors.Skip(errors.New("kept in Git LFS: the repository has a pointer in its place"))
+	if err := checkFile(content); err != nil {
+		return "", nil, err
 	}
 	return blobHash(sha1.New(), content), content, nil //nolint:gosec // git does so
 }

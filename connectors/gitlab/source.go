@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/gitwire"
 	"github.com/magpie-search/magpie/connectors/glob"
 	"github.com/magpie-search/magpie/connectors/restapi"
 )
@@ -32,7 +33,11 @@ var errChanged = errors.New("it was changed meanwhile; the next sync takes the n
 type source struct {
 	settings connectors.Settings
 	api      *restapi.Client
+	git      *restapi.Client
 	imports  bool // permissions
+
+	gitMutex  sync.Mutex // guards checkouts, and is held while git fetches
+	checkouts checkouts
 
 	mutex        sync.Mutex // guards the fields below
 	walked       []project
@@ -105,8 +110,15 @@ func open(dial connectors.Dial, s connectors.Settings) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	git, err := newGit(base, dial, s)
+	if err != nil {
+		return nil, err
+	}
 	imports, _ := s.IncludesPermissions()
-	return &source{settings: s, api: api, imports: imports, access: map[string]threadAccess{}, participants: map[string]bool{}}, nil
+	return &source{
+		settings: s, api: api, git: git, checkouts: checkouts{opened: map[int64]int{}, files: map[int64]map[string]gitwire.File{}},
+		imports: imports, access: map[string]threadAccess{}, participants: map[string]bool{},
+	}, nil
 }
 
 // grant authorizes requests with an OAuth grant.
@@ -396,5 +408,6 @@ func (s *source) Check(ctx context.Context) error {
 // Close implements [connectors.Source].
 func (s *source) Close() error {
 	s.api.Close()
+	s.git.Close()
 	return nil
 }

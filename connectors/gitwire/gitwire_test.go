@@ -67,6 +67,21 @@ func TestRecordedResponsesAreParsed(t *testing.T) {
 	}
 }
 
+func TestBranchesAreFound(t *testing.T) {
+	t.Parallel()
+	found := tip(t)
+	branch, ok := found.Branch("master")
+	if !ok || branch.Commit != found.Commit {
+		t.Errorf("the branch is at %q, %v, want %q", branch.Commit, ok, found.Commit)
+	}
+	if request, err := branch.Request(); err != nil || !bytes.Contains(request, []byte("want "+found.Commit)) {
+		t.Errorf("the request is %q, %v", request, err)
+	}
+	if other, ok := found.Branch("next"); ok || other.Commit != "" {
+		t.Errorf("a branch that does not exist is at %q", other.Commit)
+	}
+}
+
 func TestLimitsAreEnforced(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]gitwire.Limits{

@@ -32,6 +32,14 @@ type Tip struct {
 	Commit string
 
 	capabilities map[string]bool
+	branches     map[string]string // commits by name
+}
+
+// Branch returns the newest commit of a branch as a Tip, and false if there is no such
+// branch.
+func (t Tip) Branch(name string) (Tip, bool) {
+	commit, ok := t.branches[name]
+	return Tip{Commit: commit, capabilities: t.capabilities}, ok
 }
 
 // readPacket reads a packet. flush reports whether it is the empty packet that
@@ -70,7 +78,7 @@ func ReadTip(body io.Reader) (Tip, error) {
 	if _, flush, err := readPacket(r); err != nil || !flush {
 		return Tip{}, ErrMalformed
 	}
-	tip := Tip{capabilities: map[string]bool{}}
+	tip := Tip{capabilities: map[string]bool{}, branches: map[string]string{}}
 	for at := range maxReferences {
 		data, flush, err := readPacket(r)
 		if err != nil {
@@ -94,6 +102,9 @@ func ReadTip(body io.Reader) (Tip, error) {
 		}
 		if name == "HEAD" && hash != zeroHash {
 			tip.Commit = hash
+		}
+		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
+			tip.branches[branch] = hash
 		}
 	}
 	return Tip{}, fmt.Errorf("%w: it names too many branches", ErrMalformed)

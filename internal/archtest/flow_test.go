@@ -102,6 +102,8 @@ func flow() map[string][]string {
 		"internal/chat/summary":         {"internal/model/llm", "internal/analysis"},
 		"internal/syncjob":              with("internal/store/transaction", "connectors", "ent", "internal/audit", "internal/ingest/entryid", "internal/queue"),
 		"internal/testkit":              {"internal/devstack", "ent/migrate/migrations"},
+		"internal/testkit/githubserver": {"internal/testkit/gitserver"},
+		"internal/testkit/gitlabserver": {"internal/testkit/gitserver"},
 		"internal/testkit/sample":       {"internal/testkit"},
 		"internal/tools":                {"ent", "internal/testkit"},
 		"internal/tools/fitrank":        {"internal/analysis", "internal/model/embed", "internal/eval", "internal/ingest", "internal/search"},

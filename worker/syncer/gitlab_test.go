@@ -46,7 +46,7 @@ func TestGitLabNeedsFewRequests(t *testing.T) {
 		want     syncjob.Counters
 		requests int
 	}{
-		{"first", func(*gitlabserver.Project) {}, nil, syncjob.Counters{Added: 1000}, 530},
+		{"first", func(*gitlabserver.Project) {}, nil, syncjob.Counters{Added: 1000}, 40},
 		{"unchanged", func(*gitlabserver.Project) {}, nil, syncjob.Counters{}, 7},
 		{"1 issue changed", func(p *gitlabserver.Project) {
 			p.Issues[3].Text, p.Issues[3].Updated = "Another text", p.Issues[499].Updated.Add(time.Hour)

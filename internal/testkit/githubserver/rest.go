@@ -216,7 +216,7 @@ func (c *call) contents(r *repo, path string) *refusal {
 		var inside []any
 		for name, f := range files {
 			if rest, below := strings.CutPrefix(name, path+"/"); below && !strings.Contains(rest, "/") {
-				inside = append(inside, map[string]any{"type": "file", "path": name, "name": rest, "sha": f.sha, "size": len(f.content)})
+				inside = append(inside, map[string]any{"type": "file", "path": name, "name": rest, "sha": f.Hash, "size": len(f.Content)})
 			}
 		}
 		if inside == nil {
@@ -226,16 +226,16 @@ func (c *call) contents(r *repo, path string) *refusal {
 	}
 	if !strings.Contains(c.r.Header.Get("Accept"), "raw") {
 		return c.answer(http.StatusOK, map[string]any{
-			"type": "file", "encoding": "base64", "size": len(f.content), "path": path, "sha": f.sha, "content": base64.StdEncoding.EncodeToString(f.content),
+			"type": "file", "encoding": "base64", "size": len(f.Content), "path": path, "sha": f.Hash, "content": base64.StdEncoding.EncodeToString(f.Content),
 		})
 	}
 	c.rateHeaders()
 	c.w.Header().Set("Content-Type", "application/vnd.github.raw+json; charset=utf-8")
-	c.w.Header().Set("ETag", `W/"`+f.sha+`"`)
+	c.w.Header().Set("ETag", `W/"`+f.Hash+`"`)
 	// A slow client must not block other requests.
 	c.server.mutex.Unlock()
 	defer c.server.mutex.Lock()
-	_, _ = c.w.Write(f.content)
+	_, _ = c.w.Write(f.Content)
 	return nil
 }
 

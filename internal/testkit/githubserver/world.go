@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/testkit/gitserver"
 )
 
 // repo is a repository. The server's mutex guards its fields.
@@ -14,7 +16,7 @@ type repo struct {
 	private, fork, archived   bool
 	issues, wiki, discussions bool
 	defaultBranch             string
-	branches                  map[string]map[string]file // by branch and path
+	branches                  map[string]map[string]gitserver.File // by branch and path
 	threads                   map[int]*thread
 	talks                     map[int]*Discussion
 	pages                     map[string][]byte
@@ -23,11 +25,6 @@ type repo struct {
 	hadWiki                   bool
 	truncateAt                int
 	gone                      bool
-}
-
-type file struct {
-	mode, sha string
-	content   []byte
 }
 
 // Thread is an issue or a pull request.
@@ -106,7 +103,7 @@ func (s *Server) AddRepo(fullName string, o RepoOptions) int64 {
 	}
 	r := &repo{
 		id: s.nextID, owner: login, name: name, private: o.Private, fork: o.Fork, archived: o.Archived, issues: !o.NoIssues,
-		wiki: o.Wiki, discussions: o.Discussions, defaultBranch: branch, branches: map[string]map[string]file{},
+		wiki: o.Wiki, discussions: o.Discussions, defaultBranch: branch, branches: map[string]map[string]gitserver.File{},
 		threads: map[int]*thread{}, talks: map[int]*Discussion{}, pages: map[string][]byte{}, next: 1,
 	}
 	s.repos = append(s.repos, r)
@@ -155,9 +152,9 @@ func (s *Server) put(fullName, branch, path, mode string, content []byte) {
 			branch = r.defaultBranch
 		}
 		if r.branches[branch] == nil {
-			r.branches[branch] = map[string]file{}
+			r.branches[branch] = map[string]gitserver.File{}
 		}
-		r.branches[branch][path] = file{mode: mode, sha: hashOf("blob", content), content: content}
+		r.branches[branch][path] = gitserver.File{Mode: mode, Hash: gitserver.Hash("blob", content), Content: content}
 	})
 }
 

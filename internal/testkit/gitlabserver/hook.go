@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/testkit/gitserver"
 )
 
 // IssueHook returns the delivery of a webhook after an issue of a project was changed.
@@ -40,7 +42,7 @@ func (s *Server) PushHook(id int64, secret string, added, modified, removed []st
 	}
 	commit := map[string]any{"id": head, "timestamp": s.clock.Format(time.RFC3339), "added": added, "modified": modified, "removed": removed}
 	return s.delivery("Push Hook", secret, map[string]any{
-		"object_kind": "push", "event_name": "push", "before": hashOf("commit", []byte(head)), "after": head, "ref": "refs/heads/main", "project_id": id, "project": project,
+		"object_kind": "push", "event_name": "push", "before": gitserver.Hash("commit", []byte(head)), "after": head, "ref": "refs/heads/main", "project_id": id, "project": project,
 		"commits": []any{commit}, "total_commits_count": 1,
 	})
 }

@@ -2,8 +2,6 @@ package gitlabserver
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // git names objects by SHA-1
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/testkit/gitserver"
 )
 
 // Token is the access token that the server accepts.
@@ -25,6 +25,8 @@ type Server struct {
 	URL string
 	// Old makes the server one of version 13, which refuses keyset paging of most lists.
 	Old bool
+	// NoGit makes the server refuse git's protocol over HTTP, as a setting of GitLab does.
+	NoGit bool
 	// Version is the version that the server tells, "" for none.
 	Version string
 
@@ -159,22 +161,6 @@ func (s *Server) Requests() []string {
 	return all
 }
 
-func hashOf(kind string, content []byte) string {
-	h := sha1.New() //nolint:gosec // git names objects by SHA-1
-	_, _ = fmt.Fprintf(h, "%s %d\x00", kind, len(content))
-	_, _ = h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func (p *Project) head() string {
-	var all []string
-	for path, content := range p.Files {
-		all = append(all, path+hashOf("blob", content))
-	}
-	slices.Sort(all)
-	return hashOf("commit", []byte(strings.Join(all, "\n")))
-}
-
 type call struct {
 	server *Server
 	w      http.ResponseWriter
@@ -248,6 +234,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte(f.Body))
 			return
 		}
+	}
+	if repository, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/"); ok && !strings.HasPrefix(r.URL.Path, "/api/") {
+		c.git(repository, rest)
+		return
 	}
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	info, known := s.tokens[cmp.Or(r.Header.Get("Private-Token"), bearer)]
@@ -354,7 +344,7 @@ func (c call) tree(p *Project) {
 	slices.Sort(paths)
 	all := []any{}
 	for _, path := range paths {
-		all = append(all, map[string]any{"id": hashOf("blob", p.Files[path]), "name": path[strings.LastIndex(path, "/")+1:], "type": "blob", "path": path, "mode": "100644"})
+		all = append(all, map[string]any{"id": gitserver.Hash("blob", p.Files[path]), "name": path[strings.LastIndex(path, "/")+1:], "type": "blob", "path": path, "mode": "100644"})
 	}
 	c.list(all, true)
 }
@@ -366,10 +356,10 @@ func (c call) file(p *Project, path string, raw bool) {
 		c.refuse(http.StatusNotFound, "404 File Not Found")
 	case raw:
 		c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		c.w.Header().Set("X-Gitlab-Blob-Id", hashOf("blob", content))
+		c.w.Header().Set("X-Gitlab-Blob-Id", gitserver.Hash("blob", content))
 		_, _ = c.w.Write(content)
 	default:
-		c.json(map[string]any{"file_path": path, "blob_id": hashOf("blob", content), "size": len(content)})
+		c.json(map[string]any{"file_path": path, "blob_id": gitserver.Hash("blob", content), "size": len(content)})
 	}
 }
 
@@ -427,7 +417,7 @@ func (c call) threads(p *Project, parts []string) {
 		all := []any{}
 		for n, one := range list[at].Notes {
 			note := map[string]any{"id": n + 1, "body": one.Text, "system": one.System, "internal": one.Internal, "author": map[string]any{"name": "Bob"}, "created_at": list[at].Updated}
-			all = append(all, map[string]any{"id": hashOf("note", []byte(one.Text)), "notes": []any{note}})
+			all = append(all, map[string]any{"id": gitserver.Hash("note", []byte(one.Text)), "notes": []any{note}})
 		}
 		c.list(all, false)
 	}
