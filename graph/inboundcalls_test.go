@@ -29,11 +29,14 @@ func anEvent(t *testing.T, h *fixture, n *tenant) uuid.UUID {
 func inboundTrials(ada *tenant) map[string]trial {
 	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
 	return map[string]trial{
-		"Query.inboundIntegrations":         {"{ inboundIntegrations { edges { node { id name url } } totalCount } }", nil, ""},
-		"Query.inboundIntegration":          {"query($i: ID!) { inboundIntegration(id: $i) { name url token config } }", id(ada.integration), "not_found"},
-		"Query.inboundProviders":            {"{ inboundProviders { name } }", nil, ""},
-		"Query.inboundEvents":               {"query($i: ID!) { inboundEvents(integrationId: $i) { edges { node { id summary } } totalCount } }", id(ada.integration), "not_found"},
-		"Mutation.createInboundIntegration": {`mutation { createInboundIntegration(input: {provider: "github", name: "Mine"}) { url } }`, nil, ""},
+		"Query.inboundIntegrations": {"{ inboundIntegrations { edges { node { id name url } } totalCount } }", nil, ""},
+		"Query.inboundIntegration":  {"query($i: ID!) { inboundIntegration(id: $i) { name url token config } }", id(ada.integration), "not_found"},
+		"Query.inboundProviders":    {"{ inboundProviders { name } }", nil, ""},
+		"Query.inboundEvents":       {"query($i: ID!) { inboundEvents(integrationId: $i) { edges { node { id summary } } totalCount } }", id(ada.integration), "not_found"},
+		"Mutation.createInboundIntegration": {
+			`mutation($c: Map) { createInboundIntegration(input: {provider: "zoom", name: "Mine", config: $c, credentials: {secret: "s"}}) { url } }`,
+			map[string]any{"c": map[string]any{"collection": ada.collection}}, "not_found",
+		},
 		"Mutation.updateInboundIntegration": {`mutation($i: ID!) { updateInboundIntegration(id: $i, input: {name: "Mine"}) { name } }`, id(ada.integration), "not_found"},
 		"Mutation.deleteInboundIntegration": {"mutation($i: ID!) { deleteInboundIntegration(id: $i) }", id(ada.integration), "not_found"},
 		"Mutation.rotateInboundSecret":      {"mutation($i: ID!) { rotateInboundSecret(id: $i) { url secret } }", id(ada.integration), "not_found"},
@@ -61,13 +64,13 @@ func TestASecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	made := h.ask(t, ada.viewer, `mutation { createInboundIntegration(input: {provider: "github", name: "Support"}) { integration { id url token status } url secret instructions } }`, nil)
+	made := h.ask(t, ada.viewer, `mutation { createInboundIntegration(input: {provider: "postmark", name: "Support"}) { integration { id url token status } url secret instructions } }`, nil)
 	if made.code() != "" {
 		t.Fatal(made.body)
 	}
 	word, _ := made.at("createInboundIntegration.secret").(string)
 	id := made.id(t, "createInboundIntegration.integration.id")
-	want := "https://magpie.example.com/api/v1/webhooks/events/github/" + id.String()
+	want := "https://magpie:" + word + "@magpie.example.com/api/v1/webhooks/email/postmark/" + id.String()
 	if made.at("createInboundIntegration.url") != want || len(word) < 20 || made.at("createInboundIntegration.integration.status") != "UNVERIFIED" {
 		t.Errorf("created: %s", made.body)
 	}
@@ -93,12 +96,14 @@ func TestSettingsOfIntegrationsAreChecked(t *testing.T) {
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
 	for input, want := range map[string]string{
-		`{provider: "fax", name: "x"}`:                                        "provider: must be one of",
-		`{provider: "github", name: " "}`:                                     "name: ",
-		`{provider: "github", name: "x", config: {repos: ["a/b"]}}`:           "config.repos: unknown field; known ones are repositories",
-		`{provider: "salesforce", name: "x"}`:                                 "config.organization_id: required",
-		`{provider: "salesforce", name: "x", config: {organization_id: "7"}}`: "config.organization_id: must have 15 or 18 characters",
-		`{provider: "github", name: "x", credentials: {secret: 7}}`:           "credentials.secret: must be a string",
+		`{provider: "fax", name: "x"}`:                                                         "provider: must be one of",
+		`{provider: "github", name: " "}`:                                                      "name: ",
+		`{provider: "github", name: "x", config: {repos: ["a/b"]}}`:                            "config.repos: unknown field; known ones are repositories",
+		`{provider: "salesforce", name: "x"}`:                                                  "config.organization_id: required",
+		`{provider: "salesforce", name: "x", config: {organization_id: "7"}}`:                  "config.organization_id: must have 15 or 18 characters",
+		`{provider: "zoom", name: "x", credentials: {secret: "s"}, config: {collection: "7"}}`: "config.collection: must be the id of a collection",
+		`{provider: "ses", name: "x", config: {topic_arns: ["mails"]}}`:                        "config.topic_arns: has a value that is no ARN of an SNS topic",
+		`{provider: "github", name: "x", credentials: {secret: 7}}`:                            "credentials.secret: must be a string",
 	} {
 		got := h.ask(t, ada.viewer, "mutation { createInboundIntegration(input: "+input+") { url } }", nil)
 		if got.code() != "invalid_request" || !strings.Contains(got.body, want) {

@@ -31,6 +31,8 @@ func flow() map[string][]string {
 		"graph":                         with("ent", "graph", "connectors", "agents", "internal/audit", "internal/chat", "internal/connector", "internal/event", "internal/identity", "internal/index", "internal/live/docwatch", "internal/live/replay", "internal/model/embed", "internal/ratelimit", "internal/collection", "internal/search", "internal/store/lookup", "internal/store/transaction", "internal/syncjob", "internal/usage", "internal/eval/traffic"),
 		"internal/usage/analytics":      with(),
 		"internal/event":                {"internal/event", "connectors", "internal/safetext"},
+		"internal/event/email":          {"internal/event", "connectors", "internal/safetext", "internal/ingest/document", "internal/ingest/parse/htmldoc"},
+		"internal/event/transcript":     with("ent", "internal/event", "internal/index", "internal/ingest", "internal/model/embed"),
 		"internal/event/inbox":          with("ent", "connectors", "internal/apierr/check", "internal/audit", "internal/event", "internal/queue", "internal/secret", "internal/store/lookup", "internal/store/transaction"),
 		"internal/apierr":               {},
 		"internal/archtest":             {},
@@ -169,7 +171,7 @@ func TestDataFlowsOneWay(t *testing.T) {
 func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	homes := map[string][]string{
-		"github.com/minio/minio-go":         {"connectors/s3", "internal/connector/blob", "internal/testkit", "internal/devstack"},
+		"github.com/minio/minio-go":         {"connectors/s3", "internal/connector/blob", "internal/event/email", "internal/testkit", "internal/devstack"},
 		"github.com/sashabaranov/go-openai": {"internal/model/llm", "internal/model/embed"},
 		"github.com/anthropics":             {"internal/model/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie", "internal/queue"},

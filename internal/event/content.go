@@ -50,6 +50,7 @@ type Mail struct {
 type StoredMail struct {
 	Bucket string `json:"bucket"`
 	Key    string `json:"key"`
+	Region string `json:"region"`
 }
 
 // An Attachment is a file of a mail.

@@ -20,6 +20,12 @@ const (
 	Slack    Family = "slack"
 )
 
+// CollectionOption is the option with the collection that gets transcripts.
+const CollectionOption = "collection"
+
+// SendersOption is the option with the senders whose mails are processed.
+const SendersOption = "allowed_senders"
+
 // A Request is one delivery. Nothing of it is trusted before Verify.
 type Request struct {
 	Header http.Header
@@ -76,6 +82,9 @@ type Provider struct {
 	Headers []string
 	// Read returns the common form of an event.
 	Read func(p Payload) (Content, error)
+	// Complete reads from the platform what the delivery only names. A *Refusal is final;
+	// other errors are tried again. It may be nil.
+	Complete func(ctx context.Context, c *Content, s connectors.Settings) error
 	// Transcript returns the transcript of a meeting, which it fetches from the
 	// platform. ErrNotReady says that it may come later. Nil for other families.
 	Transcript func(ctx context.Context, m *Meeting, s connectors.Settings) (Transcript, error)

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -97,6 +98,44 @@ func webhookCases() map[string]check {
 			for _, kind := range []string{"github", "gitlab", "slack", "s3", "web_crawler", "web", "file_upload", "wizard"} {
 				rejected(t, kind, s.do(t, call{"GET", "/webhooks/connectors/" + kind + "/validate?challenge=x", "", nil}), 404, "not_found", "")
 			}
+		},
+		"4 POST /api/v1/webhooks/email/{provider}": func(t *testing.T, s *site) {
+			const mail = `{"FromFull":{"Email":"ada@example.com"},"OriginalRecipient":"help@conformance.example","Subject":"Hello","MessageID":"m-1","TextBody":"x"}`
+			data(t, "the integration", s.atDashboard(t, "POST", "/api/v1/integrations/inbound",
+				`{"provider":"postmark","name":"mails","config":{"addresses":["help@conformance.example"]},"credentials":{"password":"`+hookSecret+`"}}`), 201)
+			const path = "/api/v1/webhooks/email/postmark"
+			basic := func(password string) []string {
+				return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("magpie:"+password))}
+			}
+			if a := s.do(t, call{"POST", path, mail, basic(hookSecret)}); a.status != 200 {
+				t.Errorf("a mail: %d %s", a.status, a.body)
+			}
+			rejected(t, "another password", s.do(t, call{"POST", path, mail, basic("guess")}), 401, "invalid_signature", "")
+			for _, provider := range []string{"sendgrid", "ses"} {
+				rejected(t, provider, s.do(t, call{"POST", "/api/v1/webhooks/email/" + provider, "no mail", nil}), 400, "invalid_request", "")
+			}
+			rejected(t, "an unknown provider", s.do(t, call{"POST", "/api/v1/webhooks/email/wizard", mail, basic(hookSecret)}), 404, "not_found", "")
+		},
+		"4 POST /api/v1/webhooks/meetings/{provider}": func(t *testing.T, s *site) {
+			if a := s.do(t, call{"POST", "/api/v1/webhooks/meetings/teams?validationToken=Validation%3A%20Testing", "", nil}); a.status != 200 || a.body != "Validation: Testing" || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+				t.Errorf("the validation of Teams: %d %s %v", a.status, a.body, a.header)
+			}
+			data(t, "the integration", s.atDashboard(t, "POST", "/api/v1/integrations/inbound",
+				`{"provider":"zoom","name":"meetings","config":{"account_id":"conformance"},"credentials":{"secret":"`+hookSecret+`"}}`), 201)
+			const ended = `{"event":"meeting.ended","event_ts":1626230691572,"payload":{"account_id":"conformance","object":{"uuid":"u","topic":"Weekly"}}}`
+			fromZoom := func(secret string, at time.Time) []string {
+				stamp := strconv.FormatInt(at.Unix(), 10)
+				return []string{"x-zm-request-timestamp", stamp, "x-zm-signature", "v0=" + hexOf(secret, "v0:"+stamp+":"+ended)}
+			}
+			const path = "/api/v1/webhooks/meetings/zoom"
+			if a := s.do(t, call{"POST", path, ended, fromZoom(hookSecret, time.Now())}); a.status != 200 {
+				t.Errorf("an ended meeting: %d %s", a.status, a.body)
+			}
+			rejected(t, "another secret", s.do(t, call{"POST", path, ended, fromZoom("guess", time.Now())}), 401, "invalid_signature", "")
+			if a := s.do(t, call{"POST", path, ended, fromZoom(hookSecret, time.Now().Add(-6*time.Minute))}); a.status != 401 || !strings.Contains(a.body, "timestamp") {
+				t.Errorf("an old one: %d %s", a.status, a.body)
+			}
+			rejected(t, "no push of Google", s.do(t, call{"POST", "/api/v1/webhooks/meetings/google_meet", "{}", nil}), 400, "invalid_request", "")
 		},
 		"4 POST /api/v1/webhooks/events/{provider}": func(t *testing.T, s *site) {
 			const path = "/api/v1/webhooks/events/github"

@@ -199,7 +199,7 @@ func (a *App) open(ctx context.Context) error {
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	a.Events = inbox.New(inbox.Options{
-		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: provider.All(provider.Deps{Dial: guard.DialContext}), Box: a.Secrets, Queue: a.Queue,
+		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: provider.All(provider.Deps{Dial: guard.DialContext, Now: a.now}), Box: a.Secrets, Queue: a.Queue,
 		BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log,
 	})
 	a.Limiters = throttle.New(throttle.Options{Redis: a.Redis, Salt: a.throttleSalt(), Log: a.Log})

@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/state"
 	"github.com/magpie-search/magpie/internal/event/inbox"
+	"github.com/magpie-search/magpie/internal/event/transcript"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/ingest/document"
@@ -47,12 +48,13 @@ func (a *App) Worker() *worker.Worker {
 		Limiters: a.Limiters, Schemas: attached.NewCatalog(a.DB.Pool, a.now), Groups: a.Principals, ReadersEvery: a.Config.PermissionsRefresh,
 		Ingest: ingest.Options{Limits: document.Limits{MaxBytes: int(a.Config.UploadLimit)}},
 	})
+	transcripts := transcript.New(transcript.Options{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now})
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: a.now, Log: a.Log})
 	hooks := subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
-		Inbound: dispatcher, Subscriptions: hooks, Events: inbox.NewProcessor(a.Events, inbox.Nobody{}, nil),
+		Inbound: dispatcher, Subscriptions: hooks, Events: inbox.NewProcessor(a.Events, inbox.Nobody{}, transcripts),
 	})
 }
 

@@ -2,7 +2,12 @@ package inbox_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,6 +19,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/event"
@@ -170,4 +176,19 @@ func (h *fixture) events(ctx context.Context) []*ent.InboundEvent {
 
 func base64MAC(secret, text string) string {
 	return base64.StdEncoding.EncodeToString(event.MAC(secret, []byte(text)))
+}
+
+// settingsWithKey returns settings with a new key of a service account.
+func settingsWithKey(t *testing.T) connectors.Settings {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	text, err := json.Marshal(map[string]string{"client_email": "reader@acme.iam.gserviceaccount.com", "private_key": string(block)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return connectors.Settings{Config: map[string]any{"impersonate": "ada@example.com"}, Credentials: map[string]string{"key": string(text)}}
 }

@@ -25,9 +25,6 @@ import (
 // maxIntegrations is the maximum number of integrations of a workspace.
 const maxIntegrations = 200
 
-// CollectionOption is the option with the collection that gets transcripts.
-const CollectionOption = "collection"
-
 // A Draft describes an integration to create.
 type Draft struct {
 	Provider, Name      string
@@ -157,13 +154,13 @@ func (b *Inbox) settings(ctx context.Context, p event.Provider, id uuid.UUID, co
 
 // checkCollection checks that the collection of transcripts is one that the viewer sees.
 func (b *Inbox) checkCollection(ctx context.Context, config map[string]any) error {
-	text, ok := config[CollectionOption].(string)
+	text, ok := config[event.CollectionOption].(string)
 	if !ok || text == "" {
 		return nil
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return apierr.Invalid("config."+CollectionOption, "must be the id of a collection")
+		return apierr.Invalid("config."+event.CollectionOption, "must be the id of a collection")
 	}
 	return lookup.Exists(ctx, "Collection", b.client(ctx).Collection.Query().Where(collection.ID(id)))
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/event"
 	"github.com/magpie-search/magpie/internal/queue"
@@ -144,6 +146,12 @@ func (p *Processor) Process(ctx context.Context, t queue.Event) error {
 	if c.Content, err = provider.Read(payload); err != nil {
 		return p.finish(ctx, c, "FAILED", "its payload cannot be read: "+err.Error(), nil)
 	}
+	if reason := refusedSender(c.Content.Mail, c.Integration.Config); reason != "" {
+		return p.finish(ctx, c, "REJECTED", reason, nil)
+	}
+	if done, err := p.complete(inside, c, provider); done || err != nil {
+		return err
+	}
 	if done, err := p.fetch(inside, c, provider); done || err != nil {
 		return err
 	}
@@ -211,13 +219,47 @@ func (p *Processor) postpone(ctx context.Context, c *claimed, reason string) err
 	return nil
 }
 
+// complete reads what a delivery only names. done says that the event failed or waits.
+func (p *Processor) complete(ctx context.Context, c *claimed, provider event.Provider) (done bool, err error) {
+	if provider.Complete == nil {
+		return false, nil
+	}
+	s, err := p.inbox.Settings(c.Integration)
+	if err != nil {
+		return true, p.finish(ctx, c, "FAILED", err.Error(), nil)
+	}
+	err = provider.Complete(ctx, &c.Content, s)
+	if refusal, final := errors.AsType[*event.Refusal](err); final {
+		return true, p.finish(ctx, c, "FAILED", refusal.Reason, nil)
+	}
+	if err != nil {
+		return true, p.retry(ctx, c, err)
+	}
+	return false, nil
+}
+
+// refusedSender says why the mail of a sender is not processed; empty if it is.
+func refusedSender(m *event.Mail, config map[string]any) string {
+	allowed := connectors.Settings{Config: config}.Strings(event.SendersOption)
+	if m == nil || len(allowed) == 0 {
+		return ""
+	}
+	from := strings.ToLower(m.From.Email)
+	for _, entry := range allowed {
+		if entry = strings.ToLower(strings.TrimPrefix(strings.TrimSpace(entry), "@")); entry == from || strings.HasSuffix(from, "@"+entry) {
+			return ""
+		}
+	}
+	return "the sender is not one of the allowed senders"
+}
+
 // fetch stores the transcript of a meeting. done says that the event waits for it, or failed.
 func (p *Processor) fetch(ctx context.Context, c *claimed, provider event.Provider) (done bool, err error) {
 	m := c.Content.Meeting
 	if m == nil || m.Transcript == nil || provider.Transcript == nil || p.texts == nil || c.document != nil {
 		return false, nil
 	}
-	if id, _ := c.Integration.Config[CollectionOption].(string); id == "" {
+	if id, _ := c.Integration.Config[event.CollectionOption].(string); id == "" {
 		return false, nil
 	}
 	s, err := p.inbox.Settings(c.Integration)

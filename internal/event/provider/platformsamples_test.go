@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,8 +16,6 @@ import (
 	"github.com/magpie-search/magpie/internal/event"
 	"github.com/magpie-search/magpie/internal/event/provider"
 )
-
-func deps(*testing.T) provider.Deps { return provider.Deps{} }
 
 // bodies returns the example bodies by provider.
 func bodies() map[string]string {
@@ -34,9 +34,13 @@ func bodies() map[string]string {
 	return out
 }
 
-func samples(t *testing.T) map[string]sample {
+// samples returns a sample of each provider, and the providers.
+func samples(t *testing.T) (map[string]sample, map[string]event.Provider) {
 	t.Helper()
+	sns, google, foreign := newAuthority(t), newAuthority(t), newAuthority(t)
 	all := platformSamples()
+	maps.Copy(all, mailSamples(t, sns))
+	maps.Copy(all, meetingSamples(t, google.key, foreign.key))
 	for name, s := range all {
 		if s.body == "" {
 			if s.body = bodies()[name]; s.body == "" {
@@ -45,7 +49,28 @@ func samples(t *testing.T) map[string]sample {
 		}
 		all[name] = s
 	}
-	return maps.Clone(all)
+	answers := answering{certURL: sns.pem, "https://www.googleapis.com/oauth2/v3/certs": keySet(&google.key.PublicKey)}
+	providers := map[string]event.Provider{}
+	for _, p := range provider.All(provider.Deps{Transport: answers, Now: moment}) {
+		if providers[p.Name].Name != "" {
+			t.Errorf("two providers are named %s", p.Name)
+		}
+		providers[p.Name] = p
+	}
+	return all, providers
+}
+
+// answering answers requests from a table by address.
+type answering map[string][]byte
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if body, ok := a[r.URL.String()]; ok {
+		_, _ = w.Write(body)
+	} else {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	return w.Result(), nil
 }
 
 func settings(config map[string]any) connectors.Settings {
