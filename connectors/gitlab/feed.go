@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	feedVersion     = 1
+	feedVersion     = 2
 	maxFeedProjects = 100
+	projectsOfPage  = 20
 	// overlap is how far a window of updates goes back before the last update that was
 	// seen: an update can become visible after a later one.
 	overlap        = 2 * time.Minute
@@ -33,7 +34,11 @@ var _ connectors.Feeder = (*source)(nil)
 type feedToken struct {
 	Version int `json:"v"`
 	// Record is the name of the record of the files, wiki pages and snippets.
-	Record   string              `json:"r"`
+	Record string `json:"r"`
+	// At is the last project whose changes were read, 0 at the end of a feed. Start is
+	// then the record of the token from which the feed began.
+	At       int64               `json:"n,omitempty"`
+	Start    string              `json:"o,omitempty"`
 	Projects map[string]feedMark `json:"p"` // by project.key
 }
 
@@ -49,7 +54,7 @@ type feedMark struct {
 // A record has the versions of the files, wiki pages and snippets, by id.
 type record map[string]string
 
-// Changes implements [connectors.Feeder]. A call reads the changes of all projects:
+// Changes implements [connectors.Feeder]. A call reads the changes of some projects:
 // issues and merge requests by the time of their update, and files if the branch has
 // another commit. Files, wiki pages and snippets are compared with a record.
 func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePage, error) {
@@ -58,8 +63,7 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
-	var token feedToken
-	before := record{}
+	token, before := feedToken{}, record{}
 	if text != "" {
 		if len(text) > connectors.MaxTokenBytes || json.Unmarshal([]byte(text), &token) != nil || token.Version != feedVersion {
 			return expired, nil
@@ -70,7 +74,7 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 		}
 		before = known
 	}
-	all, err := s.selected(ctx)
+	all, err := s.feedProjects(ctx, token.At)
 	switch {
 	case err != nil:
 		return out, err
@@ -79,20 +83,36 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 	case s.settings.State == nil || len(all.projects) > maxFeedProjects:
 		return connectors.ChangePage{Expired: text != ""}, nil
 	}
-	if err := s.remember(ctx, all.projects); err != nil {
-		return out, err
+	reader := feedReader{source: s, isPresent: text == "", before: before, now: maps.Clone(before), items: map[string]connectors.Item{}}
+	next := feedToken{Version: feedVersion, Start: token.Start, Projects: maps.Clone(token.Projects)}
+	if next.Projects == nil {
+		next.Projects = map[string]feedMark{}
 	}
-	reader := feedReader{source: s, isPresent: text == "", before: before, now: record{}}
-	next := feedToken{Version: feedVersion, Projects: map[string]feedMark{}}
-	for _, p := range all.projects {
-		if next.Projects[p.key()], err = reader.project(ctx, p, token.Projects[p.key()]); err != nil {
+	at, _ := slices.BinarySearchFunc(all.projects, token.At+1, func(p project, id int64) int { return cmp.Compare(p.ID, id) })
+	for n, p := range all.projects[at:] {
+		if text != "" && n == projectsOfPage {
+			next.At = all.projects[at+n-1].ID
+			break
+		}
+		found := reader.begin(p)
+		if next.Projects[p.key()], err = found.project(ctx, p, token.Projects[p.key()]); err != nil {
 			return out, err
 		}
+		if len(reader.items)+len(found.items) > connectors.MaxPageItems {
+			if n == 0 {
+				return expired, nil // a walk gives them in pages
+			}
+			next.Projects[p.key()], next.At = token.Projects[p.key()], all.projects[at+n-1].ID
+			break
+		}
+		reader.end(p, found)
 	}
-	if len(reader.items) > connectors.MaxPageItems {
-		return expired, nil // a walk gives them in pages
+	if out.More = next.At > 0; out.More {
+		next.Start = cmp.Or(token.Start, token.Record)
+	} else {
+		next.Start = ""
 	}
-	if next.Record, err = s.saveRecord(ctx, reader.now, token.Record); err != nil {
+	if next.Record, err = s.saveRecord(ctx, reader.now, token.Record, cmp.Or(token.Start, token.Record)); err != nil {
 		return out, err
 	}
 	position, err := json.Marshal(next)
@@ -112,6 +132,19 @@ func (s *source) Changes(ctx context.Context, text string) (connectors.ChangePag
 		}
 	}
 	return out, nil
+}
+
+// feedProjects lists the projects of the config, or returns the list of the page before.
+func (s *source) feedProjects(ctx context.Context, after int64) (selection, error) {
+	if after > 0 {
+		list, err := s.projects(ctx)
+		return selection{projects: list}, err
+	}
+	all, err := s.selected(ctx)
+	if err != nil {
+		return all, err
+	}
+	return all, s.remember(ctx, all.projects)
 }
 
 // covers reports whether the projects are those of the token, unchanged.
@@ -141,6 +174,25 @@ type feedReader struct {
 	items     map[string]connectors.Item
 	readers   []string // ids of items whose readers changed
 	warnings  []string
+}
+
+// begin returns a reader for one project, whose record is taken out.
+func (r *feedReader) begin(p project) *feedReader {
+	one := &feedReader{source: r.source, isPresent: r.isPresent, before: record{}, now: record{}, items: map[string]connectors.Item{}}
+	for id, version := range r.before {
+		if strings.HasPrefix(id, p.key()+":") {
+			one.before[id] = version
+		}
+	}
+	return one
+}
+
+// end adds what a reader found in a project.
+func (r *feedReader) end(p project, one *feedReader) {
+	maps.DeleteFunc(r.now, func(id, _ string) bool { return strings.HasPrefix(id, p.key()+":") })
+	maps.Copy(r.now, one.now)
+	maps.Copy(r.items, one.items)
+	r.readers, r.warnings = append(r.readers, one.readers...), append(r.warnings, one.warnings...)
 }
 
 // project reads the changes of a project and returns the next position. A part that
@@ -234,6 +286,9 @@ func (r *feedReader) compare(ctx context.Context, p project, at position) error 
 // of the newest update.
 func (r *feedReader) threads(ctx context.Context, p project, stage int, newest int64) (int64, error) {
 	at := position{Stage: stage}
+	if r.isPresent {
+		return r.source.newest(ctx, p, stage)
+	}
 	if newest > 0 {
 		at.Since = time.UnixMilli(newest).Add(-overlap).UTC().Format(timeFormat)
 	}
@@ -247,13 +302,9 @@ func (r *feedReader) threads(ctx context.Context, p project, stage int, newest i
 }
 
 func (r *feedReader) add(item connectors.Item) {
-	if r.isPresent {
-		return
+	if !r.isPresent {
+		r.items[item.ID] = item
 	}
-	if r.items == nil {
-		r.items = map[string]connectors.Item{}
-	}
-	r.items[item.ID] = item
 }
 
 func (r *feedReader) list(ctx context.Context, p project, at position, add func([]connectors.Item)) error {
@@ -272,6 +323,19 @@ func (r *feedReader) list(ctx context.Context, p project, at position, add func(
 	}
 }
 
+// newest returns the time of the newest update of the issues or merge requests.
+func (s *source) newest(ctx context.Context, p project, stage int) (int64, error) {
+	query := url.Values{"scope": {"all"}, "state": {"all"}, "order_by": {"updated_at"}, "sort": {"desc"}, "per_page": {"1"}}
+	list, _, err := page[thread](ctx, s, p.path(listOf(kinds[stage:stage+1])), query)
+	switch {
+	case err != nil || len(list) == 0:
+		return 0, err
+	case !list[0].isValid():
+		return 0, errInvalid("an issue or merge request")
+	}
+	return list[0].Updated.UnixMilli(), nil
+}
+
 // head returns the newest commit of the branch.
 func (s *source) head(ctx context.Context, p project) (string, error) {
 	var head struct{ Commit struct{ ID string } }
@@ -286,9 +350,9 @@ type recordChunk struct {
 }
 
 // saveRecord stores a record and returns its name, which depends on its content only.
-// It deletes other records except for the one with the name keep: a token that was
-// not moved still needs it. Without keep, it deletes none.
-func (s *source) saveRecord(ctx context.Context, all record, keep string) (string, error) {
+// It deletes other records except for those with the names keep: tokens that were not
+// moved still need them. Without keep, it deletes none.
+func (s *source) saveRecord(ctx context.Context, all record, keep ...string) (string, error) {
 	hash := sha256.New()
 	chunks, size := []record{{}}, 0
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -306,7 +370,7 @@ func (s *source) saveRecord(ctx context.Context, all record, keep string) (strin
 		return "", fmt.Errorf("read the names of records: %w", err)
 	}
 	for _, key := range keys {
-		if other, _, _ := strings.Cut(strings.TrimPrefix(key, recordPrefix), "/"); keep != "" && other != name && other != keep {
+		if other, _, _ := strings.Cut(strings.TrimPrefix(key, recordPrefix), "/"); keep[0] != "" && other != name && !slices.Contains(keep, other) {
 			if err := state.DeletePrefix(ctx, recordPrefix+other+"/"); err != nil {
 				return "", fmt.Errorf("delete an old record: %w", err)
 			}

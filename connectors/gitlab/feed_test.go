@@ -2,11 +2,14 @@ package gitlab_test
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
+	"github.com/magpie-search/magpie/connectors/gitlab"
 	"github.com/magpie-search/magpie/internal/testkit/gitlabserver"
 )
 
@@ -107,4 +110,79 @@ func TestHiddenPartsKeepTheirPosition(t *testing.T) {
 	if page = changes(t, feeder, page.Next); len(page.Items) != 1 || len(page.Gone) > 0 {
 		t.Errorf("the changes of a project that is shown again are %+v, want one item", page)
 	}
+}
+
+// The changes of many projects come in pages. A feed that was interrupted begins again
+// from its first token.
+func TestChangesOfManyProjectsComeInPages(t *testing.T) {
+	t.Parallel()
+	s := site{gitlabserver.New()}
+	t.Cleanup(s.Close)
+	const number = 45
+	for id := range int64(number) {
+		s.Add(&gitlabserver.Project{ID: id + 1, Path: fmt.Sprint("acme/p", id+1), Files: map[string][]byte{"a.md": []byte("first"), "b.md": []byte("second")}})
+	}
+	feeder, first := newFeed(t, s.settings(map[string]any{"includeWikis": false}))
+	read := func(token string) (items, gone []string, next string, pages int) {
+		for more := true; more; pages++ {
+			s.Requests()
+			page := changes(t, feeder, token)
+			if requests := len(s.Requests()); page.Expired || requests > 20*3+40 {
+				t.Fatalf("a page takes %d requests, expired: %v", requests, page.Expired)
+			}
+			for _, item := range page.Items {
+				items = append(items, item.ID)
+			}
+			gone, token, more = append(gone, page.Gone...), page.Next, page.More
+		}
+		return items, gone, token, pages
+	}
+	if items, gone, _, pages := read(first); len(items)+len(gone) > 0 || pages != 3 {
+		t.Errorf("unchanged projects have the changes %q and %q in %d pages, want 3 empty ones", items, gone, pages)
+	}
+	for _, id := range []int64{1, 25, 45} {
+		s.Change(id, func(p *gitlabserver.Project) {
+			p.Files["a.md"] = []byte("another")
+			delete(p.Files, "b.md")
+		})
+	}
+	changes(t, feeder, changes(t, feeder, first).Next) // and the rest is never read
+	items, gone, last, _ := read(first)
+	if !slices.Equal(items, []string{"1:f:a.md", "25:f:a.md", "45:f:a.md"}) || !slices.Equal(gone, []string{"1:f:b.md", "25:f:b.md", "45:f:b.md"}) {
+		t.Errorf("the changes are %q and %q", items, gone)
+	}
+	if items, gone, _, _ = read(last); len(items)+len(gone) > 0 {
+		t.Errorf("the changes come again: %q and %q", items, gone)
+	}
+}
+
+// Any cursor and token is an error, an expired feed or an ordinary page.
+func FuzzPositions(f *testing.F) {
+	s := site{gitlabserver.NewSample()}
+	f.Cleanup(s.Close)
+	settings := s.settings(nil)
+	// Cursors have queries, so that those of the fuzzer need not be published.
+	source := connectortest.Open(f, gitlab.Kind(new(net.Dialer).DialContext), settings)
+	feeder, ok := source.(connectors.Feeder)
+	if !ok {
+		f.Fatal("the source is no Feeder")
+	}
+	f.Add(changes(f, feeder, "").Next)
+	for _, text := range []string{`{"p":7,"s":1,"t":"2026-01-01T00:00:00.000Z","n":2}`, `{"p":7,"q":"page=2"}`, `{"v":2,"r":"0","p":{}}`, "{}", "null", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if page, err := source.Walk(t.Context(), text); err == nil && !page.Done && page.Next == "" {
+			t.Errorf("the page of %q has no next one", text)
+		}
+		page, err := feeder.Changes(t.Context(), text)
+		if err == nil && !page.Expired && page.Next == "" {
+			t.Errorf("the changes of %q have no next token", text)
+		}
+		if lister, ok := source.(connectors.GroupLister); ok && err == nil {
+			if page, err := lister.Groups(t.Context(), text); err == nil && !page.Done && page.Next == "" {
+				t.Errorf("the groups of %q have no next page", text)
+			}
+		}
+	})
 }

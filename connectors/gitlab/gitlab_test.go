@@ -223,3 +223,32 @@ func TestAWalkOfAThousandItemsTakesFewRequests(t *testing.T) {
 		t.Errorf("a walk of %d items takes %d requests, want 15: %q", len(items), len(requests), requests)
 	}
 }
+
+// The total has the issues that GitLab counts, also those that it does not list.
+func TestTheTotalIsCounted(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[string]int{"2": 7, "40": 45, "": 0, "-1": 0, "many": 0} {
+		s := site{gitlabserver.NewSample()}
+		t.Cleanup(s.Close)
+		s.Add(&gitlabserver.Project{ID: 8, Path: "acme/other"})
+		s.Fail(func(r *http.Request) *gitlabserver.Fault {
+			if !strings.HasSuffix(r.URL.Path, "/8/issues") {
+				return nil
+			}
+			header := http.Header{"Content-Type": {"application/json"}}
+			if count != "" {
+				header.Set("X-Total", count)
+			}
+			issue := `{"iid":%d,"state":"opened","updated_at":"2026-01-01T00:00:00Z","user_notes_count":0}`
+			return &gitlabserver.Fault{Status: http.StatusOK, Header: header, Body: "[" + fmt.Sprintf(issue, 1) + "," + fmt.Sprintf(issue, 2) + "]"}
+		})
+		page, err := open(t, s.settings(nil)).Walk(t.Context(), "")
+		if err != nil || !page.Done {
+			t.Fatal(page.Done, err)
+		}
+		// The sample has five items.
+		if len(page.Items) != 7 || page.Total != want {
+			t.Errorf("a count of %q gives the total %d of %d items", count, page.Total, len(page.Items))
+		}
+	}
+}

@@ -50,7 +50,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 			},
 			{
 				Name: credentialSecret, Title: "Webhook secret", Type: connectors.TypeString, Sensitive: true, Group: "Webhooks",
-				Help: "The secret token or signing token of a webhook that you set up yourself.",
+				Help: "The secret token or signing token of a webhook that you set up yourself. Webhooks that Magpie sets up have a secret of their own.",
 			},
 		},
 		Webhook:       webhook(),

@@ -171,7 +171,12 @@ func errorMessage(body []byte) string {
 
 // get requests JSON.
 func (s *source) get(ctx context.Context, path string, query url.Values, out any, required ...string) (http.Header, error) {
-	header, err := s.api.JSON(ctx, restapi.Request{Path: path, Query: query, RequiredFields: required}, out)
+	return s.request(ctx, restapi.Request{Path: path, Query: query, RequiredFields: required}, out)
+}
+
+// request makes a request. The error of a token without a scope is errScope.
+func (s *source) request(ctx context.Context, r restapi.Request, out any) (http.Header, error) {
+	header, err := s.api.JSON(ctx, r, out)
 	if failure, ok := errors.AsType[*restapi.StatusError](err); ok && failure.Status == http.StatusForbidden && strings.Contains(string(failure.Body), "insufficient_scope") {
 		var refusal struct{ Scope string }
 		_ = json.Unmarshal(failure.Body, &refusal) // an answer without names is enough
@@ -377,32 +382,6 @@ func (s *source) projects(ctx context.Context) ([]project, error) {
 	}
 	all, err := s.selected(ctx)
 	return all.projects, err
-}
-
-// Check implements [connectors.Source]. It makes the first requests of a sync for a
-// few projects.
-func (s *source) Check(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	all, err := s.selected(ctx)
-	switch {
-	case err != nil:
-		return err
-	case len(all.warnings) > 0:
-		return connectors.NeedsAuth(errors.New(all.warnings[0]))
-	}
-	for _, p := range all.projects[:min(maxCheckProjects, len(all.projects))] {
-		for stage := range stages() {
-			if !s.applies(stage, p) {
-				continue
-			}
-			if _, err := s.step(ctx, p, position{Stage: stage}); err != nil {
-				return fmt.Errorf("read the %s of %s: %w", stages()[stage], p.Path, err)
-			}
-		}
-	}
-	return nil
 }
 
 // Close implements [connectors.Source].

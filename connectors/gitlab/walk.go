@@ -55,6 +55,9 @@ type position struct {
 	Since   string `json:"t,omitempty"` // the start of the window of updates
 	Page    int    `json:"n,omitempty"` // in the window
 	Loop    string `json:"l,omitempty"`
+	// Total is the number of items so far, with issues and merge requests as GitLab counts
+	// them, and -1 if it does not.
+	Total int `json:"k,omitempty"`
 }
 
 // stages returns the names of the parts of a project, in the order of the walk.
@@ -113,14 +116,14 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 	}
 	i, found := slices.BinarySearchFunc(list, at.Project, func(p project, id int64) int { return cmp.Compare(p.ID, id) })
 	if !found {
-		at = position{}
+		at = position{Total: at.Total}
 	}
 	steps := 0
-	for ; i < len(list); i, at = i+1, (position{}) {
+	for ; i < len(list); i, at = i+1, (position{Total: at.Total}) {
 		at.Project = list[i].ID
 		for at.Stage < len(stages()) {
 			if !s.applies(at.Stage, list[i]) {
-				at = position{Project: list[i].ID, Stage: at.Stage + 1}
+				at = position{Project: list[i].ID, Stage: at.Stage + 1, Total: at.Total}
 				continue
 			}
 			if steps == maxSteps || len(out.Items) > connectors.MaxPageItems-listedAtOnce {
@@ -132,7 +135,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 			if err != nil && isHidden(err) && !errors.Is(err, errScope) {
 				out.Incomplete = append(out.Incomplete, list[i].key())
 				out.Warnings = append(out.Warnings, hiddenWarning(stages()[at.Stage], list[i]))
-				step, err = stepResult{}, nil
+				step, err = stepResult{uncounted: true}, nil
 			}
 			if err != nil {
 				return connectors.Page{}, fmt.Errorf("list the %s of %s: %w", stages()[at.Stage], list[i].Path, err)
@@ -142,16 +145,31 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 				return out, nil
 			}
 			out.Items, out.Warnings = append(out.Items, step.items...), append(out.Warnings, step.warnings...)
+			total := step.addTo(at)
 			if step.next == nil {
 				step.next = &position{}
 				at.Stage++
 			}
-			step.next.Project, step.next.Stage = list[i].ID, at.Stage
+			step.next.Project, step.next.Stage, step.next.Total = list[i].ID, at.Stage, total
 			at = *step.next
 		}
 	}
-	out.Done = true
+	out.Done, out.Total = true, max(at.Total, 0)
 	return out, nil
+}
+
+// addTo adds the items of a step at a position to its total.
+func (r stepResult) addTo(at position) int {
+	switch isThreads := at.Stage == stageIssues || at.Stage == stageMerges; {
+	case at.Total < 0 || r.uncounted:
+		return -1
+	case !isThreads:
+		return at.Total + len(r.items)
+	case at.Since == "" && at.Page <= 1:
+		return at.Total + r.counted
+	default:
+		return at.Total // counted by the first step
+	}
 }
 
 func hiddenWarning(part string, p project) string {
@@ -163,6 +181,10 @@ type stepResult struct {
 	items    []connectors.Item
 	warnings []string
 	next     *position
+	// counted is the length of the whole list as GitLab counts it, which it does not do if
+	// uncounted is set.
+	counted   int
+	uncounted bool
 }
 
 func (s *source) step(ctx context.Context, p project, at position) (stepResult, error) {
@@ -309,10 +331,13 @@ func (s *source) threads(ctx context.Context, p project, kind string, at positio
 	if at.Page > 1 {
 		query.Set("page", strconv.Itoa(at.Page))
 	}
-	list, next, err := page[thread](ctx, s, p.path(listOf(kind)), query)
+	list, next, header, err := pageWithHeader[thread](ctx, s, p.path(listOf(kind)), query)
 	if err != nil {
 		return out, err
 	}
+	// GitLab leaves the header out if there are more than 10,000.
+	counted, countErr := strconv.Atoi(header.Get("X-Total"))
+	out.counted, out.uncounted = counted, countErr != nil || counted < 0
 	ids := at.Since
 	for _, t := range list {
 		if !t.isValid() {

@@ -27,7 +27,7 @@ const (
 )
 
 func webhook() *connectors.Webhook {
-	return &connectors.Webhook{Secret: credentialSecret, Keys: webhookKeys, Route: route, Verify: verify, Parse: parseDelivery}
+	return &connectors.Webhook{Secret: credentialSecret, Subscribes: true, Keys: webhookKeys, Route: route, Verify: verify, Parse: parseDelivery}
 }
 
 // webhookKeys returns paths ("acme/handbook") and ids ("42") of projects, groups

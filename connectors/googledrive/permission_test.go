@@ -83,10 +83,11 @@ func TestReadersOfFiles(t *testing.T) {
 			p := newPlace(t)
 			folder := p.Add(File{Name: "Folder", Owner: ada, MimeType: Folder, Permissions: c.permissions})
 			p.Add(File{Name: "inherits.md", Owner: ada, Parent: folder})
+			p.Add(File{Name: "nested.md", Owner: ada, Parent: p.Add(File{Name: "Inner", Owner: ada, MimeType: Folder, Parent: folder})})
 			p.Add(File{Name: "itself.md", Owner: ada, Permissions: c.permissions})
 			source := open(t, p.settings(map[string]any{"include_permissions": true, "treatLinkAsPublic": c.links}))
 			items, _ := walk(t, source)
-			for _, path := range []string{"My Drive/itself.md", "My Drive/Folder/inherits.md"} {
+			for _, path := range []string{"My Drive/itself.md", "My Drive/Folder/inherits.md", "My Drive/Folder/Inner/nested.md"} {
 				got := readersOf(t, source, items[path])
 				if got.Everyone != c.want.Everyone || !slices.Equal(got.Principals, c.want.Principals) {
 					t.Errorf("%s: %+v, not %+v", path, got, c.want)

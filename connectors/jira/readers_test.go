@@ -27,6 +27,7 @@ func newRestrictedSite(t *testing.T, s *site) *restrictedSite {
 		w.users[name] = s.AddUser(User{Name: name, Email: strings.ToUpper(name[:1]) + name[1:] + "@Example.com"})
 	}
 	w.users["hidden"] = s.AddUser(User{Name: "hidden", Email: "hidden@example.com", Hidden: true})
+	w.users["guest"] = s.AddUser(User{Name: "guest", Email: "guest@partner.org"})
 	w.users["left"] = s.AddUser(User{Name: "left", Email: "left@example.com", Inactive: true})
 	// Data Center has no accounts of apps.
 	w.users["app"] = s.AddUser(User{Name: "app", Email: "app@example.com", App: s.cloud, Inactive: !s.cloud})
@@ -127,9 +128,15 @@ func TestWhoMayBrowse(t *testing.T) {
 			"NOBODY":   {nil, ""},
 			"PORTAL":   {[]Holder{holder("sd.customer.portal.only")}, ""},
 			"LEFT":     {[]Holder{user(w.id("left")), user(w.id("app")), user("deleted-id"), group("no-such-group")}, ""},
+			"GUEST":    {[]Holder{user(w.id("guest"))}, "guest@partner.org"},
+			"SAMEROLE": {[]Holder{{Type: "projectRole", Parameter: "10002"}}, "cy guest@partner.org"},
 			"HIDDEN":   {[]Holder{user(w.id("hidden")), user(w.id("ada"))}, "ada"},
 		} {
-			s.AddProject(Project{Key: name, Lead: w.id("cy"), Browse: c.browse, Public: name == "PUBLIC", Roles: map[string][]Holder{"10002": {group(w.groups["eng"]), user(w.id("di"))}}})
+			members := []Holder{group(w.groups["eng"]), user(w.id("di"))}
+			if name == "SAMEROLE" { // the role of another project has the same name and number
+				members = []Holder{user(w.id("cy")), user(w.id("guest"))}
+			}
+			s.AddProject(Project{Key: name, Lead: w.id("cy"), Browse: c.browse, Public: name == "PUBLIC", Roles: map[string][]Holder{"10002": members}})
 			s.Add(Issue{Project: name, Summary: name, Reporter: w.id("di"), Assignee: w.id("eve"), Fields: field, Files: []File{{Name: "f.txt", Data: []byte("x")}}})
 			got, _ := w.readersOf(t, w.settings())
 			for _, path := range []string{name + "/" + name + "-1", name + "/" + name + "-1/f.txt"} {

@@ -80,6 +80,7 @@ func TestReadersAreThoseOfSharePoint(t *testing.T) {
 		want        string
 	}{
 		"inherited.md":           {nil, "user:reader@acme.example"},
+		"folder/deep/nested.md":  {nil, "user:reader@acme.example"},
 		"person.md":              {[]Permission{ToUser(ada, "write")}, "user:ada.lovelace@acme.example"},
 		"two people.md":          {[]Permission{ToUser(ada), noAddress(bo)}, "user:ada.lovelace@acme.example user:bo@acme.example"},
 		"guest.md":               {[]Permission{noAddress(guest)}, "user:guest@partner.example"},

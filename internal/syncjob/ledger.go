@@ -53,6 +53,7 @@ type ItemState struct {
 	Path            string    // of the item, as the ledger has it
 	Gone            bool      // the source told this job that the item is gone
 	DocumentPath    string
+	Bytes           int64 // of the stored content
 }
 
 // Decided reports whether this job has an outcome for the item.
@@ -93,7 +94,7 @@ func (r *Run) LookUp(ctx context.Context, sourceIDs []string) (map[string]ItemSt
 		var doc uuid.NullUUID
 		var processed, waiting sql.NullTime
 		if err := rows.Scan(&id, &k.Listed, &k.Seen, &k.Status, &k.Added, &k.Reason, &k.Suppressed, &k.SourceVersion,
-			&k.PipelineVersion, &waiting, &k.Path, &k.Gone, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed, &k.DocumentPath); err != nil {
+			&k.PipelineVersion, &waiting, &k.Path, &k.Gone, &doc, &k.DocumentStatus, &k.DocumentVersion, &k.Hash, &processed, &k.DocumentPath, &k.Bytes); err != nil {
 			return err // wrapped by query
 		}
 		k.Document, k.ProcessedAt, k.WaitingSince = doc.UUID, processed.Time, waiting.Time

@@ -60,7 +60,7 @@ func TestADriveIsSynced(t *testing.T) {
 	gone := server.Add(driveserver.File{Name: "old.md", Parent: team, Content: []byte("Old.")})
 	server.Add(driveserver.File{Name: "Survey", Parent: team, MimeType: driveserver.Form})
 	mine := server.Add(driveserver.File{Name: "mine.md", Owner: "ada@example.com", Content: []byte("The heron is mine."),
-		Permissions: []driveserver.Permission{{Type: "domain", Domain: "example.com"}}})
+		Permissions: []driveserver.Permission{{Type: "domain", Domain: "example.com", Discoverable: true}}})
 	f.driveConnector(server, map[string]any{"include_permissions": true})
 	f.work()
 

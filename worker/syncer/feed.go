@@ -84,7 +84,7 @@ func (s *slice) settingsHash() (string, error) {
 		grant = s.connector.GrantID.String()
 	}
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%d %d %s %x %s", ingest.Version, len(config), config, s.connector.Credentials, grant)
+	_, _ = fmt.Fprintf(h, "%d %d %s %x %s %d", ingest.Version, len(config), config, s.connector.Credentials, grant, s.engine.opt.MaxBytes)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

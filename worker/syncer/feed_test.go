@@ -101,23 +101,6 @@ func TestTheWholeSourceIsWalkedAfterTheInterval(t *testing.T) {
 	}
 }
 
-func TestChangedSettingsWalkOnce(t *testing.T) {
-	t.Parallel()
-	f := newFeedFixture(t, "feeding", 5)
-	walked := f.walks()
-	f.must(f.reread().Update().SetConfig(map[string]any{"filters": map[string]any{"exclude": []any{"doc-0002.md"}}}).Exec(f.ctx))
-	f.sync(auto())
-	if f.walks() == walked {
-		t.Error("the source was not walked after settings changed")
-	}
-	f.expectEntry("doc-0002.md", syncitem.StatusDeleted, "")
-	walked = f.walks()
-	f.sync(auto())
-	if f.walks() != walked {
-		t.Error("the source was walked again")
-	}
-}
-
 func TestAnExpiredTokenWalks(t *testing.T) {
 	t.Parallel()
 	f := newFeedFixture(t, "feeding", 10)

@@ -161,6 +161,9 @@ func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time)
 	case item.Size > s.engine.opt.MaxBytes:
 		e.Status, e.Reason = syncitem.StatusFailed, tooLarge(s.engine.opt.MaxBytes)
 		return e, false
+	case same && item.Size < 0 && s.job.Mode != entjob.ModeFull && s.wasTooLarge(item, k):
+		e.Status, e.Reason, e.SourceVersion, e.PipelineVersion = syncitem.StatusFailed, tooLarge(s.engine.opt.MaxBytes), item.Version, ingest.Version
+		return e, false
 	case s.job.Mode == entjob.ModeFull:
 	case same && k.Live() && k.DocumentVersion == item.Version &&
 		(k.Status == syncitem.StatusIndexed || k.Status == syncitem.StatusUnchanged || k.Status == syncitem.StatusSkipped && k.SourceVersion == ""):
@@ -180,6 +183,14 @@ func (s *slice) decide(item connectors.Item, k syncjob.ItemState, now time.Time)
 	}
 	e.Status = syncitem.StatusPending
 	return e, true
+}
+
+// wasTooLarge reports whether the content of an unchanged item, whose size the source
+// does not tell, is known to be larger than the limit is now.
+func (s *slice) wasTooLarge(item connectors.Item, k syncjob.ItemState) bool {
+	limit := s.engine.opt.MaxBytes
+	return k.Live() && k.DocumentVersion == item.Version && k.Bytes > limit ||
+		k.Status == syncitem.StatusFailed && k.SourceVersion == item.Version && k.Reason == tooLarge(limit)
 }
 
 // withinWindow reports whether an auto sync skips a document because it was

@@ -68,6 +68,7 @@ type Project struct {
 	Access     map[string]string
 	Members    []Membership
 	Shares     []Share
+	Hooks      []Hook
 	// SnippetAccess has the visibility and author of snippets, by id.
 	SnippetAccess map[int64]SnippetAccess
 }
@@ -259,6 +260,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		c.projects("")
 	case ok && len(parts) == 1 && parts[0] == "version" && s.Version != "":
 		c.json(map[string]string{"version": s.Version, "revision": "1234567"})
+	case ok && rest == "personal_access_tokens/self":
+		c.json(map[string]any{"id": 1, "name": "Magpie", "user_id": c.token.User, "active": true, "revoked": false, "scopes": c.token.Scopes})
 	case ok && len(parts) <= 2 && (parts[0] == "user" || parts[0] == "users"):
 		c.people(parts)
 	case ok && len(parts) == 1 && parts[0] == "groups":
@@ -313,6 +316,8 @@ func (c call) project(p *Project, parts []string) {
 		c.json(c.show(p))
 	case p.Locked:
 		c.refuse(http.StatusForbidden, "403 Forbidden")
+	case parts[0] == "hooks":
+		c.hooks(p, parts)
 	case rest == "members/all":
 		c.members(p)
 	case rest == "repository/tree":
@@ -400,6 +405,9 @@ func (c call) threads(p *Project, parts []string) {
 			}
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return list[a].Updated.Compare(list[b].Updated) })
+		if c.r.URL.Query().Get("sort") == "desc" {
+			slices.Reverse(order)
+		}
 		all := []any{}
 		for _, i := range order {
 			all = append(all, show(i))
