@@ -30,7 +30,8 @@ func (s *source) CheckTiers(ctx context.Context) ([]connectors.Tier, error) {
 	return tiers, ctx.Err()
 }
 
-// checkRead returns the projects, also with an error of their content.
+// checkRead returns the projects, also with an error of their content. Parts that a
+// server does not have are no error if it has others.
 func (s *source) checkRead(ctx context.Context) ([]project, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -42,17 +43,31 @@ func (s *source) checkRead(ctx context.Context) ([]project, error) {
 	case len(all.warnings) > 0:
 		return all.projects, connectors.NeedsAuth(errors.New(all.warnings[0]))
 	}
+	var missing error
+	isRead := false
 	for _, p := range all.projects[:min(maxCheckProjects, len(all.projects))] {
 		for stage := range stages() {
 			if !s.applies(stage, p) {
 				continue
 			}
-			if _, err := s.step(ctx, p, position{Stage: stage}); err != nil {
-				return all.projects, fmt.Errorf("read the %s of %s: %w", stages()[stage], p.Path, err)
+			_, err := s.step(ctx, p, position{Stage: stage})
+			if err != nil {
+				err = fmt.Errorf("read the %s of %s: %w", stages()[stage], p.Path, err)
+			}
+			switch {
+			case err == nil:
+				isRead = true
+			case !errors.Is(err, connectors.ErrNotFound):
+				return all.projects, err
+			case missing == nil:
+				missing = err
 			}
 		}
 	}
-	return all.projects, nil
+	if isRead {
+		return all.projects, nil
+	}
+	return all.projects, missing
 }
 
 // checkPermissions reads the members of a project, and whether any of them has an

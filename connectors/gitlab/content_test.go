@@ -108,3 +108,39 @@ func TestCommentsWithoutDiscussions(t *testing.T) {
 		})
 	}
 }
+
+// A server without some parts of the API passes the connection test, and a name in a part
+// that the account may not read is neither found nor missing.
+func TestPartsThatAServerLacks(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string]string{"issues": "/issues", "nothing": "/-"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch path := r.URL.EscapedPath(); {
+			case path == "/api/v4/projects/acme%2Fdocs":
+				_, _ = io.WriteString(w, `{"id":4,"path_with_namespace":"acme/docs","default_branch":"main"}`)
+			case strings.HasSuffix(path, parts):
+				_, _ = io.WriteString(w, `[]`)
+			case strings.Contains(path, "/issues/"):
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, `{"message":"403 Forbidden"}`)
+			default:
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"message":"404 Not Found"}`)
+			}
+		}))
+		t.Cleanup(server.Close)
+		source := open(t, connectors.Settings{
+			Config:      map[string]any{"instanceUrl": server.URL, "projects": []any{"acme/docs"}},
+			Credentials: map[string]string{"token": "t"}, State: &connectortest.State{},
+		})
+		if err := source.Check(t.Context()); (err == nil) != (name == "issues") {
+			t.Errorf("with %s, Check is %v", name, err)
+		}
+		resolver, _ := source.(connectors.Resolver)
+		found, missing, err := resolver.Resolve(t.Context(), []string{"4:i:1", "4:f:a.md"})
+		if err != nil || len(found) > 0 || len(missing) != 1 || missing[0] != "4:f:a.md" {
+			t.Errorf("with %s, Resolve is %+v, %q, %v", name, found, missing, err)
+		}
+	}
+}

@@ -264,6 +264,9 @@ func (s *source) Resolve(ctx context.Context, names []string) (found []connector
 			return s.branchFiles(ctx, match[1], match[2])
 		}
 		item, err := s.resolve(ctx, name)
+		if restapi.StatusOf(err) == http.StatusForbidden && !errors.Is(err, errScope) {
+			return nil, nil // a part that the account may not read: it stays as it is
+		}
 		return []connectors.Item{item}, err
 	})
 }

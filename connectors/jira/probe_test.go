@@ -141,3 +141,29 @@ func TestShortPagesAndReadingRequestsSuffice(t *testing.T) {
 		})
 	}
 }
+
+func TestASiteWithoutGroupsPassesTheConnectionTest(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/rest/api/3/project/ED":
+			_, _ = io.WriteString(w, `{"id":"10000","key":"ED","name":"Editor"}`)
+		case "/rest/api/3/search/jql":
+			_, _ = io.WriteString(w, `{"isLast":true,"issues":[]}`)
+		case "/rest/api/3/project/10000/permissionscheme":
+			_, _ = io.WriteString(w, `{"id":10000,"name":"Default","permissions":[]}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"errorMessages":["not here"],"errors":{}}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	source := connectortest.Open(t, jira.Kind(new(net.Dialer).DialContext), connectors.Settings{
+		Config:      map[string]any{"instanceUrl": server.URL, "projectKeys": []any{"ED"}, "include_permissions": true},
+		Credentials: map[string]string{"email": "reader@example.com", "apiToken": "secret"}, State: &connectors.MemoryState{},
+	})
+	if err := source.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -282,6 +282,8 @@ func (s *source) checkPermissions(ctx context.Context, p project) error {
 		switch {
 		case lacksScope(err):
 			err = connectors.NeedsAuth(fmt.Errorf("the token lacks a scope; permissions need read:jira-user and manage:jira-configuration: %w", err))
+		case isAbsent(err):
+			return nil // groups are read from a server that has them
 		case restapi.StatusOf(err) == http.StatusForbidden:
 			err = connectors.NeedsAuth(errors.New("the account lacks the global permission \"Browse users and groups\"; an administrator grants it under System, Global permissions"))
 		}

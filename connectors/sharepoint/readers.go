@@ -170,6 +170,9 @@ func (s *source) pageDrive(ctx context.Context, p part) (string, error) {
 		return drive, nil
 	}
 	lists, err := list[graphList](ctx, s.graph, "the lists", "sites/"+segment(p.siteID)+"/lists", url.Values{"$select": {"id,name,displayName,webUrl,list,system"}})
+	if restapi.StatusOf(err) != http.StatusForbidden && isNoQuery(err) {
+		lists, err = nil, nil // nobody finds the pages
+	}
 	if err != nil {
 		return "", needsRight(err, "read the lists of a site", "the application permission Sites.Read.All or a grant for the site")
 	}

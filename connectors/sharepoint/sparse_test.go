@@ -29,7 +29,12 @@ func sparseServer(t *testing.T, entries *atomic.Value) *httptest.Server {
 			ok(`{"id":"acme.sharepoint.com,1,2","webUrl":"https://acme.sharepoint.com/sites/eng"}`)
 		case site + "/drives":
 			ok(`{"value":[{"id":"b!1","name":"Documents"}]}`)
+		case site + "/pages/microsoft.graph.sitePage":
+			ok(`{"value":[{"id":"P","name":"Home.aspx","title":"Home","eTag":"1"}]}`)
 		case site + "/lists":
+			if entries == nil {
+				break
+			}
 			ok(`{"value":[{"id":"` + list + `","displayName":"Tasks","webUrl":"https://acme.sharepoint.com/sites/eng/Lists/Tasks","list":{"hidden":false,"template":"genericList"}}]}`)
 		case site + "/lists/" + list + "/items":
 			text, _ := entries.Load().(string)
@@ -96,5 +101,21 @@ func TestAServerWithoutPartsOfGraphIsRead(t *testing.T) {
 	changes, err := feeder.Changes(t.Context(), present.Next)
 	if err != nil || changes.Expired || changes.More || len(changes.Items) != 1 || changes.Items[0].Title != "Feed the stork" || len(changes.Gone) != 1 || !strings.HasSuffix(changes.Gone[0], "/2") {
 		t.Errorf("the changes are %+v, %v", changes, err)
+	}
+}
+
+func TestNobodyReadsThePagesOfASiteWithoutLists(t *testing.T) {
+	t.Parallel()
+	server := sparseServer(t, nil)
+	source := open(t, connectors.Settings{
+		Config:      map[string]any{"siteUrl": "https://acme.sharepoint.com/sites/eng", "graphUrl": server.URL, "authUrl": server.URL, "include_permissions": true},
+		Credentials: map[string]string{"tenantId": "t", "clientId": "c", "clientSecret": "s"}, State: &connectortest.State{},
+	})
+	l := walk(t, source)
+	file, page := l.items["sites/eng/Documents/a.txt"], l.items["sites/eng/Site Pages/Home.aspx"]
+	lister, _ := source.(connectors.PermissionLister)
+	readers, err := lister.Readers(t.Context(), []connectors.Item{file, page})
+	if _, known := readers[page.ID]; err != nil || known || !slices.Equal(readers[file.ID].Principals, []string{"user:ada@acme.com"}) {
+		t.Errorf("the readers are %+v, %v", readers, err)
 	}
 }
