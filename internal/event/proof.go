@@ -5,9 +5,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"strings"
+
+	"github.com/magpie-search/magpie/connectors"
 )
 
 // MAC returns the HMAC-SHA256 of the parts.
@@ -25,8 +26,7 @@ func VerifyHex(header, prefix, secret string, parts ...[]byte) error {
 		return Refuse("the signature is missing")
 	}
 	text, ok := strings.CutPrefix(header, prefix)
-	given, err := hex.DecodeString(text)
-	if !ok || err != nil || secret == "" || !hmac.Equal(given, MAC(secret, parts...)) {
+	if !ok || connectors.VerifyHMAC(secret, text, parts...) != nil {
 		return Refuse("the signature does not match")
 	}
 	return nil

@@ -50,6 +50,11 @@ type Provider struct {
 	// Secret names the credential that deliveries are verified with; empty for a
 	// platform that signs with a published key.
 	Secret string
+	// Published reports whether deliveries are verified with a published key instead of a
+	// secret. Anybody can know the settings then: a delivery that names its integration
+	// by these alone is refused if integrations of several workspaces have them. Nil is
+	// true for a provider without a secret.
+	Published func(s connectors.Settings) bool
 	// Generated says that Magpie makes the secret unless one is given.
 	Generated bool
 	// Basic says that the secret is the password of basic authentication, which the

@@ -39,8 +39,9 @@ func SendGrid() event.Provider {
 			Name: secretName, Title: "Password", Type: connectors.TypeString, Sensitive: true, Help: "The password in the address. Leave it empty to have one made.",
 		}},
 		Secret: secretName, Generated: true, Basic: true,
-		Hint: "Settings, Inbound Parse, Add Host & URL. Paste the address, which has the user and the password. Better: attach a security policy with a signature, and enter its public key here.",
-		Keys: addressKeys,
+		Published: func(s connectors.Settings) bool { return s.String(publicKeyName) != "" },
+		Hint:      "Settings, Inbound Parse, Add Host & URL. Paste the address, which has the user and the password. Better: attach a security policy with a signature, and enter its public key here.",
+		Keys:      addressKeys,
 		Route: func(r *event.Request) ([]string, error) {
 			form, err := readForm(r.Header.Get("Content-Type"), r.Body, true)
 			if err != nil {

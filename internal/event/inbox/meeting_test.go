@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
@@ -291,5 +292,61 @@ func TestTranscriptsOfTeamsAndGoogleMeet(t *testing.T) {
 	p.set(meet+"conferenceRecords/c/transcripts/t/entries", `{}`)
 	if _, err := google.Transcript(t.Context(), m, s); err == nil {
 		t.Error("an empty transcript is there")
+	}
+}
+
+// Settings that are no secret can be copied. A delivery that names nobody else must not
+// reach the copy.
+func TestACopyOfPublishedSettingsReceivesNothing(t *testing.T) {
+	t.Parallel()
+	published := event.Provider{
+		Family: event.Email, Name: "ses", Title: "Signed by a published key",
+		Keys:   func(connectors.Settings) []string { return []string{"topic"} },
+		Route:  func(*event.Request) ([]string, error) { return []string{"topic"}, nil },
+		Verify: func(context.Context, *event.Request, connectors.Settings, string, time.Time) error { return nil },
+		Receive: func(_ context.Context, r *event.Request, _ connectors.Settings, _ string) (event.Delivery, error) {
+			return event.Delivery{Events: []event.Event{{ID: string(r.Body), Type: "email"}}}, nil
+		},
+	}
+	h := newFixture(t, published)
+	ada, eve := h.workspace(), h.workspace()
+	own := h.create(ada, inbox.Draft{Provider: "ses"})
+	send := func(to uuid.UUID, id string) apierr.Code {
+		_, err := h.inbox.Receive(t.Context(), "ses", to, &event.Request{Header: http.Header{}, Body: []byte(id)})
+		if err != nil {
+			return apierr.From(err).Code
+		}
+		return ""
+	}
+	if code := send(uuid.Nil, "1"); code != "" {
+		t.Errorf("alone: %s", code)
+	}
+	h.create(ada, inbox.Draft{Provider: "ses"})
+	if code := send(uuid.Nil, "2"); code != "" {
+		t.Errorf("twice in one workspace: %s", code)
+	}
+	h.create(eve, inbox.Draft{Provider: "ses"})
+	if code := send(uuid.Nil, "3"); code != apierr.InvalidSignature {
+		t.Errorf("with a copy: %q", code)
+	}
+	off := false
+	if _, err := h.inbox.Update(ada, own.Integration.ID, inbox.Change{Enabled: &off}); err != nil {
+		t.Fatal(err)
+	}
+	if code := send(uuid.Nil, "4"); code != apierr.InvalidSignature {
+		t.Errorf("with a copy, while one is disabled: %q", code)
+	}
+	on := true
+	if _, err := h.inbox.Update(ada, own.Integration.ID, inbox.Change{Enabled: &on}); err != nil {
+		t.Fatal(err)
+	}
+	if code := send(own.Integration.ID, "5"); code != "" {
+		t.Errorf("by its id: %s", code)
+	}
+	if n, m := len(h.events(ada)), len(h.events(eve)); n != 4 || m != 0 {
+		t.Errorf("ada has %d events, eve %d", n, m)
+	}
+	if row := h.row(ada, own.Integration.ID); row.LastError != nil {
+		t.Errorf("after a good delivery: %v", row)
 	}
 }

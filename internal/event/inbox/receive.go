@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,7 @@ type candidate struct {
 	previous         map[string]string
 	refusal          error // nil if the delivery is verified
 	previousAccepted bool
+	enabled          bool
 }
 
 // Serves reports whether there is a provider of a family with a name.
@@ -108,6 +110,14 @@ func (b *Inbox) verified(ctx context.Context, p event.Provider, id uuid.UUID, r 
 			matched = append(matched, c)
 		}
 	}
+	if id == uuid.Nil && ambiguous(p, matched) {
+		for _, c := range matched {
+			c.refusal = event.Refuse("integrations of several workspaces have these settings; use the address with the id of the integration")
+		}
+		b.refuse(ctx, matched)
+		return nil, refusalError(nil)
+	}
+	matched = slices.DeleteFunc(matched, func(c *candidate) bool { return !c.enabled })
 	if len(matched) > 0 {
 		return matched, nil
 	}
@@ -118,6 +128,21 @@ func (b *Inbox) verified(ctx context.Context, p event.Provider, id uuid.UUID, r 
 		}
 	}
 	return nil, refusalError(nil)
+}
+
+// ambiguous reports whether a delivery that is verified with a published key is for several
+// workspaces. One of them may have copied the settings of another.
+func ambiguous(p event.Provider, matched []*candidate) bool {
+	for _, c := range matched {
+		published := p.Secret == ""
+		if p.Published != nil {
+			published = p.Published(c.settings)
+		}
+		if published && slices.ContainsFunc(matched, func(d *candidate) bool { return d.workspace != c.workspace }) {
+			return true
+		}
+	}
+	return false
 }
 
 // refusalError returns the error for a refused delivery. The reason is told only where it
@@ -158,13 +183,13 @@ func (b *Inbox) verify(ctx context.Context, p event.Provider, c *candidate, r *e
 }
 
 const candidateColumns = `select workspace_id, id, config, coalesce(credentials, ''::bytea), coalesce(previous_credentials, ''::bytea),
-	coalesce(previous_until > $2, false) from inbound_integrations where provider = $1 and enabled and `
+	coalesce(previous_until > $2, false), enabled from inbound_integrations where provider = $1 and `
 
 // candidates returns the integrations that a delivery may be for.
 func (b *Inbox) candidates(ctx context.Context, p event.Provider, id uuid.UUID, r *event.Request) ([]*candidate, error) {
 	now := b.opt.Now()
 	if id != uuid.Nil {
-		found, err := b.read(ctx, candidateColumns+"id = $3", p.Name, now, id)
+		found, err := b.read(ctx, candidateColumns+"enabled and id = $3", p.Name, now, id)
 		if err == nil && len(found) == 0 {
 			return nil, apierr.NotFound("Integration")
 		}
@@ -181,13 +206,13 @@ func (b *Inbox) candidates(ctx context.Context, p event.Provider, id uuid.UUID, 
 		if p.IsChallenge == nil || len(r.Body) > maxChallengeBytes || !p.IsChallenge(r) {
 			return nil, apierr.New(apierr.InvalidSignature, "The delivery names no account; use the address with the id of the integration")
 		}
-		return b.read(ctx, candidateColumns+"true order by created_at desc limit $3", p.Name, now, maxCandidates)
+		return b.read(ctx, candidateColumns+"enabled order by created_at desc limit $3", p.Name, now, maxCandidates)
 	}
 	for i := range keys {
 		keys[i] = strings.ToLower(safetext.Storable(keys[i]))
 	}
 	// Integrations that work come first, and older ones: nobody can crowd them out.
-	return b.read(ctx, candidateColumns+"routing_keys ?| $3::text[] order by (status = 'OK') desc, created_at limit $4", p.Name, now, keys, maxCandidates)
+	return b.read(ctx, candidateColumns+"routing_keys ?| $3::text[] order by enabled desc, (status = 'OK') desc, created_at limit $4", p.Name, now, keys, maxCandidates)
 }
 
 func (b *Inbox) read(ctx context.Context, sql string, args ...any) ([]*candidate, error) {
@@ -198,7 +223,7 @@ func (b *Inbox) read(ctx context.Context, sql string, args ...any) ([]*candidate
 	var out []*candidate
 	var current, previous []byte
 	var c candidate
-	_, err = pgx.ForEachRow(rows, []any{&c.workspace, &c.id, &c.settings.Config, &current, &previous, &c.previousAccepted}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&c.workspace, &c.id, &c.settings.Config, &current, &previous, &c.previousAccepted, &c.enabled}, func() error {
 		one := c
 		c.settings.Config = nil // decoded anew for each row
 		one.settings.ConnectorID = one.id.String()
