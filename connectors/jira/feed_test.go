@@ -246,6 +246,16 @@ func TestAProjectThatIsNoLongerShown(t *testing.T) {
 		if page := changes(token); !page.Expired {
 			t.Errorf("the feed goes on without a project: gone %q", page.Gone)
 		}
+		resolve := func(want int, names ...string) {
+			t.Helper()
+			settings := s.settings(nil)
+			settings.State = state
+			found, missing, err := s.open(t, settings).(connectors.Resolver).Resolve(t.Context(), names)
+			if err != nil || len(found) != 1 || len(missing) != want {
+				t.Errorf("found %d, missing %q, %v", len(found), missing, err)
+			}
+		}
+		resolve(0, "LOST/LOST-1", "issue:"+kept, "issue:999999")
 		read(nil, 1, lost)
 		token = read(nil, 1, lost) // as with a walk a week later
 		s.Change(kept, func(*Issue) {})
@@ -257,6 +267,7 @@ func TestAProjectThatIsNoLongerShown(t *testing.T) {
 			t.Errorf("a project that is back needs a walk: %+v", page)
 		}
 		read(nil, 2)
+		resolve(2, "LOST/LOST-9", "issue:"+kept, "issue:999999")
 		show(false)
 		read(map[string]any{"projectKeys": []any{"TST"}}, 1)
 		token = read(nil, 1)

@@ -17,11 +17,19 @@ func (s *source) Resolve(ctx context.Context, names []string) (found []connector
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if _, err := s.selectedProjects(ctx); err != nil {
+	projects, err := s.selectedProjects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	hidden, _, _, err := s.compareProjects(ctx, projects)
+	if err != nil {
 		return nil, nil, err
 	}
 	return connectors.ResolveEach(ctx, names, parallelLookups, func(ctx context.Context, name string) ([]connectors.Item, error) {
 		item, err := s.resolve(ctx, name)
+		if errors.Is(err, connectors.ErrNotFound) && len(hidden) > 0 {
+			return nil, nil // it may be in a project that is not shown: it is neither found nor missing
+		}
 		return []connectors.Item{item}, err
 	})
 }
