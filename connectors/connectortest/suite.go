@@ -288,7 +288,9 @@ func describesItself(t *testing.T, setup Setup) {
 		"config.filters.no_such_part": {"filters": map[string]any{"no_such_part": 1.0}},
 	} {
 		for name, value := range setup.Settings.Config {
-			config[name] = value
+			if _, isWrong := config[name]; !isWrong {
+				config[name] = value
+			}
 		}
 		err := setup.Kind.Validate(config, setup.Settings.Credentials)
 		if optionError, ok := errors.AsType[*connectors.OptionError](err); !ok || optionError.Field != field {

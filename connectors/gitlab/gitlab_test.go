@@ -74,7 +74,10 @@ func TestFilesPassTheSuite(t *testing.T) {
 	connectortest.Run(t, func(t *testing.T) connectortest.Setup {
 		s := newSite(t)
 		return connectortest.Setup{
-			Kind: publishedKind(t), Settings: s.settings(nil), Fixture: s, Break: s.failing,
+			Kind: publishedKind(t), Settings: s.settings(map[string]any{"include_permissions": true}), Fixture: s, Break: s.failing,
+			ChangeReaders: func(testing.TB, string) {
+				s.Change(9, func(p *gitlabserver.Project) { p.Access = map[string]string{"repository": "private"} })
+			},
 			UnusualPaths: []string{"a b.md", "日本/語.md", "50%.md", "a+b&c=d.md", "who?.md", "#1.md", "a%2Fb.md", "semi;colon.md", "back\\slash.md", "issues/1.md"},
 			ItemPath: func(path string) string {
 				if strings.HasPrefix(path, "9:f:") {
@@ -250,5 +253,22 @@ func TestTheTotalIsCounted(t *testing.T) {
 		if len(page.Items) != 7 || page.Total != want {
 			t.Errorf("a count of %q gives the total %d of %d items", count, page.Total, len(page.Items))
 		}
+	}
+}
+
+// A project that was renamed or moved is found by its old path, which GitLab redirects.
+func TestAMovedProjectIsFoundByItsOldPath(t *testing.T) {
+	t.Parallel()
+	s := site{gitlabserver.NewSample()}
+	t.Cleanup(s.Close)
+	s.Fail(func(r *http.Request) *gitlabserver.Fault {
+		if r.URL.EscapedPath() == "/api/v4/projects/old%2Fname" {
+			return &gitlabserver.Fault{Status: http.StatusMovedPermanently, Header: http.Header{"Location": {s.URL + "/api/v4/projects/7"}}}
+		}
+		return nil
+	})
+	items, _, warnings := walk(t, open(t, s.settings(map[string]any{"projects": []any{"old/name"}})))
+	if _, found := items["acme/handbook#1"]; !found || len(warnings) > 0 {
+		t.Errorf("the items are %q, with %q", slices.Sorted(maps.Keys(items)), warnings)
 	}
 }
