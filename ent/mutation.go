@@ -23646,26 +23646,28 @@ func (m *PlanItemMutation) ResetEdge(name string) error {
 // SessionMutation represents an operation that mutates the Session nodes in the graph.
 type SessionMutation struct {
 	config
-	op            Op
-	typ           string
-	id            *uuid.UUID
-	created_at    *time.Time
-	updated_at    *time.Time
-	workspace_id  *uuid.UUID
-	generation    *int64
-	addgeneration *int64
-	rotated_at    *time.Time
-	expires_at    *time.Time
-	revoked_at    *time.Time
-	user_agent    *string
-	address       *string
-	last_used_at  *time.Time
-	clearedFields map[string]struct{}
-	user          *uuid.UUID
-	cleareduser   bool
-	done          bool
-	oldValue      func(context.Context) (*Session, error)
-	predicates    []predicate.Session
+	op               Op
+	typ              string
+	id               *uuid.UUID
+	created_at       *time.Time
+	updated_at       *time.Time
+	workspace_id     *uuid.UUID
+	generation       *int64
+	addgeneration    *int64
+	rotated_at       *time.Time
+	expires_at       *time.Time
+	revoked_at       *time.Time
+	user_agent       *string
+	application      *string
+	application_hash *string
+	address          *string
+	last_used_at     *time.Time
+	clearedFields    map[string]struct{}
+	user             *uuid.UUID
+	cleareduser      bool
+	done             bool
+	oldValue         func(context.Context) (*Session, error)
+	predicates       []predicate.Session
 }
 
 var _ ent.Mutation = (*SessionMutation)(nil)
@@ -24142,6 +24144,78 @@ func (m *SessionMutation) ResetUserAgent() {
 	m.user_agent = nil
 }
 
+// SetApplication sets the "application" field.
+func (m *SessionMutation) SetApplication(s string) {
+	m.application = &s
+}
+
+// Application returns the value of the "application" field in the mutation.
+func (m *SessionMutation) Application() (r string, exists bool) {
+	v := m.application
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApplication returns the old "application" field's value of the Session entity.
+// If the Session object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SessionMutation) OldApplication(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApplication is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApplication requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApplication: %w", err)
+	}
+	return oldValue.Application, nil
+}
+
+// ResetApplication resets all changes to the "application" field.
+func (m *SessionMutation) ResetApplication() {
+	m.application = nil
+}
+
+// SetApplicationHash sets the "application_hash" field.
+func (m *SessionMutation) SetApplicationHash(s string) {
+	m.application_hash = &s
+}
+
+// ApplicationHash returns the value of the "application_hash" field in the mutation.
+func (m *SessionMutation) ApplicationHash() (r string, exists bool) {
+	v := m.application_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApplicationHash returns the old "application_hash" field's value of the Session entity.
+// If the Session object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SessionMutation) OldApplicationHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApplicationHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApplicationHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApplicationHash: %w", err)
+	}
+	return oldValue.ApplicationHash, nil
+}
+
+// ResetApplicationHash resets all changes to the "application_hash" field.
+func (m *SessionMutation) ResetApplicationHash() {
+	m.application_hash = nil
+}
+
 // SetAddress sets the "address" field.
 func (m *SessionMutation) SetAddress(s string) {
 	m.address = &s
@@ -24275,7 +24349,7 @@ func (m *SessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SessionMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 13)
 	if m.created_at != nil {
 		fields = append(fields, session.FieldCreatedAt)
 	}
@@ -24302,6 +24376,12 @@ func (m *SessionMutation) Fields() []string {
 	}
 	if m.user_agent != nil {
 		fields = append(fields, session.FieldUserAgent)
+	}
+	if m.application != nil {
+		fields = append(fields, session.FieldApplication)
+	}
+	if m.application_hash != nil {
+		fields = append(fields, session.FieldApplicationHash)
 	}
 	if m.address != nil {
 		fields = append(fields, session.FieldAddress)
@@ -24335,6 +24415,10 @@ func (m *SessionMutation) Field(name string) (ent.Value, bool) {
 		return m.RevokedAt()
 	case session.FieldUserAgent:
 		return m.UserAgent()
+	case session.FieldApplication:
+		return m.Application()
+	case session.FieldApplicationHash:
+		return m.ApplicationHash()
 	case session.FieldAddress:
 		return m.Address()
 	case session.FieldLastUsedAt:
@@ -24366,6 +24450,10 @@ func (m *SessionMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldRevokedAt(ctx)
 	case session.FieldUserAgent:
 		return m.OldUserAgent(ctx)
+	case session.FieldApplication:
+		return m.OldApplication(ctx)
+	case session.FieldApplicationHash:
+		return m.OldApplicationHash(ctx)
 	case session.FieldAddress:
 		return m.OldAddress(ctx)
 	case session.FieldLastUsedAt:
@@ -24441,6 +24529,20 @@ func (m *SessionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetUserAgent(v)
+		return nil
+	case session.FieldApplication:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApplication(v)
+		return nil
+	case session.FieldApplicationHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApplicationHash(v)
 		return nil
 	case session.FieldAddress:
 		v, ok := value.(string)
@@ -24561,6 +24663,12 @@ func (m *SessionMutation) ResetField(name string) error {
 		return nil
 	case session.FieldUserAgent:
 		m.ResetUserAgent()
+		return nil
+	case session.FieldApplication:
+		m.ResetApplication()
+		return nil
+	case session.FieldApplicationHash:
+		m.ResetApplicationHash()
 		return nil
 	case session.FieldAddress:
 		m.ResetAddress()

@@ -37,6 +37,10 @@ type Session struct {
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// User-Agent of the device
 	UserAgent string `json:"user_agent,omitempty"`
+	// name of a connected application; empty for a device
+	Application string `json:"application,omitempty"`
+	// SHA-256 of the client id of a connected application, in hexadecimal
+	ApplicationHash string `json:"application_hash,omitempty"`
 	// network address that last used the session
 	Address string `json:"address,omitempty"`
 	// exact to a minute
@@ -76,7 +80,7 @@ func (*Session) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case session.FieldGeneration:
 			values[i] = new(sql.NullInt64)
-		case session.FieldUserAgent, session.FieldAddress:
+		case session.FieldUserAgent, session.FieldApplication, session.FieldApplicationHash, session.FieldAddress:
 			values[i] = new(sql.NullString)
 		case session.FieldCreatedAt, session.FieldUpdatedAt, session.FieldRotatedAt, session.FieldExpiresAt, session.FieldRevokedAt, session.FieldLastUsedAt:
 			values[i] = new(sql.NullTime)
@@ -158,6 +162,18 @@ func (_m *Session) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field user_agent", values[i])
 			} else if value.Valid {
 				_m.UserAgent = value.String
+			}
+		case session.FieldApplication:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field application", values[i])
+			} else if value.Valid {
+				_m.Application = value.String
+			}
+		case session.FieldApplicationHash:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field application_hash", values[i])
+			} else if value.Valid {
+				_m.ApplicationHash = value.String
 			}
 		case session.FieldAddress:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -242,6 +258,12 @@ func (_m *Session) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("user_agent=")
 	builder.WriteString(_m.UserAgent)
+	builder.WriteString(", ")
+	builder.WriteString("application=")
+	builder.WriteString(_m.Application)
+	builder.WriteString(", ")
+	builder.WriteString("application_hash=")
+	builder.WriteString(_m.ApplicationHash)
 	builder.WriteString(", ")
 	builder.WriteString("address=")
 	builder.WriteString(_m.Address)

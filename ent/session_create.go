@@ -124,6 +124,34 @@ func (_c *SessionCreate) SetNillableUserAgent(v *string) *SessionCreate {
 	return _c
 }
 
+// SetApplication sets the "application" field.
+func (_c *SessionCreate) SetApplication(v string) *SessionCreate {
+	_c.mutation.SetApplication(v)
+	return _c
+}
+
+// SetNillableApplication sets the "application" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableApplication(v *string) *SessionCreate {
+	if v != nil {
+		_c.SetApplication(*v)
+	}
+	return _c
+}
+
+// SetApplicationHash sets the "application_hash" field.
+func (_c *SessionCreate) SetApplicationHash(v string) *SessionCreate {
+	_c.mutation.SetApplicationHash(v)
+	return _c
+}
+
+// SetNillableApplicationHash sets the "application_hash" field if the given value is not nil.
+func (_c *SessionCreate) SetNillableApplicationHash(v *string) *SessionCreate {
+	if v != nil {
+		_c.SetApplicationHash(*v)
+	}
+	return _c
+}
+
 // SetAddress sets the "address" field.
 func (_c *SessionCreate) SetAddress(v string) *SessionCreate {
 	_c.mutation.SetAddress(v)
@@ -230,6 +258,14 @@ func (_c *SessionCreate) defaults() error {
 		v := session.DefaultUserAgent
 		_c.mutation.SetUserAgent(v)
 	}
+	if _, ok := _c.mutation.Application(); !ok {
+		v := session.DefaultApplication
+		_c.mutation.SetApplication(v)
+	}
+	if _, ok := _c.mutation.ApplicationHash(); !ok {
+		v := session.DefaultApplicationHash
+		_c.mutation.SetApplicationHash(v)
+	}
 	if _, ok := _c.mutation.Address(); !ok {
 		v := session.DefaultAddress
 		_c.mutation.SetAddress(v)
@@ -282,6 +318,22 @@ func (_c *SessionCreate) check() error {
 	if v, ok := _c.mutation.UserAgent(); ok {
 		if err := session.UserAgentValidator(v); err != nil {
 			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Application(); !ok {
+		return &ValidationError{Name: "application", err: errors.New(`ent: missing required field "Session.application"`)}
+	}
+	if v, ok := _c.mutation.Application(); ok {
+		if err := session.ApplicationValidator(v); err != nil {
+			return &ValidationError{Name: "application", err: fmt.Errorf(`ent: validator failed for field "Session.application": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.ApplicationHash(); !ok {
+		return &ValidationError{Name: "application_hash", err: errors.New(`ent: missing required field "Session.application_hash"`)}
+	}
+	if v, ok := _c.mutation.ApplicationHash(); ok {
+		if err := session.ApplicationHashValidator(v); err != nil {
+			return &ValidationError{Name: "application_hash", err: fmt.Errorf(`ent: validator failed for field "Session.application_hash": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Address(); !ok {
@@ -364,6 +416,14 @@ func (_c *SessionCreate) createSpec() (*Session, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UserAgent(); ok {
 		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
 		_node.UserAgent = value
+	}
+	if value, ok := _c.mutation.Application(); ok {
+		_spec.SetField(session.FieldApplication, field.TypeString, value)
+		_node.Application = value
+	}
+	if value, ok := _c.mutation.ApplicationHash(); ok {
+		_spec.SetField(session.FieldApplicationHash, field.TypeString, value)
+		_node.ApplicationHash = value
 	}
 	if value, ok := _c.mutation.Address(); ok {
 		_spec.SetField(session.FieldAddress, field.TypeString, value)

@@ -123,6 +123,34 @@ func (_u *SessionUpdate) SetNillableUserAgent(v *string) *SessionUpdate {
 	return _u
 }
 
+// SetApplication sets the "application" field.
+func (_u *SessionUpdate) SetApplication(v string) *SessionUpdate {
+	_u.mutation.SetApplication(v)
+	return _u
+}
+
+// SetNillableApplication sets the "application" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableApplication(v *string) *SessionUpdate {
+	if v != nil {
+		_u.SetApplication(*v)
+	}
+	return _u
+}
+
+// SetApplicationHash sets the "application_hash" field.
+func (_u *SessionUpdate) SetApplicationHash(v string) *SessionUpdate {
+	_u.mutation.SetApplicationHash(v)
+	return _u
+}
+
+// SetNillableApplicationHash sets the "application_hash" field if the given value is not nil.
+func (_u *SessionUpdate) SetNillableApplicationHash(v *string) *SessionUpdate {
+	if v != nil {
+		_u.SetApplicationHash(*v)
+	}
+	return _u
+}
+
 // SetAddress sets the "address" field.
 func (_u *SessionUpdate) SetAddress(v string) *SessionUpdate {
 	_u.mutation.SetAddress(v)
@@ -210,6 +238,16 @@ func (_u *SessionUpdate) check() error {
 			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Application(); ok {
+		if err := session.ApplicationValidator(v); err != nil {
+			return &ValidationError{Name: "application", err: fmt.Errorf(`ent: validator failed for field "Session.application": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.ApplicationHash(); ok {
+		if err := session.ApplicationHashValidator(v); err != nil {
+			return &ValidationError{Name: "application_hash", err: fmt.Errorf(`ent: validator failed for field "Session.application_hash": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Address(); ok {
 		if err := session.AddressValidator(v); err != nil {
 			return &ValidationError{Name: "address", err: fmt.Errorf(`ent: validator failed for field "Session.address": %w`, err)}
@@ -259,6 +297,12 @@ func (_u *SessionUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.UserAgent(); ok {
 		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Application(); ok {
+		_spec.SetField(session.FieldApplication, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.ApplicationHash(); ok {
+		_spec.SetField(session.FieldApplicationHash, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Address(); ok {
 		_spec.SetField(session.FieldAddress, field.TypeString, value)
@@ -381,6 +425,34 @@ func (_u *SessionUpdateOne) SetNillableUserAgent(v *string) *SessionUpdateOne {
 	return _u
 }
 
+// SetApplication sets the "application" field.
+func (_u *SessionUpdateOne) SetApplication(v string) *SessionUpdateOne {
+	_u.mutation.SetApplication(v)
+	return _u
+}
+
+// SetNillableApplication sets the "application" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableApplication(v *string) *SessionUpdateOne {
+	if v != nil {
+		_u.SetApplication(*v)
+	}
+	return _u
+}
+
+// SetApplicationHash sets the "application_hash" field.
+func (_u *SessionUpdateOne) SetApplicationHash(v string) *SessionUpdateOne {
+	_u.mutation.SetApplicationHash(v)
+	return _u
+}
+
+// SetNillableApplicationHash sets the "application_hash" field if the given value is not nil.
+func (_u *SessionUpdateOne) SetNillableApplicationHash(v *string) *SessionUpdateOne {
+	if v != nil {
+		_u.SetApplicationHash(*v)
+	}
+	return _u
+}
+
 // SetAddress sets the "address" field.
 func (_u *SessionUpdateOne) SetAddress(v string) *SessionUpdateOne {
 	_u.mutation.SetAddress(v)
@@ -481,6 +553,16 @@ func (_u *SessionUpdateOne) check() error {
 			return &ValidationError{Name: "user_agent", err: fmt.Errorf(`ent: validator failed for field "Session.user_agent": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Application(); ok {
+		if err := session.ApplicationValidator(v); err != nil {
+			return &ValidationError{Name: "application", err: fmt.Errorf(`ent: validator failed for field "Session.application": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.ApplicationHash(); ok {
+		if err := session.ApplicationHashValidator(v); err != nil {
+			return &ValidationError{Name: "application_hash", err: fmt.Errorf(`ent: validator failed for field "Session.application_hash": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Address(); ok {
 		if err := session.AddressValidator(v); err != nil {
 			return &ValidationError{Name: "address", err: fmt.Errorf(`ent: validator failed for field "Session.address": %w`, err)}
@@ -547,6 +629,12 @@ func (_u *SessionUpdateOne) sqlSave(ctx context.Context) (_node *Session, err er
 	}
 	if value, ok := _u.mutation.UserAgent(); ok {
 		_spec.SetField(session.FieldUserAgent, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Application(); ok {
+		_spec.SetField(session.FieldApplication, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.ApplicationHash(); ok {
+		_spec.SetField(session.FieldApplicationHash, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Address(); ok {
 		_spec.SetField(session.FieldAddress, field.TypeString, value)

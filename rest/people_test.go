@@ -15,7 +15,7 @@ func peopleRows(tokens object) map[string]any {
 		"invitationOfToken": object{"workspace": "Acme", "email": "grace@example.com", "role": "VIEWER", "expiresAt": late, "hasAccount": false},
 		"signOutEverywhere": true, "me": object{"user": person, "workspace": place, "role": "OWNER", "hasPassword": true}, "updateProfile": person,
 		"changePassword": true, "endSession": jobID, "createWorkspace": place, "updateWorkspace": place, "deleteWorkspace": true, "leaveWorkspace": true,
-		"mySessions":   []any{object{"id": jobID, "workspaceId": otherID, "userAgent": "Firefox", "address": "192.0.2.1", "createdAt": early, "lastUsedAt": late, "expiresAt": late, "current": true}},
+		"mySessions":   []any{object{"id": jobID, "workspaceId": otherID, "application": "", "userAgent": "Firefox", "address": "192.0.2.1", "createdAt": early, "lastUsedAt": late, "expiresAt": late, "current": true}},
 		"myWorkspaces": []any{object{"id": otherID, "name": "Acme", "role": "OWNER", "joinedAt": early, "current": true}},
 		"members":      page("end+of/members", member), "member": member, "updateMember": member, "removeMember": memberID,
 		"createPasswordReset": object{"token": "token", "url": "https://app.example.com/reset-password#token=token", "expiresAt": late},

@@ -780,6 +780,8 @@ var (
 		{Name: "expires_at", Type: field.TypeTime},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "user_agent", Type: field.TypeString, Size: 300, Default: ""},
+		{Name: "application", Type: field.TypeString, Size: 200, Default: ""},
+		{Name: "application_hash", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "address", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "last_used_at", Type: field.TypeTime},
 		{Name: "user_id", Type: field.TypeUUID},
@@ -792,7 +794,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "sessions_users_sessions",
-				Columns:    []*schema.Column{SessionsColumns[11]},
+				Columns:    []*schema.Column{SessionsColumns[13]},
 				RefColumns: []*schema.Column{UsersColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -801,7 +803,7 @@ var (
 			{
 				Name:    "session_user_id_last_used_at",
 				Unique:  false,
-				Columns: []*schema.Column{SessionsColumns[11], SessionsColumns[10]},
+				Columns: []*schema.Column{SessionsColumns[13], SessionsColumns[12]},
 			},
 		},
 	}

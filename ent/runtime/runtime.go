@@ -1314,14 +1314,26 @@ func init() {
 	session.DefaultUserAgent = sessionDescUserAgent.Default.(string)
 	// session.UserAgentValidator is a validator for the "user_agent" field. It is called by the builders before save.
 	session.UserAgentValidator = sessionDescUserAgent.Validators[0].(func(string) error)
+	// sessionDescApplication is the schema descriptor for application field.
+	sessionDescApplication := sessionFields[6].Descriptor()
+	// session.DefaultApplication holds the default value on creation for the application field.
+	session.DefaultApplication = sessionDescApplication.Default.(string)
+	// session.ApplicationValidator is a validator for the "application" field. It is called by the builders before save.
+	session.ApplicationValidator = sessionDescApplication.Validators[0].(func(string) error)
+	// sessionDescApplicationHash is the schema descriptor for application_hash field.
+	sessionDescApplicationHash := sessionFields[7].Descriptor()
+	// session.DefaultApplicationHash holds the default value on creation for the application_hash field.
+	session.DefaultApplicationHash = sessionDescApplicationHash.Default.(string)
+	// session.ApplicationHashValidator is a validator for the "application_hash" field. It is called by the builders before save.
+	session.ApplicationHashValidator = sessionDescApplicationHash.Validators[0].(func(string) error)
 	// sessionDescAddress is the schema descriptor for address field.
-	sessionDescAddress := sessionFields[6].Descriptor()
+	sessionDescAddress := sessionFields[8].Descriptor()
 	// session.DefaultAddress holds the default value on creation for the address field.
 	session.DefaultAddress = sessionDescAddress.Default.(string)
 	// session.AddressValidator is a validator for the "address" field. It is called by the builders before save.
 	session.AddressValidator = sessionDescAddress.Validators[0].(func(string) error)
 	// sessionDescLastUsedAt is the schema descriptor for last_used_at field.
-	sessionDescLastUsedAt := sessionFields[7].Descriptor()
+	sessionDescLastUsedAt := sessionFields[9].Descriptor()
 	// session.DefaultLastUsedAt holds the default value on creation for the last_used_at field.
 	session.DefaultLastUsedAt = sessionDescLastUsedAt.Default.(func() time.Time)
 	// sessionDescID is the schema descriptor for id field.

@@ -14,8 +14,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// A Session is a sign-in of a person on a device. Its refresh tokens are numbered. Only the
-// number of the current token is stored.
+// A Session is a sign-in of a person on a device, or an application that the person has
+// connected. Its refresh tokens are numbered. Only the number of the current token is stored.
 type Session struct{ ent.Schema }
 
 // Mixin of Session.
@@ -30,6 +30,8 @@ func (Session) Fields() []ent.Field {
 		field.Time("expires_at"),
 		field.Time("revoked_at").Optional().Nillable(),
 		field.String("user_agent").Default("").MaxRuneLen(300).Comment("User-Agent of the device"),
+		field.String("application").Default("").MaxRuneLen(200).Comment("name of a connected application; empty for a device"),
+		field.String("application_hash").Default("").MaxLen(64).Comment("SHA-256 of the client id of a connected application, in hexadecimal"),
 		field.String("address").Default("").MaxLen(64).Comment("network address that last used the session"),
 		field.Time("last_used_at").Default(now).Comment("exact to a minute"),
 	}

@@ -34,6 +34,10 @@ const (
 	FieldRevokedAt = "revoked_at"
 	// FieldUserAgent holds the string denoting the user_agent field in the database.
 	FieldUserAgent = "user_agent"
+	// FieldApplication holds the string denoting the application field in the database.
+	FieldApplication = "application"
+	// FieldApplicationHash holds the string denoting the application_hash field in the database.
+	FieldApplicationHash = "application_hash"
 	// FieldAddress holds the string denoting the address field in the database.
 	FieldAddress = "address"
 	// FieldLastUsedAt holds the string denoting the last_used_at field in the database.
@@ -63,6 +67,8 @@ var Columns = []string{
 	FieldExpiresAt,
 	FieldRevokedAt,
 	FieldUserAgent,
+	FieldApplication,
+	FieldApplicationHash,
 	FieldAddress,
 	FieldLastUsedAt,
 }
@@ -99,6 +105,14 @@ var (
 	DefaultUserAgent string
 	// UserAgentValidator is a validator for the "user_agent" field. It is called by the builders before save.
 	UserAgentValidator func(string) error
+	// DefaultApplication holds the default value on creation for the "application" field.
+	DefaultApplication string
+	// ApplicationValidator is a validator for the "application" field. It is called by the builders before save.
+	ApplicationValidator func(string) error
+	// DefaultApplicationHash holds the default value on creation for the "application_hash" field.
+	DefaultApplicationHash string
+	// ApplicationHashValidator is a validator for the "application_hash" field. It is called by the builders before save.
+	ApplicationHashValidator func(string) error
 	// DefaultAddress holds the default value on creation for the "address" field.
 	DefaultAddress string
 	// AddressValidator is a validator for the "address" field. It is called by the builders before save.
@@ -160,6 +174,16 @@ func ByRevokedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUserAgent orders the results by the user_agent field.
 func ByUserAgent(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUserAgent, opts...).ToFunc()
+}
+
+// ByApplication orders the results by the application field.
+func ByApplication(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldApplication, opts...).ToFunc()
+}
+
+// ByApplicationHash orders the results by the application_hash field.
+func ByApplicationHash(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldApplicationHash, opts...).ToFunc()
 }
 
 // ByAddress orders the results by the address field.

@@ -101,6 +101,16 @@ func UserAgent(v string) predicate.Session {
 	return predicate.Session(sql.FieldEQ(FieldUserAgent, v))
 }
 
+// Application applies equality check predicate on the "application" field. It's identical to ApplicationEQ.
+func Application(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldApplication, v))
+}
+
+// ApplicationHash applies equality check predicate on the "application_hash" field. It's identical to ApplicationHashEQ.
+func ApplicationHash(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldApplicationHash, v))
+}
+
 // Address applies equality check predicate on the "address" field. It's identical to AddressEQ.
 func Address(v string) predicate.Session {
 	return predicate.Session(sql.FieldEQ(FieldAddress, v))
@@ -494,6 +504,136 @@ func UserAgentEqualFold(v string) predicate.Session {
 // UserAgentContainsFold applies the ContainsFold predicate on the "user_agent" field.
 func UserAgentContainsFold(v string) predicate.Session {
 	return predicate.Session(sql.FieldContainsFold(FieldUserAgent, v))
+}
+
+// ApplicationEQ applies the EQ predicate on the "application" field.
+func ApplicationEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldApplication, v))
+}
+
+// ApplicationNEQ applies the NEQ predicate on the "application" field.
+func ApplicationNEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldApplication, v))
+}
+
+// ApplicationIn applies the In predicate on the "application" field.
+func ApplicationIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldApplication, vs...))
+}
+
+// ApplicationNotIn applies the NotIn predicate on the "application" field.
+func ApplicationNotIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldApplication, vs...))
+}
+
+// ApplicationGT applies the GT predicate on the "application" field.
+func ApplicationGT(v string) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldApplication, v))
+}
+
+// ApplicationGTE applies the GTE predicate on the "application" field.
+func ApplicationGTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldApplication, v))
+}
+
+// ApplicationLT applies the LT predicate on the "application" field.
+func ApplicationLT(v string) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldApplication, v))
+}
+
+// ApplicationLTE applies the LTE predicate on the "application" field.
+func ApplicationLTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldApplication, v))
+}
+
+// ApplicationContains applies the Contains predicate on the "application" field.
+func ApplicationContains(v string) predicate.Session {
+	return predicate.Session(sql.FieldContains(FieldApplication, v))
+}
+
+// ApplicationHasPrefix applies the HasPrefix predicate on the "application" field.
+func ApplicationHasPrefix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasPrefix(FieldApplication, v))
+}
+
+// ApplicationHasSuffix applies the HasSuffix predicate on the "application" field.
+func ApplicationHasSuffix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasSuffix(FieldApplication, v))
+}
+
+// ApplicationEqualFold applies the EqualFold predicate on the "application" field.
+func ApplicationEqualFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldEqualFold(FieldApplication, v))
+}
+
+// ApplicationContainsFold applies the ContainsFold predicate on the "application" field.
+func ApplicationContainsFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldContainsFold(FieldApplication, v))
+}
+
+// ApplicationHashEQ applies the EQ predicate on the "application_hash" field.
+func ApplicationHashEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldEQ(FieldApplicationHash, v))
+}
+
+// ApplicationHashNEQ applies the NEQ predicate on the "application_hash" field.
+func ApplicationHashNEQ(v string) predicate.Session {
+	return predicate.Session(sql.FieldNEQ(FieldApplicationHash, v))
+}
+
+// ApplicationHashIn applies the In predicate on the "application_hash" field.
+func ApplicationHashIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldIn(FieldApplicationHash, vs...))
+}
+
+// ApplicationHashNotIn applies the NotIn predicate on the "application_hash" field.
+func ApplicationHashNotIn(vs ...string) predicate.Session {
+	return predicate.Session(sql.FieldNotIn(FieldApplicationHash, vs...))
+}
+
+// ApplicationHashGT applies the GT predicate on the "application_hash" field.
+func ApplicationHashGT(v string) predicate.Session {
+	return predicate.Session(sql.FieldGT(FieldApplicationHash, v))
+}
+
+// ApplicationHashGTE applies the GTE predicate on the "application_hash" field.
+func ApplicationHashGTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldGTE(FieldApplicationHash, v))
+}
+
+// ApplicationHashLT applies the LT predicate on the "application_hash" field.
+func ApplicationHashLT(v string) predicate.Session {
+	return predicate.Session(sql.FieldLT(FieldApplicationHash, v))
+}
+
+// ApplicationHashLTE applies the LTE predicate on the "application_hash" field.
+func ApplicationHashLTE(v string) predicate.Session {
+	return predicate.Session(sql.FieldLTE(FieldApplicationHash, v))
+}
+
+// ApplicationHashContains applies the Contains predicate on the "application_hash" field.
+func ApplicationHashContains(v string) predicate.Session {
+	return predicate.Session(sql.FieldContains(FieldApplicationHash, v))
+}
+
+// ApplicationHashHasPrefix applies the HasPrefix predicate on the "application_hash" field.
+func ApplicationHashHasPrefix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasPrefix(FieldApplicationHash, v))
+}
+
+// ApplicationHashHasSuffix applies the HasSuffix predicate on the "application_hash" field.
+func ApplicationHashHasSuffix(v string) predicate.Session {
+	return predicate.Session(sql.FieldHasSuffix(FieldApplicationHash, v))
+}
+
+// ApplicationHashEqualFold applies the EqualFold predicate on the "application_hash" field.
+func ApplicationHashEqualFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldEqualFold(FieldApplicationHash, v))
+}
+
+// ApplicationHashContainsFold applies the ContainsFold predicate on the "application_hash" field.
+func ApplicationHashContainsFold(v string) predicate.Session {
+	return predicate.Session(sql.FieldContainsFold(FieldApplicationHash, v))
 }
 
 // AddressEQ applies the EQ predicate on the "address" field.

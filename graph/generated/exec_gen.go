@@ -1360,6 +1360,7 @@ type ComplexityRoot struct {
 
 	Session struct {
 		Address     func(childComplexity int) int
+		Application func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
 		Current     func(childComplexity int) int
 		ExpiresAt   func(childComplexity int) int
@@ -7915,6 +7916,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Address(childComplexity), true
+	case "Session.application":
+		if e.ComplexityRoot.Session.Application == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.Application(childComplexity), true
 	case "Session.createdAt":
 		if e.ComplexityRoot.Session.CreatedAt == nil {
 			break
@@ -9209,10 +9216,12 @@ type Me {
   hasPassword: Boolean!
 }
 
-"A sign-in of a person on one device."
+"A sign-in of a person on one device, or an application that the person has connected."
 type Session {
   id: ID!
   workspaceId: ID!
+  "The name of a connected application; empty for a device."
+  application: String!
   "The User-Agent of the device at the sign-in."
   userAgent: String!
   "The address that last used it; the network for an IPv6 address."
@@ -15662,6 +15671,8 @@ func (ec *executionContext) childFields_Session(ctx context.Context, field graph
 		return ec.fieldContext_Session_id(ctx, field)
 	case "workspaceId":
 		return ec.fieldContext_Session_workspaceId(ctx, field)
+	case "application":
+		return ec.fieldContext_Session_application(ctx, field)
 	case "userAgent":
 		return ec.fieldContext_Session_userAgent(ctx, field)
 	case "address":
@@ -48302,6 +48313,29 @@ func (ec *executionContext) fieldContext_Session_workspaceId(_ context.Context, 
 	return graphql.NewScalarFieldContext("Session", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _Session_application(ctx context.Context, field graphql.CollectedField, obj *ent.Session) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Session_application(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Application, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Session_application(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Session", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Session_userAgent(ctx context.Context, field graphql.CollectedField, obj *ent.Session) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -68488,6 +68522,11 @@ func (ec *executionContext) _Session(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "workspaceId":
 			out.Values[i] = ec._Session_workspaceId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "application":
+			out.Values[i] = ec._Session_application(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -39,21 +39,26 @@ type Keys interface {
 	AdmitKey(w http.ResponseWriter, r *http.Request, key string, body []byte) (context.Context, error)
 }
 
-// Sessions authenticates access tokens of people. [authn.Accounts] implements it.
-type Sessions interface {
-	Authenticate(ctx context.Context, bearer string) (viewer.Viewer, error)
+// Applications authenticates access tokens of programs that people have connected.
+// [application.Server] implements it.
+type Applications interface {
+	// Authenticate returns the person of a token for this endpoint.
+	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
 }
 
-// Options configures a Transport. Schema, Keys and Sessions are required.
+// Options configures a Transport. Schema, Keys and Applications are required.
 type Options struct {
-	Schema   *ast.Schema // the schema of the GraphQL server
-	Keys     Keys
-	Sessions Sessions
+	Schema       *ast.Schema // the schema of the GraphQL server
+	Keys         Keys
+	Applications Applications
 	// URL is the public address of the service. Requests to a loopback address must
 	// name its host or a loopback one, which keeps web pages from reaching a
 	// service on the reader's own machine by a name that they control.
 	URL     string
 	Version string
+	// Metadata is the URL of the metadata from which clients learn where they get
+	// access tokens.
+	Metadata string
 	// RunAgents offers people the tool run_agent.
 	RunAgents bool
 	Log       *slog.Logger // nil: discarded
@@ -73,8 +78,8 @@ var _ graphql.Transport = (*Transport)(nil)
 // New returns a transport. It fails when a stored operation is not valid for the
 // schema.
 func New(o Options) (*Transport, error) {
-	if o.Schema == nil || o.Keys == nil || o.Sessions == nil {
-		return nil, errors.New("mcp: Options.Schema, Keys and Sessions are required")
+	if o.Schema == nil || o.Keys == nil || o.Applications == nil {
+		return nil, errors.New("mcp: Options.Schema, Keys and Applications are required")
 	}
 	if err := checkOperations(o.Schema); err != nil {
 		return nil, err
@@ -237,7 +242,7 @@ func errPublishable() error {
 }
 
 func (t *Transport) authenticatePerson(ctx context.Context, token string) (context.Context, error) {
-	v, err := t.opt.Sessions.Authenticate(ctx, token)
+	v, err := t.opt.Applications.Authenticate(ctx, token)
 	if err != nil {
 		if apierr.From(err).Code.Status() == http.StatusUnauthorized {
 			return nil, apierr.New(apierr.Unauthorized, "The access token is not valid or has expired")
@@ -262,7 +267,11 @@ func (t *Transport) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	if status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="magpie"`)
+		challenge := `Bearer realm="magpie", resource_metadata="` + t.opt.Metadata + `"`
+		if len(r.Header.Values("Authorization")) > 0 {
+			challenge += `, error="invalid_token"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))

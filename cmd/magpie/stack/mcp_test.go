@@ -14,6 +14,7 @@ import (
 	protocol "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/magpie-search/magpie/cmd/magpie/command"
+	"github.com/magpie-search/magpie/internal/identity/authn"
 )
 
 // credentials adds headers to the requests of a client.
@@ -46,6 +47,22 @@ func (s *service) assistant(headers ...string) (*protocol.ClientSession, error) 
 		s.t.Cleanup(func() { _ = session.Close() })
 	}
 	return session, err
+}
+
+// connected returns an access token of a program that the signed-in person has
+// connected.
+func (s *service) connected() string {
+	s.t.Helper()
+	v, err := s.app.Accounts.Authenticate(s.t.Context(), s.token)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tokens, err := s.app.Accounts.ConnectApplication(s.t.Context(), v.Subject, v.Workspace,
+		authn.Application{ClientID: "test", Name: "Test", Audience: s.app.Applications.Resource()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return tokens.Access
 }
 
 // tool calls a tool, whose structured result is decoded into out. It returns the
@@ -186,7 +203,7 @@ func TestAnAssistantGetsNothingOfAnotherWorkspace(t *testing.T) {
 	stranger := *s
 	stranger.token = s.signIn("bob@example.com")
 	bob := stranger.furnish("Bob")
-	for name, header := range map[string]string{"key": bob.secretKey, "person": stranger.token} {
+	for name, header := range map[string]string{"key": bob.secretKey, "person": stranger.connected()} {
 		session, err := s.assistant("Authorization", "Bearer "+header)
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +243,7 @@ func TestAPersonRunsAgentsByAnAssistant(t *testing.T) {
 	t.Parallel()
 	s := start(t, map[string]string{"MCP_RUN_AGENTS": "true"})
 	ada := s.furnish("Ada")
-	session, err := s.assistant("Authorization", "Bearer "+s.token)
+	session, err := s.assistant("Authorization", "Bearer "+s.connected())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,6 +278,7 @@ func TestTheProtocolEndpointRefusesBadRequests(t *testing.T) {
 	}
 	s.graphql(&pair, `mutation { createAPIKey(input: {name: "Other", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	dashboard := s.token
 	s.token = ""
 	for _, c := range []struct {
 		name, method, body string
@@ -273,6 +291,7 @@ func TestTheProtocolEndpointRefusesBadRequests(t *testing.T) {
 		{"another scheme", http.MethodPost, list, []string{"Authorization", "Basic eA=="}, 401, "Bearer"},
 		{"an unknown key", http.MethodPost, list, []string{"Authorization", "Bearer svc_sk_unknown"}, 401, `"invalid_key"`},
 		{"an unknown token", http.MethodPost, list, []string{"Authorization", "Bearer unknown"}, 401, "has expired"},
+		{"a token of the dashboard", http.MethodPost, list, []string{"Authorization", "Bearer " + dashboard}, 401, "has expired"},
 		{"a publishable key", http.MethodPost, list, []string{"X-Service-Key", pair.CreateAPIKey.PublishableKey}, 403, "publishable"},
 		{"another method", http.MethodGet, "", []string{"X-Service-Key", ada.secretKey}, 405, "POST"},
 		{"a foreign host", http.MethodPost, list, []string{"X-Service-Key", ada.secretKey, "Host", "evil.example.com"}, 403, "Host"},
@@ -283,7 +302,7 @@ func TestTheProtocolEndpointRefusesBadRequests(t *testing.T) {
 		if response.StatusCode != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s", c.name, response.StatusCode, body)
 		}
-		if challenge := response.Header.Get("WWW-Authenticate"); (c.status == http.StatusUnauthorized) != strings.HasPrefix(challenge, "Bearer") {
+		if challenge := response.Header.Get("WWW-Authenticate"); (c.status == http.StatusUnauthorized) != strings.Contains(challenge, "resource_metadata=\"http://") {
 			t.Errorf("%s: WWW-Authenticate %q", c.name, challenge)
 		}
 	}

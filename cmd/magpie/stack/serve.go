@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
+	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/mcp"
 	"github.com/magpie-search/magpie/rest/widget"
 )
@@ -71,7 +72,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 	if err != nil {
 		return nil, fmt.Errorf("REST: %w", err)
 	}
-	assistants, err := mcp.New(app.MCP(transport, version))
+	assistants, err := mcp.New(app.MCP(transport, app.Config.PublicURL()+authorize.ResourcePath+mcp.Path, version))
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +115,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
 		MCP:         mcp.Handler(server),
+		Authorize:   authorize.New(authorize.Options{Server: app.Applications, TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,

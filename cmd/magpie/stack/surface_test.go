@@ -81,7 +81,7 @@ func (s *service) surfaces(collection, agent string) map[string]func(who *servic
 			return text(who, "/api/v1/agents/"+agent+"/execute/stream", map[string]any{"message": "What does the narwhal or the walrus do in winter?"})
 		},
 		"assistants": func(who *service) string {
-			session, err := who.assistant("Authorization", "Bearer "+who.token)
+			session, err := who.assistant("Authorization", "Bearer "+who.connected())
 			if err != nil {
 				s.t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/viewer"
+	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	REST http.Handler
 	// MCP serves /mcp.
 	MCP http.Handler
+	// Authorize serves the endpoints by which people connect programs to /mcp.
+	Authorize http.Handler
 	// Webhooks serves /webhooks/connectors and /api/v1/webhooks.
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
@@ -82,6 +85,8 @@ func New(o Options) http.Handler {
 			o.REST.ServeHTTP(w, r)
 		case path == "/mcp":
 			o.MCP.ServeHTTP(w, r)
+		case authorize.Serves(path):
+			o.Authorize.ServeHTTP(w, r)
 		case path == "/openapi.json":
 			serveOpenAPI(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):

@@ -62,7 +62,7 @@ func options() web.Options {
 		panic(err)
 	}
 	return web.Options{
-		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), MCP: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Webhooks: http.HandlerFunc(whoami), Widget: scripts,
+		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), MCP: http.HandlerFunc(whoami), Authorize: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Webhooks: http.HandlerFunc(whoami), Widget: scripts,
 		CrossOrigin: func(h http.Handler) http.Handler { return h },
 		Ready:       map[string]func(context.Context) error{"database": func(context.Context) error { return nil }},
 		Metrics:     web.NewMetrics(), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},

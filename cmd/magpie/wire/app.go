@@ -45,6 +45,7 @@ import (
 	"github.com/magpie-search/magpie/internal/event/inbox"
 	"github.com/magpie-search/magpie/internal/event/provider"
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/principal"
@@ -95,8 +96,10 @@ type App struct {
 	Grants     *oauth.Grants
 	Limiters   *throttle.Limiters
 	SignOn     *signon.SignOn
-	Inbox      *inbound.Inbox
-	Events     *inbox.Inbox // of inbound integrations
+	// Applications are the programs that people connect.
+	Applications *application.Server
+	Inbox        *inbound.Inbox
+	Events       *inbox.Inbox // of inbound integrations
 
 	analytics *analytics.Store
 	failures  *audit.SignIns
@@ -349,9 +352,9 @@ func (a *App) REST() rest.Options {
 }
 
 // MCP returns the options of the transport of the Model Context Protocol.
-func (a *App) MCP(keys mcp.Keys, version string) mcp.Options {
+func (a *App) MCP(keys mcp.Keys, metadata, version string) mcp.Options {
 	return mcp.Options{
-		Schema: a.schema.Schema(), Keys: keys, Sessions: a.Accounts, URL: a.Config.PublicURL(), Version: version,
+		Schema: a.schema.Schema(), Keys: keys, Applications: a.Applications, URL: a.Config.PublicURL(), Metadata: metadata, Version: version,
 		RunAgents: a.Config.MCPRunAgents, Log: a.Log,
 	}
 }

@@ -1,17 +1,22 @@
 package wire
 
 import (
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/rest/mcp"
 )
 
-// openSignOn creates the OAuth connections of connectors and the sign-in by an
-// OpenID provider.
+// openSignOn creates the OAuth connections of connectors, the sign-in by an OpenID
+// provider, and the connections of programs to Magpie.
 func (a *App) openSignOn() {
 	c := a.Config
 	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, a.now)
@@ -37,4 +42,11 @@ func (a *App) openSignOn() {
 		Join: signon.Join{Domains: c.OIDCJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
 	})
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
+	metadata := &http.Transport{DialContext: httpx.NewGuard(c.AllowedPrivateNetworks).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+	a.Applications = application.New(application.Options{
+		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
+		HTTP:   &http.Client{Transport: metadata, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		Issuer: c.PublicURL(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
+	})
+	a.closers = append(a.closers, func() error { metadata.CloseIdleConnections(); return nil })
 }

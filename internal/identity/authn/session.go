@@ -86,6 +86,10 @@ func (c ClientInfo) storable() ClientInfo {
 // error wraps ErrNoWorkspace if there is none. OpenSession joins the transaction of
 // ctx.
 func (a *Accounts) OpenSession(ctx context.Context, person, workspace uuid.UUID) (Tokens, error) {
+	return a.openSession(ctx, person, workspace, Application{})
+}
+
+func (a *Accounts) openSession(ctx context.Context, person, workspace uuid.UUID, app Application) (Tokens, error) {
 	client, system := transaction.Client(ctx, a.ent), asSystem(ctx)
 	if workspace == uuid.Nil {
 		var err error
@@ -98,7 +102,7 @@ func (a *Accounts) OpenSession(ctx context.Context, person, workspace uuid.UUID)
 	}
 	now, device := a.timestamp(), ClientOf(ctx).storable()
 	row, err := client.Session.Create().SetID(gid.New(gid.Session)).SetWorkspaceID(workspace).SetUserID(person).
-		SetExpiresAt(now.Add(RefreshLifetime)).SetLastUsedAt(now).
+		SetExpiresAt(now.Add(RefreshLifetime)).SetLastUsedAt(now).SetApplication(app.Name).SetApplicationHash(app.hash()).
 		SetUserAgent(device.UserAgent).SetAddress(device.Address).Save(system)
 	if ent.IsConstraintError(err) {
 		return Tokens{}, apierr.NotFound("Workspace")
@@ -106,7 +110,7 @@ func (a *Accounts) OpenSession(ctx context.Context, person, workspace uuid.UUID)
 	if err != nil {
 		return Tokens{}, apierr.Wrap("open the session", err)
 	}
-	return a.tokens(row.ID, row.Generation)
+	return a.tokens(row.ID, row.Generation, app.Audience)
 }
 
 // defaultWorkspace returns the workspace that a person used last, or else joined
@@ -157,6 +161,12 @@ func (a *Accounts) limitSessions(ctx context.Context, person uuid.UUID) error {
 // that it was copied, so it ends the session. The previous token is accepted for
 // RefreshGrace.
 func (a *Accounts) Refresh(ctx context.Context, token string) (Tokens, error) {
+	return a.refresh(ctx, token, Application{})
+}
+
+// refresh exchanges a refresh token of an application, or of the dashboard for the
+// zero value.
+func (a *Accounts) refresh(ctx context.Context, token string, app Application) (Tokens, error) {
 	id, generation, ok := a.parseRefresh(token)
 	if !ok {
 		return Tokens{}, errSessionRequired()
@@ -172,7 +182,7 @@ func (a *Accounts) Refresh(ctx context.Context, token string) (Tokens, error) {
 		}
 		now, device := a.timestamp(), ClientOf(ctx).storable()
 		switch {
-		case row.RevokedAt != nil, !now.Before(row.ExpiresAt), generation > row.Generation:
+		case row.ApplicationHash != app.hash(), row.RevokedAt != nil, !now.Before(row.ExpiresAt), generation > row.Generation:
 			return errSessionRequired()
 		case generation == row.Generation:
 			update := client.Session.UpdateOne(row).AddGeneration(1).SetRotatedAt(now).SetExpiresAt(now.Add(RefreshLifetime)).SetLastUsedAt(now)
@@ -195,7 +205,7 @@ func (a *Accounts) Refresh(ctx context.Context, token string) (Tokens, error) {
 		a.log.WarnContext(ctx, "refresh token reused, session ended", slog.Any("session", id))
 		return Tokens{}, errSessionRequired()
 	}
-	return a.tokens(id, generation+1)
+	return a.tokens(id, generation+1, app.Audience)
 }
 
 // Sessions returns the viewer's valid sessions in all workspaces, the last used

@@ -26,12 +26,12 @@ type cachedSession struct {
 	expires time.Time
 }
 
-// Authenticate returns the viewer of an access token. The error is unauthorized if
+// Authenticate returns the viewer of an access token of the dashboard. The error is unauthorized if
 // the token is forged or expired, or the session has ended. The session and the
 // role are at most CacheMaxAge old, so a sign-out or a changed role takes effect on
 // every node within a second. The caller sets the surface.
 func (a *Accounts) Authenticate(ctx context.Context, token string) (viewer.Viewer, error) {
-	id, ok := a.parseAccess(token)
+	id, ok := a.parseAccess(token, "")
 	if !ok {
 		return viewer.Viewer{}, errSessionRequired()
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
@@ -23,13 +24,13 @@ const (
 	refreshBytes  = refreshMAC + sha256.Size
 )
 
-// tokens returns the tokens of a session with the given number.
-func (a *Accounts) tokens(id uuid.UUID, generation int64) (Tokens, error) {
+// tokens returns the tokens of a session with the given number. The access token of
+// a connected application has an audience.
+func (a *Accounts) tokens(id uuid.UUID, generation int64, audience string) (Tokens, error) {
 	now := a.timestamp()
 	expires := now.Add(AccessLifetime)
-	access, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
-		Issuer: issuer, ID: id.String(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
-	}).SignedString(a.key)
+	claims := jwt.RegisteredClaims{Issuer: issuer, ID: id.String(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires), Audience: audiences(audience)}
+	access, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(a.key)
 	if err != nil {
 		return Tokens{}, apierr.Wrap("sign the session token", err)
 	}
@@ -63,16 +64,25 @@ func (a *Accounts) parseRefresh(token string) (id uuid.UUID, generation int64, o
 	return uuid.UUID(raw[:refreshNumber]), int64(binary.BigEndian.Uint64(raw[refreshNumber:refreshMAC])), true //nolint:gosec // what was put in
 }
 
-// parseAccess returns the session of an access token. It reports false if the token
-// is forged or expired.
-func (a *Accounts) parseAccess(token string) (uuid.UUID, bool) {
+// parseAccess returns the session of an access token for an audience, which is empty
+// for the dashboard. It reports false if the token is forged, expired or for another
+// audience.
+func (a *Accounts) parseAccess(token, audience string) (uuid.UUID, bool) {
 	var claims jwt.RegisteredClaims
 	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.key, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
 		jwt.WithIssuer(issuer), jwt.WithTimeFunc(a.now))
-	if err != nil {
+	if err != nil || !slices.Equal(claims.Audience, audiences(audience)) {
 		return uuid.Nil, false
 	}
 	id, err := uuid.Parse(claims.ID)
 	return id, err == nil
+}
+
+// audiences returns the claim of a token for an audience.
+func audiences(audience string) jwt.ClaimStrings {
+	if audience == "" {
+		return nil
+	}
+	return jwt.ClaimStrings{audience}
 }

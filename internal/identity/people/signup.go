@@ -93,6 +93,20 @@ func (p *People) SignIn(ctx context.Context, email, password string) (authn.Toke
 	return tokens, err
 }
 
+// CheckPassword returns the person with this email address and password, as SignIn
+// does, and opens no session.
+func (p *People) CheckPassword(ctx context.Context, email, password string) (*ent.User, error) {
+	var person *ent.User
+	err := p.withAttempt(ctx, email, func() (err error) {
+		person, err = p.accounts.CheckPassword(ctx, email, password)
+		return err
+	})
+	if err != nil && p.o.SignIns != nil && apierr.From(err).Code == apierr.InvalidCredentials {
+		p.o.SignIns.Failed(ctx, email, "wrong credentials")
+	}
+	return person, err
+}
+
 // ChangePassword changes the viewer's password, as authn.Accounts.ChangePassword
 // does. It limits attempts.
 func (p *People) ChangePassword(ctx context.Context, current, next string) error {
