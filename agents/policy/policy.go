@@ -23,9 +23,6 @@ const (
 	Deny  Policy = "deny"  // the call is not made, and the model is told
 )
 
-// Risks returns the risks of tools.
-func Risks() []Risk { return []Risk{Read, Write, Send, Delete} }
-
 // Valid reports whether r is the risk of a tool.
 func (r Risk) Valid() bool { return r == Read || r.Acts() }
 
