@@ -71,6 +71,62 @@ func TestChangesOfAllContentsAreRead(t *testing.T) {
 	}
 }
 
+// The clock and the time zone of the server, which name the times of its updates, may
+// differ from those of Magpie.
+func TestUpdatesAreReadWithAnyClock(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	for name, c := range map[string]struct {
+		zone  *time.Location
+		start time.Time
+	}{
+		"west":            {time.FixedZone("UTC-11", -11*60*60), now},
+		"east":            {time.FixedZone("UTC+14", 14*60*60), now},
+		"an hour twice":   {berlin, time.Date(2026, 10, 25, 0, 20, 0, 0, time.UTC)},
+		"an hour missing": {berlin, time.Date(2026, 3, 29, 0, 20, 0, 0, time.UTC)},
+		"behind":          {time.UTC, now.Add(-10 * time.Minute)},
+		"ahead":           {time.UTC, now.Add(10 * time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := site{gitlabserver.NewSample()}
+			t.Cleanup(s.Close)
+			at := c.start
+			issues := func(change func(list []gitlabserver.Thread) []gitlabserver.Thread) {
+				s.Change(7, func(p *gitlabserver.Project) { p.Issues = change(p.Issues) })
+			}
+			issues(func(list []gitlabserver.Thread) []gitlabserver.Thread {
+				list[0].Updated = at.In(c.zone)
+				return list
+			})
+			feeder, token := newFeed(t, s.settings(nil))
+			for round, tick := range []time.Duration{0, time.Second, 7 * time.Minute, 0, 40 * time.Minute, 40 * time.Minute, time.Second} {
+				at = at.Add(tick)
+				want := []string{"7:i:1"}
+				issues(func(list []gitlabserver.Thread) []gitlabserver.Thread {
+					list[0].Updated = at.In(c.zone)
+					if round%2 == 1 {
+						list = append(list, gitlabserver.Thread{Title: "More", Text: "More.", Updated: at.In(c.zone)})
+						want = append(want, fmt.Sprintf("7:i:%d", len(list)))
+					}
+					return list
+				})
+				page := changes(t, feeder, token)
+				token = page.Next
+				for _, id := range want {
+					if !slices.ContainsFunc(page.Items, func(item connectors.Item) bool { return item.ID == id }) {
+						t.Errorf("round %d at %s: no change of %s", round, at.In(c.zone), id)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestOtherProjectsNeedAWalk(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s site){
