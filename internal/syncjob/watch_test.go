@@ -212,10 +212,10 @@ func TestATakeoverKeepsTheUpdatesInOrder(t *testing.T) {
 		}
 	}
 	run := f.claim(f.job(job.ID))
-	saved := f.job(job.ID).Collected // zero, unless a heartbeat came in between on a slow machine
 	release()
-	if s, _ := testkit.Receive(t, "a snapshot of the new attempt", c); s.Attempt != run.Attempt() || s.Collected != saved {
-		t.Errorf("after the takeover came %+v, saved are %d", s, saved)
+	// The new attempt counts the ledger, which is empty, whatever a heartbeat has saved.
+	if s, _ := testkit.Receive(t, "a snapshot of the new attempt", c); s.Attempt != run.Attempt() || s.Collected != 0 {
+		t.Errorf("after the takeover came %+v", s)
 	}
 	f.must(run.Complete(f.Context()))
 	if states, _ := statuses(c); states[len(states)-1] != entjob.StatusCompleted {
