@@ -31,8 +31,12 @@ type AgentRun struct {
 	SubjectID uuid.UUID `json:"subject_id,omitempty"`
 	// ConversationID holds the value of the "conversation_id" field.
 	ConversationID uuid.UUID `json:"conversation_id,omitempty"`
-	// Status holds the value of the "status" field.
+	// QUEUED runs continue in a worker; WAITING ones when a person has decided
 	Status agentrun.Status `json:"status,omitempty"`
+	// whether it continues without a follower
+	Background bool `json:"background,omitempty"`
+	// counts the processes that worked on it and fences their writes
+	Attempt int `json:"attempt,omitempty"`
 	// Message holds the value of the "message" field.
 	Message string `json:"message,omitempty"`
 	// Answer holds the value of the "answer" field.
@@ -51,6 +55,8 @@ type AgentRun struct {
 	Error *string `json:"error,omitempty"`
 	// when its process was last alive
 	HeartbeatAt time.Time `json:"heartbeat_at,omitempty"`
+	// since when it waits for a person
+	WaitingSince *time.Time `json:"waiting_since,omitempty"`
 	// FinishedAt holds the value of the "finished_at" field.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -86,11 +92,13 @@ func (*AgentRun) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case agentrun.FieldIterations, agentrun.FieldToolCalls, agentrun.FieldPromptTokens, agentrun.FieldCompletionTokens:
+		case agentrun.FieldBackground:
+			values[i] = new(sql.NullBool)
+		case agentrun.FieldAttempt, agentrun.FieldIterations, agentrun.FieldToolCalls, agentrun.FieldPromptTokens, agentrun.FieldCompletionTokens:
 			values[i] = new(sql.NullInt64)
 		case agentrun.FieldStatus, agentrun.FieldMessage, agentrun.FieldAnswer, agentrun.FieldModel, agentrun.FieldError:
 			values[i] = new(sql.NullString)
-		case agentrun.FieldCreatedAt, agentrun.FieldUpdatedAt, agentrun.FieldHeartbeatAt, agentrun.FieldFinishedAt:
+		case agentrun.FieldCreatedAt, agentrun.FieldUpdatedAt, agentrun.FieldHeartbeatAt, agentrun.FieldWaitingSince, agentrun.FieldFinishedAt:
 			values[i] = new(sql.NullTime)
 		case agentrun.FieldID, agentrun.FieldWorkspaceID, agentrun.FieldAgentID, agentrun.FieldSubjectID, agentrun.FieldConversationID:
 			values[i] = new(uuid.UUID)
@@ -157,6 +165,18 @@ func (_m *AgentRun) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Status = agentrun.Status(value.String)
 			}
+		case agentrun.FieldBackground:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field background", values[i])
+			} else if value.Valid {
+				_m.Background = value.Bool
+			}
+		case agentrun.FieldAttempt:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field attempt", values[i])
+			} else if value.Valid {
+				_m.Attempt = int(value.Int64)
+			}
 		case agentrun.FieldMessage:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field message", values[i])
@@ -211,6 +231,13 @@ func (_m *AgentRun) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field heartbeat_at", values[i])
 			} else if value.Valid {
 				_m.HeartbeatAt = value.Time
+			}
+		case agentrun.FieldWaitingSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field waiting_since", values[i])
+			} else if value.Valid {
+				_m.WaitingSince = new(time.Time)
+				*_m.WaitingSince = value.Time
 			}
 		case agentrun.FieldFinishedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -281,6 +308,12 @@ func (_m *AgentRun) String() string {
 	builder.WriteString("status=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Status))
 	builder.WriteString(", ")
+	builder.WriteString("background=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Background))
+	builder.WriteString(", ")
+	builder.WriteString("attempt=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Attempt))
+	builder.WriteString(", ")
 	builder.WriteString("message=")
 	builder.WriteString(_m.Message)
 	builder.WriteString(", ")
@@ -309,6 +342,11 @@ func (_m *AgentRun) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("heartbeat_at=")
 	builder.WriteString(_m.HeartbeatAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.WaitingSince; v != nil {
+		builder.WriteString("waiting_since=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	if v := _m.FinishedAt; v != nil {
 		builder.WriteString("finished_at=")

@@ -88,6 +88,34 @@ func (_c *AgentRunCreate) SetNillableStatus(v *agentrun.Status) *AgentRunCreate 
 	return _c
 }
 
+// SetBackground sets the "background" field.
+func (_c *AgentRunCreate) SetBackground(v bool) *AgentRunCreate {
+	_c.mutation.SetBackground(v)
+	return _c
+}
+
+// SetNillableBackground sets the "background" field if the given value is not nil.
+func (_c *AgentRunCreate) SetNillableBackground(v *bool) *AgentRunCreate {
+	if v != nil {
+		_c.SetBackground(*v)
+	}
+	return _c
+}
+
+// SetAttempt sets the "attempt" field.
+func (_c *AgentRunCreate) SetAttempt(v int) *AgentRunCreate {
+	_c.mutation.SetAttempt(v)
+	return _c
+}
+
+// SetNillableAttempt sets the "attempt" field if the given value is not nil.
+func (_c *AgentRunCreate) SetNillableAttempt(v *int) *AgentRunCreate {
+	if v != nil {
+		_c.SetAttempt(*v)
+	}
+	return _c
+}
+
 // SetMessage sets the "message" field.
 func (_c *AgentRunCreate) SetMessage(v string) *AgentRunCreate {
 	_c.mutation.SetMessage(v)
@@ -206,6 +234,20 @@ func (_c *AgentRunCreate) SetNillableHeartbeatAt(v *time.Time) *AgentRunCreate {
 	return _c
 }
 
+// SetWaitingSince sets the "waiting_since" field.
+func (_c *AgentRunCreate) SetWaitingSince(v time.Time) *AgentRunCreate {
+	_c.mutation.SetWaitingSince(v)
+	return _c
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_c *AgentRunCreate) SetNillableWaitingSince(v *time.Time) *AgentRunCreate {
+	if v != nil {
+		_c.SetWaitingSince(*v)
+	}
+	return _c
+}
+
 // SetFinishedAt sets the "finished_at" field.
 func (_c *AgentRunCreate) SetFinishedAt(v time.Time) *AgentRunCreate {
 	_c.mutation.SetFinishedAt(v)
@@ -294,6 +336,14 @@ func (_c *AgentRunCreate) defaults() error {
 		v := agentrun.DefaultStatus
 		_c.mutation.SetStatus(v)
 	}
+	if _, ok := _c.mutation.Background(); !ok {
+		v := agentrun.DefaultBackground
+		_c.mutation.SetBackground(v)
+	}
+	if _, ok := _c.mutation.Attempt(); !ok {
+		v := agentrun.DefaultAttempt
+		_c.mutation.SetAttempt(v)
+	}
 	if _, ok := _c.mutation.Answer(); !ok {
 		v := agentrun.DefaultAnswer
 		_c.mutation.SetAnswer(v)
@@ -361,6 +411,17 @@ func (_c *AgentRunCreate) check() error {
 	if v, ok := _c.mutation.Status(); ok {
 		if err := agentrun.StatusValidator(v); err != nil {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "AgentRun.status": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Background(); !ok {
+		return &ValidationError{Name: "background", err: errors.New(`ent: missing required field "AgentRun.background"`)}
+	}
+	if _, ok := _c.mutation.Attempt(); !ok {
+		return &ValidationError{Name: "attempt", err: errors.New(`ent: missing required field "AgentRun.attempt"`)}
+	}
+	if v, ok := _c.mutation.Attempt(); ok {
+		if err := agentrun.AttemptValidator(v); err != nil {
+			return &ValidationError{Name: "attempt", err: fmt.Errorf(`ent: validator failed for field "AgentRun.attempt": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Message(); !ok {
@@ -474,6 +535,14 @@ func (_c *AgentRunCreate) createSpec() (*AgentRun, *sqlgraph.CreateSpec) {
 		_spec.SetField(agentrun.FieldStatus, field.TypeEnum, value)
 		_node.Status = value
 	}
+	if value, ok := _c.mutation.Background(); ok {
+		_spec.SetField(agentrun.FieldBackground, field.TypeBool, value)
+		_node.Background = value
+	}
+	if value, ok := _c.mutation.Attempt(); ok {
+		_spec.SetField(agentrun.FieldAttempt, field.TypeInt, value)
+		_node.Attempt = value
+	}
 	if value, ok := _c.mutation.Message(); ok {
 		_spec.SetField(agentrun.FieldMessage, field.TypeString, value)
 		_node.Message = value
@@ -509,6 +578,10 @@ func (_c *AgentRunCreate) createSpec() (*AgentRun, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.HeartbeatAt(); ok {
 		_spec.SetField(agentrun.FieldHeartbeatAt, field.TypeTime, value)
 		_node.HeartbeatAt = value
+	}
+	if value, ok := _c.mutation.WaitingSince(); ok {
+		_spec.SetField(agentrun.FieldWaitingSince, field.TypeTime, value)
+		_node.WaitingSince = &value
 	}
 	if value, ok := _c.mutation.FinishedAt(); ok {
 		_spec.SetField(agentrun.FieldFinishedAt, field.TypeTime, value)

@@ -48,6 +48,41 @@ func (_u *AgentRunUpdate) SetNillableStatus(v *agentrun.Status) *AgentRunUpdate 
 	return _u
 }
 
+// SetBackground sets the "background" field.
+func (_u *AgentRunUpdate) SetBackground(v bool) *AgentRunUpdate {
+	_u.mutation.SetBackground(v)
+	return _u
+}
+
+// SetNillableBackground sets the "background" field if the given value is not nil.
+func (_u *AgentRunUpdate) SetNillableBackground(v *bool) *AgentRunUpdate {
+	if v != nil {
+		_u.SetBackground(*v)
+	}
+	return _u
+}
+
+// SetAttempt sets the "attempt" field.
+func (_u *AgentRunUpdate) SetAttempt(v int) *AgentRunUpdate {
+	_u.mutation.ResetAttempt()
+	_u.mutation.SetAttempt(v)
+	return _u
+}
+
+// SetNillableAttempt sets the "attempt" field if the given value is not nil.
+func (_u *AgentRunUpdate) SetNillableAttempt(v *int) *AgentRunUpdate {
+	if v != nil {
+		_u.SetAttempt(*v)
+	}
+	return _u
+}
+
+// AddAttempt adds value to the "attempt" field.
+func (_u *AgentRunUpdate) AddAttempt(v int) *AgentRunUpdate {
+	_u.mutation.AddAttempt(v)
+	return _u
+}
+
 // SetAnswer sets the "answer" field.
 func (_u *AgentRunUpdate) SetAnswer(v string) *AgentRunUpdate {
 	_u.mutation.SetAnswer(v)
@@ -194,6 +229,26 @@ func (_u *AgentRunUpdate) SetNillableHeartbeatAt(v *time.Time) *AgentRunUpdate {
 	return _u
 }
 
+// SetWaitingSince sets the "waiting_since" field.
+func (_u *AgentRunUpdate) SetWaitingSince(v time.Time) *AgentRunUpdate {
+	_u.mutation.SetWaitingSince(v)
+	return _u
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_u *AgentRunUpdate) SetNillableWaitingSince(v *time.Time) *AgentRunUpdate {
+	if v != nil {
+		_u.SetWaitingSince(*v)
+	}
+	return _u
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (_u *AgentRunUpdate) ClearWaitingSince() *AgentRunUpdate {
+	_u.mutation.ClearWaitingSince()
+	return _u
+}
+
 // SetFinishedAt sets the "finished_at" field.
 func (_u *AgentRunUpdate) SetFinishedAt(v time.Time) *AgentRunUpdate {
 	_u.mutation.SetFinishedAt(v)
@@ -268,6 +323,11 @@ func (_u *AgentRunUpdate) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "AgentRun.status": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Attempt(); ok {
+		if err := agentrun.AttemptValidator(v); err != nil {
+			return &ValidationError{Name: "attempt", err: fmt.Errorf(`ent: validator failed for field "AgentRun.attempt": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Iterations(); ok {
 		if err := agentrun.IterationsValidator(v); err != nil {
 			return &ValidationError{Name: "iterations", err: fmt.Errorf(`ent: validator failed for field "AgentRun.iterations": %w`, err)}
@@ -317,6 +377,15 @@ func (_u *AgentRunUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(agentrun.FieldStatus, field.TypeEnum, value)
 	}
+	if value, ok := _u.mutation.Background(); ok {
+		_spec.SetField(agentrun.FieldBackground, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Attempt(); ok {
+		_spec.SetField(agentrun.FieldAttempt, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedAttempt(); ok {
+		_spec.AddField(agentrun.FieldAttempt, field.TypeInt, value)
+	}
 	if value, ok := _u.mutation.Answer(); ok {
 		_spec.SetField(agentrun.FieldAnswer, field.TypeString, value)
 	}
@@ -355,6 +424,12 @@ func (_u *AgentRunUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.HeartbeatAt(); ok {
 		_spec.SetField(agentrun.FieldHeartbeatAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.WaitingSince(); ok {
+		_spec.SetField(agentrun.FieldWaitingSince, field.TypeTime, value)
+	}
+	if _u.mutation.WaitingSinceCleared() {
+		_spec.ClearField(agentrun.FieldWaitingSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.FinishedAt(); ok {
 		_spec.SetField(agentrun.FieldFinishedAt, field.TypeTime, value)
@@ -399,6 +474,41 @@ func (_u *AgentRunUpdateOne) SetNillableStatus(v *agentrun.Status) *AgentRunUpda
 	if v != nil {
 		_u.SetStatus(*v)
 	}
+	return _u
+}
+
+// SetBackground sets the "background" field.
+func (_u *AgentRunUpdateOne) SetBackground(v bool) *AgentRunUpdateOne {
+	_u.mutation.SetBackground(v)
+	return _u
+}
+
+// SetNillableBackground sets the "background" field if the given value is not nil.
+func (_u *AgentRunUpdateOne) SetNillableBackground(v *bool) *AgentRunUpdateOne {
+	if v != nil {
+		_u.SetBackground(*v)
+	}
+	return _u
+}
+
+// SetAttempt sets the "attempt" field.
+func (_u *AgentRunUpdateOne) SetAttempt(v int) *AgentRunUpdateOne {
+	_u.mutation.ResetAttempt()
+	_u.mutation.SetAttempt(v)
+	return _u
+}
+
+// SetNillableAttempt sets the "attempt" field if the given value is not nil.
+func (_u *AgentRunUpdateOne) SetNillableAttempt(v *int) *AgentRunUpdateOne {
+	if v != nil {
+		_u.SetAttempt(*v)
+	}
+	return _u
+}
+
+// AddAttempt adds value to the "attempt" field.
+func (_u *AgentRunUpdateOne) AddAttempt(v int) *AgentRunUpdateOne {
+	_u.mutation.AddAttempt(v)
 	return _u
 }
 
@@ -548,6 +658,26 @@ func (_u *AgentRunUpdateOne) SetNillableHeartbeatAt(v *time.Time) *AgentRunUpdat
 	return _u
 }
 
+// SetWaitingSince sets the "waiting_since" field.
+func (_u *AgentRunUpdateOne) SetWaitingSince(v time.Time) *AgentRunUpdateOne {
+	_u.mutation.SetWaitingSince(v)
+	return _u
+}
+
+// SetNillableWaitingSince sets the "waiting_since" field if the given value is not nil.
+func (_u *AgentRunUpdateOne) SetNillableWaitingSince(v *time.Time) *AgentRunUpdateOne {
+	if v != nil {
+		_u.SetWaitingSince(*v)
+	}
+	return _u
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (_u *AgentRunUpdateOne) ClearWaitingSince() *AgentRunUpdateOne {
+	_u.mutation.ClearWaitingSince()
+	return _u
+}
+
 // SetFinishedAt sets the "finished_at" field.
 func (_u *AgentRunUpdateOne) SetFinishedAt(v time.Time) *AgentRunUpdateOne {
 	_u.mutation.SetFinishedAt(v)
@@ -635,6 +765,11 @@ func (_u *AgentRunUpdateOne) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "AgentRun.status": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Attempt(); ok {
+		if err := agentrun.AttemptValidator(v); err != nil {
+			return &ValidationError{Name: "attempt", err: fmt.Errorf(`ent: validator failed for field "AgentRun.attempt": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Iterations(); ok {
 		if err := agentrun.IterationsValidator(v); err != nil {
 			return &ValidationError{Name: "iterations", err: fmt.Errorf(`ent: validator failed for field "AgentRun.iterations": %w`, err)}
@@ -701,6 +836,15 @@ func (_u *AgentRunUpdateOne) sqlSave(ctx context.Context) (_node *AgentRun, err 
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(agentrun.FieldStatus, field.TypeEnum, value)
 	}
+	if value, ok := _u.mutation.Background(); ok {
+		_spec.SetField(agentrun.FieldBackground, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Attempt(); ok {
+		_spec.SetField(agentrun.FieldAttempt, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedAttempt(); ok {
+		_spec.AddField(agentrun.FieldAttempt, field.TypeInt, value)
+	}
 	if value, ok := _u.mutation.Answer(); ok {
 		_spec.SetField(agentrun.FieldAnswer, field.TypeString, value)
 	}
@@ -739,6 +883,12 @@ func (_u *AgentRunUpdateOne) sqlSave(ctx context.Context) (_node *AgentRun, err 
 	}
 	if value, ok := _u.mutation.HeartbeatAt(); ok {
 		_spec.SetField(agentrun.FieldHeartbeatAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.WaitingSince(); ok {
+		_spec.SetField(agentrun.FieldWaitingSince, field.TypeTime, value)
+	}
+	if _u.mutation.WaitingSinceCleared() {
+		_spec.ClearField(agentrun.FieldWaitingSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.FinishedAt(); ok {
 		_spec.SetField(agentrun.FieldFinishedAt, field.TypeTime, value)

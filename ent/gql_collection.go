@@ -611,6 +611,11 @@ func (_q *AgentRunQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, agentrun.FieldError)
 				fieldSeen[agentrun.FieldError] = struct{}{}
 			}
+		case "waitingSince":
+			if _, ok := fieldSeen[agentrun.FieldWaitingSince]; !ok {
+				selectedFields = append(selectedFields, agentrun.FieldWaitingSince)
+				fieldSeen[agentrun.FieldWaitingSince] = struct{}{}
+			}
 		case "finishedAt":
 			if _, ok := fieldSeen[agentrun.FieldFinishedAt]; !ok {
 				selectedFields = append(selectedFields, agentrun.FieldFinishedAt)

@@ -4421,6 +4421,9 @@ type AgentRunMutation struct {
 	subject_id           *uuid.UUID
 	conversation_id      *uuid.UUID
 	status               *agentrun.Status
+	background           *bool
+	attempt              *int
+	addattempt           *int
 	message              *string
 	answer               *string
 	model                *string
@@ -4434,6 +4437,7 @@ type AgentRunMutation struct {
 	addcompletion_tokens *int
 	error                *string
 	heartbeat_at         *time.Time
+	waiting_since        *time.Time
 	finished_at          *time.Time
 	clearedFields        map[string]struct{}
 	agent                *uuid.UUID
@@ -4797,6 +4801,98 @@ func (m *AgentRunMutation) OldStatus(ctx context.Context) (v agentrun.Status, er
 // ResetStatus resets all changes to the "status" field.
 func (m *AgentRunMutation) ResetStatus() {
 	m.status = nil
+}
+
+// SetBackground sets the "background" field.
+func (m *AgentRunMutation) SetBackground(b bool) {
+	m.background = &b
+}
+
+// Background returns the value of the "background" field in the mutation.
+func (m *AgentRunMutation) Background() (r bool, exists bool) {
+	v := m.background
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBackground returns the old "background" field's value of the AgentRun entity.
+// If the AgentRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentRunMutation) OldBackground(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBackground is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBackground requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBackground: %w", err)
+	}
+	return oldValue.Background, nil
+}
+
+// ResetBackground resets all changes to the "background" field.
+func (m *AgentRunMutation) ResetBackground() {
+	m.background = nil
+}
+
+// SetAttempt sets the "attempt" field.
+func (m *AgentRunMutation) SetAttempt(i int) {
+	m.attempt = &i
+	m.addattempt = nil
+}
+
+// Attempt returns the value of the "attempt" field in the mutation.
+func (m *AgentRunMutation) Attempt() (r int, exists bool) {
+	v := m.attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempt returns the old "attempt" field's value of the AgentRun entity.
+// If the AgentRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentRunMutation) OldAttempt(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempt: %w", err)
+	}
+	return oldValue.Attempt, nil
+}
+
+// AddAttempt adds i to the "attempt" field.
+func (m *AgentRunMutation) AddAttempt(i int) {
+	if m.addattempt != nil {
+		*m.addattempt += i
+	} else {
+		m.addattempt = &i
+	}
+}
+
+// AddedAttempt returns the value that was added to the "attempt" field in this mutation.
+func (m *AgentRunMutation) AddedAttempt() (r int, exists bool) {
+	v := m.addattempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempt resets all changes to the "attempt" field.
+func (m *AgentRunMutation) ResetAttempt() {
+	m.attempt = nil
+	m.addattempt = nil
 }
 
 // SetMessage sets the "message" field.
@@ -5216,6 +5312,55 @@ func (m *AgentRunMutation) ResetHeartbeatAt() {
 	m.heartbeat_at = nil
 }
 
+// SetWaitingSince sets the "waiting_since" field.
+func (m *AgentRunMutation) SetWaitingSince(t time.Time) {
+	m.waiting_since = &t
+}
+
+// WaitingSince returns the value of the "waiting_since" field in the mutation.
+func (m *AgentRunMutation) WaitingSince() (r time.Time, exists bool) {
+	v := m.waiting_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWaitingSince returns the old "waiting_since" field's value of the AgentRun entity.
+// If the AgentRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentRunMutation) OldWaitingSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWaitingSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWaitingSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWaitingSince: %w", err)
+	}
+	return oldValue.WaitingSince, nil
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (m *AgentRunMutation) ClearWaitingSince() {
+	m.waiting_since = nil
+	m.clearedFields[agentrun.FieldWaitingSince] = struct{}{}
+}
+
+// WaitingSinceCleared returns if the "waiting_since" field was cleared in this mutation.
+func (m *AgentRunMutation) WaitingSinceCleared() bool {
+	_, ok := m.clearedFields[agentrun.FieldWaitingSince]
+	return ok
+}
+
+// ResetWaitingSince resets all changes to the "waiting_since" field.
+func (m *AgentRunMutation) ResetWaitingSince() {
+	m.waiting_since = nil
+	delete(m.clearedFields, agentrun.FieldWaitingSince)
+}
+
 // SetFinishedAt sets the "finished_at" field.
 func (m *AgentRunMutation) SetFinishedAt(t time.Time) {
 	m.finished_at = &t
@@ -5326,7 +5471,7 @@ func (m *AgentRunMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *AgentRunMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 20)
 	if m.created_at != nil {
 		fields = append(fields, agentrun.FieldCreatedAt)
 	}
@@ -5347,6 +5492,12 @@ func (m *AgentRunMutation) Fields() []string {
 	}
 	if m.status != nil {
 		fields = append(fields, agentrun.FieldStatus)
+	}
+	if m.background != nil {
+		fields = append(fields, agentrun.FieldBackground)
+	}
+	if m.attempt != nil {
+		fields = append(fields, agentrun.FieldAttempt)
 	}
 	if m.message != nil {
 		fields = append(fields, agentrun.FieldMessage)
@@ -5375,6 +5526,9 @@ func (m *AgentRunMutation) Fields() []string {
 	if m.heartbeat_at != nil {
 		fields = append(fields, agentrun.FieldHeartbeatAt)
 	}
+	if m.waiting_since != nil {
+		fields = append(fields, agentrun.FieldWaitingSince)
+	}
 	if m.finished_at != nil {
 		fields = append(fields, agentrun.FieldFinishedAt)
 	}
@@ -5400,6 +5554,10 @@ func (m *AgentRunMutation) Field(name string) (ent.Value, bool) {
 		return m.ConversationID()
 	case agentrun.FieldStatus:
 		return m.Status()
+	case agentrun.FieldBackground:
+		return m.Background()
+	case agentrun.FieldAttempt:
+		return m.Attempt()
 	case agentrun.FieldMessage:
 		return m.Message()
 	case agentrun.FieldAnswer:
@@ -5418,6 +5576,8 @@ func (m *AgentRunMutation) Field(name string) (ent.Value, bool) {
 		return m.Error()
 	case agentrun.FieldHeartbeatAt:
 		return m.HeartbeatAt()
+	case agentrun.FieldWaitingSince:
+		return m.WaitingSince()
 	case agentrun.FieldFinishedAt:
 		return m.FinishedAt()
 	}
@@ -5443,6 +5603,10 @@ func (m *AgentRunMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldConversationID(ctx)
 	case agentrun.FieldStatus:
 		return m.OldStatus(ctx)
+	case agentrun.FieldBackground:
+		return m.OldBackground(ctx)
+	case agentrun.FieldAttempt:
+		return m.OldAttempt(ctx)
 	case agentrun.FieldMessage:
 		return m.OldMessage(ctx)
 	case agentrun.FieldAnswer:
@@ -5461,6 +5625,8 @@ func (m *AgentRunMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldError(ctx)
 	case agentrun.FieldHeartbeatAt:
 		return m.OldHeartbeatAt(ctx)
+	case agentrun.FieldWaitingSince:
+		return m.OldWaitingSince(ctx)
 	case agentrun.FieldFinishedAt:
 		return m.OldFinishedAt(ctx)
 	}
@@ -5520,6 +5686,20 @@ func (m *AgentRunMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetStatus(v)
+		return nil
+	case agentrun.FieldBackground:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBackground(v)
+		return nil
+	case agentrun.FieldAttempt:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempt(v)
 		return nil
 	case agentrun.FieldMessage:
 		v, ok := value.(string)
@@ -5584,6 +5764,13 @@ func (m *AgentRunMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetHeartbeatAt(v)
 		return nil
+	case agentrun.FieldWaitingSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWaitingSince(v)
+		return nil
 	case agentrun.FieldFinishedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -5599,6 +5786,9 @@ func (m *AgentRunMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *AgentRunMutation) AddedFields() []string {
 	var fields []string
+	if m.addattempt != nil {
+		fields = append(fields, agentrun.FieldAttempt)
+	}
 	if m.additerations != nil {
 		fields = append(fields, agentrun.FieldIterations)
 	}
@@ -5619,6 +5809,8 @@ func (m *AgentRunMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *AgentRunMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
+	case agentrun.FieldAttempt:
+		return m.AddedAttempt()
 	case agentrun.FieldIterations:
 		return m.AddedIterations()
 	case agentrun.FieldToolCalls:
@@ -5636,6 +5828,13 @@ func (m *AgentRunMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *AgentRunMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case agentrun.FieldAttempt:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempt(v)
+		return nil
 	case agentrun.FieldIterations:
 		v, ok := value.(int)
 		if !ok {
@@ -5675,6 +5874,9 @@ func (m *AgentRunMutation) ClearedFields() []string {
 	if m.FieldCleared(agentrun.FieldError) {
 		fields = append(fields, agentrun.FieldError)
 	}
+	if m.FieldCleared(agentrun.FieldWaitingSince) {
+		fields = append(fields, agentrun.FieldWaitingSince)
+	}
 	if m.FieldCleared(agentrun.FieldFinishedAt) {
 		fields = append(fields, agentrun.FieldFinishedAt)
 	}
@@ -5694,6 +5896,9 @@ func (m *AgentRunMutation) ClearField(name string) error {
 	switch name {
 	case agentrun.FieldError:
 		m.ClearError()
+		return nil
+	case agentrun.FieldWaitingSince:
+		m.ClearWaitingSince()
 		return nil
 	case agentrun.FieldFinishedAt:
 		m.ClearFinishedAt()
@@ -5727,6 +5932,12 @@ func (m *AgentRunMutation) ResetField(name string) error {
 	case agentrun.FieldStatus:
 		m.ResetStatus()
 		return nil
+	case agentrun.FieldBackground:
+		m.ResetBackground()
+		return nil
+	case agentrun.FieldAttempt:
+		m.ResetAttempt()
+		return nil
 	case agentrun.FieldMessage:
 		m.ResetMessage()
 		return nil
@@ -5753,6 +5964,9 @@ func (m *AgentRunMutation) ResetField(name string) error {
 		return nil
 	case agentrun.FieldHeartbeatAt:
 		m.ResetHeartbeatAt()
+		return nil
+	case agentrun.FieldWaitingSince:
+		m.ResetWaitingSince()
 		return nil
 	case agentrun.FieldFinishedAt:
 		m.ResetFinishedAt()

@@ -33,6 +33,10 @@ const (
 	FieldConversationID = "conversation_id"
 	// FieldStatus holds the string denoting the status field in the database.
 	FieldStatus = "status"
+	// FieldBackground holds the string denoting the background field in the database.
+	FieldBackground = "background"
+	// FieldAttempt holds the string denoting the attempt field in the database.
+	FieldAttempt = "attempt"
 	// FieldMessage holds the string denoting the message field in the database.
 	FieldMessage = "message"
 	// FieldAnswer holds the string denoting the answer field in the database.
@@ -51,6 +55,8 @@ const (
 	FieldError = "error"
 	// FieldHeartbeatAt holds the string denoting the heartbeat_at field in the database.
 	FieldHeartbeatAt = "heartbeat_at"
+	// FieldWaitingSince holds the string denoting the waiting_since field in the database.
+	FieldWaitingSince = "waiting_since"
 	// FieldFinishedAt holds the string denoting the finished_at field in the database.
 	FieldFinishedAt = "finished_at"
 	// EdgeAgent holds the string denoting the agent edge name in mutations.
@@ -76,6 +82,8 @@ var Columns = []string{
 	FieldSubjectID,
 	FieldConversationID,
 	FieldStatus,
+	FieldBackground,
+	FieldAttempt,
 	FieldMessage,
 	FieldAnswer,
 	FieldModel,
@@ -85,6 +93,7 @@ var Columns = []string{
 	FieldCompletionTokens,
 	FieldError,
 	FieldHeartbeatAt,
+	FieldWaitingSince,
 	FieldFinishedAt,
 }
 
@@ -112,6 +121,12 @@ var (
 	DefaultUpdatedAt func() time.Time
 	// UpdateDefaultUpdatedAt holds the default value on update for the "updated_at" field.
 	UpdateDefaultUpdatedAt func() time.Time
+	// DefaultBackground holds the default value on creation for the "background" field.
+	DefaultBackground bool
+	// DefaultAttempt holds the default value on creation for the "attempt" field.
+	DefaultAttempt int
+	// AttemptValidator is a validator for the "attempt" field. It is called by the builders before save.
+	AttemptValidator func(int) error
 	// DefaultAnswer holds the default value on creation for the "answer" field.
 	DefaultAnswer string
 	// DefaultModel holds the default value on creation for the "model" field.
@@ -148,7 +163,9 @@ const DefaultStatus = StatusRunning
 
 // Status values.
 const (
+	StatusQueued    Status = "QUEUED"
 	StatusRunning   Status = "RUNNING"
+	StatusWaiting   Status = "WAITING"
 	StatusCompleted Status = "COMPLETED"
 	StatusFailed    Status = "FAILED"
 	StatusCanceled  Status = "CANCELED"
@@ -161,7 +178,7 @@ func (s Status) String() string {
 // StatusValidator is a validator for the "status" field enum values. It is called by the builders before save.
 func StatusValidator(s Status) error {
 	switch s {
-	case StatusRunning, StatusCompleted, StatusFailed, StatusCanceled:
+	case StatusQueued, StatusRunning, StatusWaiting, StatusCompleted, StatusFailed, StatusCanceled:
 		return nil
 	default:
 		return fmt.Errorf("agentrun: invalid enum value for status field: %q", s)
@@ -211,6 +228,16 @@ func ByStatus(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldStatus, opts...).ToFunc()
 }
 
+// ByBackground orders the results by the background field.
+func ByBackground(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBackground, opts...).ToFunc()
+}
+
+// ByAttempt orders the results by the attempt field.
+func ByAttempt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAttempt, opts...).ToFunc()
+}
+
 // ByMessage orders the results by the message field.
 func ByMessage(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldMessage, opts...).ToFunc()
@@ -254,6 +281,11 @@ func ByError(opts ...sql.OrderTermOption) OrderOption {
 // ByHeartbeatAt orders the results by the heartbeat_at field.
 func ByHeartbeatAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldHeartbeatAt, opts...).ToFunc()
+}
+
+// ByWaitingSince orders the results by the waiting_since field.
+func ByWaitingSince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldWaitingSince, opts...).ToFunc()
 }
 
 // ByFinishedAt orders the results by the finished_at field.

@@ -86,6 +86,16 @@ func ConversationID(v uuid.UUID) predicate.AgentRun {
 	return predicate.AgentRun(sql.FieldEQ(FieldConversationID, v))
 }
 
+// Background applies equality check predicate on the "background" field. It's identical to BackgroundEQ.
+func Background(v bool) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldBackground, v))
+}
+
+// Attempt applies equality check predicate on the "attempt" field. It's identical to AttemptEQ.
+func Attempt(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldAttempt, v))
+}
+
 // Message applies equality check predicate on the "message" field. It's identical to MessageEQ.
 func Message(v string) predicate.AgentRun {
 	return predicate.AgentRun(sql.FieldEQ(FieldMessage, v))
@@ -129,6 +139,11 @@ func Error(v string) predicate.AgentRun {
 // HeartbeatAt applies equality check predicate on the "heartbeat_at" field. It's identical to HeartbeatAtEQ.
 func HeartbeatAt(v time.Time) predicate.AgentRun {
 	return predicate.AgentRun(sql.FieldEQ(FieldHeartbeatAt, v))
+}
+
+// WaitingSince applies equality check predicate on the "waiting_since" field. It's identical to WaitingSinceEQ.
+func WaitingSince(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldWaitingSince, v))
 }
 
 // FinishedAt applies equality check predicate on the "finished_at" field. It's identical to FinishedAtEQ.
@@ -374,6 +389,56 @@ func StatusIn(vs ...Status) predicate.AgentRun {
 // StatusNotIn applies the NotIn predicate on the "status" field.
 func StatusNotIn(vs ...Status) predicate.AgentRun {
 	return predicate.AgentRun(sql.FieldNotIn(FieldStatus, vs...))
+}
+
+// BackgroundEQ applies the EQ predicate on the "background" field.
+func BackgroundEQ(v bool) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldBackground, v))
+}
+
+// BackgroundNEQ applies the NEQ predicate on the "background" field.
+func BackgroundNEQ(v bool) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNEQ(FieldBackground, v))
+}
+
+// AttemptEQ applies the EQ predicate on the "attempt" field.
+func AttemptEQ(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldAttempt, v))
+}
+
+// AttemptNEQ applies the NEQ predicate on the "attempt" field.
+func AttemptNEQ(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNEQ(FieldAttempt, v))
+}
+
+// AttemptIn applies the In predicate on the "attempt" field.
+func AttemptIn(vs ...int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldIn(FieldAttempt, vs...))
+}
+
+// AttemptNotIn applies the NotIn predicate on the "attempt" field.
+func AttemptNotIn(vs ...int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNotIn(FieldAttempt, vs...))
+}
+
+// AttemptGT applies the GT predicate on the "attempt" field.
+func AttemptGT(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldGT(FieldAttempt, v))
+}
+
+// AttemptGTE applies the GTE predicate on the "attempt" field.
+func AttemptGTE(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldGTE(FieldAttempt, v))
+}
+
+// AttemptLT applies the LT predicate on the "attempt" field.
+func AttemptLT(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldLT(FieldAttempt, v))
+}
+
+// AttemptLTE applies the LTE predicate on the "attempt" field.
+func AttemptLTE(v int) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldLTE(FieldAttempt, v))
 }
 
 // MessageEQ applies the EQ predicate on the "message" field.
@@ -844,6 +909,56 @@ func HeartbeatAtLT(v time.Time) predicate.AgentRun {
 // HeartbeatAtLTE applies the LTE predicate on the "heartbeat_at" field.
 func HeartbeatAtLTE(v time.Time) predicate.AgentRun {
 	return predicate.AgentRun(sql.FieldLTE(FieldHeartbeatAt, v))
+}
+
+// WaitingSinceEQ applies the EQ predicate on the "waiting_since" field.
+func WaitingSinceEQ(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldEQ(FieldWaitingSince, v))
+}
+
+// WaitingSinceNEQ applies the NEQ predicate on the "waiting_since" field.
+func WaitingSinceNEQ(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNEQ(FieldWaitingSince, v))
+}
+
+// WaitingSinceIn applies the In predicate on the "waiting_since" field.
+func WaitingSinceIn(vs ...time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldIn(FieldWaitingSince, vs...))
+}
+
+// WaitingSinceNotIn applies the NotIn predicate on the "waiting_since" field.
+func WaitingSinceNotIn(vs ...time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNotIn(FieldWaitingSince, vs...))
+}
+
+// WaitingSinceGT applies the GT predicate on the "waiting_since" field.
+func WaitingSinceGT(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldGT(FieldWaitingSince, v))
+}
+
+// WaitingSinceGTE applies the GTE predicate on the "waiting_since" field.
+func WaitingSinceGTE(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldGTE(FieldWaitingSince, v))
+}
+
+// WaitingSinceLT applies the LT predicate on the "waiting_since" field.
+func WaitingSinceLT(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldLT(FieldWaitingSince, v))
+}
+
+// WaitingSinceLTE applies the LTE predicate on the "waiting_since" field.
+func WaitingSinceLTE(v time.Time) predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldLTE(FieldWaitingSince, v))
+}
+
+// WaitingSinceIsNil applies the IsNil predicate on the "waiting_since" field.
+func WaitingSinceIsNil() predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldIsNull(FieldWaitingSince))
+}
+
+// WaitingSinceNotNil applies the NotNil predicate on the "waiting_since" field.
+func WaitingSinceNotNil() predicate.AgentRun {
+	return predicate.AgentRun(sql.FieldNotNull(FieldWaitingSince))
 }
 
 // FinishedAtEQ applies the EQ predicate on the "finished_at" field.

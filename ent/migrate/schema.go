@@ -125,7 +125,9 @@ var (
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "subject_id", Type: field.TypeUUID},
 		{Name: "conversation_id", Type: field.TypeUUID},
-		{Name: "status", Type: field.TypeEnum, Enums: []string{"RUNNING", "COMPLETED", "FAILED", "CANCELED"}, Default: "RUNNING"},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"QUEUED", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELED"}, Default: "RUNNING"},
+		{Name: "background", Type: field.TypeBool, Default: false},
+		{Name: "attempt", Type: field.TypeInt, Default: 1},
 		{Name: "message", Type: field.TypeString, Size: 2147483647},
 		{Name: "answer", Type: field.TypeString, Size: 2147483647, Default: ""},
 		{Name: "model", Type: field.TypeString, Default: ""},
@@ -135,6 +137,7 @@ var (
 		{Name: "completion_tokens", Type: field.TypeInt, Default: 0},
 		{Name: "error", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "heartbeat_at", Type: field.TypeTime},
+		{Name: "waiting_since", Type: field.TypeTime, Nullable: true},
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
 		{Name: "agent_id", Type: field.TypeUUID},
 	}
@@ -146,7 +149,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "agent_runs_agents_runs",
-				Columns:    []*schema.Column{AgentRunsColumns[17]},
+				Columns:    []*schema.Column{AgentRunsColumns[20]},
 				RefColumns: []*schema.Column{AgentsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -155,7 +158,7 @@ var (
 			{
 				Name:    "agentrun_agent_id_subject_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{AgentRunsColumns[17], AgentRunsColumns[4], AgentRunsColumns[1]},
+				Columns: []*schema.Column{AgentRunsColumns[20], AgentRunsColumns[4], AgentRunsColumns[1]},
 			},
 			{
 				Name:    "agentrun_conversation_id_created_at",

@@ -313,44 +313,54 @@ func init() {
 	agentrun.DefaultUpdatedAt = agentrunDescUpdatedAt.Default.(func() time.Time)
 	// agentrun.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
 	agentrun.UpdateDefaultUpdatedAt = agentrunDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// agentrunDescBackground is the schema descriptor for background field.
+	agentrunDescBackground := agentrunFields[4].Descriptor()
+	// agentrun.DefaultBackground holds the default value on creation for the background field.
+	agentrun.DefaultBackground = agentrunDescBackground.Default.(bool)
+	// agentrunDescAttempt is the schema descriptor for attempt field.
+	agentrunDescAttempt := agentrunFields[5].Descriptor()
+	// agentrun.DefaultAttempt holds the default value on creation for the attempt field.
+	agentrun.DefaultAttempt = agentrunDescAttempt.Default.(int)
+	// agentrun.AttemptValidator is a validator for the "attempt" field. It is called by the builders before save.
+	agentrun.AttemptValidator = agentrunDescAttempt.Validators[0].(func(int) error)
 	// agentrunDescAnswer is the schema descriptor for answer field.
-	agentrunDescAnswer := agentrunFields[5].Descriptor()
+	agentrunDescAnswer := agentrunFields[7].Descriptor()
 	// agentrun.DefaultAnswer holds the default value on creation for the answer field.
 	agentrun.DefaultAnswer = agentrunDescAnswer.Default.(string)
 	// agentrunDescModel is the schema descriptor for model field.
-	agentrunDescModel := agentrunFields[6].Descriptor()
+	agentrunDescModel := agentrunFields[8].Descriptor()
 	// agentrun.DefaultModel holds the default value on creation for the model field.
 	agentrun.DefaultModel = agentrunDescModel.Default.(string)
 	// agentrunDescIterations is the schema descriptor for iterations field.
-	agentrunDescIterations := agentrunFields[7].Descriptor()
+	agentrunDescIterations := agentrunFields[9].Descriptor()
 	// agentrun.DefaultIterations holds the default value on creation for the iterations field.
 	agentrun.DefaultIterations = agentrunDescIterations.Default.(int)
 	// agentrun.IterationsValidator is a validator for the "iterations" field. It is called by the builders before save.
 	agentrun.IterationsValidator = agentrunDescIterations.Validators[0].(func(int) error)
 	// agentrunDescToolCalls is the schema descriptor for tool_calls field.
-	agentrunDescToolCalls := agentrunFields[8].Descriptor()
+	agentrunDescToolCalls := agentrunFields[10].Descriptor()
 	// agentrun.DefaultToolCalls holds the default value on creation for the tool_calls field.
 	agentrun.DefaultToolCalls = agentrunDescToolCalls.Default.(int)
 	// agentrun.ToolCallsValidator is a validator for the "tool_calls" field. It is called by the builders before save.
 	agentrun.ToolCallsValidator = agentrunDescToolCalls.Validators[0].(func(int) error)
 	// agentrunDescPromptTokens is the schema descriptor for prompt_tokens field.
-	agentrunDescPromptTokens := agentrunFields[9].Descriptor()
+	agentrunDescPromptTokens := agentrunFields[11].Descriptor()
 	// agentrun.DefaultPromptTokens holds the default value on creation for the prompt_tokens field.
 	agentrun.DefaultPromptTokens = agentrunDescPromptTokens.Default.(int)
 	// agentrun.PromptTokensValidator is a validator for the "prompt_tokens" field. It is called by the builders before save.
 	agentrun.PromptTokensValidator = agentrunDescPromptTokens.Validators[0].(func(int) error)
 	// agentrunDescCompletionTokens is the schema descriptor for completion_tokens field.
-	agentrunDescCompletionTokens := agentrunFields[10].Descriptor()
+	agentrunDescCompletionTokens := agentrunFields[12].Descriptor()
 	// agentrun.DefaultCompletionTokens holds the default value on creation for the completion_tokens field.
 	agentrun.DefaultCompletionTokens = agentrunDescCompletionTokens.Default.(int)
 	// agentrun.CompletionTokensValidator is a validator for the "completion_tokens" field. It is called by the builders before save.
 	agentrun.CompletionTokensValidator = agentrunDescCompletionTokens.Validators[0].(func(int) error)
 	// agentrunDescError is the schema descriptor for error field.
-	agentrunDescError := agentrunFields[11].Descriptor()
+	agentrunDescError := agentrunFields[13].Descriptor()
 	// agentrun.ErrorValidator is a validator for the "error" field. It is called by the builders before save.
 	agentrun.ErrorValidator = agentrunDescError.Validators[0].(func(string) error)
 	// agentrunDescHeartbeatAt is the schema descriptor for heartbeat_at field.
-	agentrunDescHeartbeatAt := agentrunFields[12].Descriptor()
+	agentrunDescHeartbeatAt := agentrunFields[14].Descriptor()
 	// agentrun.DefaultHeartbeatAt holds the default value on creation for the heartbeat_at field.
 	agentrun.DefaultHeartbeatAt = agentrunDescHeartbeatAt.Default.(func() time.Time)
 	// agentrunDescID is the schema descriptor for id field.

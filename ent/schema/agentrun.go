@@ -14,8 +14,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// An AgentRun is one run of an agent's loop. Only the person who started it sees it. Its
-// events are in the table agent_run_events.
+// An AgentRun is one run of an agent's loop. Only the person for whom it runs sees it. Its
+// events are in the table agent_run_events, what it needs to continue in
+// agent_run_states, and its acting calls in agent_run_effects.
 type AgentRun struct{ ent.Schema }
 
 // Mixin of AgentRun.
@@ -28,8 +29,10 @@ func (AgentRun) Fields() []ent.Field {
 		field.UUID("subject_id", uuid.UUID{}).Immutable().Annotations(hidden()).Comment("the user who owns it"),
 		field.UUID("conversation_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.Enum("status").
-			NamedValues("Running", "RUNNING", "Completed", "COMPLETED", "Failed", "FAILED", "Canceled", "CANCELED").
-			Default("RUNNING"),
+			NamedValues("Queued", "QUEUED", "Running", "RUNNING", "Waiting", "WAITING", "Completed", "COMPLETED", "Failed", "FAILED", "Canceled", "CANCELED").
+			Default("RUNNING").Comment("QUEUED runs continue in a worker; WAITING ones when a person has decided"),
+		field.Bool("background").Default(false).Annotations(hidden()).Comment("whether it continues without a follower"),
+		field.Int("attempt").Default(1).Positive().Annotations(hidden()).Comment("counts the processes that worked on it and fences their writes"),
 		field.Text("message").Immutable(),
 		field.Text("answer").Default(""),
 		field.String("model").Default("").Comment("the chat model; empty if none is configured"),
@@ -39,6 +42,7 @@ func (AgentRun) Fields() []ent.Field {
 		field.Int("completion_tokens").Default(0).NonNegative(),
 		field.String("error").Optional().Nillable().MaxLen(2000).Comment("why it failed, safe to show"),
 		field.Time("heartbeat_at").Default(timeNow).Annotations(hidden()).Comment("when its process was last alive"),
+		field.Time("waiting_since").Optional().Nillable().Comment("since when it waits for a person"),
 		field.Time("finished_at").Optional().Nillable(),
 	}
 }

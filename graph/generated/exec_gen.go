@@ -199,6 +199,7 @@ type ComplexityRoot struct {
 		Status           func(childComplexity int) int
 		ToolCalls        func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
+		WaitingSince     func(childComplexity int) int
 	}
 
 	AgentRunComplete struct {
@@ -2363,6 +2364,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRun.UpdatedAt(childComplexity), true
+	case "AgentRun.waitingSince":
+		if e.ComplexityRoot.AgentRun.WaitingSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRun.WaitingSince(childComplexity), true
 
 	case "AgentRunComplete.seq":
 		if e.ComplexityRoot.AgentRunComplete.Seq == nil {
@@ -11809,6 +11816,9 @@ type AgentRun implements Node {
   updatedAt: Time!
   agentID: ID!
   conversationID: ID!
+  """
+  QUEUED runs continue in a worker; WAITING ones when a person has decided
+  """
   status: AgentRunStatus!
   message: String!
   answer: String!
@@ -11824,6 +11834,10 @@ type AgentRun implements Node {
   why it failed, safe to show
   """
   error: String
+  """
+  since when it waits for a person
+  """
+  waitingSince: Time
   finishedAt: Time
   agent: Agent!
 }
@@ -11881,7 +11895,9 @@ enum AgentRunOrderField {
 AgentRunStatus is enum for the field status
 """
 enum AgentRunStatus @goModel(model: "github.com/magpie-search/magpie/ent/agentrun.Status") {
+  QUEUED
   RUNNING
+  WAITING
   COMPLETED
   FAILED
   CANCELED
@@ -13731,6 +13747,8 @@ func (ec *executionContext) childFields_AgentRun(ctx context.Context, field grap
 		return ec.fieldContext_AgentRun_completionTokens(ctx, field)
 	case "error":
 		return ec.fieldContext_AgentRun_error(ctx, field)
+	case "waitingSince":
+		return ec.fieldContext_AgentRun_waitingSince(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_AgentRun_finishedAt(ctx, field)
 	case "agent":
@@ -21902,6 +21920,29 @@ func (ec *executionContext) _AgentRun_error(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_AgentRun_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRun_waitingSince(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRun_waitingSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaitingSince, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRun_waitingSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRun", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _AgentRun_finishedAt(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
@@ -57975,6 +58016,11 @@ func (ec *executionContext) _AgentRun(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "error":
 			out.Values[i] = ec._AgentRun_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "waitingSince":
+			out.Values[i] = ec._AgentRun_waitingSince(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
