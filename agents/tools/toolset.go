@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/agents/arguments"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/agents/memory"
@@ -137,9 +138,9 @@ type toolset struct {
 // In.
 func define[In any](name, description string, limit time.Duration, do func(ctx context.Context, in In) (loop.Result, error)) loop.Tool {
 	return loop.Tool{
-		Name: name, Description: description, Schema: schemaOf[In](), Timeout: limit,
-		Call: func(ctx context.Context, arguments json.RawMessage) (loop.Result, error) {
-			in, err := decode[In](arguments)
+		Name: name, Description: description, Schema: arguments.Schema[In](), Timeout: limit,
+		Call: func(ctx context.Context, raw json.RawMessage) (loop.Result, error) {
+			in, err := arguments.Decode[In](raw)
 			if err != nil {
 				return loop.Result{}, err
 			}

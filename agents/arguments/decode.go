@@ -1,4 +1,4 @@
-package tools
+package arguments
 
 import (
 	"bytes"
@@ -14,20 +14,22 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 )
 
-// decode parses the arguments of a call into an input type and checks its
+// Decode parses the arguments of a call into an input type and checks its
 // rules. It accepts common mistakes of models that are not ambiguous: numbers
 // and booleans as strings, a string for a list of one, null for an absent
 // value. The message of an error tells the model what to change.
-func decode[In any](arguments json.RawMessage) (In, error) {
+func Decode[In any](arguments json.RawMessage) (In, error) {
 	var in In
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
 	var fields map[string]any
-	if err := d.Decode(&fields); err != nil || fields == nil {
-		return in, apierr.New(apierr.InvalidRequest, "The arguments must be one JSON object.")
+	if err := d.Decode(&fields); err != nil || fields == nil || d.More() {
+		return in, apierr.New(apierr.InvalidRequest, errNoObject)
 	}
 	return in, decodeFields(reflect.ValueOf(&in).Elem(), fields, "")
 }
+
+const errNoObject = "The arguments must be one JSON object."
 
 func decodeFields(target reflect.Value, fields map[string]any, prefix string) error {
 	known := make([]string, 0, target.NumField())
@@ -58,7 +60,7 @@ func decodeFields(target reflect.Value, fields map[string]any, prefix string) er
 	}
 	for name := range fields {
 		if !slices.Contains(known, name) {
-			return apierr.Invalid(prefix+safetext.Truncate(name, 40), "is not known; known are "+strings.Join(known, ", "))
+			return apierr.Invalid(prefix+safetext.Truncate(name, maxNameLength), "is not known; known are "+strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -85,6 +87,8 @@ func setField(target reflect.Value, value any, r fieldRule) (problem string) {
 			return "must be true or false"
 		}
 		target.SetBool(b)
+	case reflect.Map:
+		return setTexts(target, value, r)
 	case reflect.Slice:
 		if text, ok := value.(string); ok {
 			value = []any{text}
@@ -95,6 +99,9 @@ func setField(target reflect.Value, value any, r fieldRule) (problem string) {
 		}
 		if r.max != nil && len(list) > int(*r.max) {
 			return "must have at most " + formatNumber(*r.max) + " items"
+		}
+		if r.min != nil && len(list) < int(*r.min) {
+			return "must have at least " + formatNumber(*r.min) + " items"
 		}
 		for _, item := range list {
 			text, ok := item.(string)
@@ -108,6 +115,42 @@ func setField(target reflect.Value, value any, r fieldRule) (problem string) {
 }
 
 const maxItemLength = 300
+
+// setTexts stores an object of texts in a map. Numbers and booleans become texts.
+func setTexts(target reflect.Value, value any, r fieldRule) (problem string) {
+	object, ok := value.(map[string]any)
+	switch {
+	case !ok:
+		return "must be an object"
+	case r.max != nil && len(object) > int(*r.max):
+		return "must have at most " + formatNumber(*r.max) + " fields"
+	case r.min != nil && len(object) < int(*r.min):
+		return "must have at least " + formatNumber(*r.min) + " fields"
+	}
+	texts := map[string]string{}
+	for name, value := range object {
+		switch value := value.(type) {
+		case string:
+			texts[name] = value
+		case json.Number:
+			texts[name] = value.String()
+		case bool:
+			texts[name] = strconv.FormatBool(value)
+		default:
+			return "must be an object whose values are strings; wrong is " + safetext.Truncate(name, maxNameLength)
+		}
+		if utf8.RuneCountInString(name) > maxItemLength || utf8.RuneCountInString(texts[name]) > maxTextLength {
+			return "must be an object of names of at most " + strconv.Itoa(maxItemLength) + " and strings of at most " + strconv.Itoa(maxTextLength) + " characters"
+		}
+	}
+	target.Set(reflect.ValueOf(texts))
+	return ""
+}
+
+const (
+	maxTextLength = 20_000
+	maxNameLength = 40
+)
 
 func (r fieldRule) checkText(text string) (problem string) {
 	n := float64(utf8.RuneCountInString(text))
@@ -139,8 +182,13 @@ func setNumber(target reflect.Value, value any, r fieldRule) (problem string) {
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || isInt && (x != math.Trunc(x) || math.Abs(x) > math.MaxInt32) {
 		return problem
 	}
-	if r.min != nil && x < *r.min || r.max != nil && x > *r.max {
+	switch below, above := r.min != nil && x < *r.min, r.max != nil && x > *r.max; {
+	case (below || above) && r.min != nil && r.max != nil:
 		return "must be between " + formatNumber(*r.min) + " and " + formatNumber(*r.max)
+	case below:
+		return "must be at least " + formatNumber(*r.min)
+	case above:
+		return "must be at most " + formatNumber(*r.max)
 	}
 	if isInt {
 		target.SetInt(int64(x))

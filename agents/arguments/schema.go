@@ -1,4 +1,4 @@
-package tools
+package arguments
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ func parseRule(f reflect.StructField) fieldRule {
 		case "min", "max":
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil {
-				panic("tools: the rule of " + f.Name + " is malformed") // a mistake in this package
+				panic("arguments: the rule of " + f.Name + " is malformed") // a mistake in this package
 			}
 			if name == "min" {
 				r.min = &n
@@ -49,8 +49,12 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// schemaOf returns the JSON schema of an input type.
-func schemaOf[In any]() json.RawMessage {
+// Schema returns the JSON schema of an input type: a struct whose fields are strings, ints,
+// float64s, bools, slices of strings, maps of strings, and structs. The tag json has the
+// name, about the description, and rule the rules of a field: required, min and max (of
+// a number, of the characters of a string, or of the items of a list or map), enum with
+// the allowed strings separated by |, and format. It panics for any other type.
+func Schema[In any]() json.RawMessage {
 	text, err := json.Marshal(objectSchema(reflect.TypeFor[In]()))
 	if err != nil {
 		panic(err) // maps of strings and numbers always encode
@@ -88,10 +92,12 @@ func typeSchema(t reflect.Type, r fieldRule) map[string]any {
 		s["type"] = "boolean"
 	case reflect.Slice:
 		s["type"], s["items"], lower, upper = "array", typeSchema(t.Elem(), fieldRule{}), "minItems", "maxItems"
+	case reflect.Map:
+		s["type"], s["additionalProperties"], lower, upper = "object", map[string]any{"type": "string"}, "minProperties", "maxProperties"
 	case reflect.Struct:
 		return objectSchema(t)
 	default:
-		panic(fmt.Sprintf("tools: an input cannot be %s", t)) // a mistake in this package
+		panic(fmt.Sprintf("arguments: an input cannot be %s", t)) // a mistake in this package
 	}
 	if r.min != nil {
 		s[lower] = *r.min
