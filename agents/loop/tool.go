@@ -73,6 +73,11 @@ func CallInfoFrom(ctx context.Context) CallInfo {
 	return info
 }
 
+// WithCallInfo returns a context for a call of a tool outside of a run.
+func WithCallInfo(ctx context.Context, info CallInfo) context.Context {
+	return context.WithValue(ctx, callInfoKey{}, info)
+}
+
 // policyOf returns the policy of a call.
 func (t *Tool) policyOf(arguments json.RawMessage) policy.Policy {
 	if t.Policy == nil {

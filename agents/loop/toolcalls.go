@@ -140,7 +140,7 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 					inv.err = context.Cause(ctx)
 				} else {
 					info := CallInfo{ID: inv.id, Key: r.task.ID + ":" + inv.id}
-					inv.result, inv.err = r.loop.invoke(context.WithValue(ctx, callInfoKey{}, info), inv.tool, inv.arguments, limit)
+					inv.result, inv.err = r.loop.invoke(WithCallInfo(ctx, info), inv.tool, inv.arguments, limit)
 				}
 				done <- inv
 			}

@@ -72,6 +72,11 @@ type Options struct {
 	// RedirectsAuthorize says that redirects to paths outside the base are their own
 	// authorization, also at the platform's host: no other is sent to them.
 	RedirectsAuthorize bool
+	// SameHost says that redirects to another host or scheme are refused, with
+	// [ErrRedirected]. Without it they are followed without the authorization.
+	SameHost bool
+	// MaxBytes is the largest JSON response, [MaxResponseBytes] if it is 0.
+	MaxBytes int64
 	// Advice names what to check if a response does not come from the platform,
 	// such as "config.apiUrl".
 	Advice string
@@ -94,6 +99,9 @@ func New(base string, dial connectors.Dial, o Options) (*Client, error) {
 
 // ErrUnencrypted says that credentials would be sent in clear text.
 var ErrUnencrypted = errors.New("credentials are not sent over http to a host on the internet; write the address with https://")
+
+// ErrRedirected says that a redirect was refused.
+var ErrRedirected = errors.New("the answer leads to another host")
 
 // RequireEncryption returns a dial that returns [ErrUnencrypted] for connections to
 // the http URLs among bases, if the host has a public address.
@@ -125,6 +133,9 @@ func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	outside := c.opt.RedirectsAuthorize && !strings.HasPrefix(r.URL.Path, c.base.Path+"/")
 	if outside || r.URL.Host != c.base.Host || r.URL.Scheme != c.base.Scheme {
+		if c.opt.SameHost {
+			return ErrRedirected
+		}
 		if r.Body != nil && r.Body != http.NoBody {
 			return errors.New("a request with a body was sent on to another host")
 		}

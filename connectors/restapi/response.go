@@ -2,6 +2,7 @@ package restapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 )
 
 // ErrTooLarge is wrapped by the error of a response of more than
-// [MaxResponseBytes].
+// [MaxResponseBytes], or of more than Options.MaxBytes.
 var ErrTooLarge = errors.New("the answer is too large")
 
 // An UnexpectedResponseError is a response that is not what was requested, such
@@ -120,12 +121,13 @@ func (c *Client) readJSON(ctx context.Context, response *http.Response, required
 	if status := response.StatusCode; status != http.StatusOK && status != http.StatusCreated {
 		return c.unexpected(response, fmt.Sprintf("the status %d", status), wantedJSON)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, MaxResponseBytes+1))
+	most := cmp.Or(c.opt.MaxBytes, MaxResponseBytes)
+	body, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case err != nil:
 		return c.interrupted(ctx, err)
-	case len(body) > MaxResponseBytes:
-		return connectors.Fatal(fmt.Errorf("an answer of %s is larger than %d MiB: %w", c.opt.Platform, MaxResponseBytes>>20, ErrTooLarge))
+	case int64(len(body)) > most:
+		return connectors.Fatal(fmt.Errorf("an answer of %s is larger than %d MiB: %w", c.opt.Platform, most>>20, ErrTooLarge))
 	}
 	body = bytes.TrimSpace(body)
 	switch {

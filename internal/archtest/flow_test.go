@@ -19,6 +19,7 @@ func flow() map[string][]string {
 		"agents/memory":                 with("ent", "internal/store/transaction", "internal/model/embed", "internal/analysis"),
 		"agents/template":               with("internal/store/transaction", "ent", "agents/catalog"),
 		"agents/calc":                   {},
+		"agents/integration":            {"agents/arguments", "agents/integration", "agents/loop", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
 		"agents/policy":                 {"internal/apierr"},
 		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/search"),
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),
