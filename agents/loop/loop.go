@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,6 +77,17 @@ type Task struct {
 	// FindQuotes finds the parts of passages that answer a question. Only runs
 	// without a model use it.
 	FindQuotes func(question string, hits []search.Hit) []Quote
+
+	// Keeper keeps the run. Without one, calls that need a person's consent fail.
+	Keeper Keeper
+	// State is the last one that Keeper was given, if the run was suspended or cut
+	// off. History and Memories are part of it.
+	State State
+	// Decisions end the waits for calls, by Pending.ID.
+	Decisions map[string]Decision
+	// Granted reports that a person has agreed in advance to a call that asks. Nil
+	// means never.
+	Granted func(ctx context.Context, tool string, arguments json.RawMessage) bool
 }
 
 // Outcome is the result of a run, also of one that failed on the way.
@@ -84,6 +96,10 @@ type Outcome struct {
 	Usage      llm.Usage
 	Iterations int
 	ToolCalls  int
+	// Pending are the calls on which the run waits. If there are any, the run is not
+	// at its end: it continues from State when all of them are decided.
+	Pending []Pending
+	State   State
 }
 
 // Options configure a Loop.
@@ -128,6 +144,7 @@ type run struct {
 	task    Task
 	emit    func(Event) error
 	start   time.Time
+	before  time.Duration // running time before start
 	tools   map[string]*Tool
 	window  window
 	outcome Outcome
@@ -135,16 +152,20 @@ type run struct {
 	answer    strings.Builder
 	callIDs   map[string]bool
 	pastCalls map[string]*pastCall // by invocation.key
+	turn      *openTurn            // the turn whose calls are not all done, or nil
+	silent    bool                 // the model's last reply was empty
 	repeats   int
 	halvings  int // how often the prompt budget was halved because the provider found the prompt too long
 }
 
 // Run carries out a task and passes every step to emit, from one goroutine at a
 // time. An error of emit ends the run and is returned. When ctx ends, the run
-// ends with its cause. The outcome is valid even if the error is not nil.
+// ends with its cause, after acting calls that have begun. The outcome is valid
+// even if the error is not nil. The limits count over all parts of a run that
+// waits, without the waiting.
+//
+// An error that wraps ErrState means that Task.State cannot be used.
 func (l *Loop) Run(ctx context.Context, task Task, emit func(Event) error) (Outcome, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.opt.Limits.Timeout, ErrTimeout)
-	defer cancel()
 	r := &run{
 		loop: l, limits: l.opt.Limits, task: task, emit: emit, start: time.Now(),
 		tools: make(map[string]*Tool, len(task.Tools)), callIDs: map[string]bool{}, pastCalls: map[string]*pastCall{},
@@ -156,9 +177,41 @@ func (l *Loop) Run(ctx context.Context, task Task, emit func(Event) error) (Outc
 	for i := range task.Tools {
 		r.tools[task.Tools[i].Name] = &r.task.Tools[i]
 	}
+	r.window.fixedTokens = r.window.count(r.systemPrompt()) + messageOverhead + l.opt.Tokens.CountTools(modelTools(task.Tools))
+	if len(task.State) > 0 {
+		if err := r.restore(task.State); err != nil {
+			return Outcome{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, max(0, l.opt.Limits.Timeout-r.before), ErrTimeout)
+	defer cancel()
 	err := r.execute(ctx)
 	r.outcome.Answer = r.answer.String()
+	if err == nil && len(r.outcome.Pending) > 0 {
+		r.outcome.State, err = r.state()
+	}
 	return r.outcome, err
+}
+
+// elapsed returns how long the run has been running.
+func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
+
+// save keeps the state of the run.
+func (r *run) save(ctx context.Context) error {
+	if r.task.Keeper == nil {
+		return nil
+	}
+	state, err := r.state()
+	if err != nil {
+		return err
+	}
+	if err := r.task.Keeper.Save(ctx, state); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	return nil
 }
 
 // execute carries out the task. It returns a panic as an error, because hostile
@@ -176,18 +229,23 @@ func (r *run) execute(ctx context.Context) (err error) {
 }
 
 // runWithModel alternates between the model and its tool calls until the model
-// answers.
+// answers or the run waits.
 func (r *run) runWithModel(ctx context.Context) error {
-	r.window.fixedTokens = r.window.count(r.systemPrompt()) + messageOverhead + r.loop.opt.Tokens.CountTools(modelTools(r.task.Tools))
-	for _, message := range r.task.History {
-		r.window.add(entry{message: message})
+	if len(r.task.State) == 0 {
+		for _, message := range r.task.History {
+			r.window.add(entry{message: message})
+		}
+		r.window.add(entry{message: llm.Message{Role: llm.RoleUser, Content: r.userMessage()}, step: 1})
 	}
-	r.window.add(entry{message: llm.Message{Role: llm.RoleUser, Content: r.userMessage()}, step: 1})
-	silent := false
-	for step := 1; ; step++ {
+	if r.turn != nil {
+		if err := r.finishTurn(ctx, r.outcome.Iterations); err != nil || len(r.outcome.Pending) > 0 {
+			return err
+		}
+	}
+	for step := r.outcome.Iterations + 1; ; step++ {
 		r.outcome.Iterations = step
 		final := r.finalReason(step)
-		if silent && final == "" {
+		if r.silent && final == "" {
 			final = "you wrote nothing"
 		}
 		turn, err := r.nextTurn(ctx, step, final)
@@ -196,16 +254,16 @@ func (r *run) runWithModel(ctx context.Context) error {
 		}
 		switch {
 		case len(turn.calls) > 0 && final == "":
-			if err := r.callTools(ctx, step, turn); err != nil {
+			r.silent = false
+			if err := r.callTools(ctx, step, turn); err != nil || len(r.outcome.Pending) > 0 {
 				return err
 			}
-			silent = false
 		case strings.TrimSpace(turn.text) != "":
 			return nil
-		case silent || step >= r.limits.Steps:
+		case r.silent || step >= r.limits.Steps:
 			return &ModelError{errEmptyAnswer}
 		default:
-			silent = true
+			r.silent = true
 		}
 	}
 }
@@ -228,7 +286,7 @@ func (r *run) finalReason(step int) string {
 		return fmt.Sprintf("the limit of %d tool calls is reached", l.Calls)
 	case r.outcome.Usage.TotalTokens()+2*(prompt+r.maxAnswerTokens()) > l.Tokens && step > 1:
 		return "the limit of tokens is near"
-	case time.Since(r.start) > l.Timeout-l.AnswerReserve:
+	case r.elapsed() > l.Timeout-l.AnswerReserve:
 		return "the limit of time is near"
 	case r.repeats >= maxRepeats:
 		return "the same calls were made again and again"

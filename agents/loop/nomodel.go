@@ -32,7 +32,7 @@ func (r *run) runWithoutModel(ctx context.Context) error {
 	}
 	var invocations []*invocation
 	for _, call := range planCalls(r.task.Message, func(tool string) bool { return r.tools[tool] != nil }) {
-		invocations = append(invocations, r.prepare(call))
+		invocations = append(invocations, r.prepareUnasked(ctx, call))
 	}
 	if len(invocations) > 0 {
 		if err := r.emitEvent(ctx, Iteration{Number: 1, Status: Acting}); err != nil {
@@ -62,6 +62,15 @@ func (r *run) runWithoutModel(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// prepareUnasked prepares a call that cannot wait for a person.
+func (r *run) prepareUnasked(ctx context.Context, call llm.ToolCall) *invocation {
+	inv := r.prepare(ctx, call)
+	if inv.decision != "" {
+		inv.decision, inv.failure = "", "Not called: a person must approve this call."
+	}
+	return inv
 }
 
 // writeResult writes the result of a call into the answer.

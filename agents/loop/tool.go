@@ -46,6 +46,9 @@ type Tool struct {
 	// the call. An *apierr.Error means that the arguments cannot be used: the model
 	// is told and nobody is asked. Nil shows the arguments.
 	Preview func(ctx context.Context, arguments json.RawMessage) (Preview, error)
+	// Question makes every call wait for a person's answer, which is its result:
+	// Call is not used. An *apierr.Error means that the arguments cannot be used.
+	Question func(arguments json.RawMessage) (Question, error)
 	// Idempotent reports that a call with the same [CallInfo.Key] takes effect
 	// once, so that it may be repeated after a crash.
 	Idempotent bool

@@ -1,9 +1,12 @@
 package loop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,10 +27,10 @@ const (
 
 // pastCall is a call that this run has made.
 type pastCall struct {
-	id        string
-	succeeded bool
-	attempts  int
-	pending   bool // its turn has not ended
+	ID        string `json:"id"`
+	Succeeded bool   `json:"succeeded,omitempty"`
+	Attempts  int    `json:"attempts"`
+	Pending   bool   `json:"pending,omitempty"` // its turn has not ended
 }
 
 // invocation is one tool call of a turn.
@@ -42,36 +45,156 @@ type invocation struct {
 	key       string // equal for calls of the same tool with the same arguments
 	result    Result
 	err       error
+
+	done     bool   // it has its result, and readers have seen it
+	answered bool   // a person gave its result
+	asks     int    // how often a person was asked about it
+	decision string // the id of the decision that it waits for, or ""
+	toolHash string // of the tool when the person was asked
+	repeat   bool   // a person agreed to make the call again
+	note     string // what the model is told about the decision
+	unknown  bool   // it began before, and it is not known whether it took effect
 }
 
-// callTools makes the calls of a turn and adds the calls and their results to
-// the window.
+// openTurn is a turn whose calls are not all done.
+type openTurn struct {
+	text        string // of the model, before the calls
+	invocations []*invocation
+}
+
+// callTools makes the calls of a turn.
 func (r *run) callTools(ctx context.Context, step int, t turn) error {
 	if err := r.emitEvent(ctx, Iteration{Number: step, Status: Acting}); err != nil {
 		return err
 	}
-	invocations := make([]*invocation, len(t.calls))
-	message := llm.Message{Role: llm.RoleAssistant, Content: t.text}
+	r.turn = &openTurn{text: t.text, invocations: make([]*invocation, len(t.calls))}
 	for i, call := range t.calls {
-		invocations[i] = r.prepare(call)
-		call.ID, call.Name = invocations[i].id, invocations[i].name
-		message.Calls = append(message.Calls, call)
-		if err := r.emitEvent(ctx, ToolCall{Tool: invocations[i].name, CallID: invocations[i].id, Params: invocations[i].params}); err != nil {
+		inv := r.prepare(ctx, call)
+		r.turn.invocations[i] = inv
+		if err := r.emitEvent(ctx, ToolCall{Tool: inv.name, CallID: inv.id, Params: inv.params}); err != nil {
 			return err
 		}
 	}
-	if err := r.invokeAll(ctx, invocations); err != nil {
+	if err := r.save(ctx); err != nil {
 		return err
 	}
+	return r.finishTurn(ctx, step)
+}
+
+// finishTurn makes the calls of the turn that are not done and adds all calls and
+// their results to the window. If a call needs a person first, the run waits:
+// finishTurn sets Outcome.Pending.
+func (r *run) finishTurn(ctx context.Context, step int) error {
+	var ready []*invocation
+	decided := false
+	for _, inv := range r.turn.invocations {
+		decided = r.decide(inv) || decided
+		if !inv.done && inv.decision == "" {
+			if inv.tool == nil && inv.failure == "" && !inv.answered {
+				inv.failure = "Not called: the tool is no longer there." // taken away while the run was cut off
+			}
+			ready = append(ready, inv)
+		}
+	}
+	if decided { // so that an agreement to repeat a call counts once
+		if err := r.save(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.invokeAll(ctx, ready); err != nil {
+		return err
+	}
+	for _, inv := range r.turn.invocations {
+		if inv.decision != "" {
+			r.addPending(ctx, inv)
+		}
+	}
+	if len(r.outcome.Pending) > 0 {
+		return nil
+	}
+	message := llm.Message{Role: llm.RoleAssistant, Content: r.turn.text}
+	for _, inv := range r.turn.invocations {
+		call := inv.call
+		call.ID, call.Name = inv.id, inv.name
+		message.Calls = append(message.Calls, call)
+	}
 	r.window.add(entry{message: message, step: step})
-	for _, inv := range invocations {
+	for _, inv := range r.turn.invocations {
 		r.addResult(inv, step)
 	}
-	return nil
+	r.turn = nil
+	return r.save(ctx)
+}
+
+// decide applies the decision about a call that waits for one, and reports whether
+// there is one.
+func (r *run) decide(inv *invocation) bool {
+	d, decided := r.task.Decisions[inv.decision]
+	if inv.done || inv.decision == "" || !decided {
+		return false
+	}
+	unknown := inv.unknown
+	inv.decision, inv.unknown = "", false
+	comment := ""
+	if text := strings.Join(strings.Fields(d.Comment), " "); text != "" {
+		comment = " " + safetext.Truncate(text, 1000)
+	}
+	if d.Verdict == Approved && len(d.Arguments) > 0 && !bytes.Equal(d.Arguments, inv.arguments) {
+		inv.note = "A person changed the arguments before the call was made: " + safetext.Truncate(string(d.Arguments), 2000)
+		inv.arguments = d.Arguments
+	}
+	switch {
+	case d.Verdict == Answered:
+		inv.answered, inv.result = true, Result{Text: d.Answer + comment, Summary: safetext.Truncate(d.Answer, 200)}
+	case d.Verdict != Approved && unknown:
+		inv.failure = "It is not known whether this call took effect, and nobody agreed to repeat it." + comment
+	case d.Verdict == Expired:
+		inv.failure = "Not called: nobody decided about this call in time."
+	case d.Verdict != Approved:
+		inv.failure = "Not called: a person rejected this." + comment
+	case inv.tool == nil || inv.tool.hash() != inv.toolHash:
+		inv.failure = "Not called: the tool has changed since a person agreed to this call."
+	case inv.tool.policyOf(inv.arguments) == policy.Deny:
+		inv.failure = "Not called: the rules of this workspace do not allow this call any more."
+	default:
+		inv.repeat = unknown
+	}
+	return true
+}
+
+// addPending adds a call to those on which the run waits.
+func (r *run) addPending(ctx context.Context, inv *invocation) {
+	p := Pending{ID: inv.decision, CallID: inv.id, Tool: inv.name, Arguments: inv.arguments, Reason: r.turn.text, Unknown: inv.unknown, ToolHash: inv.toolHash}
+	if inv.tool != nil {
+		p.Risk = inv.tool.Risk
+		if inv.tool.Question != nil {
+			if q, err := inv.tool.Question(inv.arguments); err == nil {
+				p.Question, p.Risk = &q, policy.Question
+			}
+		}
+		if inv.tool.Preview != nil {
+			if preview, err := inv.tool.Preview(ctx, inv.arguments); err == nil {
+				p.Preview = preview
+			}
+		}
+	}
+	r.outcome.Pending = append(r.outcome.Pending, p)
+}
+
+// ask makes a call wait for a person.
+func (inv *invocation) ask() {
+	inv.asks++
+	inv.decision = inv.id
+	if inv.asks > 1 {
+		inv.decision += fmt.Sprintf("~%d", inv.asks)
+	}
+	if inv.tool != nil {
+		inv.toolHash = inv.tool.hash()
+	}
 }
 
 // prepare parses a call and decides whether the run makes it.
-func (r *run) prepare(call llm.ToolCall) *invocation {
+func (r *run) prepare(ctx context.Context, call llm.ToolCall) *invocation {
 	inv := &invocation{id: r.uniqueCallID(call.ID), name: sanitizeToolName(call.Name), call: call}
 	inv.arguments, inv.params, inv.failure = parseArguments(call)
 	if inv.params == nil {
@@ -89,21 +212,24 @@ func (r *run) prepare(call llm.ToolCall) *invocation {
 	before := r.pastCalls[inv.key]
 	switch {
 	case before == nil:
-	case before.pending:
-		inv.failure = "This is the same call as " + before.id + " of this turn; see its result."
+	case before.Pending:
+		inv.failure = "This is the same call as " + before.ID + " of this turn; see its result."
 		return inv
-	case before.succeeded && r.window.hasFullResult(before.id), !before.succeeded && before.attempts >= maxAttempts:
+	case before.Succeeded && r.window.hasFullResult(before.ID), !before.Succeeded && before.Attempts >= maxAttempts:
 		r.repeats++
-		inv.failure = "This very call was made before, as " + before.id + "; its result stands above. Use it, do something else, or answer."
+		inv.failure = "This very call was made before, as " + before.ID + "; its result stands above. Use it, do something else, or answer."
 		return inv
 	}
+	asks := false
 	switch inv.tool.policyOf(inv.arguments) {
 	case policy.Allow:
-	case policy.Ask: // nobody can be asked yet
-		inv.failure = "Not called: a person must approve this call, and nobody can be asked here."
-		return inv
+	case policy.Ask:
+		asks = r.task.Granted == nil || !r.task.Granted(ctx, inv.tool.Name, inv.arguments)
 	default:
 		inv.failure = "Not called: the rules of this workspace do not allow this call. Do something else, or say that it is not allowed."
+		return inv
+	}
+	if inv.failure = r.checkPending(ctx, inv, asks); inv.failure != "" {
 		return inv
 	}
 	if r.outcome.ToolCalls >= r.limits.Calls {
@@ -113,20 +239,44 @@ func (r *run) prepare(call llm.ToolCall) *invocation {
 	r.outcome.ToolCalls++
 	attempts := 1
 	if before != nil {
-		attempts = before.attempts + 1
+		attempts = before.Attempts + 1
 	}
-	r.pastCalls[inv.key] = &pastCall{id: inv.id, attempts: attempts, pending: true}
+	r.pastCalls[inv.key] = &pastCall{ID: inv.id, Attempts: attempts, Pending: true}
+	if asks || inv.tool.Question != nil {
+		inv.ask()
+	}
 	return inv
 }
 
+// checkPending returns why nobody is asked about a call, or "".
+func (r *run) checkPending(ctx context.Context, inv *invocation, asks bool) string {
+	var err error
+	switch {
+	case inv.tool.Question != nil:
+		_, err = inv.tool.Question(inv.arguments)
+	case !asks:
+		return ""
+	case inv.tool.Preview != nil:
+		_, err = inv.tool.Preview(ctx, inv.arguments)
+	}
+	if err != nil {
+		return r.loop.failureMessage(ctx, inv.name, err)
+	}
+	if r.task.Keeper == nil {
+		return "Not called: a person must approve this call, and nobody can be asked here."
+	}
+	return ""
+}
+
 // invokeAll makes the calls, at most Limits.Parallel at once, and emits each
-// result as it arrives.
+// result as it arrives. It returns after acting calls that have begun, even if ctx
+// has ended.
 func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
-	limit := min(r.limits.ToolTimeout, max(time.Second, r.limits.Timeout-r.limits.AnswerReserve-time.Since(r.start)))
+	limit := min(r.limits.ToolTimeout, max(time.Second, r.limits.Timeout-r.limits.AnswerReserve-r.elapsed()))
 	done := make(chan *invocation, len(invocations))
 	queue := make(chan *invocation, len(invocations))
 	for _, inv := range invocations {
-		if inv.failure != "" {
+		if inv.failure != "" || inv.answered {
 			done <- inv
 		} else {
 			queue <- inv
@@ -139,40 +289,82 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 				if ctx.Err() != nil {
 					inv.err = context.Cause(ctx)
 				} else {
-					info := CallInfo{ID: inv.id, Key: r.task.ID + ":" + inv.id}
-					inv.result, inv.err = r.loop.invoke(WithCallInfo(ctx, info), inv.tool, inv.arguments, limit)
+					r.invoke(ctx, inv, limit)
 				}
 				done <- inv
 			}
 		})
 	}
+	var failed error
 	for range invocations {
 		inv := <-done // one for each invocation: invoke returns when ctx ends
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if failed == nil && ctx.Err() != nil {
+			failed = context.Cause(ctx)
+		}
+		if failed != nil || inv.decision != "" {
+			continue
 		}
 		if inv.err != nil {
 			inv.failure = r.loop.failureMessage(ctx, inv.name, inv.err)
 		}
+		inv.done = true
 		message := inv.result.Summary
 		if inv.failure != "" {
 			message = inv.failure
 		}
-		if err := r.emitEvent(ctx, ToolResult{Tool: inv.name, CallID: inv.id, Success: inv.failure == "", Message: safetext.Truncate(message, 500)}); err != nil {
-			return err
-		}
+		failed = r.emitEvent(ctx, ToolResult{Tool: inv.name, CallID: inv.id, Success: inv.failure == "", Message: safetext.Truncate(message, 500)})
 	}
-	return nil
+	return failed
+}
+
+// invoke makes one call. Acting calls do not end with ctx, since it would not be
+// known whether they took effect.
+func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) {
+	ctx = WithCallInfo(ctx, CallInfo{ID: inv.id, Key: r.task.ID + ":" + inv.id})
+	if !inv.tool.Risk.Acts() || r.task.Keeper == nil {
+		inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
+		inv.result.Text = truncateResult(inv.result.Text, r.limits.ResultLength)
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	effect := Effect{CallID: inv.id, Tool: inv.tool.Name, Repeat: inv.repeat || inv.tool.Idempotent}
+	known, err := r.task.Keeper.Begin(ctx, effect)
+	switch {
+	case err != nil:
+		inv.err = fmt.Errorf("record the call: %w", err)
+		return
+	case known.Done:
+		inv.failure, inv.result = known.Result.Failure, Result{Text: known.Result.Text, Summary: known.Result.Summary}
+		return
+	case known.Begun && !effect.Repeat:
+		inv.unknown = true
+		inv.ask()
+		return
+	}
+	inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
+	if errors.Is(inv.err, errToolTimeout) {
+		inv.failure = "The tool took too long. It is not known whether the call took effect: do not repeat it before you have looked."
+	} else if inv.err != nil {
+		inv.failure = r.loop.failureMessage(ctx, inv.name, inv.err)
+	}
+	inv.err, inv.result.Text = nil, truncateResult(inv.result.Text, r.limits.ResultLength)
+	effect.Result = EffectResult{Text: inv.result.Text, Summary: inv.result.Summary, Failure: inv.failure}
+	if err := r.task.Keeper.End(ctx, effect); err != nil {
+		r.loop.opt.Log.ErrorContext(ctx, "result of an acting call not recorded", slog.String("tool", inv.name), slog.Any("error", err))
+	}
 }
 
 // addResult adds the result of a call to the window.
 func (r *run) addResult(inv *invocation, step int) {
-	text := truncateResult(inv.result.Text, r.limits.ResultLength)
+	text := inv.result.Text
 	if inv.failure != "" {
 		text = inv.failure
 	}
-	if before := r.pastCalls[inv.key]; before != nil && before.id == inv.id {
-		before.succeeded, before.pending = inv.failure == "", false
+	if inv.note != "" {
+		text = inv.note + "\n" + text
+	}
+	if before := r.pastCalls[inv.key]; before != nil && before.ID == inv.id {
+		before.Succeeded, before.Pending = inv.failure == "", false
 	}
 	r.window.add(entry{
 		message: llm.Message{Role: llm.RoleTool, CallID: inv.id, Content: markData(inv.name, text), Failed: inv.failure != ""},
